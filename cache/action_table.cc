@@ -1,0 +1,110 @@
+#include "cache/action_table.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace evolve::cache {
+
+namespace {
+
+using nlohmann::json;
+
+std::string encode(const ActionResult& result) {
+  json outputs = json::array();
+  for (const Digest& digest : result.outputs) outputs.push_back(digest.hex());
+  json parts = json::array();
+  for (const KeyPart& part : result.parts) parts.push_back({part.tag, part.name, part.value});
+  return json{{"declared_key", result.declared_key.hex()},
+              {"outputs", outputs},
+              {"parts", parts},
+              {"discovered", result.discovered},
+              {"verdict", result.verdict},
+              {"seconds", result.seconds},
+              {"paid_by", result.paid_by},
+              {"built_at", result.built_at}}
+      .dump();
+}
+
+// Reads what encode wrote. Throws json's exceptions where the row is not of that form.
+ActionResult decode_row(const Digest& key, const json& row) {
+  ActionResult result;
+  result.key = key;
+  result.declared_key = Digest::from_hex(row.at("declared_key").get<std::string>()).value_or(Digest{});
+  for (const json& output : row.at("outputs")) {
+    result.outputs.push_back(Digest::from_hex(output.get<std::string>()).value_or(Digest{}));
+  }
+  for (const json& part : row.at("parts")) {
+    result.parts.push_back({part.at(0).get<std::string>(), part.at(1).get<std::string>(),
+                            part.at(2).get<std::string>()});
+  }
+  result.discovered = row.at("discovered").get<std::vector<std::string>>();
+  result.verdict = row.at("verdict").get<std::string>();
+  result.seconds = row.at("seconds").get<double>();
+  result.paid_by = row.at("paid_by").get<std::string>();
+  result.built_at = row.at("built_at").get<std::string>();
+  return result;
+}
+
+Result<ActionResult> decode(const Digest& key, const std::string& text) {
+  try {
+    return decode_row(key, json::parse(text));
+  } catch (const json::exception& error) {
+    return external(fmt::format("stored result {}: unreadable: {}", key.brief(), error.what()));
+  }
+}
+
+}  // namespace
+
+const char* ActionTable::schema() {
+  return "CREATE TABLE action (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;"
+         "CREATE TABLE discovered (declared_key TEXT PRIMARY KEY, paths TEXT NOT NULL) WITHOUT ROWID;";
+}
+
+Result<ActionTable> ActionTable::open(Database& database) {
+  auto find = database.prepare("SELECT result FROM action WHERE key = ?");
+  if (!find) return std::move(find).error();
+  auto discovered = database.prepare("SELECT paths FROM discovered WHERE declared_key = ?");
+  if (!discovered) return std::move(discovered).error();
+  auto put = database.prepare("INSERT OR REPLACE INTO action VALUES (?, ?)");
+  if (!put) return std::move(put).error();
+  auto put_discovered = database.prepare("INSERT OR REPLACE INTO discovered VALUES (?, ?)");
+  if (!put_discovered) return std::move(put_discovered).error();
+  return ActionTable(*std::move(find), *std::move(discovered), *std::move(put),
+                     *std::move(put_discovered));
+}
+
+Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
+  auto row = find_.bind(1, key).step();
+  std::string text = row && *row ? find_.text(0) : "";
+  find_.reset();
+  if (!row) return std::move(row).error();
+  if (!*row) return std::optional<ActionResult>{};
+  auto result = decode(key, text);
+  if (!result) return std::move(result).error();
+  return std::optional<ActionResult>(*std::move(result));
+}
+
+Result<std::optional<std::vector<std::string>>> ActionTable::discovered(const Digest& declared_key) {
+  auto row = discovered_.bind(1, declared_key).step();
+  std::string text = row && *row ? discovered_.text(0) : "";
+  discovered_.reset();
+  if (!row) return std::move(row).error();
+  if (!*row) return std::optional<std::vector<std::string>>{};
+  auto paths = json::parse(text, nullptr, false);
+  if (!paths.is_array()) return std::optional<std::vector<std::string>>{};
+  std::vector<std::string> out;
+  for (const json& path : paths) {
+    if (path.is_string()) out.push_back(path.get<std::string>());
+  }
+  return std::optional<std::vector<std::string>>(std::move(out));
+}
+
+Status ActionTable::put(const ActionResult& result) {
+  // The discovered paths last: whoever sees them also finds the result.
+  auto status = put_.bind(1, result.key).bind(2, encode(result)).run();
+  if (!status) return status;
+  return put_discovered_.bind(1, result.declared_key).bind(2, json(result.discovered).dump()).run();
+}
+
+}  // namespace evolve::cache

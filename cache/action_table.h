@@ -1,0 +1,39 @@
+// The table of action results, which the memo and the ledger both have: memo.db may be lost at any
+// time, ledger.db is the record. Format in cache/README.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/sqlite.h"
+#include "engine/core/action.h"
+
+namespace evolve::cache {
+
+class ActionTable {
+ public:
+  // The SQL that makes the tables, for Database::open.
+  static const char* schema();
+  // `database` must outlive the table.
+  static Result<ActionTable> open(Database& database);
+
+  Result<std::optional<ActionResult>> find(const Digest& key);
+  Result<std::optional<std::vector<std::string>>> discovered(const Digest& declared_key);
+  // Stores a result in place of what is there under its key.
+  Status put(const ActionResult& result);
+
+ private:
+  ActionTable(Statement find, Statement discovered, Statement put, Statement put_discovered)
+      : find_(std::move(find)),
+        discovered_(std::move(discovered)),
+        put_(std::move(put)),
+        put_discovered_(std::move(put_discovered)) {}
+
+  Statement find_;
+  Statement discovered_;
+  Statement put_;
+  Statement put_discovered_;
+};
+
+}  // namespace evolve::cache

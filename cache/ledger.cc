@@ -1,0 +1,182 @@
+#include "cache/ledger.h"
+
+#include <array>
+#include <utility>
+
+namespace evolve::cache {
+
+namespace {
+
+constexpr int kVersion = 1;
+
+constexpr const char* kSchema =
+    "CREATE TABLE build (id INTEGER PRIMARY KEY, started TEXT NOT NULL, campaign TEXT NOT NULL,"
+    " targets TEXT NOT NULL, toolchain TEXT NOT NULL, outcome TEXT NOT NULL,"
+    " ran INTEGER NOT NULL, cached INTEGER NOT NULL);"
+    "CREATE TABLE edge (id INTEGER PRIMARY KEY, build INTEGER NOT NULL, output TEXT NOT NULL,"
+    " step TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, key TEXT NOT NULL);"
+    "CREATE INDEX edge_by_output ON edge (output, id);"
+    "CREATE TABLE round (id INTEGER PRIMARY KEY, build INTEGER NOT NULL, campaign TEXT NOT NULL,"
+    " number INTEGER NOT NULL, recorded TEXT NOT NULL, selection TEXT NOT NULL);";
+
+Outcome outcome_from(const std::string& name) {
+  for (Outcome outcome : {Outcome::hit, Outcome::ran, Outcome::joined}) {
+    if (name == outcome_name(outcome)) return outcome;
+  }
+  return Outcome::failed;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path) {
+  auto database = Database::open(path, kVersion, std::string(ActionTable::schema()) + kSchema);
+  if (!database) return std::move(database).error();
+  auto owned = std::make_unique<Database>(*std::move(database));
+  auto table = ActionTable::open(*owned);
+  if (!table) return std::move(table).error();
+  auto insert_edge = owned->prepare(
+      "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
+  if (!insert_edge) return std::move(insert_edge).error();
+  auto last_edge = owned->prepare(
+      "SELECT output, step, outcome, reason, key FROM edge WHERE output = ? ORDER BY id DESC LIMIT 1");
+  if (!last_edge) return std::move(last_edge).error();
+  return std::unique_ptr<SqliteLedger>(new SqliteLedger(
+      std::move(owned), *std::move(table), *std::move(insert_edge), *std::move(last_edge)));
+}
+
+Status SqliteLedger::begin_build(const BuildRecord& build) {
+  auto statement = database_->prepare(
+      "INSERT INTO build (started, campaign, targets, toolchain, outcome, ran, cached)"
+      " VALUES (?, ?, ?, ?, '', 0, 0)");
+  if (!statement) return std::move(statement).error();
+  auto status = statement->bind(1, build.started)
+                    .bind(2, build.campaign)
+                    .bind(3, build.targets)
+                    .bind(4, build.toolchain)
+                    .run();
+  build_ = database_->last_insert_id();
+  return status;
+}
+
+Status SqliteLedger::end_build(const std::string& outcome, int ran, int cached) {
+  auto statement = database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?");
+  if (!statement) return std::move(statement).error();
+  return statement->bind(1, outcome).bind(2, int64_t{ran}).bind(3, int64_t{cached}).bind(4, build_).run();
+}
+
+Status SqliteLedger::record(const EdgeRecord& record) {
+  if (record.outcome == Outcome::hit) {
+    auto row = last_edge_.bind(1, record.output).step();
+    bool is_known = row && *row && last_edge_.text(4) == record.result.key.hex();
+    last_edge_.reset();
+    if (!row) return std::move(row).error();
+    if (is_known) return {};
+  }
+  if (auto status = database_->execute("BEGIN IMMEDIATE"); !status) return status;
+  Status status;
+  if (record.outcome == Outcome::ran) status = table_.put(record.result);
+  if (status) {
+    status = insert_edge_.bind(1, build_)
+                 .bind(2, record.output)
+                 .bind(3, record.step)
+                 .bind(4, outcome_name(record.outcome))
+                 .bind(5, record.reason)
+                 .bind(6, record.result.key)
+                 .run();
+  }
+  auto ended = database_->execute(status ? "COMMIT" : "ROLLBACK");
+  return status ? ended : status;
+}
+
+Result<EdgeRecord> SqliteLedger::read_edge(const Statement& row) {
+  EdgeRecord record;
+  record.output = row.text(0);
+  record.step = row.text(1);
+  record.outcome = outcome_from(row.text(2));
+  record.reason = row.text(3);
+  Digest key = Digest::from_hex(row.text(4)).value_or(Digest{});
+  auto result = table_.find(key);
+  if (!result) return std::move(result).error();
+  if (*result) record.result = **std::move(result);
+  return record;
+}
+
+Result<std::optional<EdgeRecord>> SqliteLedger::last_record(const std::string& output) {
+  auto row = last_edge_.bind(1, output).step();
+  if (!row || !*row) {
+    last_edge_.reset();
+    if (!row) return std::move(row).error();
+    return std::optional<EdgeRecord>{};
+  }
+  auto record = read_edge(last_edge_);
+  last_edge_.reset();
+  if (!record) return std::move(record).error();
+  return std::optional<EdgeRecord>(*std::move(record));
+}
+
+Status SqliteLedger::record_round(const std::string& campaign, const RoundRecord& round) {
+  auto known = rounds(campaign);
+  if (!known) return std::move(known).error();
+  for (const RoundRecord& old : *known) {
+    if (old.number == round.number && old.selection == round.selection) return {};
+  }
+  auto statement = database_->prepare(
+      "INSERT INTO round (build, campaign, number, recorded, selection) VALUES (?, ?, ?, ?, ?)");
+  if (!statement) return std::move(statement).error();
+  return statement->bind(1, build_)
+      .bind(2, campaign)
+      .bind(3, int64_t{round.number})
+      .bind(4, round.recorded)
+      .bind(5, round.selection)
+      .run();
+}
+
+Result<std::vector<RoundRecord>> SqliteLedger::rounds(const std::string& campaign) {
+  auto statement = database_->prepare(
+      "SELECT number, recorded, selection FROM round WHERE campaign = ?1 AND id IN"
+      " (SELECT max(id) FROM round WHERE campaign = ?1 GROUP BY number) ORDER BY number");
+  if (!statement) return std::move(statement).error();
+  statement->bind(1, campaign);
+  std::vector<RoundRecord> out;
+  while (true) {
+    auto row = statement->step();
+    if (!row) return std::move(row).error();
+    if (!*row) return out;
+    out.push_back({static_cast<int>(statement->integer(0)), statement->text(1), statement->text(2)});
+  }
+}
+
+Result<std::vector<BuildRecord>> SqliteLedger::builds(const std::string& campaign) {
+  auto statement = database_->prepare(
+      "SELECT id, started, campaign, targets, toolchain, outcome, ran, cached FROM build"
+      " WHERE campaign = ? ORDER BY id DESC");
+  if (!statement) return std::move(statement).error();
+  statement->bind(1, campaign);
+  std::vector<BuildRecord> out;
+  while (true) {
+    auto row = statement->step();
+    if (!row) return std::move(row).error();
+    if (!*row) return out;
+    out.push_back({statement->integer(0), statement->text(1), statement->text(2), statement->text(3),
+                   statement->text(4), statement->text(5), static_cast<int>(statement->integer(6)),
+                   static_cast<int>(statement->integer(7))});
+  }
+}
+
+Result<std::vector<EdgeRecord>> SqliteLedger::edges_of_build(int64_t id) {
+  auto statement = database_->prepare(
+      "SELECT output, step, outcome, reason, key FROM edge WHERE build = ? ORDER BY id");
+  if (!statement) return std::move(statement).error();
+  statement->bind(1, id);
+  std::vector<EdgeRecord> out;
+  while (true) {
+    auto row = statement->step();
+    if (!row) return std::move(row).error();
+    if (!*row) return out;
+    auto record = read_edge(*statement);
+    if (!record) return std::move(record).error();
+    out.push_back(*std::move(record));
+  }
+}
+
+}  // namespace evolve::cache

@@ -1,0 +1,74 @@
+// The ledger: ledger.db, the record of builds, edges, rounds and variants. Append-only, never evicted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/action_table.h"
+#include "engine/core/ports.h"
+
+namespace evolve::cache {
+
+// What a build is recorded as.
+struct BuildRecord {
+  int64_t id = 0;
+  std::string started;    // UTC
+  std::string campaign;
+  std::string targets;    // as asked for, blank-separated
+  std::string toolchain;  // names and versions
+  std::string outcome;    // "done", "failed", "interrupted", or "" where it did not live to say
+  int ran = 0;
+  int cached = 0;
+};
+
+// The selection that ended a round, as the select step wrote it.
+struct RoundRecord {
+  int number = 0;
+  std::string recorded;   // UTC
+  std::string selection;  // the text of selection.json
+};
+
+class SqliteLedger : public Ledger {
+ public:
+  static Result<std::unique_ptr<SqliteLedger>> open(const std::string& path);
+
+  // Opens the record of a build; the edges recorded from here on are its own.
+  Status begin_build(const BuildRecord& build);
+  Status end_build(const std::string& outcome, int ran, int cached);
+
+  Result<std::optional<ActionResult>> recall(const Digest& key) override { return table_.find(key); }
+  Result<std::optional<std::vector<std::string>>> recall_discovered(
+      const Digest& declared_key) override {
+    return table_.discovered(declared_key);
+  }
+  // A hit whose key is the edge's last recorded one adds nothing, and writes nothing.
+  Status record(const EdgeRecord& record) override;
+  Result<std::optional<EdgeRecord>> last_record(const std::string& output) override;
+
+  // Records a round's selection; the same text twice is one record.
+  Status record_round(const std::string& campaign, const RoundRecord& round);
+  // The last selection of each round, in order.
+  Result<std::vector<RoundRecord>> rounds(const std::string& campaign);
+  // Newest first.
+  Result<std::vector<BuildRecord>> builds(const std::string& campaign);
+  // Edges that build `id` ran, joined or failed, in the order of their ends.
+  Result<std::vector<EdgeRecord>> edges_of_build(int64_t id);
+
+ private:
+  explicit SqliteLedger(std::unique_ptr<Database> database, ActionTable table, Statement insert_edge,
+                        Statement last_edge)
+      : database_(std::move(database)),
+        table_(std::move(table)),
+        insert_edge_(std::move(insert_edge)),
+        last_edge_(std::move(last_edge)) {}
+  Result<EdgeRecord> read_edge(const Statement& row);
+
+  std::unique_ptr<Database> database_;
+  ActionTable table_;
+  Statement insert_edge_;
+  Statement last_edge_;
+  int64_t build_ = 0;
+};
+
+}  // namespace evolve::cache

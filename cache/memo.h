@@ -1,0 +1,32 @@
+// The memo: memo.db, the action cache. Disposable: what it lacks is found in the ledger or run again.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cache/action_table.h"
+#include "engine/core/ports.h"
+
+namespace evolve::cache {
+
+class SqliteMemo : public Memo {
+ public:
+  // Opens or makes `path`. A memo of another version, or a damaged one, is set aside as
+  // `path`.unreadable and an empty one made: `warning` then says so, and is empty otherwise.
+  static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
+
+  Result<std::optional<ActionResult>> find(const Digest& key) override { return table_.find(key); }
+  Result<std::optional<std::vector<std::string>>> discovered(const Digest& declared_key) override {
+    return table_.discovered(declared_key);
+  }
+  Status put(const ActionResult& result) override { return table_.put(result); }
+
+ private:
+  SqliteMemo(std::unique_ptr<Database> database, ActionTable table)
+      : database_(std::move(database)), table_(std::move(table)) {}
+
+  std::unique_ptr<Database> database_;
+  ActionTable table_;
+};
+
+}  // namespace evolve::cache

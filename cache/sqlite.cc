@@ -1,0 +1,110 @@
+#include "cache/sqlite.h"
+
+#include <fmt/format.h>
+
+namespace evolve::cache {
+
+namespace {
+
+// Long enough for another process's transaction; SQLite's default of none loses writes.
+constexpr int kBusyMilliseconds = 30'000;
+
+Error sqlite_error(sqlite3* handle, const std::string& path) {
+  return external(fmt::format("{}: {}", path, sqlite3_errmsg(handle)));
+}
+
+}  // namespace
+
+Statement& Statement::bind(int parameter, std::string_view text) {
+  sqlite3_bind_text(statement_.get(), parameter, text.data(), static_cast<int>(text.size()),
+                    SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter, value);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, const Digest& digest) {
+  return bind(parameter, std::string_view(digest.hex()));
+}
+
+Result<bool> Statement::step() {
+  int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  sqlite3* handle = sqlite3_db_handle(statement_.get());
+  const char* file = sqlite3_db_filename(handle, "main");
+  return sqlite_error(handle, file == nullptr ? "database" : file);
+}
+
+Status Statement::run() {
+  auto stepped = step();
+  reset();
+  if (!stepped) return std::move(stepped).error();
+  return {};
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  auto size = static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return bytes == nullptr ? std::string() : std::string(bytes, size);
+}
+
+int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+Result<Database> Database::open(const std::string& path, int version, const std::string& schema) {
+  sqlite3* handle = nullptr;
+  int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  Database database(handle, path);
+  if (code != SQLITE_OK) return sqlite_error(handle, path);
+  sqlite3_busy_timeout(handle, kBusyMilliseconds);
+  // NORMAL with WAL: a commit survives the end of the process at any instant; only a power cut can
+  // take the last ones, and what they recorded is then built again.
+  if (auto status = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"); !status) {
+    return std::move(status).error();
+  }
+  auto found = database.version();
+  if (!found) return std::move(found).error();
+  if (*found == version) return database;
+  if (*found != 0) {
+    return external(fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
+  }
+  auto made = database.execute(fmt::format(
+      "BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT;", schema, version));
+  if (!made) return std::move(made).error();
+  return database;
+}
+
+Result<int> Database::version() {
+  auto statement = prepare("PRAGMA user_version");
+  if (!statement) return std::move(statement).error();
+  auto row = statement->step();
+  if (!row) return std::move(row).error();
+  return static_cast<int>(statement->integer(0));
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  int code = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (code != SQLITE_OK) return sqlite_error(handle_.get(), path_);
+  return Statement(statement);
+}
+
+Status Database::execute(const std::string& sql) {
+  if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return sqlite_error(handle_.get(), path_);
+  }
+  return {};
+}
+
+}  // namespace evolve::cache

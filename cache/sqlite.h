@@ -1,0 +1,64 @@
+// A thin owner of a SQLite connection and its statements; the only header that includes sqlite3.h.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/core/digest.h"
+#include "engine/core/result.h"
+
+namespace evolve::cache {
+
+// One prepared statement. Parameters and columns count from 1 and 0, as in SQLite.
+class Statement {
+ public:
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+  Statement& bind(int parameter, std::string_view text);
+  Statement& bind(int parameter, int64_t value);
+  Statement& bind(int parameter, const Digest& digest);
+
+  // True: a row is there. False: done.
+  Result<bool> step();
+  // Runs a statement that gives no rows, and resets it.
+  Status run();
+  // Makes the statement ready to be bound and stepped again.
+  void reset();
+
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] int64_t integer(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+ public:
+  // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL in
+  // `schema`. A file of another version, or one that is no database, is an error.
+  static Result<Database> open(const std::string& path, int version, const std::string& schema);
+
+  Result<Statement> prepare(std::string_view sql);
+  Status execute(const std::string& sql);
+  // The version of the schema that the file has; 0 for a new file.
+  Result<int> version();
+  [[nodiscard]] int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  explicit Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::string path_;
+};
+
+}  // namespace evolve::cache

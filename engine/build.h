@@ -1,0 +1,83 @@
+// The build loop: plan → key → memo → run → digest → cut off → record, over ports alone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/core/graph.h"
+#include "engine/core/plan.h"
+#include "engine/core/ports.h"
+#include "engine/lookup.h"
+
+namespace evolve {
+
+// An edge as it is reported to the user.
+struct EdgeEvent {
+  EdgeId edge{};
+  std::string step;     // "compile"; the rule's name where the manifest names no step
+  std::string subject;  // "v0012 square_4096"; the first output where the manifest names none
+  Outcome outcome = Outcome::hit;
+  std::string verdict;
+  double seconds = 0;
+};
+
+// Told of everything that happens; prints what it likes. Called from the loop's own thread.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void planned(const Graph& graph, const Plan& plan) = 0;
+  virtual void started(const EdgeEvent& event) = 0;
+  virtual void finished(const EdgeEvent& event, const Plan& plan) = 0;
+  // A fault of one edge; the build goes on as far as `keep_going` lets it.
+  virtual void fault(const Error& error) = 0;
+  // Called a few times a second while edges run.
+  virtual void tick(const Plan& plan) = 0;
+};
+
+struct BuildPorts {
+  Files& files;
+  BlobStore& blobs;
+  Memo& memo;
+  Ledger& ledger;
+  Runner& runner;
+  Clock& clock;
+  Listener& listener;
+};
+
+struct BuildOptions {
+  int jobs = 1;        // edges at a time
+  int keep_going = 1;  // stop after this many faults; 0: never
+  std::vector<MachineBinding> machine;
+  // The variables that edges may declare, and those that every command gets.
+  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> command_environment;
+};
+
+struct BuildSummary {
+  std::map<std::string, std::map<Outcome, int>> by_step;
+  std::map<std::string, int> verdicts;  // of edges with a report
+  int ran = 0;
+  int cached = 0;  // hits and joined edges
+  int failed = 0;
+  int skipped = 0;
+  double seconds = 0;
+};
+
+// Builds `targets`. Faults of edges are told to the listener and counted; the build's own failure, or
+// an interruption, is the returned error.
+Result<BuildSummary> build(const Graph& graph, const std::vector<NodeId>& targets,
+                           const BuildPorts& ports, const BuildOptions& options);
+
+// An edge that a build would run, or might.
+struct Pending {
+  EdgeId edge{};
+  bool is_certain = false;           // false: only if an input's edge, which will run, gives new bytes
+  std::vector<std::string> reasons;  // why, where it is certain
+};
+
+// The edges of `targets` that are not up to date, in the manifest's order. Runs and changes nothing.
+Result<std::vector<Pending>> explain(const Graph& graph, const std::vector<NodeId>& targets,
+                                     Lookup& lookup, BlobStore& blobs);
+
+}  // namespace evolve

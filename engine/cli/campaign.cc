@@ -1,0 +1,209 @@
+#include "engine/cli/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "engine/core/manifest.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Python files of rules/steps that are no step's own: they run from where they are.
+constexpr std::array<std::string_view, 2> kNotSteps = {"normalise.py", "worker.py"};
+
+std::string absolute(const std::string& path) {
+  return fs::absolute(path).lexically_normal().string();
+}
+
+// Relative to the current folder, the root, where it is below it.
+std::string from_root(const std::string& path) {
+  std::string relative = fs::path(path).lexically_relative(fs::current_path()).string();
+  return relative.empty() || relative.starts_with("..") ? path : relative;
+}
+
+Result<std::string> find_pipeline(const std::string& given) {
+  std::error_code error;
+  if (!given.empty()) {
+    if (fs::is_regular_file(given, error)) return absolute(given);
+    return bad_input(fmt::format("{}: no such pipeline", given), "", "evolve build -p PIPELINE.yaml");
+  }
+  std::vector<std::string> found;
+  for (const char* folder : {".", "pipelines"}) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (entry.path().extension() == ".yaml") found.push_back(entry.path().lexically_normal().string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() == 1) return absolute(found.front());
+  if (found.empty()) return bad_input("no pipeline is here", "", "name one with -p PIPELINE.yaml");
+  return bad_input(fmt::format("which pipeline? there are {}", fmt::join(found, ", ")), "",
+                   "name one with -p PIPELINE.yaml");
+}
+
+fs::path executable_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+// The rules of the project, or those that this binary was built with.
+std::string find_rules(const fs::path& root) {
+  std::error_code error;
+  if (fs::exists(root / "rules/steps.ninja", error)) return "rules";
+  for (fs::path folder = executable_folder(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
+  }
+  return "rules";
+}
+
+fs::path find_root(const fs::path& pipeline) {
+  std::error_code error;
+  for (fs::path folder = pipeline.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / "rules/steps.ninja", error)) return folder;
+  }
+  return pipeline.parent_path();
+}
+
+Result<std::vector<std::string>> step_sources(const std::string& rules) {
+  std::error_code error;
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(rules + "/steps", error)) {
+    std::string name = entry.path().filename().string();
+    bool is_step = entry.path().extension() == ".py" &&
+                   std::find(kNotSteps.begin(), kNotSteps.end(), name) == kNotSteps.end();
+    if (is_step) out.push_back(name);
+  }
+  if (error) return world::system_error("opendir", rules + "/steps", error.value());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::string> beside(const std::string& folder, const std::string& given, const char* usual) {
+  return from_root(absolute(folder + "/" + (given.empty() ? usual : given)));
+}
+
+// Fills in the kernel's files and cases.
+Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
+  const Pipeline& pipeline = campaign.pipeline;
+  std::string folder = fs::path(pipeline_path).parent_path().string();
+  if (pipeline.kernel.spec.empty()) {
+    return bad_input(fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
+                                 "kernel stand in a spec.yaml",
+                                 from_root(pipeline_path)),
+                     "", "see kernels/matmul/spec.yaml");
+  }
+  CampaignShape& shape = campaign.shape;
+  shape.spec = *beside(folder, pipeline.kernel.spec, "");
+  auto text = world::read_file(shape.spec);
+  if (!text) {
+    return bad_input(fmt::format("{}: kernel.spec: {}", from_root(pipeline_path), text.error().message));
+  }
+  auto spec = parse_spec(*text, shape.spec);
+  if (!spec) return std::move(spec).error();
+  campaign.spec = *std::move(spec);
+  std::string kernel_folder = fs::path(shape.spec).parent_path().string();
+  auto kernel_file = [&](const std::string& given, const char* usual) {
+    return given.empty() ? from_root(absolute(kernel_folder + "/" + usual))
+                         : from_root(absolute(folder + "/" + given));
+  };
+  shape.seed = kernel_file(pipeline.kernel.template_path, "kernel.py");
+  shape.reference = kernel_file(pipeline.kernel.reference_path, "reference.py");
+  shape.xla = kernel_file("", "xla.py");
+  std::error_code error;
+  if (!fs::exists(shape.xla, error)) shape.xla.clear();
+  for (const std::string& file : {shape.seed, shape.reference}) {
+    if (!fs::exists(file, error)) {
+      return bad_input(fmt::format("{}: '{}' is missing", from_root(pipeline_path), file), "",
+                       "kernel.template and kernel.reference name the seed and the reference");
+    }
+  }
+  shape.entry = campaign.spec.entry;
+  for (const auto& one : campaign.spec.cases) {
+    if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
+    if (one.has_tag("check")) shape.check_cases.push_back(one.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<MachineBinding> Campaign::machine() const {
+  return {{"work", work}, {"python", python}, {"rules", rules}, {"steps", steps}};
+}
+
+std::string Campaign::folder_of(const std::string& variant) const {
+  if (variant == "xla") return shape.xla.empty() ? "" : work + "/round-0/xla";
+  for (int number = 0; number <= shape.rounds * shape.variants; ++number) {
+    if (variant_id(number) == variant) return work + "/" + variant_folder(shape, number);
+  }
+  return {};
+}
+
+Result<Campaign> open_campaign(const CampaignOptions& options) {
+  auto path = find_pipeline(options.pipeline);
+  if (!path) return std::move(path).error();
+  std::string state = options.state.empty() ? (fs::path(*path).parent_path() / ".evolve").string()
+                                            : absolute(options.state);
+  fs::path root = find_root(*path);
+  std::error_code error;
+  fs::current_path(root, error);
+  if (error) return world::system_error("chdir", root.string(), error.value());
+
+  Campaign campaign;
+  auto text = world::read_file(*path);
+  if (!text) return std::move(text).error();
+  auto pipeline = parse_pipeline(*text, from_root(*path));
+  if (!pipeline) return std::move(pipeline).error();
+  campaign.pipeline = *std::move(pipeline);
+  campaign.name = fs::path(*path).stem().string();
+  campaign.state = from_root(state);
+  campaign.work = campaign.state + "/" + campaign.name;
+  campaign.rules = find_rules(root);
+  campaign.steps = from_root((executable_folder() / "steps").string());
+  const char* python = std::getenv("EVOLVE_PYTHON");
+  std::string venv = fs::path(campaign.rules).parent_path() / ".venv/bin/python";
+  campaign.python = python != nullptr && *python != '\0' ? python : venv;
+
+  CampaignShape& shape = campaign.shape;
+  shape.rounds = campaign.pipeline.session.max_iterations;
+  shape.variants = campaign.pipeline.batch.variants_per_round;
+  shape.lineages = campaign.pipeline.batch.top_k;
+  shape.random_seed = campaign.pipeline.mutate.random_seed;
+  shape.target = campaign.pipeline.target;
+  if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
+  auto sources = step_sources(campaign.rules);
+  if (!sources) return std::move(sources).error();
+  shape.step_sources = *std::move(sources);
+  return campaign;
+}
+
+Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign, const std::string& toolchain) {
+  world::DiskFiles files;
+  if (auto status = files.make_folders(campaign.work); !status) return std::move(status).error();
+  std::string rounds = campaign.work + "/rounds.ninja";
+  if (auto status = files.write(rounds, write_rounds(campaign.shape)); !status) {
+    return std::move(status).error();
+  }
+  std::string text =
+      "# This machine's paths, and the campaign's graph. From the project's root:\n"
+      "#   ninja -f " + campaign.manifest() + " round-1\n";
+  for (const MachineBinding& binding : campaign.machine()) {
+    text += fmt::format("{} = {}\n", binding.name, binding.value);
+  }
+  text += fmt::format("toolchain = {}\ninclude $rules/steps.ninja\ninclude $work/rounds.ninja\n", toolchain);
+  if (auto status = files.write(campaign.manifest(), text); !status) return std::move(status).error();
+  auto graph = std::make_unique<Graph>();
+  LoadText load = [&](const std::string& path) { return files.read(path); };
+  if (auto status = parse_manifest(campaign.manifest(), load, *graph); !status) {
+    return std::move(status).error();
+  }
+  return graph;
+}
+
+}  // namespace evolve::cli

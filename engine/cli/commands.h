@@ -1,0 +1,37 @@
+// The commands of `evolve`. Each returns its exit code through an Error or success; stdout has the
+// result asked for, stderr all else.
+#pragma once
+
+#include <string>
+
+#include "engine/cli/campaign.h"
+#include "engine/core/result.h"
+
+namespace evolve::cli {
+
+// Options that every command has.
+struct CommonOptions {
+  CampaignOptions campaign;
+  bool json = false;
+  bool color = false;  // of stderr
+};
+
+struct BuildCommand {
+  std::vector<std::string> targets;
+  int jobs = 0;        // 0: one a core
+  int keep_going = 1;  // as Ninja's -k
+  bool dry_run = false;
+  bool quiet = false;
+};
+
+Status run_build(const CommonOptions& common, const BuildCommand& command);
+Status run_show(const CommonOptions& common, const std::string& variant);
+// Writes the best variant's kernel to `out`, or to stdout where it is empty.
+Status run_best(const CommonOptions& common, const std::string& out);
+Status run_why(const CommonOptions& common, const std::string& target);
+// `round` 0: all rounds.
+Status run_log(const CommonOptions& common, int round);
+// Removes the campaign's work folder, and with `all` the memo and the blobs too; never the ledger.
+Status run_clean(const CommonOptions& common, bool all, bool dry_run);
+
+}  // namespace evolve::cli

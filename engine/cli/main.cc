@@ -1,0 +1,165 @@
+// `evolve`: options, commands, exit codes. The only place that names concrete classes is this folder.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "engine/cli/commands.h"
+#include "engine/cli/progress.h"
+#include "engine/core/did_you_mean.h"
+#include "engine/world/terminal.h"
+
+namespace evolve::cli {
+
+namespace {
+
+struct Arguments {
+  CommonOptions common;
+  std::string color = "auto";
+  std::string folder;
+  BuildCommand build;
+  std::string variant;
+  std::string out;
+  std::string target;
+  std::string round;
+  bool clean_all = false;
+};
+
+bool wants_color(const std::string& choice) {
+  if (choice == "always") return true;
+  if (choice == "never" || std::getenv("NO_COLOR") != nullptr) return false;
+  return std::getenv("CLICOLOR_FORCE") != nullptr || world::is_terminal(STDERR_FILENO);
+}
+
+void add_common(CLI::App& command, Arguments& arguments) {
+  command.add_option("-p,--pipeline", arguments.common.campaign.pipeline,
+                     "the campaign's pipeline (default: the only one in . and pipelines/)");
+  command.add_option("--state", arguments.common.campaign.state,
+                     "the state folder (default: .evolve beside the pipeline)");
+  command.add_option("-C", arguments.folder, "change to this folder first");
+  command.add_flag("--json", arguments.common.json, "print JSON");
+  command.add_option("--color", arguments.color, "color in messages: auto, always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void add_commands(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "evolve " EVOLVE_VERSION);
+  app.add_option("-C", arguments.folder, "change to this folder first");
+
+  auto* build = app.add_subcommand("build", "build targets: round-N, vNNNN, or a file");
+  build->add_option("target", arguments.build.targets, "what to build (default: the last round)");
+  build->add_option("-j,--jobs", arguments.build.jobs, "edges at a time (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  build->add_option("-k", arguments.build.keep_going, "keep going until N edges failed, 0 for no limit (default: 1)")
+      ->check(CLI::Range(0, 1'000'000));
+  build->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would run, and run nothing");
+  build->add_flag("-q,--quiet", arguments.build.quiet, "no progress and no summary");
+
+  auto* show = app.add_subcommand("show", "show a variant: its origin, verdicts, times and who paid for them");
+  show->add_option("variant", arguments.variant, "v0007, or xla")->required();
+
+  auto* best = app.add_subcommand("best", "write the best variant's kernel.py");
+  best->add_option("-o,--out", arguments.out, "file to write (default: stdout)");
+
+  auto* why = app.add_subcommand("why", "say what a build would run and why, and what the last one ran");
+  why->add_option("target", arguments.target, "round-N, vNNNN, or a file (default: the last round)");
+
+  auto* log = app.add_subcommand("log", "show the record of the rounds, or of one");
+  log->add_option("round", arguments.round, "N or round-N");
+
+  auto* clean = app.add_subcommand("clean", "remove the campaign's work files; a build restores them");
+  clean->add_flag("--all", arguments.clean_all, "the memo and the blobs too, of all campaigns; never the ledger");
+  clean->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would be removed");
+
+  for (CLI::App* command : app.get_subcommands({})) add_common(*command, arguments);
+}
+
+Result<int> round_number(const std::string& text) {
+  if (text.empty()) return 0;
+  std::string digits = text.starts_with("round-") ? text.substr(6) : text;
+  bool is_number = !digits.empty() && digits.size() < 7 &&
+                   digits.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || std::stoi(digits) == 0) {
+    return bad_input(fmt::format("'{}' is no round", text), "", "evolve log 3");
+  }
+  return std::stoi(digits);
+}
+
+Status dispatch(const CLI::App& app, const Arguments& arguments) {
+  const CommonOptions& common = arguments.common;
+  if (!arguments.folder.empty() && ::chdir(arguments.folder.c_str()) != 0) {
+    return bad_input(fmt::format("-C {}: no such folder", arguments.folder));
+  }
+  std::string name = app.get_subcommands().front()->get_name();
+  if (name == "build") return run_build(common, arguments.build);
+  if (name == "show") return run_show(common, arguments.variant);
+  if (name == "best") return run_best(common, arguments.out);
+  if (name == "why") return run_why(common, arguments.target);
+  if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);
+  auto round = round_number(arguments.round);
+  if (!round) return std::move(round).error();
+  return run_log(common, *round);
+}
+
+// A usage error in our own words, with the nearest command or option where a word is unknown.
+Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::vector<std::string> known;
+  auto add_options = [&](const CLI::App& command) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+    }
+  };
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands()) add_options(*command);
+  std::string message = error.what();
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    bool is_named = message.find(word) != std::string::npos || app.get_subcommands().empty();
+    bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+    if (!is_named || is_known) continue;
+    auto near = nearest(word, known);
+    return bad_input(fmt::format("unknown {} '{}'{}", word.starts_with("-") ? "option" : "command", word,
+                                 near ? fmt::format(", did you mean '{}'?", *near) : ""),
+                     "", "evolve --help");
+  }
+  if (!message.empty()) message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  return bad_input(message, "", "evolve --help");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("evolve: a build engine that evolves accelerator kernels", "evolve");
+  Arguments arguments;
+  add_commands(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    Error usage = usage_error(app, error, argc, argv);
+    print_error(usage, wants_color("auto"));
+    return exit_code(usage.code);
+  }
+  arguments.common.color = wants_color(arguments.color);
+  Status status = dispatch(app, arguments);
+  if (status) return 0;
+  print_error(status.error(), arguments.common.color);
+  return exit_code(status.error().code);
+}
+
+}  // namespace
+
+}  // namespace evolve::cli
+
+int main(int argc, char** argv) {
+  try {
+    return evolve::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    // Nothing of ours throws: what comes here is a bug, or no memory is left.
+    fmt::print(stderr, "evolve: internal error: {}: please report this as a bug of evolve {}\n", error.what(),
+               EVOLVE_VERSION);
+    return 70;
+  }
+}

@@ -1,0 +1,135 @@
+#include "engine/cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/world/terminal.h"
+
+namespace evolve::cli {
+
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+
+std::string minutes(double seconds) {
+  auto whole = static_cast<int>(seconds + 0.5);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+void print_text(std::FILE* file, const std::string& text) {
+  std::fputs(text.c_str(), file);
+  std::fflush(file);
+}
+
+}  // namespace
+
+Progress::Progress(ProgressStyle style, bool color, int jobs, Clock& clock)
+    : style_(style), color_(color), jobs_(jobs), clock_(clock) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::planned(const Graph& graph, const Plan& plan) {
+  total_ = plan.total();
+  for (EdgeId id : plan.wanted_edges()) {
+    if (graph.edge(id).is_phony()) continue;
+    std::string step = graph.binding(id, "step");
+    ++steps_[step.empty() ? graph.edge(id).rule->name : step].left;
+  }
+}
+
+void Progress::started(const EdgeEvent& event) {
+  running_[event.edge] = {fmt::format("{} {}", event.step, event.subject), clock_.monotonic_seconds()};
+  if (style_ == ProgressStyle::json) print_json(event, "started");
+}
+
+void Progress::finished(const EdgeEvent& event, const Plan& plan) {
+  ++done_;
+  running_.erase(event.edge);
+  StepTime& step = steps_[event.step];
+  if (step.left > 0) --step.left;
+  if (event.outcome == Outcome::ran) {
+    ++step.ran;
+    step.seconds += event.seconds;
+  } else if (event.outcome != Outcome::failed) {
+    ++cached_;
+  }
+  if (style_ == ProgressStyle::json) print_json(event, "finished");
+  if (style_ == ProgressStyle::plain && event.outcome == Outcome::ran) {
+    std::string verdict = event.verdict.empty() || event.verdict == "ok" ? "" : " " + event.verdict;
+    print_text(stderr, fmt::format("[{}/{}] {} {} {:.1f}s{}\n", done_, total_, event.step, event.subject,
+                                   event.seconds, verdict));
+  }
+  if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds) draw(plan);
+}
+
+void Progress::fault(const Error& error) {
+  clear();
+  print_error(error, color_);
+}
+
+void Progress::tick(const Plan& plan) {
+  if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds) draw(plan);
+}
+
+double Progress::remaining_seconds() const {
+  double seconds = 0;
+  for (const auto& [name, step] : steps_) {
+    if (step.left == 0) continue;
+    if (step.ran > 0) seconds += static_cast<double>(step.left) * step.seconds / static_cast<double>(step.ran);
+  }
+  return seconds > 0 ? seconds / jobs_ : -1;
+}
+
+void Progress::draw(const Plan&) {
+  double now = clock_.monotonic_seconds();
+  // The edge that has run longest is what the user waits for.
+  auto oldest = std::min_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
+    return a.second.started < b.second.started;
+  });
+  std::string line = fmt::format("[{}/{}]", done_, total_);
+  if (oldest != running_.end()) {
+    line += fmt::format(" {} {:.1f}s", oldest->second.text, now - oldest->second.started);
+  }
+  if (cached_ > 0) line += fmt::format(" · {} cached", cached_);
+  if (double left = remaining_seconds(); left >= 0) line += " · ETA " + minutes(left);
+  auto columns = static_cast<size_t>(world::terminal_columns(STDERR_FILENO));
+  // The dots are two bytes and one column each; a line cut a little early does no harm.
+  if (line.size() >= columns) line.resize(columns - 1);
+  print_text(stderr, "\r\x1b[K" + line);
+  is_drawn_ = true;
+  drawn_at_ = now;
+}
+
+void Progress::clear() {
+  if (is_drawn_) print_text(stderr, "\r\x1b[K");
+  is_drawn_ = false;
+}
+
+void Progress::print_json(const EdgeEvent& event, const char* name) const {
+  nlohmann::json line = {{"event", name}, {"step", event.step}, {"subject", event.subject}};
+  if (std::string_view(name) == "finished") {
+    line["outcome"] = outcome_name(event.outcome);
+    line["seconds"] = event.seconds;
+    line["verdict"] = event.verdict;
+  }
+  print_text(stdout, line.dump() + "\n");
+}
+
+void print_error(const Error& error, bool color) {
+  std::string text = fmt::format("evolve: {}error:{} {}\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "",
+                                 error.message);
+  if (!error.detail.empty()) text += error.detail + "\n";
+  if (!error.hint.empty()) text += fmt::format("hint: {}\n", error.hint);
+  print_text(stderr, text);
+}
+
+void print_warning(const std::string& message, bool color) {
+  print_text(stderr, fmt::format("evolve: {}warning:{} {}\n", color ? "\x1b[33m" : "",
+                                 color ? "\x1b[0m" : "", message));
+}
+
+}  // namespace evolve::cli

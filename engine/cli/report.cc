@@ -1,0 +1,332 @@
+#include "engine/cli/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& object, const char* key) {
+  auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+// "BLOCK_M=512 BLOCK_N=1024"
+std::string parameters_text(const json& parameters) {
+  std::string out;
+  if (!parameters.is_object()) return out;
+  for (const auto& [name, value] : parameters.items()) {
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value.dump());
+  }
+  return out;
+}
+
+// Columns that a text takes on a terminal: its code points.
+size_t width(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(),
+                                           [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// The times of the variant, the seed and the XLA baseline for each bench case.
+json times_report(const Campaign& campaign, const std::string& variant) {
+  json out = json::array();
+  for (const std::string& name : campaign.shape.bench_cases) {
+    json row = {{"case", name}};
+    auto add = [&](const char* key, const std::string& of) {
+      auto time = case_time(campaign, of, name);
+      if (!time) return;
+      row[key] = time->seconds;
+      row["kind"] = time->kind;
+    };
+    add("seconds", variant);
+    add("seed_seconds", variant_id(0));
+    if (!campaign.shape.xla.empty()) add("xla_seconds", "xla");
+    out.push_back(row);
+  }
+  return out;
+}
+
+std::string ratio_text(const json& row, const char* key) {
+  if (!row.contains(key)) return "-";
+  double other = row[key].get<double>();
+  std::string out = duration(other);
+  if (row.contains("seconds")) out += fmt::format(" ({:.2f}x)", other / row["seconds"].get<double>());
+  return out;
+}
+
+std::string times_table(const json& times, const std::string& variant) {
+  std::vector<std::vector<std::string>> rows = {{"case", variant, "seed", "XLA", ""}};
+  for (const json& row : times) {
+    rows.push_back({text_of(row, "case"),
+                    row.contains("seconds") ? duration(row["seconds"].get<double>()) : "-",
+                    ratio_text(row, "seed_seconds"), ratio_text(row, "xla_seconds"), text_of(row, "kind")});
+  }
+  return table(rows, "  ");
+}
+
+// Verdicts of the campaign's variants up to a round: {"ok": 20, "compile vmem_oom": 2}.
+std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round) {
+  std::map<std::string, int> out;
+  for (int r = 1; r <= round; ++r) {
+    json selection = selection_of(campaign, r);
+    int rejected = 0;
+    for (const json& row : selection.value("rejected", json::array())) {
+      ++rejected;
+      ++out[fmt::format("{} {}", text_of(row, "step"), text_of(row, "kind"))];
+    }
+    out["ok"] += campaign.shape.variants - rejected;
+  }
+  return out;
+}
+
+json steps_report(const BuildSummary& summary) {
+  json out = json::object();
+  for (const auto& [step, outcomes] : summary.by_step) {
+    for (const auto& [outcome, count] : outcomes) out[step][outcome_name(outcome)] = count;
+  }
+  return out;
+}
+
+}  // namespace
+
+json read_json(const std::string& path) {
+  auto text = world::read_file(path);
+  if (!text) return nullptr;
+  json value = json::parse(*text, nullptr, false);
+  return value.is_discarded() ? json(nullptr) : value;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  auto whole = static_cast<int>(seconds + 0.5);
+  return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+}
+
+std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& variant,
+                                  const std::string& case_name) {
+  json time = read_json(fmt::format("{}/{}/time.json", campaign.folder_of(variant), case_name));
+  if (!time.is_object() || text_of(time, "verdict") != "ok" || !time.contains("seconds")) {
+    return std::nullopt;
+  }
+  return CaseTime{text_of(time, "kind"), time["seconds"].get<double>()};
+}
+
+json selection_of(const Campaign& campaign, int round) {
+  return read_json(fmt::format("{}/round-{}/selection.json", campaign.work, round));
+}
+
+int last_round(const Campaign& campaign) {
+  int round = campaign.shape.rounds;
+  std::error_code error;
+  while (round > 0 &&
+         !std::filesystem::exists(fmt::format("{}/round-{}/selection.json", campaign.work, round), error)) {
+    --round;
+  }
+  return round;
+}
+
+json build_report(const Campaign& campaign, const BuildSummary& summary, int round) {
+  json report = {{"campaign", campaign.name},
+                 {"round", round},
+                 {"variants", round * campaign.shape.variants},
+                 {"verdicts", verdicts_by_kind(campaign, round)},
+                 {"steps", steps_report(summary)},
+                 {"ran", summary.ran},
+                 {"cached", summary.cached},
+                 {"failed", summary.failed},
+                 {"skipped", summary.skipped},
+                 {"seconds", summary.seconds},
+                 {"target", campaign.shape.target}};
+  json selection = selection_of(campaign, round);
+  if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
+    report["best"] = selection["best"];
+    report["times"] = times_report(campaign, text_of(selection["best"], "variant"));
+  }
+  return report;
+}
+
+std::string build_text(const json& report) {
+  std::string out = fmt::format("evolve: {} edges: {} ran, {} cached, {} failed in {}\n",
+                                report["ran"].get<int>() + report["cached"].get<int>() +
+                                    report["failed"].get<int>() + report["skipped"].get<int>(),
+                                report["ran"].get<int>(), report["cached"].get<int>(),
+                                report["failed"].get<int>(), duration(report["seconds"].get<double>()));
+  if (report["round"].get<int>() == 0) return out;
+  std::string verdicts;
+  for (const auto& [kind, count] : report["verdicts"].items()) {
+    verdicts += fmt::format("{}{} {}", verdicts.empty() ? "" : ", ", count.get<int>(), kind);
+  }
+  out += fmt::format("        {} rounds, {} variants: {}\n", report["round"].get<int>(),
+                     report["variants"].get<int>(), verdicts);
+  if (!report.contains("best")) return out;
+  std::string best = text_of(report["best"], "variant");
+  out += fmt::format("        best {} on {}: {}\n", best, text_of(report, "target"),
+                     parameters_text(report["best"].value("parameters", json::object())));
+  return out + times_table(report["times"], best);
+}
+
+Result<json> variant_report(const Campaign& campaign, const std::string& variant,
+                            cache::SqliteLedger& ledger) {
+  std::string folder = campaign.folder_of(variant);
+  json origin = read_json(folder + "/variant.json");
+  json report = {{"variant", variant}, {"folder", folder}, {"origin", origin}, {"steps", json::array()}};
+  auto machine = campaign.machine();
+  for (const auto& cases : {campaign.shape.check_cases, campaign.shape.bench_cases}) {
+    for (const std::string& name : cases) {
+      for (const char* step : {"lower", "check", "compile", "facts", "time"}) {
+        std::string path = fmt::format("{}/{}/{}.json", folder, name, step);
+        json record = read_json(path);
+        if (!record.is_object()) continue;
+        json row = {{"case", name}, {"step", std::string_view(step) == "facts" ? "analyze" : step},
+                    {"verdict", text_of(record, "verdict")}, {"kind", text_of(record, "kind")},
+                    {"reason", text_of(record, "reason")}};
+        if (record.contains("seconds")) row["seconds"] = record["seconds"];
+        if (record.contains("bottleneck")) row["bottleneck"] = record["bottleneck"];
+        if (record.contains("outputs")) row["outputs"] = record["outputs"];
+        // The lower edge's first output is the program.
+        std::string output = std::string_view(step) == "lower" ? fmt::format("{}/{}/tpu.program", folder, name)
+                                                              : path;
+        auto last = ledger.last_record(symbolic_path(output, machine));
+        if (!last) return std::move(last).error();
+        if (*last) {
+          row["paid_by"] = (*last)->result.paid_by;
+          row["ran_seconds"] = (*last)->result.seconds;
+          row["built_at"] = (*last)->result.built_at;
+        }
+        report["steps"].push_back(row);
+      }
+    }
+  }
+  report["times"] = times_report(campaign, variant);
+  return report;
+}
+
+namespace {
+
+// "v0003" of "$work/round-1/v0003/square/compile.json"; empty where it is the variant itself.
+std::string payer(const std::string& paid_by, const std::string& variant) {
+  size_t round = paid_by.find("/round-");
+  if (round == std::string::npos) return {};
+  size_t start = paid_by.find('/', round + 1) + 1;
+  std::string id = paid_by.substr(start, paid_by.find('/', start) - start);
+  return id == variant ? std::string() : id;
+}
+
+std::string step_detail(const json& row) {
+  if (row.contains("seconds")) return duration(row["seconds"].get<double>());
+  if (row.contains("bottleneck") && row["bottleneck"].is_string()) {
+    return "bound by " + row["bottleneck"].get<std::string>();
+  }
+  if (!text_of(row, "reason").empty()) {
+    return fmt::format("{}: {}", text_of(row, "kind"), text_of(row, "reason"));
+  }
+  if (row.contains("outputs") && !row["outputs"].empty()) {
+    return fmt::format("max error {:.2g}", row["outputs"][0].value("max_abs_error", 0.0));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string variant_text(const json& report) {
+  std::string variant = text_of(report, "variant");
+  const json& origin = report["origin"];
+  std::string out = variant;
+  if (origin.is_object()) {
+    std::string parents;
+    for (const json& parent : origin.value("parents", json::array())) parents += " " + parent.get<std::string>();
+    out += fmt::format(" · round {} · {}{}{}", origin.value("round", 0), text_of(origin, "mutator"),
+                       parents.empty() ? "" : " of" + parents,
+                       text_of(origin, "note").empty() ? "" : " · " + text_of(origin, "note"));
+    out += "\n" + parameters_text(origin.value("parameters", json::object()));
+  }
+  out += "\n\n";
+  std::vector<std::vector<std::string>> rows = {{"case", "step", "verdict", "", "paid by"}};
+  for (const json& row : report["steps"]) {
+    std::string other = payer(text_of(row, "paid_by"), variant);
+    std::string paid = other.empty() ? "itself" : other;
+    if (row.contains("ran_seconds")) paid += fmt::format(", {:.1f} s", row["ran_seconds"].get<double>());
+    rows.push_back({text_of(row, "case"), text_of(row, "step"), text_of(row, "verdict"), step_detail(row), paid});
+  }
+  out += table(rows, "  ") + "\n";
+  return out + times_table(report["times"], variant) + "\n  files: " + text_of(report, "folder") + "\n";
+}
+
+json rounds_report(const std::vector<cache::RoundRecord>& rounds) {
+  json out = json::array();
+  for (const auto& round : rounds) {
+    json selection = json::parse(round.selection, nullptr, false);
+    out.push_back({{"round", round.number}, {"recorded", round.recorded}, {"selection", selection}});
+  }
+  return out;
+}
+
+std::string rounds_text(const json& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"round", "recorded", "best", "score", "rejected", "survivors"}};
+  for (const json& round : report) {
+    const json& selection = round["selection"];
+    json best = selection.value("best", json::object());
+    std::string survivors;
+    for (const json& survivor : selection.value("survivors", json::array())) {
+      survivors += (survivors.empty() ? "" : " ") + text_of(survivor, "variant");
+    }
+    rows.push_back({std::to_string(round["round"].get<int>()), text_of(round, "recorded"),
+                    text_of(best, "variant"),
+                    best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",
+                    std::to_string(selection.value("rejected", json::array()).size()), survivors});
+  }
+  return table(rows, "");
+}
+
+std::string round_text(const json& selection) {
+  std::string out = fmt::format("round {} ({})\n\n", selection.value("round", 0), text_of(selection, "time_kind"));
+  std::vector<std::vector<std::string>> rows = {{"survivor", "score", "parameters", "reason"}};
+  for (const json& survivor : selection.value("survivors", json::array())) {
+    rows.push_back({text_of(survivor, "variant"), fmt::format("{:.4f}", survivor.value("score", 0.0)),
+                    parameters_text(survivor.value("parameters", json::object())), text_of(survivor, "reason")});
+  }
+  out += table(rows, "  ") + "\n";
+  rows = {{"ranking", "score"}};
+  for (const json& row : selection.value("ranking", json::array())) {
+    rows.push_back({text_of(row, "variant"), fmt::format("{:.4f}", row.value("score", 0.0))});
+  }
+  out += table(rows, "  ");
+  json rejected = selection.value("rejected", json::array());
+  if (rejected.empty()) return out;
+  rows = {{"rejected", "step", "case", "kind", "reason"}};
+  for (const json& row : rejected) {
+    rows.push_back({text_of(row, "variant"), text_of(row, "step"), text_of(row, "case"), text_of(row, "kind"),
+                    text_of(row, "reason")});
+  }
+  return out + "\n" + table(rows, "  ");
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows, const std::string& indent) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = indent;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
+    }
+    while (line.ends_with(' ')) line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,52 @@
+// What a campaign came to, read from its work folder: times, verdicts, selections; as text or as JSON.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/ledger.h"
+#include "engine/build.h"
+#include "engine/cli/campaign.h"
+
+namespace evolve::cli {
+
+// The JSON in a file; null where the file is absent or no JSON.
+nlohmann::json read_json(const std::string& path);
+
+// "142.1 us": a duration with the unit that suits it.
+std::string duration(double seconds);
+
+// A time of a variant for one case. `kind` is "modelled" or "measured".
+struct CaseTime {
+  std::string kind;
+  double seconds = 0;
+};
+std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& variant,
+                                  const std::string& case_name);
+
+// The number of the last round whose selection is there; 0: none.
+int last_round(const Campaign& campaign);
+// The selection of a round; null where there is none.
+nlohmann::json selection_of(const Campaign& campaign, int round);
+
+// What `build` says at its end.
+nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summary, int round);
+std::string build_text(const nlohmann::json& report);
+
+// What `show` says of a variant: its origin, its verdicts, its times, and who paid for each step.
+Result<nlohmann::json> variant_report(const Campaign& campaign, const std::string& variant,
+                                      cache::SqliteLedger& ledger);
+std::string variant_text(const nlohmann::json& report);
+
+// What `log` says: of all rounds, or of one.
+nlohmann::json rounds_report(const std::vector<cache::RoundRecord>& rounds);
+std::string rounds_text(const nlohmann::json& report);
+std::string round_text(const nlohmann::json& selection);
+
+// Lines of cells as columns, two blanks between them.
+std::string table(const std::vector<std::vector<std::string>>& rows, const std::string& indent);
+
+}  // namespace evolve::cli

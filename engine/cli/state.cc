@@ -1,0 +1,43 @@
+#include "engine/cli/state.h"
+
+#include <unistd.h>
+
+namespace evolve::cli {
+
+Result<std::unique_ptr<State>> open_state(const Campaign& campaign, std::string& warning) {
+  auto state = std::make_unique<State>();
+  if (auto status = state->files.make_folders(campaign.state); !status) return std::move(status).error();
+  auto ledger = cache::SqliteLedger::open(campaign.state + "/ledger.db");
+  if (!ledger) return std::move(ledger).error();
+  state->ledger = *std::move(ledger);
+  auto memo = cache::SqliteMemo::open(campaign.state + "/memo.db", warning);
+  if (!memo) return std::move(memo).error();
+  state->memo = *std::move(memo);
+  state->blobs = std::make_unique<cache::FolderBlobStore>(campaign.state + "/blobs", state->files);
+  return state;
+}
+
+std::map<std::string, std::string> process_environment() {
+  std::map<std::string, std::string> out;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    std::string text = *variable;
+    size_t equals = text.find('=');
+    if (equals != std::string::npos) out[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+std::map<std::string, std::string> command_environment() {
+  auto process = process_environment();
+  std::map<std::string, std::string> out = {{"LC_ALL", "C.UTF-8"},
+                                            {"PYTHONDONTWRITEBYTECODE", "1"},
+                                            {"PYTHONHASHSEED", "0"},
+                                            {"PYTHONNOUSERSITE", "1"},
+                                            {"TZ", "UTC"}};
+  for (const char* name : {"PATH", "HOME", "TMPDIR"}) {
+    if (process.contains(name)) out[name] = process[name];
+  }
+  return out;
+}
+
+}  // namespace evolve::cli

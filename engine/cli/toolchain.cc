@@ -1,0 +1,114 @@
+#include "engine/cli/toolchain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHint = "pipelines/quickstart.sh makes the environment that the lock file describes";
+
+// Package names compare as PEP 503 says.
+std::string normalised(std::string name) {
+  for (char& c : name) {
+    c = c == '_' || c == '.' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+struct Lock {
+  std::string series;                           // "3.11"
+  std::map<std::string, std::string> versions;  // by normalised name
+};
+
+// Reads "name==version" lines, and the interpreter's series from the comment that the lock's writer makes.
+Result<Lock> read_lock(const std::string& path) {
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  Lock lock;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kSeries = "with Python ";
+    size_t series = line.find(kSeries);
+    if (line.starts_with('#') && series != std::string::npos) {
+      lock.series = line.substr(series + kSeries.size());
+    }
+    size_t equals = line.find("==");
+    bool is_package = equals != std::string::npos && !line.starts_with('#') && !line.starts_with(' ');
+    if (!is_package) continue;
+    std::string version = line.substr(equals + 2);
+    lock.versions[normalised(line.substr(0, equals))] = version.substr(0, version.find_first_of(" ;\\"));
+  }
+  return lock;
+}
+
+// "3.11.2" of a virtual environment's pyvenv.cfg; empty where it does not say.
+std::string python_version(const fs::path& environment) {
+  auto text = world::read_file((environment / "pyvenv.cfg").string());
+  if (!text) return {};
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kKey = "version = ";
+    if (line.starts_with(kKey)) return line.substr(kKey.size());
+  }
+  return {};
+}
+
+// Installed packages by normalised name, from the names of their dist-info folders.
+std::map<std::string, std::string> installed(const fs::path& site_packages) {
+  std::map<std::string, std::string> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(site_packages, error)) {
+    std::string name = entry.path().filename().string();
+    constexpr std::string_view kSuffix = ".dist-info";
+    size_t dash = name.find('-');
+    if (!name.ends_with(kSuffix) || dash == std::string::npos) continue;
+    out[normalised(name.substr(0, dash))] = name.substr(dash + 1, name.size() - dash - 1 - kSuffix.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
+  std::error_code error;
+  if (!fs::exists(python, error)) {
+    return bad_input(fmt::format("{}: no Python environment is there", python), "", kHint);
+  }
+  auto lock = read_lock(lock_file);
+  if (!lock) return std::move(lock).error();
+  fs::path environment = fs::path(python).parent_path().parent_path();
+  std::string version = python_version(environment);
+  std::string series = version.substr(0, version.rfind('.'));
+  if (version.empty()) {
+    return bad_input(fmt::format("{}: not the interpreter of a virtual environment", python), "", kHint);
+  }
+  if (!lock->series.empty() && series != lock->series) {
+    return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version, lock_file,
+                                 lock->series),
+                     "", kHint);
+  }
+  auto found = installed(environment / "lib" / ("python" + series) / "site-packages");
+  Toolchain toolchain{python, "cpython-" + version};
+  for (const auto& [name, wanted] : lock->versions) {
+    auto package = found.find(name);
+    if (package == found.end() || package->second != wanted) {
+      return bad_input(fmt::format("{}: {} {} is locked in {}, {} is installed", python, name, wanted,
+                                   lock_file, package == found.end() ? "none" : package->second),
+                       "", kHint);
+    }
+    toolchain.versions += fmt::format(" {}-{}", name, wanted);
+  }
+  return toolchain;
+}
+
+}  // namespace evolve::cli

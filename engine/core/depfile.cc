@@ -1,0 +1,81 @@
+#include "engine/core/depfile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/core/graph.h"
+
+namespace evolve {
+
+namespace {
+
+// Words of a depfile: "\ " and "\#" and "$$" are escapes, "\<newline>" is a blank.
+class Words {
+ public:
+  explicit Words(std::string_view text) : text_(text) {}
+
+  // Takes the next word of this logical line. False at the line's end.
+  bool next(std::string& word) {
+    word.clear();
+    while (true) {
+      if (at_continuation()) {
+        position_ = text_.find('\n', position_) + 1;
+      } else if (peek() == ' ' || peek() == '\t') {
+        ++position_;
+      } else {
+        break;
+      }
+    }
+    while (position_ < text_.size() && !is_end()) word += take_char();
+    return !word.empty();
+  }
+  // Goes to the next line. False at the end of the text.
+  bool next_line() {
+    while (position_ < text_.size() && (peek() == '\n' || peek() == '\r')) ++position_;
+    return position_ < text_.size();
+  }
+
+ private:
+  [[nodiscard]] char peek(size_t ahead = 0) const {
+    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
+  }
+  [[nodiscard]] bool at_continuation() const {
+    return peek() == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'));
+  }
+  [[nodiscard]] bool is_end() const {
+    return peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r' || at_continuation();
+  }
+  char take_char() {
+    bool is_escape = (peek() == '\\' && (peek(1) == ' ' || peek(1) == '#' || peek(1) == ':')) ||
+                     (peek() == '$' && peek(1) == '$');
+    if (is_escape) ++position_;
+    return text_[position_++];
+  }
+
+  std::string_view text_;
+  size_t position_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path) {
+  std::vector<std::string> inputs;
+  Words words(text);
+  while (words.next_line()) {
+    bool is_behind_colon = false;
+    std::string word;
+    while (words.next(word)) {
+      if (is_behind_colon) {
+        std::string input = canonical_path(word);
+        if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+      } else if (word.ends_with(':')) {
+        is_behind_colon = true;
+      }
+    }
+    if (!is_behind_colon) return bad_input(fmt::format("{}: expected ':' in depfile", path));
+  }
+  return inputs;
+}
+
+}  // namespace evolve

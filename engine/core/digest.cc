@@ -1,0 +1,58 @@
+// XXH3-128 behind Digest; the only file that includes xxHash.
+#include "engine/core/digest.h"
+
+#include <fmt/format.h>
+
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
+namespace evolve {
+
+namespace {
+
+Digest from_xxh(XXH128_hash_t hash) { return {hash.high64, hash.low64}; }
+
+std::optional<uint64_t> parse_hex64(std::string_view text) {
+  uint64_t value = 0;
+  for (char c : text) {
+    uint64_t nibble = 0;
+    if (c >= '0' && c <= '9') {
+      nibble = static_cast<uint64_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      nibble = static_cast<uint64_t>(c - 'a') + 10;
+    } else {
+      return std::nullopt;
+    }
+    value = value << 4 | nibble;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string Digest::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
+
+std::optional<Digest> Digest::from_hex(std::string_view text) {
+  if (text.size() != 32) return std::nullopt;
+  auto high = parse_hex64(text.substr(0, 16));
+  auto low = parse_hex64(text.substr(16));
+  if (!high || !low) return std::nullopt;
+  return Digest{*high, *low};
+}
+
+Digest digest_of(std::string_view bytes) { return from_xxh(XXH3_128bits(bytes.data(), bytes.size())); }
+
+struct Hasher::State {
+  XXH3_state_t xxh;
+};
+
+Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh); }
+Hasher::~Hasher() = default;
+
+void Hasher::add(std::string_view bytes) {
+  XXH3_128bits_update(&state_->xxh, bytes.data(), bytes.size());
+}
+
+Digest Hasher::digest() const { return from_xxh(XXH3_128bits_digest(&state_->xxh)); }
+
+}  // namespace evolve

@@ -1,0 +1,56 @@
+// Digest: the XXH3-128 of some bytes. Guards against accidents, not against an attacker: what crosses
+// a trust boundary is named by SHA-256 instead.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace evolve {
+
+struct Digest {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  friend auto operator<=>(const Digest&, const Digest&) = default;
+
+  // 32 lower-case hex digits, most significant first: the canonical form, used in names and databases.
+  [[nodiscard]] std::string hex() const;
+  // The first 12 hex digits: for people.
+  [[nodiscard]] std::string brief() const { return hex().substr(0, 12); }
+  // Reads the canonical form; anything else is nullopt.
+  static std::optional<Digest> from_hex(std::string_view text);
+};
+
+// Returns the digest of `bytes`. The algorithm is fixed for ever: digests are stored.
+Digest digest_of(std::string_view bytes);
+
+// The digest of bytes that arrive in pieces.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+
+  void add(std::string_view bytes);
+  // The digest of all that was added so far.
+  [[nodiscard]] Digest digest() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace evolve
+
+template <>
+struct std::hash<evolve::Digest> {
+  size_t operator()(const evolve::Digest& digest) const noexcept {
+    return static_cast<size_t>(digest.low);
+  }
+};

@@ -1,0 +1,218 @@
+#include "engine/core/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engine/core/yaml_source.h"
+
+namespace evolve {
+
+namespace {
+
+constexpr int kMostRounds = 1000;
+constexpr int kMostVariants = 1000;
+constexpr int kMostSeconds = 30 * 24 * 3600;
+
+// Keys of other Glaucis versions: they load, and have no effect.
+struct OldKey {
+  const char* section;  // empty: a section of its own
+  const char* key;
+};
+constexpr std::array<OldKey, 12> kOldKeys = {{
+    {"", "evolution"},
+    {"", "llm"},
+    {"", "logging"},
+    {"", "tuning_params"},
+    {"", "hardware"},
+    {"", "constraints"},
+    {"batch", "diversity_directions"},
+    {"evaluator", "type"},
+    {"tpu", "tpu_type"},
+    {"tpu", "namespace"},
+    {"tpu", "image"},
+    {"tpu", "timeout"},
+}};
+
+class PipelineReader {
+ public:
+  explicit PipelineReader(const YamlSource& source) : source_(source), errors_(source) {}
+
+  Result<Pipeline> read() {
+    YamlMap root(errors_, &source_.root(), "");
+    if (source_.root().kind == YamlNode::Kind::null) errors_.add({}, "expected a map, got nothing");
+    read_kernel(root);
+    read_shapes(root);
+    read_judge(root);
+    read_cluster(root);
+    read_rounds(root);
+    read_search(root);
+    accept_old(root, "");
+    root.finish();
+    if (auto status = errors_.status(); !status) return status.error();
+    return std::move(pipeline_);
+  }
+
+ private:
+  void notice(Position at, const std::string& what) {
+    pipeline_.notices.push_back(source_.notice_at(at, what));
+  }
+
+  // Makes the old keys of a section known.
+  void accept_old(YamlMap& map, std::string_view section) {
+    for (const OldKey& old : kOldKeys) {
+      if (section != old.section || !map.has(old.key)) continue;
+      map.accept(old.key);
+      notice(map.key_at(old.key),
+             fmt::format("'{}' is of another Glaucis version and has no effect here", map.full_name(old.key)));
+    }
+  }
+
+  void read_kernel(YamlMap& root) {
+    YamlMap kernel = root.section("kernel", Need::required);
+    if (!root.has("kernel")) return;
+    Need need = kernel.has("spec") ? Need::optional : Need::required;
+    kernel.text("name", pipeline_.kernel.name, Need::required);
+    kernel.text("spec", pipeline_.kernel.spec);
+    kernel.text("template", pipeline_.kernel.template_path, need);
+    kernel.text("reference", pipeline_.kernel.reference_path, need);
+    // `markers` first: where both are given, `evolve_markers` wins, as in Glaucis.
+    for (const char* key : {"markers", "evolve_markers"}) {
+      YamlMap markers = kernel.section(key);
+      markers.text("start", pipeline_.kernel.marker_start);
+      markers.text("end", pipeline_.kernel.marker_end);
+      markers.finish();
+    }
+    if (kernel.has("markers") && kernel.has("evolve_markers")) {
+      notice(kernel.key_at("markers"), "'kernel.markers' and 'kernel.evolve_markers' are both given; the "
+                                       "latter is used");
+    }
+    if (pipeline_.kernel.marker_start.empty() || pipeline_.kernel.marker_end.empty()) {
+      errors_.add(kernel.key_at("evolve_markers"), "an evolve marker is empty");
+    }
+    kernel.finish();
+  }
+
+  void read_shapes(YamlMap& root) {
+    // Glaucis requires shapes; here the spec's cases take their place.
+    const YamlNode* kernel = source_.root().find("kernel");
+    bool has_spec = kernel != nullptr && kernel->find("spec") != nullptr;
+    const YamlNode* shapes = root.list("shapes", has_spec ? Need::optional : Need::required);
+    if (shapes == nullptr) return;
+    for (const YamlNode& item : shapes->items) {
+      if (item.kind != YamlNode::Kind::map) {
+        errors_.add(item.at, fmt::format("shapes: expected maps, got {}", describe(item)));
+        continue;
+      }
+      pipeline_.shapes.push_back(read_shape(item));
+    }
+    if (has_spec && !shapes->items.empty()) {
+      notice(root.key_at("shapes"), "'shapes' has no effect beside 'kernel.spec', whose cases are used");
+    }
+  }
+
+  Pipeline::Shape read_shape(const YamlNode& item) {
+    Pipeline::Shape shape;
+    for (const YamlEntry& entry : item.entries) {
+      bool is_value = entry.value.kind == YamlNode::Kind::scalar || entry.value.kind == YamlNode::Kind::null;
+      if (!is_value) {
+        errors_.add(entry.value.at,
+                    fmt::format("shapes: {}: expected a value, got {}", entry.key, describe(entry.value)));
+      }
+      shape.emplace_back(entry.key, entry.value.text);
+    }
+    return shape;
+  }
+
+  void read_judge(YamlMap& root) {
+    YamlMap correctness = root.section("correctness");
+    correctness.choice("method", pipeline_.correctness.method, {"allclose"});
+    correctness.number("rtol", pipeline_.correctness.rtol, 0);
+    correctness.number("atol", pipeline_.correctness.atol, 0);
+    correctness.finish();
+    if (root.has("correctness") && !pipeline_.kernel.spec.empty()) {
+      notice(root.key_at("correctness"),
+             "'correctness' has no effect beside 'kernel.spec', whose tolerance is used");
+    }
+  }
+
+  void read_cluster(YamlMap& root) {
+    YamlMap evaluator = root.section("evaluator");
+    evaluator.text("namespace", pipeline_.evaluator.kubernetes_namespace);
+    evaluator.text("job_template", pipeline_.evaluator.job_template);
+    evaluator.text("repo", pipeline_.evaluator.repo);
+    evaluator.text("branch", pipeline_.evaluator.branch);
+    evaluator.whole("poll_interval", pipeline_.evaluator.poll_interval, 1, kMostSeconds);
+    evaluator.whole("timeout", pipeline_.evaluator.timeout, 1, kMostSeconds);
+    accept_old(evaluator, "evaluator");
+    evaluator.finish();
+    YamlMap tpu = root.section("tpu");
+    Need need = root.has("tpu") ? Need::required : Need::optional;
+    tpu.text("cluster", pipeline_.tpu.cluster, need);
+    tpu.text("zone", pipeline_.tpu.zone, need);
+    accept_old(tpu, "tpu");
+    tpu.finish();
+  }
+
+  void read_rounds(YamlMap& root) {
+    YamlMap session = root.section("session");
+    session.whole("max_iterations", pipeline_.session.max_iterations, 1, kMostRounds);
+    session.text("output_dir", pipeline_.session.output_dir);
+    session.finish();
+    YamlMap batch = root.section("batch");
+    batch.whole("variants_per_round", pipeline_.batch.variants_per_round, 1, kMostVariants);
+    batch.whole("top_k", pipeline_.batch.top_k, 1, kMostVariants);
+    batch.whole("max_active_lineages", pipeline_.batch.max_active_lineages, 1, kMostVariants);
+    accept_old(batch, "batch");
+    batch.finish();
+    YamlMap select = root.section("select");
+    int top_k = pipeline_.batch.top_k;
+    select.whole("top_k", top_k, 1, kMostVariants);
+    if (batch.has("top_k") && select.has("top_k") && top_k != pipeline_.batch.top_k) {
+      errors_.add(select.value_at("top_k"), fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough",
+                                                        top_k, pipeline_.batch.top_k));
+    }
+    select.finish();
+    const int most = pipeline_.batch.max_active_lineages;
+    if (top_k > most && (batch.has("top_k") || select.has("top_k"))) {
+      notice(batch.has("top_k") ? batch.key_at("top_k") : select.key_at("top_k"),
+             fmt::format("'top_k' is {}, but 'batch.max_active_lineages' is {}; {} lineages survive a round",
+                         top_k, most, most));
+    }
+    pipeline_.batch.top_k = std::min(top_k, most);
+  }
+
+  void read_search(YamlMap& root) {
+    root.choice("target", pipeline_.target, {"tpu7x"});
+    YamlMap mutate = root.section("mutate");
+    mutate.choice("mutator", pipeline_.mutate.mutator, {"sweep"});
+    int64_t random_seed = 0;
+    mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());
+    pipeline_.mutate.random_seed = static_cast<uint64_t>(random_seed);
+    mutate.number("explore", pipeline_.mutate.explore, 0);
+    if (pipeline_.mutate.explore > 1) {
+      errors_.add(mutate.value_at("explore"),
+                  fmt::format("mutate.explore: expected at most 1, got {}", pipeline_.mutate.explore));
+    }
+    mutate.finish();
+    YamlMap time = root.section("time");
+    time.choice("kind", pipeline_.time.kind, {"modelled"});
+    time.finish();
+  }
+
+  const YamlSource& source_;
+  YamlErrors errors_;
+  Pipeline pipeline_;
+};
+
+}  // namespace
+
+Result<Pipeline> parse_pipeline(std::string_view text, const std::string& path) {
+  auto source = YamlSource::parse(text, path);
+  if (!source) return std::move(source).error();
+  return PipelineReader(*source).read();
+}
+
+}  // namespace evolve

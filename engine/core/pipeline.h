@@ -1,0 +1,81 @@
+// A pipeline: one campaign, as a person writes it in YAML. The schema is Glaucis' config, so that its
+// files load unchanged, extended by kernel.spec, target, mutate, time and select; the table of all keys is
+// pipelines/README.md. Knows nothing of what the named files hold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/core/result.h"
+
+namespace evolve {
+
+struct Pipeline {
+  // Paths are as written: relative to the pipeline's file. An empty one is not given.
+  struct Kernel {
+    std::string name;
+    std::string spec;
+    std::string template_path;   // the seed
+    std::string reference_path;
+    std::string marker_start = "# EVOLVE-BLOCK-START";
+    std::string marker_end = "# EVOLVE-BLOCK-END";
+  };
+  struct Correctness {
+    std::string method = "allclose";
+    double rtol = 1e-2;
+    double atol = 1e-2;
+  };
+  struct Evaluator {
+    std::string kubernetes_namespace = "default";
+    std::string job_template = ".github/ci/kernel-eval-job.yaml";
+    std::string repo;
+    std::string branch = "main";
+    int poll_interval = 15;  // seconds
+    int timeout = 600;       // seconds
+  };
+  struct Tpu {
+    std::string cluster;
+    std::string zone;
+  };
+  struct Session {
+    int max_iterations = 20;  // rounds
+    std::string output_dir = "runs/default";
+  };
+  struct Batch {
+    int variants_per_round = 1;
+    int top_k = 1;  // lineages that survive a round
+    int max_active_lineages = 4;
+  };
+  struct Mutate {
+    std::string mutator = "sweep";
+    uint64_t random_seed = 0;
+    double explore = 0.25;  // share of a round's proposals drawn from the whole space
+  };
+  struct Time {
+    std::string kind = "modelled";
+  };
+  // Keyword arguments of the kernel: names and values as written.
+  using Shape = std::vector<std::pair<std::string, std::string>>;
+
+  Kernel kernel;
+  std::string target = "tpu7x";
+  std::vector<Shape> shapes;
+  Correctness correctness;
+  Evaluator evaluator;
+  Tpu tpu;
+  Session session;
+  Batch batch;
+  Mutate mutate;
+  Time time;
+  // What was understood but has no effect, "path:line:column: …"; to be shown as warnings.
+  std::vector<std::string> notices;
+};
+
+// Parses and validates a pipeline's text. Bad input: anything that is not in the schema, with its place,
+// the line and the nearest known key. `path` is for messages.
+Result<Pipeline> parse_pipeline(std::string_view text, const std::string& path);
+
+}  // namespace evolve

@@ -1,0 +1,106 @@
+#include "engine/core/plan.h"
+
+#include <algorithm>
+
+namespace evolve {
+
+Plan::Plan(const Graph& graph, std::span<const NodeId> targets)
+    : graph_(graph),
+      states_(graph.edge_count(), EdgeState::unwanted),
+      missing_(graph.edge_count(), 0),
+      pools_(graph.edge_count()) {
+  counts_[static_cast<size_t>(EdgeState::unwanted)] = graph.edge_count();
+  want(targets);
+  std::sort(wanted_.begin(), wanted_.end());
+  for (EdgeId id : wanted_) {
+    const Edge& edge = graph_.edge(id);
+    if (!edge.is_phony()) ++total_;
+    pools_[index(id)] = graph_.binding(id, "pool");
+    std::set<EdgeId> makers;
+    for (NodeId input : edge.inputs) {
+      if (auto maker = graph_.node(input).made_by) makers.insert(*maker);
+    }
+    missing_[index(id)] = static_cast<int>(makers.size());
+    if (makers.empty()) set(id, EdgeState::ready);
+  }
+}
+
+void Plan::want(std::span<const NodeId> targets) {
+  std::vector<NodeId> open(targets.begin(), targets.end());
+  while (!open.empty()) {
+    auto maker = graph_.node(open.back()).made_by;
+    open.pop_back();
+    if (!maker || state(*maker) != EdgeState::unwanted) continue;
+    set(*maker, EdgeState::wanted);
+    wanted_.push_back(*maker);
+    const Edge& edge = graph_.edge(*maker);
+    open.insert(open.end(), edge.inputs.begin(), edge.inputs.end());
+    open.insert(open.end(), edge.validations.begin(), edge.validations.end());
+  }
+}
+
+void Plan::set(EdgeId id, EdgeState state) {
+  EdgeState& current = states_[index(id)];
+  --counts_[static_cast<size_t>(current)];
+  ++counts_[static_cast<size_t>(state)];
+  if (current == EdgeState::ready) ready_.erase(id);
+  if (current == EdgeState::queued) queued_.erase(id);
+  if (current == EdgeState::running) --in_pool_[pools_[index(id)]];
+  if (state == EdgeState::ready) ready_.insert(id);
+  if (state == EdgeState::queued) queued_.insert(id);
+  if (state == EdgeState::running) ++in_pool_[pools_[index(id)]];
+  current = state;
+}
+
+std::optional<EdgeId> Plan::next_ready() const {
+  if (ready_.empty()) return std::nullopt;
+  return *ready_.begin();
+}
+
+std::optional<EdgeId> Plan::next_queued() const {
+  for (EdgeId id : queued_) {
+    const std::string& name = pools_[index(id)];
+    const Pool* pool = graph_.find_pool(name);
+    auto in_pool = in_pool_.find(name);
+    bool has_room = pool == nullptr || pool->depth == 0 || in_pool == in_pool_.end() ||
+                    in_pool->second < pool->depth;
+    if (has_room) return id;
+  }
+  return std::nullopt;
+}
+
+std::vector<EdgeId> Plan::dependents(EdgeId id) const {
+  std::set<EdgeId> out;
+  for (NodeId output : graph_.edge(id).outputs) {
+    for (EdgeId user : graph_.node(output).used_by) {
+      if (state(user) == EdgeState::wanted) out.insert(user);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+void Plan::finish(EdgeId id) {
+  set(id, EdgeState::done);
+  for (EdgeId user : dependents(id)) {
+    if (--missing_[index(user)] == 0) set(user, EdgeState::ready);
+  }
+}
+
+void Plan::fail(EdgeId id) {
+  set(id, EdgeState::failed);
+  std::vector<EdgeId> open = dependents(id);
+  while (!open.empty()) {
+    EdgeId user = open.back();
+    open.pop_back();
+    if (state(user) != EdgeState::wanted) continue;
+    set(user, EdgeState::skipped);
+    auto further = dependents(user);
+    open.insert(open.end(), further.begin(), further.end());
+  }
+}
+
+bool Plan::is_finished() const {
+  return ready_.empty() && queued_.empty() && count(EdgeState::running) == 0;
+}
+
+}  // namespace evolve

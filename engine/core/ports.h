@@ -1,0 +1,112 @@
+// The ports: all that the build loop asks of the world, at most six calls each. Implemented by
+// engine/world and cache/, and by the recording fakes and fault wrappers of tests/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/core/action.h"
+#include "engine/core/digest.h"
+#include "engine/core/result.h"
+
+namespace evolve {
+
+class Files {
+ public:
+  virtual ~Files() = default;
+  virtual Result<std::string> read(const std::string& path) = 0;
+  // Replaces the file as a whole or not at all; its folder must exist.
+  virtual Status write(const std::string& path, std::string_view bytes) = 0;
+  // Removes a file; one that is not there is no error.
+  virtual Status remove(const std::string& path) = 0;
+  // Makes the folder `path` and those above it.
+  virtual Status make_folders(const std::string& path) = 0;
+  // The digest of a file's bytes; nullopt where there is no file.
+  virtual Result<std::optional<Digest>> digest(const std::string& path) = 0;
+  // Makes `to` a second name of the file `from` in place of what `to` was; a copy where the file
+  // system cannot.
+  virtual Status link(const std::string& from, const std::string& to) = 0;
+};
+
+// Bytes by digest. What is in the store is complete and unchanged, or it is not in the store.
+class BlobStore {
+ public:
+  virtual ~BlobStore() = default;
+  virtual Result<bool> contains(const Digest& digest) = 0;
+  // Puts the file at `path` into the store by a link or a copy, and returns its digest.
+  virtual Result<Digest> put_file(const std::string& path) = 0;
+  // Puts the blob at `path`, whose folder must exist. False: the store does not hold it (any more).
+  virtual Result<bool> fetch(const Digest& digest, const std::string& path) = 0;
+};
+
+// Action results by action key. May be lost at any time.
+class Memo {
+ public:
+  virtual ~Memo() = default;
+  virtual Result<std::optional<ActionResult>> find(const Digest& key) = 0;
+  // The paths that the last run under this declared key discovered; nullopt: never run.
+  virtual Result<std::optional<std::vector<std::string>>> discovered(const Digest& declared_key) = 0;
+  // Durable against a kill of this process once it returns.
+  virtual Status put(const ActionResult& result) = 0;
+};
+
+// The record of what was built; never evicted.
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+  // An action result of any past build, for when the memo was lost.
+  virtual Result<std::optional<ActionResult>> recall(const Digest& key) = 0;
+  virtual Result<std::optional<std::vector<std::string>>> recall_discovered(
+      const Digest& declared_key) = 0;
+  // Appends the outcome of an edge in this build, with its result's parts the first time.
+  virtual Status record(const EdgeRecord& record) = 0;
+  // The last record of the edge that makes `output`.
+  virtual Result<std::optional<EdgeRecord>> last_record(const std::string& output) = 0;
+};
+
+// A command line to run, and how.
+struct Command {
+  uint64_t id = 0;            // the caller's, returned with the completion
+  std::string line;           // for /bin/sh -c
+  std::string worker;         // command line of a persistent worker that can serve it, or empty
+  std::string arguments;      // what the worker is asked for: plain words
+  std::map<std::string, std::string> environment;  // all of it; nothing is inherited
+  double timeout_seconds = 0;  // 0: none
+  bool console = false;        // has the terminal to itself
+};
+
+struct Completed {
+  uint64_t id = 0;
+  int exit_status = 0;     // exit code; 128 + signal where a signal ended it
+  bool timed_out = false;
+  std::string output;      // stdout and stderr as written
+  double seconds = 0;      // wall time
+};
+struct Interrupted {};
+struct Idle {};  // nothing finished before the tick was due
+using RunnerEvent = std::variant<Completed, Interrupted, Idle>;
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual Status start(const Command& command) = 0;
+  // Waits until a command has completed, the user interrupts, or about `tick_seconds` have passed.
+  virtual Result<RunnerEvent> wait(double tick_seconds) = 0;
+  // Ends all commands and their descendants, and returns when they are gone.
+  virtual void stop() = 0;
+};
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual double monotonic_seconds() = 0;
+  // ISO 8601, UTC, to the second: for records only, never for keys.
+  virtual std::string utc() = 0;
+};
+
+}  // namespace evolve

@@ -1,0 +1,106 @@
+// Error and Result<T>: how every library reports failure. Nothing here prints, throws or exits.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace evolve {
+
+// What kind of failure this is. The process's exit code follows from it alone (see exit_code),
+// never from the text.
+enum class ErrorCode {
+  failed,       // an edge or a variant failed: exit 1
+  bad_input,    // usage, manifest, pipeline, spec or kernel wrong: exit 2
+  external,     // the world failed: disk, process, network: exit 3
+  internal,     // a bug in evolve: exit 70
+  interrupted,  // the user asked us to stop: exit 130
+};
+
+// Returns the process exit code for a class of failure.
+constexpr int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::failed: return 1;
+    case ErrorCode::bad_input: return 2;
+    case ErrorCode::external: return 3;
+    case ErrorCode::internal: return 70;
+    case ErrorCode::interrupted: return 130;
+  }
+  return 70;
+}
+
+// A failure as the user will read it: "evolve: error: <message>", the excerpt, then "hint: <hint>".
+struct Error {
+  ErrorCode code = ErrorCode::internal;
+  std::string message;  // "<where>: <what>: <why>", lower case, no final period
+  std::string detail;   // further lines to print as they are (a source excerpt, captured output), or empty
+  std::string hint;     // one line on what to do about it, or empty
+
+  // Returns the same error with `where` put in front of its message.
+  [[nodiscard]] Error within(const std::string& where) && {
+    message = where + ": " + message;
+    return std::move(*this);
+  }
+};
+
+inline Error failed(std::string message) { return {ErrorCode::failed, std::move(message), {}, {}}; }
+inline Error bad_input(std::string message, std::string detail = {}, std::string hint = {}) {
+  return {ErrorCode::bad_input, std::move(message), std::move(detail), std::move(hint)};
+}
+inline Error external(std::string message) {
+  return {ErrorCode::external, std::move(message), {}, {}};
+}
+inline Error internal_error(std::string message) {
+  return {ErrorCode::internal, std::move(message), {}, {}};
+}
+
+// Either a value or an Error. `if (!r) return std::move(r).error();` passes a failure on.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  // Implicit on purpose: functions return either kind directly.
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const { return state_.index() == 0; }
+  // REQUIRES: the result holds a value.
+  T& operator*() & { return std::get<0>(state_); }
+  const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  // REQUIRES: the result holds an error.
+  const Error& error() const& { return std::get<1>(state_); }
+  Error&& error() && { return std::get<1>(std::move(state_)); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// Success, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+
+  explicit operator bool() const { return !error_.has_value(); }
+  const Error& error() const& {
+    assert(error_);
+    return *error_;
+  }
+  Error&& error() && {
+    assert(error_);
+    return std::move(*error_);
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+}  // namespace evolve

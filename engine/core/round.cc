@@ -1,0 +1,372 @@
+#include "engine/core/round.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace evolve {
+
+namespace {
+
+using Bindings = std::vector<std::pair<std::string, std::string>>;
+
+// Escapes what Ninja gives a meaning to in a path.
+std::string escaped(const std::string& path) {
+  std::string out;
+  for (char c : path) {
+    if (c == '$' || c == ' ' || c == ':') out += '$';
+    out += c;
+  }
+  return out;
+}
+
+// An edge to be written; paths that begin with '$' are the manifest's own and stay as they are.
+struct EdgeText {
+  std::string rule;
+  std::vector<std::string> outputs;
+  std::vector<std::string> inputs;
+  std::vector<std::string> implicit;
+  std::vector<std::string> order_only;
+  Bindings bindings;
+};
+
+class RoundWriter {
+ public:
+  explicit RoundWriter(const CampaignShape& shape) : shape_(shape) {}
+
+  std::string write() {
+    text_ =
+        "# All rounds of the campaign. Made by evolve from the pipeline and the spec; the build runs what\n"
+        "# stands here. Included by build.ninja, which binds the paths.\n";
+    write_steps();
+    write_kernel();
+    for (const std::string& name : shape_.check_cases) write_expected(name);
+    write_seed();
+    for (int round = 1; round <= shape_.rounds; ++round) write_round(round);
+    text_ += fmt::format("\ndefault round-{}\n", shape_.rounds);
+    return text_;
+  }
+
+ private:
+  void add(const EdgeText& edge) {
+    auto list = [&](const std::vector<std::string>& paths, const char* separator) {
+      if (paths.empty()) return;
+      text_ += separator;
+      for (const std::string& path : paths) {
+        text_ += ' ';
+        text_ += path.starts_with("$") ? path : escaped(path);
+      }
+    };
+    text_ += "\nbuild";
+    list(edge.outputs, "");
+    text_ += ": " + edge.rule;
+    list(edge.inputs, "");
+    list(edge.implicit, " |");
+    list(edge.order_only, " ||");
+    text_ += '\n';
+    for (const auto& [name, value] : edge.bindings) text_ += fmt::format("  {} = {}\n", name, value);
+  }
+
+  // The canonical sources of the Python steps: what runs, so that a comment in one re-runs nothing.
+  void write_steps() {
+    std::vector<std::string> all;
+    for (const std::string& name : shape_.step_sources) {
+      std::string out = "$work/steps/" + name;
+      add({"normalise", {out}, {"$rules/steps/" + name}, {"$rules/steps/normalise.py"}, {},
+           {{"subject", name}}});
+      all.push_back(out);
+    }
+    add({"phony", {"$work/steps/all"}, all, {}, {}, {}});
+  }
+
+  void write_kernel() {
+    std::vector<std::string> outputs = {"$work/spec.json"};
+    for (const auto& cases : {shape_.bench_cases, shape_.check_cases}) {
+      for (const std::string& name : cases) {
+        for (const char* file : {"signature", "tolerance", "cost"}) {
+          outputs.push_back(fmt::format("$work/cases/{}/{}.json", name, file));
+        }
+      }
+    }
+    add({"spec", outputs, {shape_.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});
+    normalise_source(shape_.seed, "$work/seed.py", "--keep-markers");
+    normalise_source(shape_.reference, "$work/reference.py", "");
+    if (!shape_.xla.empty()) normalise_source(shape_.xla, "$work/round-0/xla/canonical.py", "");
+  }
+
+  void normalise_source(const std::string& from, const std::string& to, const std::string& flags) {
+    Bindings bindings = {{"subject", from}};
+    if (!flags.empty()) bindings.emplace_back("flags", flags);
+    add({"normalise", {to}, {from}, {"$rules/steps/normalise.py"}, {}, bindings});
+  }
+
+  void write_expected(const std::string& name) {
+    std::string folder = "$work/cases/" + name;
+    add({"expect",
+         {folder + "/expected.npz"},
+         {"$work/reference.py", folder + "/signature.json"},
+         {"$work/steps/expect.py"},
+         {"$work/steps/all"},
+         {{"subject", name},
+          {"source", "$work/reference.py"},
+          {"entry", shape_.entry},
+          {"signature", folder + "/signature.json"},
+          {"depfile", folder + "/expected.d"},
+          {"toolchain", "$toolchain"}}});
+  }
+
+  // Round 0: what the variants are compared with. The XLA baseline first, for it compiles longest.
+  void write_seed() {
+    std::vector<std::string> outputs;
+    if (!shape_.xla.empty()) {
+      for (const std::string& name : shape_.bench_cases) write_bench("xla", "$work/round-0/xla", name, outputs);
+    }
+    std::string folder = "$work/" + variant_folder(shape_, 0);
+    add({"mutate",
+         {folder + "/kernel.py", folder + "/variant.json"},
+         {"$work/spec.json", "$work/seed.py"},
+         {"$steps/mutate"},
+         {},
+         {{"subject", variant_id(0)},
+          {"flags",
+           fmt::format("--mutator seed --spec $work/spec.json --seed $work/seed.py --id {0} "
+                       "--kernel-out {1}/kernel.py --variant-out {1}/variant.json",
+                       variant_id(0), folder)}}});
+    write_variant(0, outputs);
+    add({"phony", {"round-0"}, outputs, {}, {}, {}});
+  }
+
+  void write_round(int round) {
+    text_ += fmt::format("\n# Round {}\n", round);
+    const int first = (round - 1) * shape_.variants + 1;
+    std::vector<std::string> outputs;
+    for (int i = 0; i < shape_.variants; ++i) {
+      write_mutate(round, i, first + i);
+      write_variant(first + i, outputs);
+    }
+    write_select(round, outputs);
+    std::vector<std::string> all = outputs;
+    all.push_back("round-0");
+    all.push_back(round_folder(round) + "/selection.json");
+    add({"phony", {fmt::format("round-{}", round)}, all, {}, {}, {}});
+  }
+
+  static std::string round_folder(int round) { return fmt::format("$work/round-{}", round); }
+
+  // The kernels that round `round` starts from, and the record of how they were chosen.
+  [[nodiscard]] std::vector<std::string> parents(int round) const {
+    if (round == 1) return {"$work/seed.py"};
+    std::vector<std::string> out = {round_folder(round - 1) + "/selection.json"};
+    for (int lineage = 1; lineage <= shape_.lineages; ++lineage) {
+      out.push_back(fmt::format("{}/lineage-{}.py", round_folder(round - 1), lineage));
+    }
+    return out;
+  }
+
+  void write_mutate(int round, int position, int number) {
+    std::string folder = "$work/" + variant_folder(shape_, number);
+    std::string flags = fmt::format(
+        "--mutator sweep --spec $work/spec.json --seed $work/seed.py --round {} --index {} --count {} "
+        "--random-seed {} --id {} --kernel-out {}/kernel.py --variant-out {}/variant.json",
+        round, position, shape_.variants, shape_.random_seed, variant_id(number), folder, folder);
+    std::vector<std::string> inputs = {"$work/spec.json", "$work/seed.py"};
+    if (round > 1) {
+      flags += fmt::format(" --selection {}/selection.json", round_folder(round - 1));
+      for (const std::string& parent : parents(round)) {
+        inputs.push_back(parent);
+        if (parent.ends_with(".py")) flags += " --lineage " + parent;
+      }
+    }
+    add({"mutate",
+         {folder + "/kernel.py", folder + "/variant.json"},
+         inputs,
+         {"$steps/mutate"},
+         {},
+         {{"subject", variant_id(number)}, {"flags", flags}}});
+  }
+
+  // The edges of a variant from its kernel.py on. Appends what the round needs of it to `outputs`.
+  void write_variant(int number, std::vector<std::string>& outputs) {
+    std::string folder = "$work/" + variant_folder(shape_, number);
+    std::string id = variant_id(number);
+    add({"normalise",
+         {folder + "/canonical.py"},
+         {folder + "/kernel.py"},
+         {"$rules/steps/normalise.py"},
+         {},
+         {{"subject", id}, {"flags", "--on-error keep"}}});
+    const size_t first = outputs.size();
+    outputs.push_back(folder + "/variant.json");
+    outputs.push_back(folder + "/kernel.py");
+    for (const std::string& name : shape_.check_cases) write_check(id, folder, name, outputs);
+    for (const std::string& name : shape_.bench_cases) write_bench(id, folder, name, outputs);
+    add({"phony", {id}, {outputs.begin() + static_cast<long>(first), outputs.end()}, {}, {}, {}});
+  }
+
+  void write_lower(const std::string& id, const std::string& folder, const std::string& name,
+                   std::vector<std::string>& outputs) {
+    std::string at = folder + "/" + name;
+    std::string signature = fmt::format("$work/cases/{}/signature.json", name);
+    add({"lower",
+         {at + "/tpu.program", at + "/cpu.program", at + "/lower.json"},
+         {folder + "/canonical.py", signature},
+         {"$work/steps/lower.py"},
+         {"$work/steps/all"},
+         {{"subject", id + " " + name},
+          {"source", folder + "/canonical.py"},
+          {"entry", shape_.entry},
+          {"signature", signature},
+          {"target", shape_.target},
+          {"tpu", at + "/tpu.program"},
+          {"cpu", at + "/cpu.program"},
+          {"report", at + "/lower.json"},
+          {"depfile", at + "/lower.d"},
+          {"toolchain", "$toolchain"}}});
+    outputs.push_back(at + "/lower.json");
+  }
+
+  void write_check(const std::string& id, const std::string& folder, const std::string& name,
+                   std::vector<std::string>& outputs) {
+    write_lower(id, folder, name, outputs);
+    std::string at = folder + "/" + name;
+    std::string of_case = "$work/cases/" + name;
+    add({"check",
+         {at + "/check.json"},
+         {at + "/cpu.program", of_case + "/expected.npz", of_case + "/signature.json",
+          of_case + "/tolerance.json"},
+         {"$work/steps/check.py"},
+         {"$work/steps/all"},
+         {{"subject", id + " " + name},
+          {"program", at + "/cpu.program"},
+          {"expected", of_case + "/expected.npz"},
+          {"signature", of_case + "/signature.json"},
+          {"tolerance", of_case + "/tolerance.json"},
+          {"report", at + "/check.json"},
+          {"depfile", at + "/check.d"},
+          {"toolchain", "$toolchain"}}});
+    outputs.push_back(at + "/check.json");
+  }
+
+  void write_bench(const std::string& id, const std::string& folder, const std::string& name,
+                   std::vector<std::string>& outputs) {
+    write_lower(id, folder, name, outputs);
+    std::string at = folder + "/" + name;
+    std::string subject = id + " " + name;
+    std::string cost = fmt::format("$work/cases/{}/cost.json", name);
+    add({"compile",
+         {at + "/compile.json", at + "/dumps.tar.gz"},
+         {at + "/tpu.program"},
+         {"$work/steps/compile.py"},
+         {"$work/steps/all"},
+         {{"subject", subject},
+          {"program", at + "/tpu.program"},
+          {"target", shape_.target},
+          {"report", at + "/compile.json"},
+          {"dumps", at + "/dumps.tar.gz"},
+          {"depfile", at + "/compile.d"},
+          {"toolchain", "$toolchain"}}});
+    Bindings compiled = {{"subject", subject},
+                         {"compiled", at + "/compile.json"},
+                         {"dumps", at + "/dumps.tar.gz"},
+                         {"target", shape_.target}};
+    Bindings analyzed = compiled;
+    analyzed.emplace_back("cost", cost);
+    analyzed.emplace_back("report", at + "/facts.json");
+    add({"analyze",
+         {at + "/facts.json"},
+         {at + "/compile.json", at + "/dumps.tar.gz", cost},
+         {"$steps/analyze"},
+         {},
+         analyzed});
+    add({"time",
+         {at + "/time.json"},
+         {at + "/facts.json"},
+         {"$steps/time"},
+         {},
+         {{"subject", subject}, {"facts", at + "/facts.json"}, {"report", at + "/time.json"}}});
+    add({"trace",
+         {at + "/timeline.json"},
+         {at + "/compile.json", at + "/dumps.tar.gz"},
+         {"$steps/trace"},
+         {},
+         compiled});
+    for (const char* file : {"/compile.json", "/facts.json", "/time.json", "/timeline.json"}) {
+      outputs.push_back(at + file);
+    }
+  }
+
+  // `evaluated` is what the round's variants gave.
+  void write_select(int round, const std::vector<std::string>& evaluated) {
+    std::string folder = round_folder(round);
+    std::string seed = "$work/" + variant_folder(shape_, 0);
+    std::string variants;
+    for (const std::string& id : variants_of_round(shape_, round)) {
+      variants += (variants.empty() ? "" : ",") + id;
+    }
+    std::string flags = fmt::format(
+        "--spec $work/spec.json --round {0} --top-k {1} --variants {2} --round-dir {3} --seed-dir {4} "
+        "--seed-kernel $work/seed.py --out {3}/selection.json",
+        round, shape_.lineages, variants, folder, seed);
+    EdgeText edge;
+    edge.rule = "select";
+    edge.outputs = {folder + "/selection.json"};
+    for (int lineage = 1; lineage <= shape_.lineages; ++lineage) {
+      edge.outputs.push_back(fmt::format("{}/lineage-{}.py", folder, lineage));
+      flags += " --lineage-out " + edge.outputs.back();
+    }
+    edge.inputs = {"$work/spec.json", "$work/seed.py"};
+    if (round > 1) {
+      for (const std::string& parent : parents(round)) edge.inputs.push_back(parent);
+      flags += fmt::format(" --previous {}/selection.json", round_folder(round - 1));
+    }
+    std::vector<std::string> all = evaluated;
+    std::vector<std::string> of_seed;
+    seed_evaluation(seed, of_seed);
+    all.insert(all.end(), of_seed.begin(), of_seed.end());
+    for (const std::string& path : all) {
+      // A timeline is for people.
+      if (!path.ends_with("/timeline.json")) edge.inputs.push_back(path);
+    }
+    edge.implicit = {"$steps/select"};
+    edge.bindings = {{"subject", fmt::format("round-{}", round)}, {"flags", flags}};
+    add(edge);
+  }
+
+  // What the selection reads of the seed.
+  void seed_evaluation(const std::string& seed, std::vector<std::string>& paths) const {
+    paths.push_back(seed + "/variant.json");
+    for (const std::string& name : shape_.check_cases) {
+      for (const char* file : {"lower", "check"}) paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
+    }
+    for (const std::string& name : shape_.bench_cases) {
+      for (const char* file : {"lower", "compile", "facts", "time"}) {
+        paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
+      }
+    }
+  }
+
+  const CampaignShape& shape_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string variant_id(int number) { return fmt::format("v{:04}", number); }
+
+std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {
+  if (round == 0) return {variant_id(0)};
+  std::vector<std::string> out;
+  for (int i = 0; i < shape.variants; ++i) {
+    out.push_back(variant_id((round - 1) * shape.variants + 1 + i));
+  }
+  return out;
+}
+
+std::string variant_folder(const CampaignShape& shape, int number) {
+  int round = number == 0 ? 0 : (number - 1) / shape.variants + 1;
+  return fmt::format("round-{}/{}", round, variant_id(number));
+}
+
+std::string write_rounds(const CampaignShape& shape) { return RoundWriter(shape).write(); }
+
+}  // namespace evolve

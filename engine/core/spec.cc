@@ -1,0 +1,420 @@
+#include "engine/core/spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/core/did_you_mean.h"
+#include "engine/core/expression.h"
+#include "engine/core/yaml_source.h"
+
+namespace evolve {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kLargestDim = int64_t{1} << 40;
+constexpr int64_t kLargestValue = int64_t{1} << 40;
+constexpr size_t kMostValues = 1000;
+constexpr size_t kLongestName = 64;
+
+const std::vector<std::string> kDtypes = {"bfloat16", "float16", "float32",     "float64",
+                                          "float8_e4m3fn", "float8_e5m2", "int4", "int8", "int16",
+                                          "int32", "int64", "uint8", "uint32", "bool"};
+const std::vector<std::string> kTags = {"bench", "check", "ci", "holdout"};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_identifier(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && !is_digit(name.front()) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+// Fit for a folder's name on any machine, and no flag.
+bool is_folder_name(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The order of the reads is that of the checks: dimensions before what is written in them.
+class SpecReader {
+ public:
+  explicit SpecReader(const YamlSource& source) : source_(source), errors_(source) {}
+
+  Result<Spec> read() {
+    YamlMap root(errors_, &source_.root(), "");
+    if (source_.root().kind == YamlNode::Kind::null) errors_.add({}, "expected a map, got nothing");
+    read_names(root);
+    read_tensors(root, "inputs", spec_.inputs);
+    read_tensors(root, "outputs", spec_.outputs);
+    read_cases(root);
+    read_tolerance(root);
+    read_parameters(root);
+    read_constraints(root);
+    read_cost(root);
+    root.finish();
+    if (auto status = errors_.status(); !status) return status.error();
+    return std::move(spec_);
+  }
+
+ private:
+  void read_names(YamlMap& root) {
+    root.text("name", spec_.name, Need::required);
+    if (!spec_.name.empty() && !is_folder_name(spec_.name)) {
+      errors_.add(root.value_at("name"),
+                  fmt::format("name: '{}' may have letters, digits, '_' and '-' only", spec_.name));
+    }
+    root.text("formula", spec_.formula);
+    root.text("entry", spec_.entry, Need::required);
+    if (!spec_.entry.empty()) check_identifier(spec_.entry, root.value_at("entry"), "entry");
+    root.texts("dimensions", spec_.dimensions, Need::required);
+    const YamlNode* dimensions = source_.root().find("dimensions");
+    if (dimensions == nullptr) return;
+    std::vector<std::string> seen;
+    for (const YamlNode& item : dimensions->items) {
+      check_formula_name(item.text, item.at, "dimension");
+      if (contains(seen, item.text)) errors_.add(item.at, fmt::format("dimension '{}' is there twice", item.text));
+      seen.push_back(item.text);
+    }
+  }
+
+  void check_identifier(const std::string& name, Position at, const std::string& what) {
+    if (!is_identifier(name)) errors_.add(at, fmt::format("{}: '{}' is not a Python name", what, name));
+  }
+
+  // A name that formulas use.
+  void check_formula_name(const std::string& name, Position at, const std::string& what) {
+    check_identifier(name, at, what);
+    if (is_reserved_name(name)) errors_.add(at, fmt::format("{}: '{}' is a word of the formulas", what, name));
+  }
+
+  void read_tensors(YamlMap& root, const char* key, std::vector<Tensor>& out) {
+    const YamlNode* tensors = root.map(key, Need::required);
+    if (tensors == nullptr) return;
+    if (tensors->entries.empty()) errors_.add(tensors->at, fmt::format("{}: at least one is needed", key));
+    for (const YamlEntry& entry : tensors->entries) {
+      check_identifier(entry.key, entry.at, key);
+      YamlMap map(errors_, &entry.value, fmt::format("{}.{}", key, entry.key), entry.at);
+      Tensor tensor;
+      tensor.name = entry.key;
+      map.texts("shape", tensor.shape, Need::required);
+      map.text("dtype", tensor.dtype, Need::required);
+      check_dtype(map, tensor.dtype);
+      if (const YamlNode* shape = entry.value.find("shape")) check_shape(*shape);
+      map.finish();
+      out.push_back(std::move(tensor));
+    }
+  }
+
+  void check_dtype(YamlMap& map, const std::string& dtype) {
+    if (dtype.empty() || contains(kDtypes, dtype)) return;
+    errors_.add(map.value_at("dtype"),
+                fmt::format("{}: unknown dtype '{}'{}", map.full_name("dtype"), dtype, suggestion(dtype, kDtypes)));
+  }
+
+  void check_shape(const YamlNode& shape) {
+    for (const YamlNode& item : shape.items) {
+      if (item.kind != YamlNode::Kind::scalar) continue;
+      if (is_identifier(item.text) && !contains(spec_.dimensions, item.text)) {
+        errors_.add(item.at, fmt::format("unknown dimension '{}'{}", item.text,
+                                         suggestion(item.text, spec_.dimensions)));
+      } else if (auto formula = Formula::parse(item.text, spec_.dimensions); !formula) {
+        errors_.add(item.at, formula.error().message);
+      }
+    }
+  }
+
+  void read_cases(YamlMap& root) {
+    const YamlNode* cases = root.list("cases", Need::required);
+    if (cases == nullptr) return;
+    for (const YamlNode& item : cases->items) read_case(item);
+    for (const char* tag : {"bench", "check"}) {
+      bool is_there = std::any_of(spec_.cases.begin(), spec_.cases.end(),
+                                  [&](const Case& one) { return one.has_tag(tag); });
+      if (!is_there) errors_.add_missing(root.key_at("cases"), fmt::format("no case has the tag '{}'", tag));
+    }
+  }
+
+  void read_case(const YamlNode& item) {
+    YamlMap map(errors_, &item, "case", item.at);
+    Case one;
+    map.text("name", one.name, Need::required);
+    check_case_name(map, one.name);
+    read_dims(map, one);
+    map.texts("tags", one.tags, Need::required);
+    check_tags(map, item, one);
+    map.number("weight", one.weight, 0);
+    map.finish();
+    if (one.has_tag("bench") && one.weight <= 0) {
+      errors_.add(map.value_at("weight"), fmt::format("case '{}': the weight must be above 0", one.name));
+    }
+    check_sizes(item.at, one);
+    spec_.cases.push_back(std::move(one));
+  }
+
+  void check_case_name(const YamlMap& map, const std::string& name) {
+    if (name.empty()) return;
+    if (!is_folder_name(name)) {
+      errors_.add(map.value_at("name"),
+                  fmt::format("case '{}': a name may have letters, digits, '_' and '-' only", name));
+    }
+    for (const Case& other : spec_.cases) {
+      if (other.name == name) errors_.add(map.value_at("name"), fmt::format("case '{}' is there twice", name));
+    }
+  }
+
+  void read_dims(YamlMap& map, Case& one) {
+    const YamlNode* dims = map.map("dims", Need::required);
+    if (dims == nullptr) return;
+    for (const YamlEntry& entry : dims->entries) {
+      auto value = parse_whole(entry.value.text);
+      if (!contains(spec_.dimensions, entry.key)) {
+        errors_.add(entry.at,
+                    fmt::format("unknown dimension '{}'{}", entry.key, suggestion(entry.key, spec_.dimensions)));
+      } else if (!value || *value < 1 || *value > kLargestDim) {
+        errors_.add(entry.value.at, fmt::format("dims.{}: expected a whole number of at least 1, got {}", entry.key,
+                                                describe(entry.value)));
+      }
+      one.dims[entry.key] = value.value_or(1);
+    }
+    for (const std::string& name : spec_.dimensions) {
+      if (!one.dims.contains(name)) {
+        errors_.add_missing(map.key_at("dims"), fmt::format("case '{}' has no dimension '{}'", one.name, name));
+      }
+    }
+  }
+
+  void check_tags(const YamlMap& map, const YamlNode& item, const Case& one) {
+    const YamlNode* tags = item.find("tags");
+    if (tags == nullptr) return;
+    for (const YamlNode& tag : tags->items) {
+      if (contains(kTags, tag.text) || tag.kind != YamlNode::Kind::scalar) continue;
+      errors_.add(tag.at, fmt::format("unknown tag '{}'{}", tag.text, suggestion(tag.text, kTags)));
+    }
+    if (one.has_tag("bench") == one.has_tag("check")) {
+      errors_.add_missing(map.key_at("tags"),
+                          fmt::format("case '{}' needs exactly one of the tags 'bench' and 'check'", one.name));
+    }
+  }
+
+  // The case's sizes and costs are whole numbers.
+  void check_sizes(Position at, const Case& one) {
+    if (one.dims.size() != spec_.dimensions.size()) return;
+    for (const auto& tensors : {spec_.inputs, spec_.outputs}) {
+      for (const Tensor& tensor : tensors) {
+        for (const std::string& size : tensor.shape) {
+          auto value = evaluate_whole(size, one.dims);
+          if (value && *value >= 1) continue;
+          errors_.add_missing(at, fmt::format("case '{}': the shape of '{}' is not sound: {}", one.name, tensor.name,
+                                              value ? fmt::format("'{}' is {}", size, *value)
+                                                    : value.error().message));
+        }
+      }
+    }
+  }
+
+  void read_tolerance(YamlMap& root) {
+    YamlMap tolerance = root.section("tolerance");
+    tolerance.number("rtol", spec_.tolerance.rtol, 0);
+    tolerance.number("atol", spec_.tolerance.atol, 0);
+    tolerance.number("max_error_ratio", spec_.tolerance.max_error_ratio, 0);
+    tolerance.finish();
+  }
+
+  void read_parameters(YamlMap& root) {
+    const YamlNode* parameters = root.map("parameters");
+    if (parameters == nullptr) return;
+    for (const YamlEntry& entry : parameters->entries) {
+      check_formula_name(entry.key, entry.at, "parameter");
+      YamlMap map(errors_, &entry.value, "parameters." + entry.key, entry.at);
+      Parameter parameter;
+      parameter.name = entry.key;
+      if (map.has("range")) {
+        read_range(map, parameter);
+      } else {
+        map.wholes("values", parameter.values, Need::required);
+        if (map.has("values")) check_values(entry, map.value_at("values"), parameter);
+      }
+      map.finish();
+      std::sort(parameter.values.begin(), parameter.values.end());
+      spec_.parameters.push_back(std::move(parameter));
+    }
+  }
+
+  void check_values(const YamlEntry& entry, Position at, const Parameter& parameter) {
+    if (entry.value.find("values")->items.empty()) {
+      errors_.add(at, fmt::format("parameter '{}' has no values", parameter.name));
+    }
+    if (parameter.values.size() > kMostValues) {
+      errors_.add(at, fmt::format("parameter '{}' has {} values, allowed are {}", parameter.name,
+                                  parameter.values.size(), kMostValues));
+    }
+    std::vector<int64_t> seen;
+    for (int64_t value : parameter.values) {
+      if (std::find(seen.begin(), seen.end(), value) != seen.end()) {
+        errors_.add(at, fmt::format("parameter '{}' has the value {} twice", parameter.name, value));
+      }
+      if (value > kLargestValue || value < -kLargestValue) {
+        errors_.add(at, fmt::format("parameter '{}': {} is beyond 2^40", parameter.name, value));
+      }
+      seen.push_back(value);
+    }
+  }
+
+  // range: { from, to, step } or { from, to, times }: both ends are included where they are hit.
+  void read_range(YamlMap& map, Parameter& parameter) {
+    YamlMap range = map.section("range");
+    int64_t from = 1, to = 1, step = 0, times = 0;
+    range.whole("from", from, -kLargestValue, kLargestValue, Need::required);
+    range.whole("to", to, -kLargestValue, kLargestValue, Need::required);
+    range.whole("step", step, int64_t{1}, kLargestValue);
+    range.whole("times", times, int64_t{2}, kLargestValue);
+    range.finish();
+    Position at = map.key_at("range");
+    if (range.has("step") == range.has("times")) {
+      errors_.add_missing(at, fmt::format("parameter '{}': a range needs one of 'step' and 'times'", parameter.name));
+      return;
+    }
+    if (range.has("times") && from < 1) {
+      errors_.add(at, fmt::format("parameter '{}': a range by 'times' starts at 1 or above", parameter.name));
+      return;
+    }
+    if (step == 0 && times == 0) return;
+    for (int64_t value = from; value <= to; value = step > 0 ? value + step : value * times) {
+      parameter.values.push_back(value);
+      if (parameter.values.size() > kMostValues) {
+        errors_.add(at, fmt::format("parameter '{}': the range has more than {} values", parameter.name, kMostValues));
+        return;
+      }
+    }
+    if (parameter.values.empty()) {
+      errors_.add(at, fmt::format("parameter '{}' has no values: {} is above {}", parameter.name, from, to));
+    }
+  }
+
+  void read_constraints(YamlMap& root) {
+    const YamlNode* constraints = root.list("constraints");
+    root.texts("constraints", spec_.constraints);
+    if (constraints == nullptr) return;
+    std::vector<std::string> names;
+    for (const Parameter& parameter : spec_.parameters) names.push_back(parameter.name);
+    for (const YamlNode& item : constraints->items) {
+      if (item.kind != YamlNode::Kind::scalar) continue;
+      if (auto formula = Formula::parse(item.text, names); !formula) errors_.add(item.at, formula.error().message);
+    }
+  }
+
+  void read_cost(YamlMap& root) {
+    YamlMap cost = root.section("cost", Need::required);
+    if (!root.has("cost")) return;
+    read_cost_formula(cost, "flops", spec_.cost.flops);
+    read_cost_formula(cost, "bytes", spec_.cost.bytes);
+    cost.finish();
+  }
+
+  void read_cost_formula(YamlMap& cost, const char* key, std::string& out) {
+    cost.text(key, out, Need::required);
+    if (out.empty()) return;
+    Position at = cost.value_at(key);
+    if (auto formula = Formula::parse(out, spec_.dimensions); !formula) {
+      errors_.add(at, fmt::format("cost.{}: {}", key, formula.error().message));
+      return;
+    }
+    for (const Case& one : spec_.cases) {
+      if (one.dims.size() != spec_.dimensions.size()) continue;
+      auto value = evaluate_whole(out, one.dims);
+      if (!value || *value < 0) {
+        errors_.add(at, fmt::format("cost.{} of case '{}': {}", key, one.name,
+                                    value ? fmt::format("{} is below 0", *value) : value.error().message));
+      }
+    }
+  }
+
+  const YamlSource& source_;
+  YamlErrors errors_;
+  Spec spec_;
+};
+
+std::string written(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+json tensors_json(const std::vector<Tensor>& tensors) {
+  json out = json::array();
+  for (const Tensor& tensor : tensors) {
+    out.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});
+  }
+  return out;
+}
+
+int64_t value_of(const std::string& formula, const Case& one) {
+  auto value = evaluate_whole(formula, one.dims);
+  return value ? *value : 0;  // parse_spec saw to it that it is there
+}
+
+json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
+  json out = json::array();
+  for (const Tensor& tensor : tensors) {
+    json shape = json::array();
+    for (const std::string& size : tensor.shape) shape.push_back(value_of(size, one));
+    out.push_back({{"name", tensor.name}, {"shape", shape}, {"dtype", tensor.dtype}});
+  }
+  return out;
+}
+
+json tolerance_of(const Tolerance& tolerance) {
+  return {{"rtol", tolerance.rtol}, {"atol", tolerance.atol}, {"max_error_ratio", tolerance.max_error_ratio}};
+}
+
+}  // namespace
+
+bool Case::has_tag(std::string_view tag) const { return std::find(tags.begin(), tags.end(), tag) != tags.end(); }
+
+Result<Spec> parse_spec(std::string_view text, const std::string& path) {
+  auto source = YamlSource::parse(text, path);
+  if (!source) return std::move(source).error();
+  return SpecReader(*source).read();
+}
+
+std::string spec_json(const Spec& spec) {
+  json cases = json::array();
+  for (const Case& one : spec.cases) {
+    cases.push_back({{"name", one.name}, {"dims", one.dims}, {"tags", one.tags}, {"weight", one.weight}});
+  }
+  json parameters = json::array();
+  for (const Parameter& parameter : spec.parameters) {
+    parameters.push_back({{"name", parameter.name}, {"values", parameter.values}});
+  }
+  return written({{"name", spec.name},
+                  {"formula", spec.formula},
+                  {"entry", spec.entry},
+                  {"dimensions", spec.dimensions},
+                  {"inputs", tensors_json(spec.inputs)},
+                  {"outputs", tensors_json(spec.outputs)},
+                  {"cases", cases},
+                  {"tolerance", tolerance_of(spec.tolerance)},
+                  {"parameters", parameters},
+                  {"constraints", spec.constraints},
+                  {"cost", {{"flops", spec.cost.flops}, {"bytes", spec.cost.bytes}}}});
+}
+
+std::string signature_json(const Spec& spec, const Case& one) {
+  return written({{"name", spec.name},
+                  {"inputs", sizes_json(spec.inputs, one)},
+                  {"outputs", sizes_json(spec.outputs, one)}});
+}
+
+std::string tolerance_json(const Spec& spec) { return written(tolerance_of(spec.tolerance)); }
+
+std::string cost_json(const Spec& spec, const Case& one) {
+  return written({{"flops", value_of(spec.cost.flops, one)},
+                  {"bytes", value_of(spec.cost.bytes, one)},
+                  {"dims", one.dims}});
+}
+
+}  // namespace evolve

@@ -1,0 +1,75 @@
+// The spec of a kernel: what it computes, the cases it is judged and timed on, and what a sweep may change.
+// Parsed from spec.yaml (schema: kernels/README.md); written as the JSON files that the steps read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/result.h"
+
+namespace evolve {
+
+struct Tensor {
+  std::string name;
+  std::vector<std::string> shape;  // a formula over the dimensions, each
+  std::string dtype;               // "bfloat16"
+};
+
+struct Case {
+  std::string name;  // fit for a folder: letters, digits, '_', '-'
+  std::map<std::string, int64_t> dims;  // all of the spec's dimensions
+  std::vector<std::string> tags;  // exactly one of bench (timed) and check (compared); ci, holdout
+  double weight = 1;  // in the score, of a bench case
+
+  [[nodiscard]] bool has_tag(std::string_view tag) const;
+};
+
+// |out - oracle| <= atol + rtol * |oracle| element by element, and the RMS error at most max_error_ratio
+// times that of the reference itself, both against a float32 oracle.
+struct Tolerance {
+  double rtol = 1e-2;
+  double atol = 1e-2;
+  double max_error_ratio = 1.5;
+};
+
+// A constant `name = <whole number>` in the kernel's EVOLVE block.
+struct Parameter {
+  std::string name;
+  std::vector<int64_t> values;  // ascending, distinct, at least one
+};
+
+struct Cost {
+  std::string flops;  // formulas over the dimensions
+  std::string bytes;
+};
+
+struct Spec {
+  std::string name;
+  std::string formula;  // for people
+  std::string entry;    // the function that kernel, reference and XLA baseline export
+  std::vector<std::string> dimensions;
+  std::vector<Tensor> inputs;  // in the order of the function's arguments
+  std::vector<Tensor> outputs;
+  std::vector<Case> cases;
+  Tolerance tolerance;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> constraints;  // formulas over the parameters that must hold
+  Cost cost;
+};
+
+// Parses and validates a spec's text. Bad input: anything that is not in the schema or not sound, with its
+// place, the line and the nearest known name. `path` is for messages.
+Result<Spec> parse_spec(std::string_view text, const std::string& path);
+
+// The files that the steps read: sorted keys, two blanks, a newline at the end.
+std::string spec_json(const Spec& spec);
+// No case name in it: cases of the same shapes share all that is computed from them.
+// REQUIRES of this and of cost_json: `one` is a case of `spec`, which parse_spec returned.
+std::string signature_json(const Spec& spec, const Case& one);
+std::string tolerance_json(const Spec& spec);
+std::string cost_json(const Spec& spec, const Case& one);
+
+}  // namespace evolve

@@ -1,0 +1,153 @@
+#include "engine/search/mutation.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+namespace evolve::search {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// A piece of the source, by byte offsets.
+struct Span {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// The lines of a text without their newlines.
+std::vector<Span> lines_of(std::string_view text, Span within) {
+  std::vector<Span> out;
+  for (size_t begin = within.begin; begin < within.end;) {
+    size_t end = std::min(text.find('\n', begin), within.end);
+    out.push_back({begin, end});
+    begin = end + 1;
+  }
+  return out;
+}
+
+Result<Span> find_block(std::string_view source, const Markers& markers) {
+  std::optional<Span> start, end;
+  for (const Span& line : lines_of(source, {0, source.size()})) {
+    std::string_view text = source.substr(line.begin, line.end - line.begin);
+    if (text.find(markers.start) != std::string_view::npos) start = line;
+    if (text.find(markers.end) != std::string_view::npos) end = line;
+  }
+  if (!start) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", markers.start));
+  if (!end) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", markers.end));
+  if (end->begin <= start->begin) return bad_input("the EVOLVE block ends before it starts");
+  return Span{std::min(start->end + 1, source.size()), end->begin};
+}
+
+// Reads one line from its start on.
+class LineReader {
+ public:
+  LineReader(std::string_view source, Span line) : source_(source), position_(line.begin), end_(line.end) {}
+
+  void skip_blanks() {
+    while (position_ < end_ && is_blank(source_[position_])) ++position_;
+  }
+  bool take(std::string_view text) {
+    if (source_.substr(position_, end_ - position_).substr(0, text.size()) != text) return false;
+    position_ += text.size();
+    return true;
+  }
+  [[nodiscard]] char peek() const { return position_ < end_ ? source_[position_] : '\n'; }
+  Span take_while_value() {
+    Span value{position_, position_};
+    while (position_ < end_ && source_[position_] != '#') ++position_;
+    value.end = position_;
+    while (value.end > value.begin && is_blank(source_[value.end - 1])) --value.end;
+    return value;
+  }
+
+ private:
+  std::string_view source_;
+  size_t position_;
+  size_t end_;
+};
+
+// The value's place where the line is `name = value` or `name: int = value`.
+std::optional<Span> assigned(std::string_view source, Span line, const std::string& name) {
+  LineReader reader(source, line);
+  reader.skip_blanks();
+  if (!reader.take(name) || is_name_char(reader.peek())) return std::nullopt;
+  reader.skip_blanks();
+  if (reader.take(":")) {
+    reader.skip_blanks();
+    if (!reader.take("int")) return std::nullopt;
+    reader.skip_blanks();
+  }
+  if (!reader.take("=") || reader.peek() == '=') return std::nullopt;
+  reader.skip_blanks();
+  return reader.take_while_value();
+}
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  std::string digits;
+  for (char c : text) {
+    if (c != '_') digits += c;  // Python's 1_000
+  }
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  bool is_all = error == std::errc() && end == digits.data() + digits.size();
+  return is_all ? std::optional(value) : std::nullopt;
+}
+
+struct Assignment {
+  Span place;  // of the value
+  int64_t value = 0;
+};
+
+Result<Assignment> find_assignment(std::string_view source, Span block, const std::string& name) {
+  std::optional<Span> place;
+  int matches = 0;
+  for (const Span& line : lines_of(source, block)) {
+    if (auto found = assigned(source, line, name)) {
+      ++matches;
+      place = found;
+    }
+  }
+  if (matches == 0) return bad_input(fmt::format("the EVOLVE block has no line '{} = <whole number>'", name));
+  if (matches > 1) return bad_input(fmt::format("the EVOLVE block assigns '{}' {} times", name, matches));
+  std::string_view text = source.substr(place->begin, place->end - place->begin);
+  auto value = whole_number(text);
+  if (!value) return bad_input(fmt::format("'{} = {}': expected a whole number", name, text));
+  return Assignment{*place, *value};
+}
+
+}  // namespace
+
+Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names,
+                              const Markers& markers) {
+  auto block = find_block(source, markers);
+  if (!block) return std::move(block).error();
+  Point point;
+  for (const std::string& name : names) {
+    auto assignment = find_assignment(source, *block, name);
+    if (!assignment) return std::move(assignment).error();
+    point[name] = assignment->value;
+  }
+  return point;
+}
+
+Result<std::string> write_parameters(std::string_view source, const Point& point, const Markers& markers) {
+  std::string out(source);
+  for (const auto& [name, value] : point) {
+    auto block = find_block(out, markers);
+    if (!block) return std::move(block).error();
+    auto assignment = find_assignment(out, *block, name);
+    if (!assignment) return std::move(assignment).error();
+    if (assignment->value == value) continue;
+    const Span& place = assignment->place;
+    out.replace(place.begin, place.end - place.begin, std::to_string(value));
+  }
+  return out;
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,27 @@
+#include "engine/search/random.h"
+
+namespace evolve::search {
+
+Random::Random(uint64_t seed, uint64_t stream) : state_(seed) {
+  // The state becomes a mix of both: next() of the seed, advanced by a mix of the stream.
+  Random of_stream(stream);
+  state_ = next() ^ of_stream.next();
+}
+
+uint64_t Random::next() {
+  state_ += 0x9e3779b97f4a7c15;
+  uint64_t z = state_;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+uint64_t Random::below(uint64_t bound) {
+  // 2^64 modulo bound: that many of the draws are left over.
+  const uint64_t left_over = (0 - bound) % bound;
+  uint64_t draw = next();
+  while (draw < left_over) draw = next();
+  return draw % bound;
+}
+
+}  // namespace evolve::search

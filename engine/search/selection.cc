@@ -1,0 +1,156 @@
+#include "engine/search/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+namespace evolve::search {
+
+namespace {
+
+double resolution_of(const std::string& time_kind) { return time_kind == "measured" ? 0.01 : 0.03; }
+
+// Ids count through the campaign: v9999 is before v10000.
+bool is_earlier(const Evaluated& a, const Evaluated& b) {
+  return a.id.size() != b.id.size() ? a.id.size() < b.id.size() : a.id < b.id;
+}
+
+// To six digits, so that another machine's logarithm gives the same bytes.
+double rounded(double score) { return std::strtod(fmt::format("{:.6g}", score).c_str(), nullptr); }
+
+bool is_same(const Evaluated& a, const Evaluated& b) {
+  if (!a.parameters.empty() && a.parameters == b.parameters) return true;
+  return !a.programs.empty() && a.programs == b.programs && a.programs.size() == a.seconds.size();
+}
+
+class Selector {
+ public:
+  explicit Selector(const SelectionRequest& request) : request_(request) {}
+
+  Result<Selection> select() {
+    out_.round = request_.round;
+    out_.seed = request_.seed;
+    out_.is_relative = !request_.seed.rejection;
+    for (const Evaluated& variant : request_.variants) {
+      if (variant.rejection) out_.rejected.push_back(variant);
+    }
+    if (auto status = find_time_kind(); !status) return status.error();
+    if (auto status = rank(); !status) return status.error();
+    choose();
+    note_tried();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<const Evaluated*> contenders() const {
+    std::vector<const Evaluated*> out;
+    std::set<std::string> seen;
+    auto add = [&](const Evaluated& variant) {
+      if (!variant.rejection && seen.insert(variant.id).second) out.push_back(&variant);
+    };
+    if (request_.contenders.empty()) add(request_.seed);
+    for (const Evaluated& variant : request_.contenders) add(variant);
+    for (const Evaluated& variant : request_.variants) add(variant);
+    return out;
+  }
+
+  Status find_time_kind() {
+    const Evaluated* first = nullptr;
+    std::vector<const Evaluated*> timed = contenders();
+    if (!request_.seed.rejection) timed.push_back(&request_.seed);
+    for (const Evaluated* variant : timed) {
+      if (variant->time_kind.empty()) continue;
+      if (first == nullptr) first = variant;
+      if (variant->time_kind == first->time_kind) continue;
+      return bad_input(fmt::format("{} and {} times are never ranked together: '{}' and '{}'", first->time_kind,
+                                   variant->time_kind, first->id, variant->id));
+    }
+    out_.time_kind = first == nullptr ? "none" : first->time_kind;
+    out_.resolution = resolution_of(out_.time_kind);
+    return {};
+  }
+
+  Status rank() {
+    for (const Evaluated* variant : contenders()) {
+      auto score = score_of(*variant);
+      if (!score) return std::move(score).error();
+      out_.ranking.push_back({*variant, *score, ""});
+    }
+    std::sort(out_.ranking.begin(), out_.ranking.end(), [](const Ranked& a, const Ranked& b) {
+      return a.score != b.score ? a.score > b.score : is_earlier(a.variant, b.variant);
+    });
+    return {};
+  }
+
+  [[nodiscard]] Result<double> score_of(const Evaluated& variant) const {
+    double sum = 0, weights = 0;
+    for (const BenchCase& one : request_.cases) {
+      auto time = variant.seconds.find(one.name);
+      auto unit = request_.seed.seconds.find(one.name);
+      const bool is_known = time != variant.seconds.end() && time->second > 0;
+      if (!is_known || (out_.is_relative && (unit == request_.seed.seconds.end() || unit->second <= 0))) {
+        return internal_error(fmt::format("'{}' or the seed has no time for case '{}'", variant.id, one.name));
+      }
+      sum += one.weight * std::log((out_.is_relative ? unit->second : 1) / time->second);
+      weights += one.weight;
+    }
+    if (weights <= 0) return internal_error("no bench case has a weight");
+    return rounded(std::exp(sum / weights));
+  }
+
+  // Takes survivors off the ranking's top, one after another.
+  void choose() {
+    std::vector<Ranked*> left;
+    for (Ranked& ranked : out_.ranking) left.push_back(&ranked);
+    while (!left.empty() && static_cast<int>(out_.survivors.size()) < request_.top_k) {
+      const double limit = left.front()->score / (1 + out_.resolution);
+      auto chosen = left.begin();
+      for (auto it = left.begin(); it != left.end() && (*it)->score >= limit; ++it) {
+        if (is_earlier((*it)->variant, (*chosen)->variant)) chosen = it;
+      }
+      out_.survivors.push_back({(*chosen)->variant, (*chosen)->score, reason(*left.front(), **chosen)});
+      drop_same(left, *chosen);
+    }
+  }
+
+  // Removes the survivor `chosen` and its likes, and marks these.
+  static void drop_same(std::vector<Ranked*>& left, const Ranked* chosen) {
+    std::erase_if(left, [&](Ranked* other) {
+      if (other == chosen) return true;
+      if (!is_same(chosen->variant, other->variant)) return false;
+      other->same_as = chosen->variant.id;
+      return true;
+    });
+  }
+
+  [[nodiscard]] std::string reason(const Ranked& fastest, const Ranked& chosen) const {
+    auto score = [&](double value) {
+      return out_.is_relative ? fmt::format("{:.4g}x the seed's speed", value) : fmt::format("score {:.4g}", value);
+    };
+    if (&fastest == &chosen) {
+      return fmt::format("{}, the {} of {} in contention", score(chosen.score),
+                         out_.survivors.empty() ? "best" : "best left", out_.ranking.size());
+    }
+    return fmt::format("{}, a tie with '{}' ({:.4g}, within {:.0f} %) that came earlier", score(chosen.score),
+                       fastest.variant.id, fastest.score, out_.resolution * 100);
+  }
+
+  void note_tried() {
+    std::set<Point> tried(request_.tried.begin(), request_.tried.end());
+    tried.insert(request_.seed.parameters);
+    for (const Evaluated& variant : request_.variants) tried.insert(variant.parameters);
+    out_.tried.assign(tried.begin(), tried.end());
+  }
+
+  const SelectionRequest& request_;
+  Selection out_;
+};
+
+}  // namespace
+
+Result<Selection> select(const SelectionRequest& request) { return Selector(request).select(); }
+
+}  // namespace evolve::search

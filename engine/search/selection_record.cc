@@ -1,0 +1,254 @@
+#include "engine/search/selection_record.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace evolve::search {
+
+namespace {
+
+using nlohmann::json;
+
+struct StepRecord {
+  const char* step;
+  const char* file;
+  bool of_bench;
+  bool of_check;
+};
+constexpr std::array<StepRecord, 5> kSteps = {{{"lower", "lower.json", true, true},
+                                               {"compile", "compile.json", true, false},
+                                               {"check", "check.json", false, true},
+                                               {"analyze", "facts.json", true, false},
+                                               {"time", "time.json", true, false}}};
+
+// The member of an object, or null.
+const json& member(const json& object, const char* key) {
+  static const json kNull;
+  if (!object.is_object()) return kNull;
+  auto it = object.find(key);
+  return it == object.end() ? kNull : *it;
+}
+
+std::string text_of(const json& object, const char* key) {
+  const json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+Error bad_record(const std::string& record, const std::string& what) {
+  return external(fmt::format("{}: {}", record, what));
+}
+
+Result<Point> read_point(const json& from, const std::string& record) {
+  if (!from.is_object()) return bad_record(record, "no parameters");
+  Point point;
+  for (const auto& [name, value] : from.items()) {
+    if (!value.is_number_integer()) return bad_record(record, fmt::format("'{}' is no whole number", name));
+    point[name] = value.get<int64_t>();
+  }
+  return point;
+}
+
+Result<std::map<std::string, double>> read_seconds(const json& from, const std::string& record) {
+  std::map<std::string, double> out;
+  if (!from.is_object()) return bad_record(record, "no times");
+  for (const auto& [name, value] : from.items()) {
+    if (!value.is_number()) return bad_record(record, fmt::format("the time of '{}' is no number", name));
+    out[name] = value.get<double>();
+  }
+  return out;
+}
+
+// What a variant.json and a survivor have in common.
+Result<Evaluated> read_variant(const json& from, const char* id_key, const std::string& record) {
+  Evaluated out;
+  out.id = text_of(from, id_key);
+  const json& round = member(from, "round");
+  if (out.id.empty() || !round.is_number_integer()) return bad_record(record, "no id or no round");
+  out.round = round.get<int>();
+  out.note = text_of(from, "note");
+  for (const json& parent : member(from, "parents")) {
+    if (parent.is_string()) out.parents.push_back(parent.get<std::string>());
+  }
+  auto parameters = read_point(member(from, "parameters"), record);
+  if (!parameters) return std::move(parameters).error();
+  out.parameters = *std::move(parameters);
+  return out;
+}
+
+// Takes the time of a case out of an ok time.json.
+Status take_time(const json& record, const std::string& case_name, Evaluated& out) {
+  const json& seconds = member(record, "seconds");
+  std::string kind = text_of(record, "kind");
+  const bool is_sound = seconds.is_number() && seconds.get<double>() > 0 && std::isfinite(seconds.get<double>());
+  if (!is_sound || (kind != "modelled" && kind != "measured")) {
+    return bad_record(fmt::format("{} {} time.json", out.id, case_name), "no seconds above 0, or no kind");
+  }
+  if (!out.time_kind.empty() && out.time_kind != kind) {
+    return bad_input(fmt::format("{} and {} times are never ranked together: '{}' has both", out.time_kind, kind,
+                                 out.id));
+  }
+  out.time_kind = kind;
+  out.seconds[case_name] = seconds.get<double>();
+  return {};
+}
+
+json variant_core(const Evaluated& variant, double score) {
+  json out = {{"variant", variant.id}, {"round", variant.round}, {"parameters", variant.parameters},
+              {"parents", variant.parents}, {"per_case", variant.seconds}, {"score", score}};
+  if (!variant.programs.empty()) out["programs"] = variant.programs;
+  if (!variant.note.empty()) out["note"] = variant.note;
+  return out;
+}
+
+json rejection_record(const Evaluated& variant) {
+  const Rejection& why = *variant.rejection;
+  return {{"variant", variant.id}, {"step", why.step}, {"case", why.case_name}, {"kind", why.kind},
+          {"reason", why.reason}};
+}
+
+json seed_record(const Selection& selection) {
+  const Evaluated& seed = selection.seed;
+  if (seed.rejection) {
+    json out = rejection_record(seed);
+    out["verdict"] = "rejected";
+    return out;
+  }
+  return {{"variant", seed.id}, {"verdict", "ok"}, {"score", 1.0}, {"per_case", seed.seconds}};
+}
+
+json survivors_record(const Selection& selection) {
+  json out = json::array();
+  for (const Survivor& survivor : selection.survivors) {
+    json one = variant_core(survivor.variant, survivor.score);
+    one["lineage"] = out.size() + 1;
+    one["reason"] = survivor.reason;
+    out.push_back(one);
+  }
+  return out;
+}
+
+json ranking_record(const Selection& selection) {
+  json out = json::array();
+  for (const Ranked& ranked : selection.ranking) {
+    json one = {{"variant", ranked.variant.id},
+                {"round", ranked.variant.round},
+                {"score", ranked.score},
+                {"per_case", ranked.variant.seconds}};
+    if (!ranked.same_as.empty()) one["same_as"] = ranked.same_as;
+    out.push_back(one);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<CaseRecord>> read_cases(const json& spec) {
+  const json& cases = member(spec, "cases");
+  if (!cases.is_array() || cases.empty()) return bad_record("spec.json", "no cases");
+  std::vector<CaseRecord> out;
+  for (const json& from : cases) {
+    CaseRecord one;
+    one.name = text_of(from, "name");
+    const json& weight = member(from, "weight");
+    if (one.name.empty() || !weight.is_number()) return bad_record("spec.json", "a case without a name or a weight");
+    one.weight = weight.get<double>();
+    for (const json& tag : member(from, "tags")) {
+      one.is_bench = one.is_bench || tag == "bench";
+      one.is_check = one.is_check || tag == "check";
+    }
+    out.push_back(one);
+  }
+  return out;
+}
+
+Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseRecord>& cases,
+                                 const LoadRecord& load) {
+  auto read = read_variant(variant, "id", "variant.json");
+  if (!read) return std::move(read).error();
+  Evaluated out = *std::move(read);
+  std::optional<Rejection> not_reached;
+  for (const StepRecord& step : kSteps) {
+    for (const CaseRecord& one : cases) {
+      if (!(step.of_bench && one.is_bench) && !(step.of_check && one.is_check)) continue;
+      auto record = load(one.name, step.file);
+      if (!record) return std::move(record).error();
+      std::string verdict = text_of(*record, "verdict");
+      if (verdict == "ok") {
+        const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
+        if (program.is_string() && one.is_bench) out.programs[one.name] = program.get<std::string>();
+        if (std::string_view(step.step) != "time") continue;
+        if (auto status = take_time(*record, one.name, out); !status) return status.error();
+      } else if (verdict == "rejected") {
+        if (!out.rejection) {
+          out.rejection = {step.step, one.name, text_of(*record, "kind"), text_of(*record, "reason")};
+        }
+      } else if (verdict == "not_reached") {
+        if (!not_reached) {
+          not_reached = {step.step, one.name, "not_reached", "the step was not reached, and none before it says why"};
+        }
+      } else {
+        return bad_record(fmt::format("{} {} {}", out.id, one.name, step.file), "no verdict");
+      }
+    }
+  }
+  if (!out.rejection) out.rejection = not_reached;
+  return out;
+}
+
+Result<PreviousSelection> read_selection(const json& selection) {
+  PreviousSelection out;
+  const json& round = member(selection, "round");
+  const json& survivors = member(selection, "survivors");
+  const json& tried = member(selection, "tried");
+  if (!round.is_number_integer() || !survivors.is_array() || !tried.is_array()) {
+    return bad_record("selection.json", "no round, survivors or tried");
+  }
+  out.round = round.get<int>();
+  for (const json& from : survivors) {
+    auto variant = read_variant(from, "variant", "selection.json");
+    if (!variant) return std::move(variant).error();
+    auto seconds = read_seconds(member(from, "per_case"), "selection.json");
+    if (!seconds) return std::move(seconds).error();
+    variant->seconds = *std::move(seconds);
+    variant->time_kind = text_of(selection, "time_kind");
+    for (const auto& [name, digest] : member(from, "programs").items()) {
+      if (digest.is_string()) variant->programs[name] = digest.get<std::string>();
+    }
+    out.survivors.push_back(*std::move(variant));
+  }
+  for (const json& from : tried) {
+    auto point = read_point(from, "selection.json");
+    if (!point) return std::move(point).error();
+    out.tried.push_back(*std::move(point));
+  }
+  return out;
+}
+
+json selection_record(const Selection& selection) {
+  json survivors = survivors_record(selection);
+  json rejected = json::array();
+  for (const Evaluated& variant : selection.rejected) rejected.push_back(rejection_record(variant));
+  json best = survivors.empty() ? json() : survivors.front();
+  return {{"round", selection.round},
+          {"time_kind", selection.time_kind},
+          {"resolution", selection.resolution},
+          {"score_is", selection.is_relative
+                           ? "speedup over the seed: weighted geometric mean over the bench cases"
+                           : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
+          {"survivors", survivors},
+          {"best", best},
+          {"ranking", ranking_record(selection)},
+          {"rejected", rejected},
+          {"seed", seed_record(selection)},
+          {"tried", selection.tried}};
+}
+
+json variant_record(const std::string& id, int round, const std::vector<std::string>& parents,
+                    const std::string& mutator, const Point& parameters, const std::string& note) {
+  return {{"id", id},           {"round", round},           {"parents", parents},
+          {"mutator", mutator}, {"parameters", parameters}, {"note", note}};
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,46 @@
+// The JSON records that a selection reads and writes; formats in engine/search/README.md.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/core/result.h"
+#include "engine/search/selection.h"
+
+namespace evolve::search {
+
+// A case as spec.json has it.
+struct CaseRecord {
+  std::string name;
+  bool is_bench = false;
+  bool is_check = false;
+  double weight = 1;
+};
+
+// A round before this one, as its selection.json has it.
+struct PreviousSelection {
+  int round = 0;
+  std::vector<Evaluated> survivors;  // number i is lineage i + 1
+  std::vector<Point> tried;
+};
+
+// Loads the record of a step for a case: the content of "lower.json", "compile.json", "facts.json" …
+using LoadRecord = std::function<Result<nlohmann::json>(const std::string& case_name, const std::string& file)>;
+
+// All of these give an external error for a record that is not in its format.
+Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
+// `variant` is a variant.json. Asks for the records step by step: lower of all cases, compile, check,
+// analyze, time; the first that rejects is the variant's rejection.
+Result<Evaluated> read_evaluated(const nlohmann::json& variant, const std::vector<CaseRecord>& cases,
+                                 const LoadRecord& load);
+Result<PreviousSelection> read_selection(const nlohmann::json& selection);
+
+nlohmann::json selection_record(const Selection& selection);
+
+// A variant.json.
+nlohmann::json variant_record(const std::string& id, int round, const std::vector<std::string>& parents,
+                              const std::string& mutator, const Point& parameters, const std::string& note);
+
+}  // namespace evolve::search

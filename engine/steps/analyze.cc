@@ -1,0 +1,24 @@
+// Step analyze: from the compiler's dumps to facts: bundles, utilisation, spills, VMEM, DMA, modelled time.
+#include "engine/ir/facts.h"
+#include "engine/steps/compiled.h"
+
+int main(int argc, char** argv) {
+  using namespace evolve;
+  CLI::App app("facts of a compiled program", "analyze");
+  std::string report, dumps, cost, target, out;
+  app.add_option("--compile", report, "the compile step's report")->required();
+  app.add_option("--dumps", dumps, "its dumps")->required();
+  app.add_option("--cost", cost, "FLOPs and bytes of the case")->required();
+  app.add_option("--target", target, "the device")->required();
+  app.add_option("--out", out, "facts.json")->required();
+  return steps::run_step(app, argc, argv, [&]() -> Status {
+    auto compiled = steps::read_compiled(report, dumps, target);
+    if (!compiled) return std::move(compiled).error();
+    if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run)) return steps::write_json(out, *reason);
+    auto formulas = steps::read_json(cost);
+    if (!formulas) return std::move(formulas).error();
+    ir::Cost of_case{formulas->value("flops", 0.0), formulas->value("bytes", 0.0)};
+    return steps::write_json(out, ir::write_facts(std::get<ir::ProgramRun>(compiled->run), compiled->dumps,
+                                                  of_case, compiled->device));
+  });
+}

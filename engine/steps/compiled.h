@@ -1,0 +1,45 @@
+// What analyze and trace read alike: a compiled program, run by the model.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "engine/core/result.h"
+#include "engine/ir/program.h"
+#include "engine/steps/step.h"
+#include "engine/world/archive.h"
+
+namespace evolve::steps {
+
+struct Compiled {
+  ir::Dumps dumps;
+  ir::Device device;
+  // The model's run; or why there is none: a report's "verdict", "kind" and "reason".
+  std::variant<ir::ProgramRun, nlohmann::json> run;
+};
+
+// More than any real compilation dumps.
+constexpr size_t kMostDumpBytes = size_t{1} << 30;
+
+inline Result<Compiled> read_compiled(const std::string& report_path, const std::string& dumps_path,
+                                      const std::string& target) {
+  auto report = read_json(report_path);
+  if (!report) return std::move(report).error();
+  auto device = ir::find_device(target);
+  if (!device) return bad_input(fmt::format("target '{}' has no model", target));
+  Compiled compiled{{}, *device, nlohmann::json{{"verdict", "not_reached"}}};
+  if (report->value("verdict", "") != "ok") return compiled;
+  auto dumps = world::read_archive(dumps_path, kMostDumpBytes);
+  if (!dumps) return std::move(dumps).error();
+  compiled.dumps = *std::move(dumps);
+  auto run = ir::run_program(compiled.dumps, *device);
+  if (run) {
+    compiled.run = *std::move(run);
+  } else {
+    compiled.run = nlohmann::json{
+        {"verdict", "rejected"}, {"kind", "not_modelled"}, {"reason", run.error().message}};
+  }
+  return compiled;
+}
+
+}  // namespace evolve::steps

@@ -1,0 +1,23 @@
+// Step trace, without a device: the modelled timeline in Chrome's trace format.
+#include "engine/ir/facts.h"
+#include "engine/steps/compiled.h"
+
+int main(int argc, char** argv) {
+  using namespace evolve;
+  CLI::App app("modelled timeline of a compiled program", "trace");
+  std::string report, dumps, target, out;
+  app.add_option("--compile", report, "the compile step's report")->required();
+  app.add_option("--dumps", dumps, "its dumps")->required();
+  app.add_option("--target", target, "the device")->required();
+  app.add_option("--out", out, "timeline.json")->required();
+  return steps::run_step(app, argc, argv, [&]() -> Status {
+    auto compiled = steps::read_compiled(report, dumps, target);
+    if (!compiled) return std::move(compiled).error();
+    if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run)) {
+      nlohmann::json empty = {{"traceEvents", nlohmann::json::array()}, {"otherData", *reason}};
+      return steps::write_json(out, empty);
+    }
+    nlohmann::json timeline = ir::write_timeline(std::get<ir::ProgramRun>(compiled->run), compiled->device);
+    return world::write_file_atomic(out, timeline.dump() + "\n");
+  });
+}

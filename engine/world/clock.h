@@ -1,0 +1,16 @@
+// The real clock.
+#pragma once
+
+#include <string>
+
+#include "engine/core/ports.h"
+
+namespace evolve::world {
+
+class SystemClock : public Clock {
+ public:
+  double monotonic_seconds() override;
+  std::string utc() override;
+};
+
+}  // namespace evolve::world

@@ -1,0 +1,13 @@
+// SIGINT, SIGTERM and SIGHUP as a file descriptor that a poll loop can watch.
+#pragma once
+
+namespace evolve::world {
+
+// Routes the signals to the watch from now on, for the whole process; SIGPIPE is ignored. Call once.
+void watch_interrupts();
+
+// Readable once one of them has come. -1 before watch_interrupts.
+int interrupt_descriptor();
+bool was_interrupted();
+
+}  // namespace evolve::world

@@ -1,0 +1,106 @@
+#include "engine/world/worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "engine/world/files.h"
+
+namespace evolve::world {
+
+namespace {
+
+constexpr size_t kErrorTail = 4096;
+
+bool needs_shell(char c) { return std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos; }
+
+}  // namespace
+
+std::optional<std::vector<std::string>> split_words(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = '\0';
+  for (size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (quote == '\'') {
+      if (c == '\'') {
+        quote = '\0';
+      } else {
+        word += c;
+      }
+    } else if (c == '\\') {
+      if (++i == line.size()) return std::nullopt;
+      word += line[i];
+      in_word = true;
+    } else if (quote == '"') {
+      if (c == '$' || c == '`') return std::nullopt;
+      if (c == '"') {
+        quote = '\0';
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t') {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else if (needs_shell(c)) {
+      return std::nullopt;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != '\0') return std::nullopt;
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+Result<Worker> Worker::start(const std::string& command,
+                             const std::map<std::string, std::string>& environment, Guard& guard) {
+  auto process = Process::start("exec " + command + " --persistent_worker", environment,
+                                Streams::separate, guard);
+  if (!process) return std::move(process).error();
+  return Worker(command, *std::move(process));
+}
+
+Status Worker::ask(uint64_t request, const std::string& arguments) {
+  auto words = split_words(arguments);
+  if (!words) return bad_input(fmt::format("arguments of a worker are not plain words: {}", arguments));
+  nlohmann::json message = {{"arguments", *words}, {"requestId", request}};
+  std::string text = message.dump() + "\n";
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    ssize_t count = ::write(process_.in().get(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    // A worker that is gone is seen by read(), with what it said last.
+    if (count < 0) break;
+    rest.remove_prefix(static_cast<size_t>(count));
+  }
+  request_ = request;
+  return {};
+}
+
+std::variant<std::monostate, Worker::Response, Worker::Died> Worker::read() {
+  read_available(process_.err().get(), err_);
+  if (err_.size() > kErrorTail) err_.erase(0, err_.size() - kErrorTail);
+  bool is_open = read_available(process_.out().get(), out_);
+  size_t end = out_.find('\n');
+  if (end == std::string::npos) {
+    if (is_open) return std::monostate{};
+    return Died{err_};
+  }
+  auto message = nlohmann::json::parse(out_.substr(0, end), nullptr, false);
+  out_.erase(0, end + 1);
+  bool is_ours = message.is_object() && message.value("requestId", uint64_t{0}) == request_;
+  if (!is_ours) return Died{"it does not speak the worker protocol"};
+  request_ = 0;
+  return Response{message.value("exitCode", 1), message.value("output", std::string())};
+}
+
+}  // namespace evolve::world

@@ -1,0 +1,71 @@
+# Installs and builds what the two commands of the README need; sourced by quickstart.sh, tests/run.sh
+# and .ci/run. Each function does nothing, in well under a second, where its work is done already.
+# shellcheck shell=bash
+
+EVOLVE_BUILD_PACKAGES=(
+  ca-certificates cmake g++ libarchive-dev libcli11-dev libfmt-dev libmuparser-dev libsqlite3-dev
+  libxxhash-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv
+)
+EVOLVE_TEST_PACKAGES=(catch2 git)
+
+say() { printf '==> %s\n' "$*"; }
+die() {
+  printf 'evolve: error: %s\n' "$*" >&2
+  exit 3
+}
+
+# need_packages NAME…: Debian packages; names exactly what is missing where it may not install.
+need_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo -n true 2>/dev/null || die "these Debian packages are missing, and this user may not install them: ${missing[*]}
+hint: sudo apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq || die "apt-get update failed"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || die "apt-get could not install: ${missing[*]}"
+}
+
+# need_python LOCK…: the environment .venv with just what the lock files name, by hash.
+need_python() {
+  local lock
+  for lock in "$@"; do
+    local stamp=".venv/.installed-${lock##*/}"
+    cmp -s "$lock" "$stamp" && continue
+    if [ ! -x .venv/bin/python ]; then
+      local python=python3
+      [ -x /usr/bin/python3.11 ] && python=/usr/bin/python3.11
+      say "making the Python environment .venv"
+      "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+        die "$("$python" --version) is there; the lock files are for Python 3.11 (Debian 12's)"
+      "$python" -m venv .venv || die "python3 -m venv failed"
+    fi
+    say "installing the Python packages of $lock"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$lock" ||
+      die "pip could not install $lock"
+    cp "$lock" "$stamp"
+  done
+}
+
+# need_build FOLDER PRESET: configures and builds; PRESET is a file of tests/presets.
+need_build() {
+  local folder=$1 preset=$2
+  if [ ! -f "$folder/build.ninja" ]; then
+    say "configuring $folder"
+    cmake -S . -B "$folder" -G Ninja -C "tests/presets/$preset.cmake" >"$folder.log" 2>&1 || {
+      cat "$folder.log" >&2
+      die "cmake could not configure $folder"
+    }
+  fi
+  # Asks first: a build with nothing to do is not worth a line.
+  if ninja -C "$folder" -n 2>/dev/null | grep -q 'no work to do'; then return 0; fi
+  say "building $folder"
+  ninja -C "$folder" --quiet || die "the build of $folder failed"
+}

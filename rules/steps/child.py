@@ -1,0 +1,168 @@
+"""Runs a function in a forked child under limits, and tells apart how it ended.
+
+The parent has imported JAX but never initialised a backend, so that forking is safe and costs no import.
+What the child returns crosses a pipe as one frame of bytes; a child that dies, hangs or grows takes
+nothing with it but its own answer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a child may use: seconds of CPU and of wall time, bytes of address space and of one answer."""
+
+    cpu_seconds: int
+    wall_seconds: float
+    memory_bytes: int
+    answer_bytes: int = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a child ended: "answered", "timeout", "memory", "exited" (with `code`) or "died" (of `code`)."""
+
+    how: str
+    answer: bytes = b""
+    code: int = 0
+
+    def reason(self, limits: Limits) -> str:
+        """In words; the same for the same cause."""
+        if self.how == "timeout":
+            return f"did not end within {limits.cpu_seconds} s of CPU time"
+        if self.how == "memory":
+            return f"needed more than {limits.memory_bytes // 2**20} MiB of memory"
+        if self.how == "exited":
+            return f"ended the process itself, with exit code {self.code}"
+        return f"the process died of {signal.Signals(self.code).name}"
+
+
+def die_with_parent() -> None:
+    """Ends this process when its parent ends."""
+    LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def set_limits(limits: Limits) -> None:
+    """Puts the limits on this process and all it will start."""
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _child(
+    function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int
+) -> None:
+    """The child's whole life. Never returns to the caller's frames."""
+    try:
+        die_with_parent()
+        if os.getppid() != parent:
+            os._exit(127)
+        os.setpgid(0, 0)
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        enter(pipe)
+        set_limits(limits)
+        answer = b"+" + function()
+    except MemoryError:
+        answer = b"m"
+    except BaseException as error:  # noqa: BLE001 - the judge's own fault must reach the parent in words
+        answer = b"!" + f"{type(error).__name__}: {error}".encode(errors="replace")
+    try:
+        _write_all(pipe, len(answer).to_bytes(8, "little") + answer)
+    finally:
+        os._exit(0)
+
+
+class ChildFault(Exception):
+    """The trusted part of the child failed: a fault, not a verdict."""
+
+
+def run_in_child(
+    function: Callable[[], bytes], limits: Limits, enter: Callable[[int], None] = lambda _: None
+) -> Ending:
+    """Runs `function` in a child, `enter` before it, and returns how that ended.
+
+    `enter` is given the descriptor that the answer goes to.
+
+    `function` must itself turn what untrusted code does into an answer; an exception out of it is a
+    ChildFault here, but for MemoryError, which is the limit's doing.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    read_end, write_end = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read_end)
+        _child(function, enter, limits, write_end, parent)
+    os.close(write_end)
+    try:
+        content, is_late = _read_frame(read_end, limits)
+    finally:
+        os.close(read_end)
+        _kill_group(pid)
+    _, status, usage = os.wait4(pid, 0)
+    return _ending(content, is_late, status, usage.ru_utime + usage.ru_stime, limits)
+
+
+def _kill_group(pid: int) -> None:
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
+    """What the child wrote, up to a whole frame, its end or the deadline; and whether it was late."""
+    deadline = time.monotonic() + limits.wall_seconds
+    content = bytearray()
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return bytes(content), True
+        if not select.select([fd], [], [], left)[0]:
+            continue
+        piece = os.read(fd, 1 << 20)
+        content += piece
+        is_whole = len(content) >= 8 and len(content) - 8 >= int.from_bytes(content[:8], "little")
+        if not piece or is_whole or len(content) > limits.answer_bytes:
+            return bytes(content), False
+
+
+def _ending(content: bytes, is_late: bool, status: int, cpu_seconds: float, limits: Limits) -> Ending:
+    length = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
+    if length == len(content) - 8 and length > 0:
+        mark, answer = content[8:9], content[9:]
+        if mark == b"m":
+            return Ending("memory")
+        if mark == b"!":
+            raise ChildFault(answer.decode(errors="replace"))
+        return Ending("answered", answer)
+    if is_late or cpu_seconds >= limits.cpu_seconds - 0.1:
+        return Ending("timeout")
+    if os.WIFSIGNALED(status):
+        return Ending("died", code=os.WTERMSIG(status))
+    return Ending("exited", code=os.WEXITSTATUS(status))

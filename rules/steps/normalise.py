@@ -1,0 +1,96 @@
+"""Step normalise: canonical Python source, without comments, docstrings and layout.
+
+Two sources that differ in those alone have the same canonical form, so an edit of a comment re-runs this
+step and nothing behind it. Runs without JAX.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import sys
+from pathlib import Path
+
+MARKERS = ("EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END")
+
+
+class _DocstringRemover(ast.NodeTransformer):
+    """Takes out the string that opens a module, class or function."""
+
+    def _strip(self, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+            if not node.body and not isinstance(node, ast.Module):
+                node.body = [ast.Pass()]
+        return node
+
+    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _strip
+
+
+def _split_at_markers(source: str) -> list[tuple[str, str]]:
+    """The source as pieces, each behind the marker line that opens it ("" for the first)."""
+    pieces: list[tuple[str, str]] = [("", "")]
+    for line in source.splitlines(keepends=True):
+        marker = next((marker for marker in MARKERS if marker in line), None)
+        if marker is not None and line.lstrip().startswith("#") and not line.startswith((" ", "\t")):
+            pieces.append((f"# {marker}\n", ""))
+        else:
+            opening, body = pieces[-1]
+            pieces[-1] = (opening, body + line)
+    return pieces
+
+
+def canonical(source: str, name: str, keep_markers: bool) -> str:
+    """The canonical form of `source`. Raises SyntaxError. Markers are kept where they are at top level."""
+    tree = ast.parse(source, name)
+    if not keep_markers:
+        return ast.unparse(ast.fix_missing_locations(_DocstringRemover().visit(tree))) + "\n"
+    out = ""
+    for opening, body in _split_at_markers(source):
+        part = ast.unparse(_DocstringRemover().visit(ast.parse(body, name)))
+        out += opening + (part + "\n" if part else "")
+    return out
+
+
+def describe(error: SyntaxError, name: str) -> str:
+    """The error in the house's form: place, message, the line and a caret."""
+    text = f"evolve: error: {name}:{error.lineno}:{error.offset}: syntax error: {error.msg}"
+    if error.text:
+        line = error.text.rstrip("\n").expandtabs(1)[:72]
+        number = f"{error.lineno:5} | "
+        text += f"\n{number}{line}\n{' ' * (len(number) - 2)}| {' ' * max(0, (error.offset or 1) - 1)}^"
+    return text
+
+
+def main(argv: list[str]) -> int:
+    """Runs the step; 2 where a trusted source has a syntax error."""
+    parser = argparse.ArgumentParser(prog="normalise")
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--keep-markers", action="store_true")
+    parser.add_argument(
+        "--on-error",
+        choices=["fail", "keep"],
+        default="fail",
+        help="keep: pass a source that does not parse on as it is, for lower to judge",
+    )
+    args = parser.parse_args(argv)
+    source = Path(args.source).read_text(encoding="utf-8", errors="surrogateescape")
+    try:
+        text = canonical(source, args.source, args.keep_markers)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        if args.on_error == "fail":
+            told = error if isinstance(error, SyntaxError) else SyntaxError(str(error))
+            print(describe(told, args.source), file=sys.stderr)
+            return 2
+        text = source
+    temporary = f"{args.out}.tmp{os.getpid()}"
+    Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape")
+    os.replace(temporary, args.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

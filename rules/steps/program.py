@@ -1,0 +1,174 @@
+"""Programs: what lower makes of a candidate, and all that later steps see of it.
+
+A program is a serialised `jax.export.Exported` in canonical form: source locations stripped and symbols
+renamed in the StableHLO module and in every Mosaic body, so that sources which differ in comments, names
+or helper functions give the same bytes. Its identity is the digest of those bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+from jax._src import core
+from jax._src.interpreters import mlir as jax_mlir
+from jax._src.lib import _jax, tpu
+from jax._src.lib.mlir import ir, passmanager
+from jax._src.lib.mlir.dialects import hlo
+
+# Fixed names: a candidate's own would tell two equal programs apart.
+PROGRAM_NAME = "program"
+KERNEL_NAME = "kernel"
+
+CUSTOM_CALL = "tpu_custom_call"
+
+
+class NotCanonical(Exception):
+    """The exported module is not of the form that this code knows how to make canonical."""
+
+
+def configure_jax() -> None:
+    """The settings under which every program is made and used. Call before the first trace."""
+    jax.config.update("jax_traceback_in_locations_limit", 0)
+    jax.config.update("jax_include_full_tracebacks_in_locations", True)
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The dtype of a signature's name, bfloat16 and the float8 kinds too."""
+    return np.dtype(jax.numpy.dtype(name))
+
+
+def shapes_of(entries: list[dict[str, Any]]) -> list[jax.ShapeDtypeStruct]:
+    """The shapes and dtypes of a signature's inputs or outputs."""
+    return [jax.ShapeDtypeStruct(tuple(e["shape"]), dtype_of(e["dtype"])) for e in entries]
+
+
+def digest(program: bytes) -> str:
+    """The identity of a program: 32 hex digits of its SHA-256."""
+    return hashlib.sha256(program).hexdigest()[:32]
+
+
+def with_interpret(jaxpr: core.Jaxpr, interpret: bool) -> core.Jaxpr:
+    """The jaxpr with every pallas_call, nested ones too, interpreted or not."""
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, core.ClosedJaxpr):
+            return value.replace(jaxpr=with_interpret(value.jaxpr, interpret))
+        if isinstance(value, core.Jaxpr):
+            return with_interpret(value, interpret)
+        if type(value) in (tuple, list):
+            return type(value)(replaced(item) for item in value)
+        return value
+
+    equations = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "pallas_call":
+            params = dict(equation.params, interpret=interpret)
+        else:
+            params = {name: replaced(value) for name, value in equation.params.items()}
+        equations.append(equation.replace(params=params))
+    return jaxpr.replace(eqns=equations)
+
+
+def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
+    """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted)."""
+    jaxpr = with_interpret(closed.jaxpr, interpret=platform == "cpu")
+    run = core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr))
+
+    def program(*args: Any) -> tuple[Any, ...]:
+        return tuple(run(*args))
+
+    exported = export.export(jax.jit(program), platforms=[platform])(*arguments)
+    canonical = canonical_module(exported.mlir_module_serialized)
+    exported = dataclasses.replace(exported, mlir_module_serialized=canonical, fun_name=PROGRAM_NAME)
+    return bytes(exported.serialize())
+
+
+def load_program(program: bytes) -> export.Exported:
+    """The Exported of a program's bytes."""
+    return export.deserialize(bytearray(program))
+
+
+def custom_calls(program: bytes) -> int:
+    """How many TPU kernels a program calls."""
+    with jax_mlir.make_ir_context():
+        module = _jax.mlir.deserialize_portable_artifact(load_program(program).mlir_module_serialized)
+        return sum(_is_kernel(operation) for operation in _walk(module.operation))
+
+
+def canonical_module(serialised: bytes) -> bytes:
+    """The canonical form of a serialised StableHLO module, the Mosaic bodies in it included."""
+    with jax_mlir.make_ir_context() as context, ir.Location.unknown():
+        tpu.register_dialect(context)
+        context.allow_unregistered_dialects = True
+        module = _jax.mlir.deserialize_portable_artifact(serialised)
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(PROGRAM_NAME)
+        for operation in _walk(module.operation):
+            if _is_kernel(operation):
+                _make_kernel_canonical(operation)
+            for arguments in ("arg_attrs", "res_attrs"):
+                if arguments in operation.attributes and operation.name == "func.func":
+                    operation.attributes[arguments] = _without_names(operation.attributes[arguments])
+        _strip_locations(module)
+        version = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_4)
+        return bytes(_jax.mlir.serialize_portable_artifact(module, version, True))
+
+
+def _walk(operation: Any) -> Iterator[Any]:
+    """All operations inside another, in the order of the text."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _walk(inner.operation)
+
+
+def _is_kernel(operation: Any) -> bool:
+    if operation.name != "stablehlo.custom_call":
+        return False
+    return bool(ir.StringAttr(operation.attributes["call_target_name"]).value == CUSTOM_CALL)
+
+
+def _strip_locations(module: Any) -> None:
+    passmanager.PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+
+
+def _without_names(attributes: Any) -> Any:
+    """Argument or result attributes without "jax.result_info", which names the candidate's own outputs."""
+    kept = []
+    for entry in attributes:
+        names = [named.name for named in entry]
+        kept.append(ir.DictAttr.get({n: entry[n] for n in names if n != "jax.result_info"}))
+    return ir.ArrayAttr.get(kept)
+
+
+def _make_kernel_canonical(call: Any) -> None:
+    """Strips and renames the Mosaic body in a custom call's configuration."""
+    text = ir.StringAttr(call.attributes["backend_config"]).value
+    configuration = json.loads(text)
+    try:
+        body = base64.b64decode(configuration["custom_call_config"]["body"])
+    except KeyError as error:
+        raise NotCanonical(f"a {CUSTOM_CALL} without {error}") from error
+    module = ir.Module.parse(body)
+    _strip_locations(module)
+    for operation in _walk(module.operation):
+        # The kernel's function is the one that is not a window's index map.
+        name = operation.attributes["sym_name"] if "sym_name" in operation.attributes else None
+        if name is not None and not ir.StringAttr(name).value.startswith("transform_"):
+            operation.attributes["sym_name"] = ir.StringAttr.get(KERNEL_NAME)
+    stripped = io.BytesIO()
+    module.operation.write_bytecode(stripped, desired_version=0)
+    configuration["custom_call_config"]["body"] = base64.b64encode(stripped.getvalue()).decode()
+    call.attributes["backend_config"] = ir.StringAttr.get(json.dumps(configuration, sort_keys=True))
+    call.attributes["kernel_name"] = ir.StringAttr.get(KERNEL_NAME)
+    if "mhlo.frontend_attributes" in call.attributes:
+        del call.attributes["mhlo.frontend_attributes"]  # the candidate's own metadata

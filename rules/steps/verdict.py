@@ -1,0 +1,88 @@
+"""Reports: the JSON that a step leaves behind. A verdict about a variant is data; a fault is an error.
+
+A report is an object with "verdict": "ok", "rejected" or "not_reached"; a rejected one has "kind", one of
+KINDS, and "reason", one line without addresses, paths of this machine, or times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+KINDS = frozenset(
+    {
+        "syntax_error",
+        "trace_error",
+        "timeout",
+        "memory",
+        "crashed",
+        "exited",
+        "lowering_error",
+        "vmem_oom",
+        "smem_oom",
+        "hbm_oom",
+        "mosaic_error",
+        "compiler_error",
+        "compiler_crashed",
+        "compiler_timeout",
+        "wrong_shape",
+        "wrong_dtype",
+        "not_finite",
+        "inaccurate",
+        "runtime_error",
+    }
+)
+
+Report = dict[str, Any]
+
+_LONGEST_REASON = 300
+
+
+def ok(**fields: Any) -> Report:
+    """A report of success."""
+    return {"verdict": "ok", **fields}
+
+
+def rejected(kind: str, reason: str, **fields: Any) -> Report:
+    """A report that turns the variant down; the reason is cut to one clean line."""
+    assert kind in KINDS, kind
+    return {"verdict": "rejected", "kind": kind, "reason": one_line(reason), **fields}
+
+
+def not_reached() -> Report:
+    """The report of a step whose input an earlier step turned down."""
+    return {"verdict": "not_reached"}
+
+
+def one_line(text: str) -> str:
+    """The text's first line that says something, without what differs from run to run."""
+    lines = [line.strip() for line in text.splitlines()]
+    line = next((line for line in lines if line), "no reason given")
+    line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
+    line = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", line)
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
+
+
+def encode(report: Report) -> bytes:
+    """The bytes of a report: the same for the same content."""
+    return (json.dumps(report, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Replaces a file as a whole: a reader sees the old or the new content."""
+    temporary = f"{path}.tmp{os.getpid()}"
+    Path(temporary).write_bytes(content)
+    os.replace(temporary, path)
+
+
+def write_report(path: str, report: Report) -> None:
+    """Writes a report as the step's output."""
+    write_file(path, encode(report))
+
+
+def read_json(path: str) -> Any:
+    """The JSON in a file."""
+    return json.loads(Path(path).read_bytes())

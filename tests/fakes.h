@@ -1,0 +1,254 @@
+// Fakes of the ports that record what was asked of them, and a fault plan that fails a chosen call.
+// Used by the unit, property and fault tiers; the contract tier proves that they behave as the real ones.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/build.h"
+#include "engine/core/manifest.h"
+#include "engine/core/ports.h"
+
+namespace evolve::tests {
+
+// "Fail call N": counts the calls of all ports that share it.
+struct FaultPlan {
+  int calls = 0;
+  int fail_at = 0;  // 0: never
+
+  bool fails() { return ++calls == fail_at; }
+  static Error error() { return external("write 'x': No space left on device"); }
+};
+
+// A disk in memory.
+class FakeFiles : public Files {
+ public:
+  std::map<std::string, std::string> files;
+  std::set<std::string> folders;
+  std::vector<std::string> reads;
+  FaultPlan* faults = nullptr;
+
+  Result<std::string> read(const std::string& path) override {
+    if (fails()) return FaultPlan::error();
+    reads.push_back(path);
+    auto it = files.find(path);
+    if (it == files.end()) return external("open '" + path + "': No such file or directory");
+    return it->second;
+  }
+  Status write(const std::string& path, std::string_view bytes) override {
+    if (fails()) return FaultPlan::error();
+    files[path] = std::string(bytes);
+    return {};
+  }
+  Status remove(const std::string& path) override {
+    if (fails()) return FaultPlan::error();
+    files.erase(path);
+    return {};
+  }
+  Status make_folders(const std::string& path) override {
+    if (fails()) return FaultPlan::error();
+    folders.insert(path);
+    return {};
+  }
+  Result<std::optional<Digest>> digest(const std::string& path) override {
+    if (fails()) return FaultPlan::error();
+    auto it = files.find(path);
+    if (it == files.end()) return std::optional<Digest>{};
+    return std::optional<Digest>(digest_of(it->second));
+  }
+  Status link(const std::string& from, const std::string& to) override {
+    if (fails()) return FaultPlan::error();
+    auto it = files.find(from);
+    if (it == files.end()) return external("link '" + to + "': No such file or directory");
+    files[to] = it->second;
+    return {};
+  }
+
+ private:
+  bool fails() { return faults != nullptr && faults->fails(); }
+};
+
+class FakeBlobs : public BlobStore {
+ public:
+  explicit FakeBlobs(FakeFiles& files) : files_(files) {}
+  std::map<Digest, std::string> blobs;
+  FaultPlan* faults = nullptr;
+
+  Result<bool> contains(const Digest& digest) override { return blobs.contains(digest); }
+  Result<Digest> put_file(const std::string& path) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    Digest digest = digest_of(files_.files.at(path));
+    blobs[digest] = files_.files.at(path);
+    return digest;
+  }
+  Result<bool> fetch(const Digest& digest, const std::string& path) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    auto it = blobs.find(digest);
+    if (it == blobs.end()) return false;
+    files_.files[path] = it->second;
+    return true;
+  }
+
+ private:
+  FakeFiles& files_;
+};
+
+class FakeMemo : public Memo {
+ public:
+  std::map<Digest, ActionResult> results;
+  std::map<Digest, std::vector<std::string>> discoveries;
+  FaultPlan* faults = nullptr;
+
+  Result<std::optional<ActionResult>> find(const Digest& key) override {
+    auto it = results.find(key);
+    return it == results.end() ? std::optional<ActionResult>{} : it->second;
+  }
+  Result<std::optional<std::vector<std::string>>> discovered(const Digest& key) override {
+    auto it = discoveries.find(key);
+    return it == discoveries.end() ? std::optional<std::vector<std::string>>{} : it->second;
+  }
+  Status put(const ActionResult& result) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    results[result.key] = result;
+    discoveries[result.declared_key] = result.discovered;
+    return {};
+  }
+};
+
+class FakeLedger : public Ledger {
+ public:
+  std::vector<EdgeRecord> records;
+  FaultPlan* faults = nullptr;
+
+  Result<std::optional<ActionResult>> recall(const Digest&) override { return std::optional<ActionResult>{}; }
+  Result<std::optional<std::vector<std::string>>> recall_discovered(const Digest&) override {
+    return std::optional<std::vector<std::string>>{};
+  }
+  Status record(const EdgeRecord& record) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    records.push_back(record);
+    return {};
+  }
+  Result<std::optional<EdgeRecord>> last_record(const std::string& output) override {
+    for (auto it = records.rbegin(); it != records.rend(); ++it) {
+      if (it->output == output) return std::optional<EdgeRecord>(*it);
+    }
+    return std::optional<EdgeRecord>{};
+  }
+};
+
+class FakeClock : public Clock {
+ public:
+  double now = 0;
+  double monotonic_seconds() override { return now; }
+  std::string utc() override { return "2026-01-01T00:00:00Z"; }
+};
+
+// Runs a command by the function that its first word names; completes in the order of starts.
+class FakeRunner : public Runner {
+ public:
+  using Program = std::function<int(const std::vector<std::string>& words, FakeFiles& files)>;
+
+  FakeRunner(FakeFiles& files, FakeClock& clock) : files_(files), clock_(clock) {}
+  std::map<std::string, Program> programs;
+  std::vector<std::string> started;
+  size_t most_at_once = 0;
+  bool interrupt_next = false;
+  bool stopped = false;
+  FaultPlan* faults = nullptr;
+
+  Status start(const Command& command) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    started.push_back(command.line);
+    running_.push_back(command);
+    most_at_once = std::max(most_at_once, running_.size());
+    return {};
+  }
+  Result<RunnerEvent> wait(double) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    if (interrupt_next) return RunnerEvent(Interrupted{});
+    Command command = running_.front();
+    running_.erase(running_.begin());
+    clock_.now += 1;
+    return RunnerEvent(Completed{command.id, run(command.line), false, "", 1});
+  }
+  void stop() override { stopped = true; }
+
+ private:
+  int run(const std::string& line) {
+    std::vector<std::string> words;
+    for (size_t at = 0; at < line.size();) {
+      size_t end = std::min(line.find(' ', at), line.size());
+      words.push_back(line.substr(at, end - at));
+      at = end + 1;
+    }
+    auto program = programs.find(words.front());
+    return program == programs.end() ? 127 : program->second(words, files_);
+  }
+
+  FakeFiles& files_;
+  FakeClock& clock_;
+  std::vector<Command> running_;
+};
+
+class QuietListener : public Listener {
+ public:
+  std::vector<Error> faults;
+  void planned(const Graph&, const Plan&) override {}
+  void started(const EdgeEvent&) override {}
+  void finished(const EdgeEvent&, const Plan&) override {}
+  void fault(const Error& error) override { faults.push_back(error); }
+  void tick(const Plan&) override {}
+};
+
+// A world in memory with a manifest: write files, build, look at what ran. Its one program is
+// `cat OUT IN…`, which writes the inputs one after another; others can be added.
+class World {
+ public:
+  FakeFiles files;
+  FakeBlobs blobs{files};
+  FakeMemo memo;
+  FakeLedger ledger;
+  FakeClock clock;
+  FakeRunner runner{files, clock};
+  QuietListener listener;
+  BuildOptions options;
+  std::unique_ptr<Graph> graph;
+
+  World() {
+    runner.programs["cat"] = [](const std::vector<std::string>& words, FakeFiles& disk) {
+      std::string text;
+      for (size_t i = 2; i < words.size(); ++i) text += disk.files[words[i]];
+      disk.files[words[1]] = text;
+      return 0;
+    };
+  }
+
+  Status load(const std::string& manifest) {
+    graph = std::make_unique<Graph>();
+    return parse_manifest("build.ninja", [&](const std::string&) { return Result<std::string>(manifest); },
+                          *graph);
+  }
+
+  Result<BuildSummary> build(const std::vector<std::string>& names = {}) {
+    runner.started.clear();
+    auto targets = graph->targets(names);
+    if (!targets) return std::move(targets).error();
+    return evolve::build(*graph, *targets, {files, blobs, memo, ledger, runner, clock, listener}, options);
+  }
+
+  void fail_at(FaultPlan* plan) {
+    files.faults = plan;
+    blobs.faults = plan;
+    memo.faults = plan;
+    ledger.faults = plan;
+    runner.faults = plan;
+  }
+};
+
+}  // namespace evolve::tests

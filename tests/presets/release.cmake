@@ -1,0 +1,2 @@
+# What users run: optimised, warnings are errors.
+set(CMAKE_BUILD_TYPE Release CACHE STRING "")

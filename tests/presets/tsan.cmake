@@ -1,0 +1,3 @@
+# Thread sanitizer.
+set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")
+set(EVOLVE_SANITIZE "thread" CACHE STRING "")

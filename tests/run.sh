@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Command 2 of the README: installs what is missing, builds, and runs the tests.
+#   tests/run.sh                 every tier that needs no long campaign (under five minutes, warm)
+#   tests/run.sh TIER…           unit contract property fault golden steps
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source pipelines/setup.sh
+
+mkdir -p build
+need_packages "${EVOLVE_BUILD_PACKAGES[@]}" "${EVOLVE_TEST_PACKAGES[@]}"
+need_python rules/requirements.lock rules/requirements-dev.lock
+need_build build/release release
+
+tiers=("$@")
+[ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps)
+pattern=$(IFS='|'; echo "${tiers[*]}")
+say "running the tiers: ${tiers[*]}"
+(cd build/release && ctest --output-on-failure --no-tests=error -j "$(nproc)" -L "^($pattern)\$")
+
+cat <<'TEXT'
+
+What to try next:
+  tests/run.sh unit            one tier
+  pipelines/quickstart.sh      a campaign from end to end
+TEXT

@@ -1,0 +1,248 @@
+// The build loop over fakes: what runs, what is cut off, what is restored.
+#include "engine/build.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/fakes.h"
+
+using namespace evolve;
+using tests::World;
+
+namespace {
+
+// in ──► mid ──► out      seed of both: `cat`
+const char* const kChain =
+    "rule cat\n  command = cat $out $in\n"
+    "build mid: cat in\nbuild out: cat mid\n";
+
+}  // namespace
+
+TEST_CASE("a second build runs nothing") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  auto first = world.build();
+  REQUIRE(first);
+  CHECK(first->ran == 2);
+  CHECK(world.files.files["out"] == "1");
+  auto second = world.build();
+  REQUIRE(second);
+  CHECK(second->ran == 0);
+  CHECK(second->cached == 2);
+}
+
+TEST_CASE("new bytes in an input run what depends on them") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  REQUIRE(world.build());
+  world.files.files["in"] = "2";
+  CHECK(world.build()->ran == 2);
+  CHECK(world.files.files["out"] == "2");
+  world.files.files["in"] = "1";
+  CHECK(world.build()->ran == 0);  // seen before, anywhere, ever
+  CHECK(world.files.files["out"] == "1");
+}
+
+TEST_CASE("an edge that gives the same bytes again cuts off what follows") {
+  World world;
+  REQUIRE(world.load("rule constant\n  command = constant $out $in\n"
+                     "rule cat\n  command = cat $out $in\n"
+                     "build mid: constant in\nbuild out: cat mid\n"));
+  world.runner.programs["constant"] = [](const auto& words, tests::FakeFiles& files) {
+    files.files[words[1]] = "same";
+    return 0;
+  };
+  world.files.files["in"] = "1";
+  REQUIRE(world.build());
+  world.files.files["in"] = "2";
+  auto summary = world.build();
+  CHECK(summary->ran == 1);
+  CHECK(world.runner.started == std::vector<std::string>{"constant mid in"});
+}
+
+TEST_CASE("lost outputs come back from blobs, and a lost blob is made anew") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  REQUIRE(world.build());
+  world.files.files.erase("out");
+  CHECK(world.build()->ran == 0);
+  CHECK(world.files.files["out"] == "1");
+  world.files.files.erase("out");
+  world.files.files.erase("mid");
+  world.blobs.blobs.clear();
+  // `out` is the same bytes as `mid`: storing the one brings back the other.
+  CHECK(world.build()->ran == 1);
+  CHECK(world.files.files["out"] == "1");
+}
+
+TEST_CASE("a damaged output is restored") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  REQUIRE(world.build());
+  world.files.files["mid"] = "broken";
+  CHECK(world.build()->ran == 0);
+  CHECK(world.files.files["mid"] == "1");
+}
+
+TEST_CASE("two edges with the same action run it once") {
+  World world;
+  REQUIRE(world.load("rule cat\n  command = cat $out $in\n  portable = 1\n"
+                     "build x/out: cat x/in\nbuild y/out: cat y/in\nbuild z/out: cat z/in\n"));
+  for (const char* name : {"x/in", "y/in"}) world.files.files[name] = "same";
+  world.files.files["z/in"] = "other";
+  SECTION("one after another") { world.options.jobs = 1; }
+  SECTION("at the same time") { world.options.jobs = 3; }
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->ran == 2);
+  CHECK(summary->by_step["cat"][Outcome::joined] == 1);
+  CHECK(world.files.files["y/out"] == "same");
+  CHECK(world.ledger.last_record("y/out").operator*()->result.paid_by == "x/out");
+}
+
+TEST_CASE("a fault stops the build, is not stored, and is told with the command") {
+  World world;
+  REQUIRE(world.load("rule fail\n  command = fail $out\nrule cat\n  command = cat $out $in\n"
+                     "build bad: fail\nbuild out: cat bad\nbuild good: cat in\n"));
+  int calls = 0;
+  world.runner.programs["fail"] = [&](const auto&, tests::FakeFiles&) { return ++calls == 1 ? 3 : 1; };
+  world.files.files["in"] = "1";
+  world.options.keep_going = 0;
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->failed == 1);
+  CHECK(summary->skipped == 1);
+  CHECK(world.files.files["good"] == "1");
+  REQUIRE(world.listener.faults.size() == 1);
+  CHECK(world.listener.faults[0].message == "bad: command exited with 3 after 1.0 s");
+  CHECK(world.listener.faults[0].detail == "  command: fail bad");
+  CHECK(world.listener.faults[0].code == ErrorCode::failed);
+  REQUIRE(world.build());
+  CHECK(calls == 2);
+}
+
+TEST_CASE("after the first fault nothing more is started") {
+  World world;
+  REQUIRE(world.load("rule fail\n  command = fail $out\nbuild a: fail\nbuild b: fail\nbuild c: fail\n"));
+  world.runner.programs["fail"] = [](const auto&, tests::FakeFiles&) { return 1; };
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->failed == 1);
+  CHECK(world.runner.started.size() == 1);
+}
+
+TEST_CASE("a command that does not write its output is a fault") {
+  World world;
+  REQUIRE(world.load("rule nothing\n  command = nothing\nbuild out: nothing\n"));
+  world.runner.programs["nothing"] = [](const auto&, tests::FakeFiles&) { return 0; };
+  REQUIRE(world.build());
+  REQUIRE(world.listener.faults.size() == 1);
+  CHECK(world.listener.faults[0].message == "out: the command did not write 'out'");
+}
+
+TEST_CASE("a missing source is bad input that names who needs it") {
+  World world;
+  REQUIRE(world.load(kChain));
+  auto summary = world.build();
+  REQUIRE(!summary);
+  CHECK(summary.error().code == ErrorCode::bad_input);
+  CHECK(summary.error().message == "'in', needed by 'mid', is missing and no edge makes it");
+}
+
+TEST_CASE("discovered inputs are part of the key on the second look") {
+  World world;
+  REQUIRE(world.load("rule inc\n  command = inc $out $in\n  depfile = $out.d\nbuild out: inc in\n"));
+  world.runner.programs["inc"] = [](const auto& words, tests::FakeFiles& files) {
+    files.files[words[1]] = files.files[words[2]] + files.files["header"];
+    files.files[words[1] + ".d"] = words[1] + ": " + words[2] + " header\n";
+    return 0;
+  };
+  world.files.files["in"] = "1";
+  world.files.files["header"] = "h";
+  CHECK(world.build()->ran == 1);
+  CHECK(world.build()->ran == 0);
+  world.files.files["header"] = "H";
+  CHECK(world.build()->ran == 1);
+  CHECK(world.files.files["out"] == "1H");
+  CHECK(world.ledger.records.back().reason ==
+        "discovered 'header': " + digest_of("h").brief() + " -> " + digest_of("H").brief());
+}
+
+TEST_CASE("the declared environment is part of the key, the rest is not") {
+  World world;
+  REQUIRE(world.load("rule cat\n  command = cat $out $in\n  environment = MODE\nbuild out: cat in\n"));
+  world.files.files["in"] = "1";
+  world.options.environment = {{"MODE", "a"}, {"USER", "me"}};
+  CHECK(world.build()->ran == 1);
+  world.options.environment["USER"] = "you";
+  CHECK(world.build()->ran == 0);
+  world.options.environment["MODE"] = "b";
+  CHECK(world.build()->ran == 1);
+  CHECK(world.ledger.records.back().reason == "environment 'MODE': a -> b");
+}
+
+TEST_CASE("the verdict of a report is a result, not a fault") {
+  World world;
+  REQUIRE(world.load("rule judge\n  command = judge $out\n  report = $out\nbuild r.json: judge\n"));
+  std::string text = R"({"verdict": "rejected", "kind": "vmem_oom"})";
+  world.runner.programs["judge"] = [&](const auto& words, tests::FakeFiles& files) {
+    files.files[words[1]] = text;
+    return 0;
+  };
+  SECTION("a verdict is counted, and stored") {
+    CHECK(world.build()->verdicts["rejected"] == 1);
+    CHECK(world.build()->verdicts["rejected"] == 1);
+    CHECK(world.build()->ran == 0);
+  }
+  SECTION("a report without one is a fault") {
+    text = "{}";
+    CHECK(world.build()->failed == 1);
+    CHECK(world.listener.faults[0].message == "r.json: the report has no verdict");
+  }
+}
+
+TEST_CASE("no more edges run at once than jobs and pools allow") {
+  World world;
+  REQUIRE(world.load("pool two\n  depth = 2\nrule cat\n  command = cat $out $in\n  pool = two\n"
+                     "build a: cat in\nbuild b: cat in\nbuild c: cat in\nbuild d: cat in\n"));
+  world.files.files["in"] = "1";
+  SECTION("the pool is smaller") { world.options.jobs = 4; }
+  SECTION("the jobs are fewer") { world.options.jobs = 2; }
+  CHECK(world.build()->ran == 4);
+  CHECK(world.runner.most_at_once == 2);
+}
+
+TEST_CASE("an interruption stops the runner and is an error of its own kind") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  world.runner.interrupt_next = true;
+  auto summary = world.build();
+  REQUIRE(!summary);
+  CHECK(summary.error().code == ErrorCode::interrupted);
+  CHECK(world.runner.stopped);
+}
+
+TEST_CASE("explain says what would run, and what might") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  auto pending = [&] {
+    Lookup lookup(*world.graph, world.files, world.memo, world.ledger, {}, {});
+    return *explain(*world.graph, world.graph->default_targets(), lookup, world.blobs);
+  };
+  auto before = pending();
+  REQUIRE(before.size() == 2);
+  CHECK(before[0].reasons == std::vector<std::string>{"never built"});
+  CHECK(!before[1].is_certain);
+  REQUIRE(world.build());
+  CHECK(pending().empty());
+  world.files.files["in"] = "2";
+  auto after = pending();
+  REQUIRE(after.size() == 2);
+  CHECK(after[0].reasons ==
+        std::vector<std::string>{"input 'in': " + digest_of("1").brief() + " -> " + digest_of("2").brief()});
+}

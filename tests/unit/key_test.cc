@@ -1,0 +1,114 @@
+#include "engine/core/key.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/core/depfile.h"
+#include "engine/core/manifest.h"
+
+using namespace evolve;
+
+namespace {
+
+KeyWriter key_of(const std::string& manifest, const std::vector<MachineBinding>& machine = {},
+                 const std::string& target = "out") {
+  Graph graph;
+  auto parsed = parse_manifest("m", [&](const std::string&) { return Result<std::string>(manifest); }, graph);
+  REQUIRE(parsed);
+  EdgeId edge = *graph.node(*graph.find_node(target)).made_by;
+  InputDigests inputs;
+  for (NodeId node : graph.edge(edge).content_inputs()) {
+    // The content of "dir/in" is "in": the same bytes under another path.
+    std::string path = graph.path(node);
+    inputs.content.push_back(digest_of(path.substr(path.rfind('/') + 1)));
+  }
+  return write_key(graph, edge, inputs, machine);
+}
+
+}  // namespace
+
+TEST_CASE("the digest of fixed bytes is pinned: a change would orphan every stored key") {
+  CHECK(digest_of("").hex() == "99aa06d3014798d86001c324468d497f");
+  CHECK(digest_of("evolve").hex().size() == 32);
+  CHECK(Digest::from_hex(digest_of("x").hex()) == digest_of("x"));
+  CHECK(!Digest::from_hex("zz"));
+}
+
+TEST_CASE("the pieces of a text hash as the text") {
+  Hasher hasher;
+  hasher.add("ab");
+  hasher.add("c");
+  CHECK(hasher.digest() == digest_of("abc"));
+}
+
+TEST_CASE("parts are framed: moving a byte from one to the next is another key") {
+  KeyWriter a, b;
+  a.add("t", "ab", "c");
+  b.add("t", "a", "bc");
+  CHECK(a.key() != b.key());
+}
+
+TEST_CASE("the key of fixed parts is pinned to the scheme") {
+  KeyWriter key;
+  key.add("rule", "", "cc");
+  key.add("input", "a.c", digest_of("x").hex());
+  CHECK(std::string(kKeyScheme) == "evolve-key-1");
+  CHECK(key.key().hex() == "cdfeb92cad3e3fe5a309526ffecf772a");
+}
+
+TEST_CASE("a path counts, unless the edge is portable") {
+  const std::string rule = "rule r\n  command = run $in $out\n";
+  CHECK(key_of(rule + "build a/out: r a/in\n", {}, "a/out").key() !=
+        key_of(rule + "build b/out: r b/in\n", {}, "b/out").key());
+  const std::string portable = rule + "  portable = 1\n";
+  CHECK(key_of(portable + "build a/out: r a/in\n", {}, "a/out").key() ==
+        key_of(portable + "build b/out: r b/in\n", {}, "b/out").key());
+}
+
+TEST_CASE("a portable edge still tells its inputs apart by position") {
+  const std::string rule = "rule r\n  command = run $in\n  portable = 1\n";
+  CHECK(key_of(rule + "build out: r a b\n").key() != key_of(rule + "build out: r b a\n").key());
+}
+
+TEST_CASE("paths of this machine are symbolic in a key") {
+  const std::string body = "rule r\n  command = $py $in --to=$out\nbuild $w/out: r $w/in\n";
+  auto at = [&](const std::string& work, const std::string& python) {
+    return key_of("w = " + work + "\npy = " + python + "\n" + body, {{"work", work}, {"python", python}},
+                  work + "/out");
+  };
+  KeyWriter key = at("/home/me/w", "/usr/bin/python3");
+  CHECK(key.key() == at("elsewhere", "venv/bin/python").key());
+  CHECK(key.parts()[1].value == "$python $work/in --to=$work/out");
+}
+
+TEST_CASE("order-only inputs and a pool do not count, the toolchain and the response file do") {
+  const std::string rule = "rule r\n  command = c\n";
+  const std::string plain = rule + "build out: r in\n";
+  CHECK(key_of(plain).key() == key_of(rule + "build out: r in || x\n").key());
+  CHECK(key_of(plain).key() != key_of(rule + "build out: r in | x\n").key());
+  CHECK(key_of(plain).key() != key_of(plain + "  toolchain = jax-1\n").key());
+  CHECK(key_of(plain).key() != key_of(plain + "  rspfile_content = a\n").key());
+}
+
+TEST_CASE("changes are described by the parts that differ") {
+  std::vector<KeyPart> before = {{"command", "", "time --repeats 20 --warm-up 3 --case square_4096 a.json"},
+                                 {"input", "a", digest_of("1").hex()},
+                                 {"environment", "X", "1"}};
+  std::vector<KeyPart> after = {{"command", "", "time --repeats 50 --warm-up 3 --case square_4096 a.json"},
+                                {"input", "a", digest_of("2").hex()},
+                                {"input", "b", digest_of("3").hex()}};
+  CHECK(describe_changes(before, after) ==
+        std::vector<std::string>{"command: '20' -> '50'",
+                                 "input 'a': " + digest_of("1").brief() + " -> " + digest_of("2").brief(),
+                                 "input 'b' is new", "environment 'X' is gone"});
+  CHECK(describe_changes(after, after).empty());
+}
+
+TEST_CASE("depfiles of compilers and steps are read") {
+  auto inputs = parse_depfile("out: a.h \\\n  dir/./b.h with\\ space c$$d\nout: a.h e\n", "x.d");
+  REQUIRE(inputs);
+  CHECK(*inputs == std::vector<std::string>{"a.h", "dir/b.h", "with space", "c$d", "e"});
+  CHECK(parse_depfile("", "x.d")->empty());
+  auto bad = parse_depfile("no colon\n", "x.d");
+  REQUIRE(!bad);
+  CHECK(bad.error().message == "x.d: expected ':' in depfile");
+}

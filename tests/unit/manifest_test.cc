@@ -1,0 +1,126 @@
+#include "engine/core/manifest.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+using namespace evolve;
+
+namespace {
+
+// Parses `text`, with further files by name; the error as the user reads it, or empty.
+std::string parse(const std::string& text, Graph& graph, const std::map<std::string, std::string>& files = {}) {
+  LoadText load = [&](const std::string& path) -> Result<std::string> {
+    if (path == "build.ninja") return text;
+    auto it = files.find(path);
+    if (it == files.end()) return external("open '" + path + "': No such file or directory");
+    return it->second;
+  };
+  auto status = parse_manifest("build.ninja", load, graph);
+  if (status) return "";
+  return status.error().message + (status.error().detail.empty() ? "" : "\n" + status.error().detail);
+}
+
+std::string error_of(const std::string& text) {
+  Graph graph;
+  return parse(text, graph);
+}
+
+}  // namespace
+
+TEST_CASE("a rule's bindings are evaluated late, in the edge's scope") {
+  Graph graph;
+  REQUIRE(parse("x = file\n"
+                "rule r\n"
+                "  command = run $x $in -o $out ${flag}\n"
+                "build out: r a b | c || d\n"
+                "  x = edge\n"
+                "  flag = -O\n"
+                "build two: r a\n"
+                "x = later\n",
+                graph) == "");
+  CHECK(graph.binding(EdgeId{0}, "command") == "run edge a b -o out -O");
+  CHECK(graph.binding(EdgeId{1}, "command") == "run later a -o two ");
+}
+
+TEST_CASE("variables of an edge see the file's values at that line") {
+  Graph graph;
+  REQUIRE(parse("x = 1\nrule r\n  command = $y\nbuild o: r\n  y = $x\nx = 2\n", graph) == "");
+  CHECK(graph.binding(EdgeId{0}, "command") == "1");
+}
+
+TEST_CASE("escapes, continuations and comments are read as Ninja reads them") {
+  Graph graph;
+  REQUIRE(parse("# comment\n"
+                "rule r\n"
+                "  command = a$$b $\n"
+                "      c  # kept\n"
+                "build with$ space with$:colon: r in$ put\n",
+                graph) == "");
+  CHECK(graph.binding(EdgeId{0}, "command") == "a$b c  # kept");
+  CHECK(graph.find_node("with space"));
+  CHECK(graph.find_node("with:colon"));
+  CHECK(graph.find_node("in put"));
+}
+
+TEST_CASE("paths are quoted for the shell and canonicalised") {
+  Graph graph;
+  REQUIRE(parse("rule r\n  command = $in\nbuild o: r a/./b//c/../d it's$ x\n", graph) == "");
+  CHECK(graph.binding(EdgeId{0}, "command") == "a/b/d 'it'\\''s x'");
+}
+
+TEST_CASE("implicit outputs, validations, pools and defaults are read") {
+  Graph graph;
+  REQUIRE(parse("pool p\n  depth = 2\n"
+                "rule r\n  command = c\n  pool = p\n"
+                "build a | b: r in |@ v\nbuild v: r\ndefault a\n",
+                graph) == "");
+  CHECK(graph.edge(EdgeId{0}).explicit_outputs().size() == 1);
+  CHECK(graph.edge(EdgeId{0}).outputs.size() == 2);
+  CHECK(graph.edge(EdgeId{0}).validations.size() == 1);
+  CHECK(graph.find_pool("p")->depth == 2);
+  CHECK(graph.default_targets() == std::vector{*graph.find_node("a")});
+}
+
+TEST_CASE("include shares the scope and subninja has one of its own") {
+  Graph graph;
+  REQUIRE(parse("x = 1\ninclude inc\nsubninja sub\nrule r\n  command = $x\nbuild o: r\n", graph,
+                {{"inc", "x = 2\n"}, {"sub", "x = 3\nrule s\n  command = $x\nbuild p: s\n"}}) == "");
+  CHECK(graph.binding(*graph.node(*graph.find_node("o")).made_by, "command") == "2");
+  CHECK(graph.binding(*graph.node(*graph.find_node("p")).made_by, "command") == "3");
+}
+
+TEST_CASE("errors name file and line and point at the place") {
+  CHECK(error_of("rule r\n  comand = x\n") == "build.ninja:3: expected 'command =' line");
+  CHECK(error_of("build a: nope b\n") ==
+        "build.ninja:1: unknown build rule 'nope'\nbuild a: nope b\n         ^ near here");
+  CHECK(error_of("rule cat\n  command = c\nbuild a: cta b\n") ==
+        "build.ninja:3: unknown build rule 'cta', did you mean 'cat'?\nbuild a: cta b\n         ^ near here");
+  CHECK(error_of("x = $\n").find("unexpected EOF") != std::string::npos);
+  CHECK(error_of("x = a$?b\n") ==
+        "build.ninja:1: bad $-escape (literal $ must be written as $$)\nx = a$?b\n     ^ near here");
+  CHECK(error_of("rule r\n  command = c\nbuild a: r\nbuild a: r\n").find("multiple rules generate a") !=
+        std::string::npos);
+  CHECK(error_of("\tx = 1\n") == "build.ninja:1: tabs are not allowed, use spaces\n x = 1\n^ near here");
+  CHECK(error_of("include nope\n").find("loading open 'nope': No such file or directory") != std::string::npos);
+}
+
+TEST_CASE("a file that includes itself is refused") {
+  Graph graph;
+  CHECK(parse("include build.ninja\n", graph).find("too deep") != std::string::npos);
+}
+
+TEST_CASE("a cycle is described by its path") {
+  Graph graph;
+  REQUIRE(parse("rule r\n  command = c\nbuild a: r b\nbuild b: r c\nbuild c: r a\n", graph) == "");
+  std::vector<NodeId> targets = {*graph.find_node("a")};
+  CHECK(graph.find_cycle(targets) == "a -> b -> c -> a");
+}
+
+TEST_CASE("an unknown target is answered with the nearest one") {
+  Graph graph;
+  REQUIRE(parse("rule r\n  command = c\nbuild round-1: r\n", graph) == "");
+  std::vector<std::string> names = {"ruond-1"};
+  auto targets = graph.targets(names);
+  REQUIRE(!targets);
+  CHECK(targets.error().message == "unknown target 'ruond-1', did you mean 'round-1'?");
+}

@@ -1,0 +1,183 @@
+#include "engine/core/spec.h"
+
+#include <catch2/catch.hpp>
+#include <utility>
+
+using evolve::parse_spec;
+using evolve::Spec;
+
+namespace {
+
+// Lines are replaced by the tests to break it one place at a time.
+const std::string kSpec = R"(name: matmul
+formula: out = x @ y
+entry: matmul
+dimensions: [M, N, K]
+inputs:
+  x: { shape: [M, K], dtype: bfloat16 }
+  y: { shape: [K, N], dtype: bfloat16 }
+outputs:
+  out: { shape: [M, N], dtype: float32 }
+cases:
+  - { name: square, dims: { M: 4096, N: 4096, K: 4096 }, tags: [bench], weight: 2 }
+  - { name: ragged, dims: { M: 100, N: 70, K: 30 }, tags: [check, ci] }
+tolerance: { rtol: 1e-2, atol: 1e-3, max_error_ratio: 1.5 }
+parameters:
+  BLOCK_M: { values: [512, 128, 256] }
+  BLOCK_N: { range: { from: 128, to: 1024, times: 2 } }
+  STAGES: { range: { from: 1, to: 4, step: 1 } }
+constraints:
+  - BLOCK_M * BLOCK_N <= 262144
+cost:
+  flops: 2 * M * N * K
+  bytes: 2 * (M * K + K * N) + 4 * M * N
+)";
+
+Spec parsed(const std::string& text) {
+  auto result = parse_spec(text, "s.yaml");
+  if (!result) FAIL(result.error().message);
+  return *std::move(result);
+}
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kSpec;
+  size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+// The message of the spec with one piece of text replaced.
+std::string error(const std::string& from, const std::string& to) {
+  auto result = parse_spec(with(from, to), "s.yaml");
+  if (result) return "no error";
+  CHECK(result.error().code == evolve::ErrorCode::bad_input);
+  CHECK_FALSE(result.error().detail.empty());
+  return result.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a spec is read") {
+  Spec spec = parsed(kSpec);
+  CHECK(spec.name == "matmul");
+  CHECK(spec.formula == "out = x @ y");
+  CHECK(spec.entry == "matmul");
+  CHECK(spec.dimensions == std::vector<std::string>{"M", "N", "K"});
+  REQUIRE(spec.inputs.size() == 2);
+  CHECK(spec.inputs[1].name == "y");
+  CHECK(spec.inputs[1].shape == std::vector<std::string>{"K", "N"});
+  CHECK(spec.outputs[0].dtype == "float32");
+  REQUIRE(spec.cases.size() == 2);
+  CHECK(spec.cases[0].weight == 2);
+  CHECK(spec.cases[1].weight == 1);
+  CHECK(spec.cases[1].dims.at("N") == 70);
+  CHECK(spec.cases[1].has_tag("ci"));
+  CHECK_FALSE(spec.cases[1].has_tag("bench"));
+  CHECK(spec.tolerance.atol == 0.001);
+  CHECK(spec.constraints == std::vector<std::string>{"BLOCK_M * BLOCK_N <= 262144"});
+  CHECK(spec.cost.flops == "2 * M * N * K");
+}
+
+TEST_CASE("a parameter's values are listed or a range, and sorted") {
+  Spec spec = parsed(kSpec);
+  REQUIRE(spec.parameters.size() == 3);
+  CHECK(spec.parameters[0].values == std::vector<int64_t>{128, 256, 512});
+  CHECK(spec.parameters[1].values == std::vector<int64_t>{128, 256, 512, 1024});
+  CHECK(spec.parameters[2].values == std::vector<int64_t>{1, 2, 3, 4});
+}
+
+TEST_CASE("the JSON files of a spec are canonical") {
+  Spec spec = parsed(kSpec);
+  CHECK(signature_json(spec, spec.cases[1]) ==
+        "{\n  \"inputs\": [\n    {\n      \"dtype\": \"bfloat16\",\n      \"name\": \"x\",\n      \"shape\": [\n"
+        "        100,\n        30\n      ]\n    },\n    {\n      \"dtype\": \"bfloat16\",\n      \"name\": \"y\",\n"
+        "      \"shape\": [\n        30,\n        70\n      ]\n    }\n  ],\n  \"name\": \"matmul\",\n"
+        "  \"outputs\": [\n    {\n      \"dtype\": \"float32\",\n      \"name\": \"out\",\n      \"shape\": [\n"
+        "        100,\n        70\n      ]\n    }\n  ]\n}\n");
+  CHECK(tolerance_json(spec) == "{\n  \"atol\": 0.001,\n  \"max_error_ratio\": 1.5,\n  \"rtol\": 0.01\n}\n");
+  CHECK(cost_json(spec, spec.cases[1]) ==
+        "{\n  \"bytes\": 38200,\n  \"dims\": {\n    \"K\": 30,\n    \"M\": 100,\n    \"N\": 70\n  },\n"
+        "  \"flops\": 420000\n}\n");
+  std::string layout = "# a comment\n" + with("formula: out = x @ y", "formula:   \"out = x @ y\"   # comment");
+  CHECK(spec_json(parsed(layout)) == spec_json(spec));
+  CHECK(spec_json(parsed(with("weight: 2", "weight: 3"))) != spec_json(spec));
+}
+
+TEST_CASE("a size may be a formula over the dimensions") {
+  Spec spec = parsed(with("x: { shape: [M, K]", "x: { shape: [\"cdiv(M, 64)\", 2 * K]"));
+  CHECK(signature_json(spec, spec.cases[1]).find("\"shape\": [\n        2,\n        60\n      ]") != std::string::npos);
+}
+
+TEST_CASE("unknown names in a spec offer the nearest one") {
+  CHECK(error("tolerance:", "tolerence:") == "s.yaml:13:1: unknown key 'tolerence', did you mean 'tolerance'?");
+  CHECK(error("shape: [M, K]", "shape: [M, X]") == "s.yaml:6:18: unknown dimension 'X', did you mean 'M'?");
+  CHECK(error("dtype: float32", "dtype: float23") ==
+        "s.yaml:9:32: outputs.out.dtype: unknown dtype 'float23', did you mean 'float32'?");
+  CHECK(error("tags: [bench]", "tags: [bnech]") == "s.yaml:11:63: unknown tag 'bnech', did you mean 'bench'?");
+  CHECK(error("BLOCK_M * BLOCK_N", "BLOCK_X * BLOCK_N") ==
+        "s.yaml:19:5: formula 'BLOCK_X * BLOCK_N <= 262144': unknown name 'BLOCK_X', did you mean 'BLOCK_M'?");
+  CHECK(error("2 * M * N * K", "2 * M * N * Q") ==
+        "s.yaml:21:10: cost.flops: formula '2 * M * N * Q': unknown name 'Q', did you mean 'M'?");
+  CHECK(error("N: 70,", "n: 70,") == "s.yaml:12:37: unknown dimension 'n', did you mean 'N'?");
+}
+
+TEST_CASE("the excerpt of a spec's error shows the line") {
+  auto result = parse_spec(with("shape: [M, K]", "shape: [M, X]"), "s.yaml");
+  REQUIRE_FALSE(result);
+  CHECK(result.error().detail ==
+        "    6 |   x: { shape: [M, X], dtype: bfloat16 }\n"
+        "      |                   ^");
+}
+
+TEST_CASE("cases are validated") {
+  CHECK(error("name: ragged", "name: square") == "s.yaml:12:13: case 'square' is there twice");
+  CHECK(error("name: ragged", "name: ../up") ==
+        "s.yaml:12:13: case '../up': a name may have letters, digits, '_' and '-' only");
+  CHECK(error("N: 70, ", "") == "s.yaml:12:21: case 'ragged' has no dimension 'N'");
+  CHECK(error("N: 70,", "N: 0,").starts_with("s.yaml:12:40: dims.N: expected a whole number of at least 1, got '0'"));
+  CHECK(error("tags: [check, ci]", "tags: [ci]") ==
+        "s.yaml:12:51: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
+  CHECK(error("tags: [check, ci]", "tags: [check, bench]") ==
+        "s.yaml:12:51: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
+  CHECK(error("tags: [bench], weight: 2", "tags: [check]") == "s.yaml:10:1: no case has the tag 'bench'");
+  CHECK(error("weight: 2", "weight: 0") == "s.yaml:11:79: case 'square': the weight must be above 0");
+  CHECK(error("  - { name: ragged, dims: { M: 100, N: 70, K: 30 }, tags: [check, ci] }\n", "") ==
+        "s.yaml:10:1: no case has the tag 'check'");
+  CHECK(error("x: { shape: [M, K]", "x: { shape: [M - 100, K]") ==
+        "s.yaml:12:5: case 'ragged': the shape of 'x' is not sound: 'M - 100' is 0");
+}
+
+TEST_CASE("parameters are validated") {
+  CHECK(error("{ values: [512, 128, 256] }", "{ values: [] }") == "s.yaml:15:22: parameter 'BLOCK_M' has no values");
+  CHECK(error("{ values: [512, 128, 256] }", "{}") == "s.yaml:15:3: missing key 'values' in 'parameters.BLOCK_M'");
+  CHECK(error("[512, 128, 256]", "[512, 128, 512]") == "s.yaml:15:22: parameter 'BLOCK_M' has the value 512 twice");
+  CHECK(error("[512, 128, 256]", "[512, x]") ==
+        "s.yaml:15:28: parameters.BLOCK_M.values: expected whole numbers, got 'x'");
+  CHECK(error("from: 1, to: 4", "from: 5, to: 4") == "s.yaml:17:13: parameter 'STAGES' has no values: 5 is above 4");
+  CHECK(error("to: 4, step: 1", "to: 4") ==
+        "s.yaml:17:13: parameter 'STAGES': a range needs one of 'step' and 'times'");
+  CHECK(error("to: 4,", "to: 100000,") == "s.yaml:17:13: parameter 'STAGES': the range has more than 1000 values");
+  CHECK(error("from: 128, to", "from: 0, to") ==
+        "s.yaml:16:14: parameter 'BLOCK_N': a range by 'times' starts at 1 or above");
+  CHECK(error("  STAGES:", "  min:") == "s.yaml:17:3: parameter: 'min' is a word of the formulas");
+  CHECK(error("  STAGES:", "  ST-AGES:") == "s.yaml:17:3: parameter: 'ST-AGES' is not a Python name");
+}
+
+TEST_CASE("names that become paths or code are safe") {
+  CHECK(error("name: matmul", "name: a/b") == "s.yaml:1:7: name: 'a/b' may have letters, digits, '_' and '-' only");
+  CHECK(error("entry: matmul", "entry: 2x") == "s.yaml:3:8: entry: '2x' is not a Python name");
+  CHECK(error("[M, N, K]", "[M, N, N]") == "s.yaml:4:20: dimension 'N' is there twice");
+  CHECK(error("  x: {", "  x y: {") == "s.yaml:6:3: inputs: 'x y' is not a Python name");
+}
+
+TEST_CASE("formulas must have whole values in every case") {
+  CHECK(error("flops: 2 * M * N * K", "flops: M * N * K / 7") ==
+        "s.yaml:21:10: cost.flops of case 'square': formula 'M * N * K / 7': expected a whole number, got "
+        "9817068105.142857");
+  CHECK(error("flops: 2 * M * N * K", "flops: M - 5000") == "s.yaml:21:10: cost.flops of case 'square': -904 is below 0");
+}
+
+TEST_CASE("a spec must have its sections") {
+  CHECK(error("entry: matmul\n", "") == "s.yaml:1:1: missing key 'entry'");
+  CHECK(error("  bytes: 2 * (M * K + K * N) + 4 * M * N\n", "") == "s.yaml:20:1: missing key 'bytes' in 'cost'");
+}
