@@ -27,7 +27,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-size_t allowed_edits(size_t length) { return length <= 3 ? 1 : length <= 5 ? 2 : 3; }
+size_t allowed_edits(size_t length) { return length <= 1 ? 0 : length <= 3 ? 1 : length <= 5 ? 2 : 3; }
 
 std::string lower(std::string_view text) {
   std::string out(text);

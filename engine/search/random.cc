@@ -3,9 +3,9 @@
 namespace evolve::search {
 
 Random::Random(uint64_t seed, uint64_t stream) : state_(seed) {
-  // The state becomes a mix of both: next() of the seed, advanced by a mix of the stream.
-  Random of_stream(stream);
-  state_ = next() ^ of_stream.next();
+  // Mixed one after the other, so that (1, 2) and (2, 1) differ.
+  state_ = next() + stream;
+  state_ = next();
 }
 
 uint64_t Random::next() {

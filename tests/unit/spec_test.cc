@@ -110,14 +110,14 @@ TEST_CASE("a size may be a formula over the dimensions") {
 
 TEST_CASE("unknown names in a spec offer the nearest one") {
   CHECK(error("tolerance:", "tolerence:") == "s.yaml:13:1: unknown key 'tolerence', did you mean 'tolerance'?");
-  CHECK(error("shape: [M, K]", "shape: [M, X]") == "s.yaml:6:18: unknown dimension 'X', did you mean 'M'?");
+  CHECK(error("shape: [M, K]", "shape: [M, X]") == "s.yaml:6:19: unknown dimension 'X'; known: M, N, K");
   CHECK(error("dtype: float32", "dtype: float23") ==
         "s.yaml:9:32: outputs.out.dtype: unknown dtype 'float23', did you mean 'float32'?");
-  CHECK(error("tags: [bench]", "tags: [bnech]") == "s.yaml:11:63: unknown tag 'bnech', did you mean 'bench'?");
+  CHECK(error("tags: [bench]", "tags: [bnech]") == "s.yaml:11:65: unknown tag 'bnech', did you mean 'bench'?");
   CHECK(error("BLOCK_M * BLOCK_N", "BLOCK_X * BLOCK_N") ==
         "s.yaml:19:5: formula 'BLOCK_X * BLOCK_N <= 262144': unknown name 'BLOCK_X', did you mean 'BLOCK_M'?");
   CHECK(error("2 * M * N * K", "2 * M * N * Q") ==
-        "s.yaml:21:10: cost.flops: formula '2 * M * N * Q': unknown name 'Q', did you mean 'M'?");
+        "s.yaml:21:10: cost.flops: formula '2 * M * N * Q': unknown name 'Q'; known: M, N, K, abs, and, cdiv, ceil, floor and 5 more");
   CHECK(error("N: 70,", "n: 70,") == "s.yaml:12:37: unknown dimension 'n', did you mean 'N'?");
 }
 
@@ -136,11 +136,11 @@ TEST_CASE("cases are validated") {
   CHECK(error("N: 70, ", "") == "s.yaml:12:21: case 'ragged' has no dimension 'N'");
   CHECK(error("N: 70,", "N: 0,").starts_with("s.yaml:12:40: dims.N: expected a whole number of at least 1, got '0'"));
   CHECK(error("tags: [check, ci]", "tags: [ci]") ==
-        "s.yaml:12:51: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
+        "s.yaml:12:53: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
   CHECK(error("tags: [check, ci]", "tags: [check, bench]") ==
-        "s.yaml:12:51: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
+        "s.yaml:12:53: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
   CHECK(error("tags: [bench], weight: 2", "tags: [check]") == "s.yaml:10:1: no case has the tag 'bench'");
-  CHECK(error("weight: 2", "weight: 0") == "s.yaml:11:79: case 'square': the weight must be above 0");
+  CHECK(error("weight: 2", "weight: 0") == "s.yaml:11:81: case 'square': the weight must be above 0");
   CHECK(error("  - { name: ragged, dims: { M: 100, N: 70, K: 30 }, tags: [check, ci] }\n", "") ==
         "s.yaml:10:1: no case has the tag 'check'");
   CHECK(error("x: { shape: [M, K]", "x: { shape: [M - 100, K]") ==

@@ -1,0 +1,299 @@
+#include <catch2/catch.hpp>
+
+#include "engine/search/selection.h"
+#include "engine/search/selection_record.h"
+
+using namespace evolve::search;
+using nlohmann::json;
+
+namespace {
+
+// A variant with a time for each of the cases "a" and "b".
+Evaluated timed(const std::string& id, double a, double b, const std::string& kind = "modelled") {
+  Evaluated variant;
+  variant.id = id;
+  variant.round = id == "v0000" ? 0 : 1;
+  variant.parameters = {{"P", std::stoi(id.substr(1))}};
+  variant.time_kind = kind;
+  variant.seconds = {{"a", a}, {"b", b}};
+  return variant;
+}
+
+Evaluated rejected(const std::string& id) {
+  Evaluated variant = timed(id, 1, 1);
+  variant.seconds.clear();
+  variant.time_kind.clear();
+  variant.rejection = {"compile", "a", "vmem_oom", "68 MiB of 64"};
+  return variant;
+}
+
+SelectionRequest request_of(std::vector<Evaluated> variants, int top_k = 2) {
+  SelectionRequest request;
+  request.cases = {{"a", 1}, {"b", 1}};
+  request.top_k = top_k;
+  request.seed = timed("v0000", 1, 1);
+  request.variants = std::move(variants);
+  return request;
+}
+
+Selection selected(const SelectionRequest& request) {
+  auto result = select(request);
+  if (!result) FAIL(result.error().message);
+  return *std::move(result);
+}
+
+std::vector<std::string> survivors(const Selection& selection) {
+  std::vector<std::string> out;
+  for (const Survivor& survivor : selection.survivors) out.push_back(survivor.variant.id);
+  return out;
+}
+
+std::vector<std::string> ranking(const Selection& selection) {
+  std::vector<std::string> out;
+  for (const Ranked& ranked : selection.ranking) out.push_back(ranked.variant.id);
+  return out;
+}
+
+using Ids = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the fastest variants survive") {
+  Selection selection = selected(request_of({timed("v0001", 0.9, 0.9), timed("v0002", 0.5, 0.5), timed("v0003", 0.7, 0.7)}));
+  CHECK(survivors(selection) == Ids{"v0002", "v0003"});
+  CHECK(ranking(selection) == Ids{"v0002", "v0003", "v0001", "v0000"});
+  CHECK(selection.survivors[0].score == 2);
+  CHECK(selection.survivors[0].reason == "2x the seed's speed, the best of 4 in contention");
+  CHECK(selection.survivors[1].reason == "1.429x the seed's speed, the best left of 4 in contention");
+  CHECK(selection.time_kind == "modelled");
+}
+
+TEST_CASE("the score is the weighted geometric mean of the speedups") {
+  SelectionRequest request = request_of({timed("v0001", 0.5, 2)});
+  CHECK(selected(request).ranking[0].score == 1);
+  request.cases[0].weight = 3;
+  CHECK(selected(request).ranking[0].score == Approx(2).epsilon(1e-5));
+  request.seed.seconds = {{"a", 100}, {"b", 0.001}};
+  request.variants[0].seconds = {{"a", 50}, {"b", 0.002}};
+  CHECK(selected(request).ranking[0].score == Approx(2).epsilon(1e-5));
+}
+
+TEST_CASE("a long case does not outvote a short one") {
+  SelectionRequest request = request_of({timed("v0001", 90, 0.01), timed("v0002", 100, 0.005)}, 1);
+  request.seed = timed("v0000", 100, 0.01);
+  CHECK(survivors(selected(request)) == Ids{"v0002"});
+}
+
+TEST_CASE("within the model's resolution the earlier variant goes first and the reason says so") {
+  Selection selection = selected(request_of({timed("v0001", 0.5, 0.5), timed("v0002", 0.49, 0.49)}));
+  CHECK(ranking(selection) == Ids{"v0002", "v0001", "v0000"});
+  CHECK(survivors(selection) == Ids{"v0001", "v0002"});
+  CHECK(selection.survivors[0].reason ==
+        "2x the seed's speed, a tie with 'v0002' (2.041, within 3 %) that came earlier");
+  CHECK(survivors(selected(request_of({timed("v0001", 0.5, 0.5), timed("v0002", 0.48, 0.48)}))) ==
+        Ids{"v0002", "v0001"});
+  CHECK(survivors(selected(request_of({timed("v0001", 0.99, 0.99)}, 1))) == Ids{"v0000"});
+}
+
+TEST_CASE("the order in which variants are given does not matter") {
+  auto a = timed("v0001", 0.5, 0.5), b = timed("v0002", 0.49, 0.49), c = timed("v0003", 0.505, 0.505);
+  CHECK(survivors(selected(request_of({a, b, c}))) == survivors(selected(request_of({c, b, a}))));
+  CHECK(ranking(selected(request_of({a, b, c}))) == ranking(selected(request_of({b, c, a}))));
+}
+
+TEST_CASE("v10000 comes after v9999") {
+  CHECK(survivors(selected(request_of({timed("v10000", 0.5, 0.5), timed("v9999", 0.5, 0.5)}))) ==
+        Ids{"v9999", "v10000"});
+}
+
+TEST_CASE("rejected variants are recorded, not ranked") {
+  Selection selection = selected(request_of({rejected("v0001"), timed("v0002", 0.5, 0.5)}));
+  CHECK(ranking(selection) == Ids{"v0002", "v0000"});
+  REQUIRE(selection.rejected.size() == 1);
+  CHECK(selection.rejected[0].rejection->kind == "vmem_oom");
+}
+
+TEST_CASE("survivors of the round before stay in contention, the seed only in the first round") {
+  SelectionRequest request = request_of({timed("v0009", 0.6, 0.6)});
+  request.round = 2;
+  request.contenders = {timed("v0001", 0.5, 0.5), timed("v0002", 0.8, 0.8)};
+  CHECK(ranking(selected(request)) == Ids{"v0001", "v0009", "v0002"});
+  CHECK(survivors(selected(request)) == Ids{"v0001", "v0009"});
+}
+
+TEST_CASE("a variant with a survivor's program or parameters is no second lineage") {
+  auto a = timed("v0001", 0.5, 0.5), b = timed("v0002", 0.5, 0.5), c = timed("v0003", 0.6, 0.6);
+  a.programs = b.programs = {{"a", "d1"}, {"b", "d2"}};
+  c.programs = {{"a", "d1"}, {"b", "d3"}};
+  Selection selection = selected(request_of({a, b, c}));
+  CHECK(survivors(selection) == Ids{"v0001", "v0003"});
+  CHECK(selection.ranking[1].same_as == "v0001");
+  b.programs.clear();
+  b.parameters = a.parameters;
+  CHECK(survivors(selected(request_of({a, b, c}))) == Ids{"v0001", "v0003"});
+}
+
+TEST_CASE("modelled and measured times are never ranked together") {
+  auto result = select(request_of({timed("v0001", 0.5, 0.5, "measured")}));
+  REQUIRE_FALSE(result);
+  CHECK(result.error().message == "modelled and measured times are never ranked together: 'v0000' and 'v0001'");
+  SelectionRequest request = request_of({timed("v0002", 0.5, 0.5)});
+  request.contenders = {timed("v0001", 0.5, 0.5, "measured")};
+  CHECK_FALSE(select(request));
+}
+
+TEST_CASE("a rejected seed is no base and no survivor") {
+  SelectionRequest request = request_of({timed("v0001", 0.5, 0.5), timed("v0002", 0.25, 0.25)});
+  request.seed = rejected("v0000");
+  Selection selection = selected(request);
+  CHECK_FALSE(selection.is_relative);
+  CHECK(survivors(selection) == Ids{"v0002", "v0001"});
+  CHECK(selection.survivors[0].score == 4);
+  CHECK(selection.survivors[0].reason == "score 4, the best of 2 in contention");
+  CHECK(selection_record(selection)["seed"]["verdict"] == "rejected");
+}
+
+TEST_CASE("where nothing survives there is no best") {
+  SelectionRequest request = request_of({rejected("v0001")});
+  request.seed = rejected("v0000");
+  json record = selection_record(selected(request));
+  CHECK(record["best"].is_null());
+  CHECK(record["survivors"].empty());
+  CHECK(record["time_kind"] == "none");
+}
+
+TEST_CASE("what was tried is kept, rejected ones too, sorted and once") {
+  SelectionRequest request = request_of({rejected("v0005"), timed("v0002", 0.5, 0.5)});
+  request.tried = {{{"P", 2}}, {{"P", 9}}};
+  CHECK(selected(request).tried == std::vector<Point>{{{"P", 0}}, {{"P", 2}}, {{"P", 5}}, {{"P", 9}}});
+}
+
+TEST_CASE("a selection's record is pinned, and is what the next round reads") {
+  auto best = timed("v0001", 0.5, 0.5);
+  best.parents = {"v0000"};
+  best.note = "P 0 -> 1";
+  best.programs = {{"a", "d1"}, {"b", "d2"}};
+  json record = selection_record(selected(request_of({best, rejected("v0002")}, 1)));
+  CHECK(record == json::parse(R"({
+    "best": {"lineage": 1, "note": "P 0 -> 1", "parameters": {"P": 1}, "parents": ["v0000"],
+             "per_case": {"a": 0.5, "b": 0.5}, "programs": {"a": "d1", "b": "d2"},
+             "reason": "2x the seed's speed, the best of 2 in contention", "round": 1, "score": 2.0,
+             "variant": "v0001"},
+    "ranking": [{"per_case": {"a": 0.5, "b": 0.5}, "round": 1, "score": 2.0, "variant": "v0001"},
+                {"per_case": {"a": 1.0, "b": 1.0}, "round": 0, "score": 1.0, "variant": "v0000"}],
+    "rejected": [{"case": "a", "kind": "vmem_oom", "reason": "68 MiB of 64", "step": "compile", "variant": "v0002"}],
+    "resolution": 0.03,
+    "round": 1,
+    "score_is": "speedup over the seed: weighted geometric mean over the bench cases",
+    "seed": {"per_case": {"a": 1.0, "b": 1.0}, "score": 1.0, "variant": "v0000", "verdict": "ok"},
+    "survivors": [{"lineage": 1, "note": "P 0 -> 1", "parameters": {"P": 1}, "parents": ["v0000"],
+             "per_case": {"a": 0.5, "b": 0.5}, "programs": {"a": "d1", "b": "d2"},
+             "reason": "2x the seed's speed, the best of 2 in contention", "round": 1, "score": 2.0,
+             "variant": "v0001"}],
+    "time_kind": "modelled",
+    "tried": [{"P": 0}, {"P": 1}, {"P": 2}]
+  })"));
+  auto read = read_selection(record);
+  REQUIRE(read);
+  REQUIRE(read->survivors.size() == 1);
+  CHECK(read->survivors[0].id == "v0001");
+  CHECK(read->survivors[0].seconds == best.seconds);
+  CHECK(read->survivors[0].programs == best.programs);
+  CHECK(read->survivors[0].parameters == best.parameters);
+  CHECK(read->survivors[0].time_kind == "modelled");
+  CHECK(read->tried.size() == 3);
+}
+
+TEST_CASE("a broken record is an external error") {
+  for (const char* text : {"null", "[]", "{}", R"({"round": 1, "survivors": [1], "tried": []})",
+                           R"({"round": 1, "survivors": [], "tried": [{"P": "x"}]})",
+                           R"({"round": 1, "survivors": [{"variant": "v1", "round": 1, "parameters": {}}], "tried": []})"}) {
+    CHECK(read_selection(json::parse(text)).error().code == evolve::ErrorCode::external);
+  }
+}
+
+namespace {
+
+const std::vector<CaseRecord> kCases = {{"a", true, false, 1}, {"c", false, true, 1}};
+const json kVariant = {{"id", "v0001"}, {"round", 1}, {"parents", {"v0000"}}, {"parameters", {{"P", 1}}}};
+
+// The records of a variant that is ok, by "case/file".
+std::map<std::string, json> ok_records() {
+  return {{"a/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d1"}}}}}}},
+          {"a/compile.json", {{"verdict", "ok"}}},
+          {"a/facts.json", {{"verdict", "ok"}}},
+          {"a/time.json", {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0.5}}},
+          {"c/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d2"}}}}}}},
+          {"c/check.json", {{"verdict", "ok"}}}};
+}
+
+evolve::Result<Evaluated> evaluated(const std::map<std::string, json>& records, std::vector<std::string>* asked = nullptr) {
+  return read_evaluated(kVariant, kCases, [&](const std::string& one, const std::string& file) -> evolve::Result<json> {
+    std::string name = one + "/" + file;
+    if (asked != nullptr) asked->push_back(name);
+    auto it = records.find(name);
+    if (it == records.end()) return evolve::external("open '" + name + "': No such file or directory");
+    return it->second;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a variant is read from the records of its steps") {
+  std::vector<std::string> asked;
+  auto variant = evaluated(ok_records(), &asked);
+  REQUIRE(variant);
+  CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/compile.json", "c/check.json", "a/facts.json", "a/time.json"});
+  CHECK_FALSE(variant->rejection);
+  CHECK(variant->seconds == std::map<std::string, double>{{"a", 0.5}});
+  CHECK(variant->programs == std::map<std::string, std::string>{{"a", "d1"}});
+  CHECK(variant->parents == Ids{"v0000"});
+  CHECK(variant->time_kind == "modelled");
+}
+
+TEST_CASE("the first failing step is the reason, in the order of the steps") {
+  auto records = ok_records();
+  records["c/check.json"] = {{"verdict", "rejected"}, {"kind", "inaccurate"}, {"reason", "far off"}};
+  records["a/time.json"] = {{"verdict", "rejected"}, {"kind", "runtime_error"}, {"reason", "later"}};
+  auto variant = evaluated(records);
+  REQUIRE(variant);
+  REQUIRE(variant->rejection);
+  CHECK(variant->rejection->step == "check");
+  CHECK(variant->rejection->case_name == "c");
+  CHECK(variant->rejection->kind == "inaccurate");
+  records["a/compile.json"] = {{"verdict", "rejected"}, {"kind", "vmem_oom"}, {"reason", "too big"}};
+  records["a/facts.json"] = records["a/time.json"] = {{"verdict", "not_reached"}, {"kind", "modelled"}};
+  CHECK(evaluated(records)->rejection->step == "compile");
+}
+
+TEST_CASE("a step that is not reached without a cause rejects as well") {
+  auto records = ok_records();
+  records["a/time.json"] = {{"verdict", "not_reached"}, {"kind", "modelled"}};
+  auto variant = evaluated(records);
+  REQUIRE(variant->rejection);
+  CHECK(variant->rejection->kind == "not_reached");
+  CHECK(variant->rejection->step == "time");
+}
+
+TEST_CASE("a record that is missing or broken is a fault, not a verdict") {
+  auto records = ok_records();
+  records["a/time.json"] = {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0}};
+  CHECK(evaluated(records).error().message == "v0001 a time.json: no seconds above 0, or no kind");
+  records["a/time.json"] = {{"verdict", "ok"}, {"seconds", 1}};
+  CHECK(evaluated(records).error().message == "v0001 a time.json: no seconds above 0, or no kind");
+  records["a/time.json"] = {{"verdict", "fine"}};
+  CHECK(evaluated(records).error().message == "v0001 a time.json: no verdict");
+  records.erase("a/compile.json");
+  CHECK(evaluated(records).error().message == "open 'a/compile.json': No such file or directory");
+}
+
+TEST_CASE("cases are read from a spec.json") {
+  auto cases = read_cases(json::parse(R"({"cases": [{"name": "a", "tags": ["bench"], "weight": 2},
+                                                    {"name": "c", "tags": ["check", "ci"], "weight": 1}]})"));
+  REQUIRE(cases);
+  CHECK((*cases)[0].is_bench);
+  CHECK((*cases)[0].weight == 2);
+  CHECK((*cases)[1].is_check);
+  CHECK_FALSE((*cases)[1].is_bench);
+  CHECK_FALSE(read_cases(json::parse(R"({"cases": [{"name": "a"}]})")));
+}

@@ -1,0 +1,249 @@
+#include "engine/search/sweep.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "engine/search/mutation.h"
+
+using namespace evolve::search;
+
+namespace {
+
+Space make_space(const std::vector<std::string>& constraints = {}) {
+  auto space = Space::make({{"BLOCK_M", {128, 256, 512, 1024, 2048}},
+                            {"BLOCK_N", {128, 256, 512, 1024, 2048}},
+                            {"BLOCK_K", {256, 512, 1024, 2048}}},
+                           constraints);
+  if (!space) FAIL(space.error().message);
+  return *std::move(space);
+}
+
+const Point kSeed = {{"BLOCK_M", 512}, {"BLOCK_N", 512}, {"BLOCK_K", 512}};
+
+std::vector<Proposal> proposals(const SweepRequest& request) {
+  auto result = propose(request);
+  if (!result) FAIL(result.error().message);
+  return *std::move(result);
+}
+
+std::vector<std::string> notes(const std::vector<Proposal>& from) {
+  std::vector<std::string> out;
+  for (const Proposal& proposal : from) out.push_back(proposal.note);
+  return out;
+}
+
+// Steps between two values of a list that both are in.
+int64_t steps(const Space& space, const Point& a, const Point& b) {
+  int64_t sum = 0;
+  for (const evolve::Parameter& parameter : space.parameters()) {
+    auto place = [&](const Point& point) {
+      return std::find(parameter.values.begin(), parameter.values.end(), point.at(parameter.name)) -
+             parameter.values.begin();
+    };
+    sum += std::abs(place(a) - place(b));
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("the proposals of a seed and round are pinned") {
+  Space space = make_space({"BLOCK_M * BLOCK_N * BLOCK_K <= 1073741824", "BLOCK_M * BLOCK_N >= 65536"});
+  auto list = proposals({space, {{"v0000", kSeed}}, {}, 1, 1, 8});
+  CHECK(notes(list) == std::vector<std::string>{});
+}
+
+TEST_CASE("the same request gives the same proposals, another seed or round gives others") {
+  Space space = make_space();
+  auto list = notes(proposals({space, {{"v0000", kSeed}}, {}, 1, 1, 8}));
+  CHECK(notes(proposals({space, {{"v0000", kSeed}}, {}, 1, 1, 8})) == list);
+  CHECK(notes(proposals({space, {{"v0000", kSeed}}, {}, 2, 1, 8})) != list);
+  CHECK(notes(proposals({space, {{"v0000", kSeed}}, {}, 1, 2, 8})) != list);
+}
+
+TEST_CASE("proposals are distinct, new, legal, for many seeds") {
+  Space space = make_space({"BLOCK_M * BLOCK_N <= 1048576"});
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    std::vector<Point> tried = {kSeed};
+    for (int round = 1; round <= 4; ++round) {
+      auto list = proposals({space, {{"v0000", kSeed}}, tried, seed, round, 8});
+      REQUIRE(list.size() == 8);
+      for (const Proposal& proposal : list) {
+        REQUIRE(std::find(tried.begin(), tried.end(), proposal.point) == tried.end());
+        REQUIRE(*space.allows(proposal.point));
+        REQUIRE(proposal.is_new);
+        tried.push_back(proposal.point);
+      }
+    }
+  }
+}
+
+TEST_CASE("near proposals come first, and a share explores") {
+  Space space = make_space();
+  SweepRequest request{space, {{"v0000", kSeed}}, {}, 3, 1, 6};
+  request.explore = 0;
+  for (const Proposal& proposal : proposals(request)) CHECK(steps(space, kSeed, proposal.point) == 1);
+  request.count = 8;  // six neighbours are there
+  auto list = proposals(request);
+  CHECK(steps(space, kSeed, list[6].point) == 2);
+  CHECK(steps(space, kSeed, list[7].point) == 2);
+  request.explore = 0.25;
+  list = proposals(request);
+  for (size_t i = 0; i < list.size(); ++i) {
+    INFO(i);
+    CHECK(list[i].note.ends_with("(from the whole space)") == (i == 3 || i == 7));
+  }
+}
+
+TEST_CASE("the parents take turns, the best one first") {
+  Space space = make_space();
+  Point other = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 256}};
+  auto list = proposals({space, {{"v0003", kSeed}, {"v0007", other}}, {}, 0, 2, 5});
+  std::vector<size_t> parents;
+  for (const Proposal& proposal : list) parents.push_back(proposal.parent);
+  CHECK(parents == std::vector<size_t>{0, 1, 0, 1, 0});
+}
+
+TEST_CASE("a parent's value that is in no list lies between its neighbours") {
+  auto space = Space::make({{"BLOCK", {128, 256, 512}}}, {});
+  REQUIRE(space);
+  SweepRequest request{*space, {{"v0000", {{"BLOCK", 300}}}}, {}, 0, 1, 3};
+  request.explore = 0;
+  std::set<int64_t> near;
+  auto list = proposals(request);
+  near.insert(list[0].point.at("BLOCK"));
+  near.insert(list[1].point.at("BLOCK"));
+  CHECK(near == std::set<int64_t>{256, 512});
+  CHECK(list[2].note == "BLOCK 300 -> 128");
+}
+
+TEST_CASE("an exhausted space repeats the best parent and says so") {
+  auto space = Space::make({{"BLOCK", {128, 256}}}, {});
+  REQUIRE(space);
+  auto list = proposals({*space, {{"v0000", {{"BLOCK", 128}}}}, {}, 0, 1, 3});
+  CHECK(notes(list) == std::vector<std::string>{"BLOCK 128 -> 256", "nothing new is left: repeats v0000",
+                                                "nothing new is left: repeats v0000"});
+  CHECK(list[0].is_new);
+  CHECK_FALSE(list[1].is_new);
+  CHECK(list[2].point == Point{{"BLOCK", 128}});
+}
+
+TEST_CASE("the last free points are found though chance would miss them") {
+  std::vector<int64_t> values(1000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i);
+  auto space = Space::make({{"A", values}, {"B", values}}, {"A == 999 && B >= 998"});
+  REQUIRE(space);
+  auto list = proposals({*space, {{"v0000", {{"A", 0}, {"B", 0}}}}, {}, 0, 1, 3});
+  CHECK(list[0].is_new);
+  CHECK(list[1].is_new);
+  CHECK_FALSE(list[2].is_new);
+}
+
+TEST_CASE("a space without parameters has only the seed") {
+  auto space = Space::make({}, {});
+  REQUIRE(space);
+  CHECK_FALSE(proposals({*space, {{"v0000", {}}}, {}, 0, 1, 1})[0].is_new);
+}
+
+TEST_CASE("a constraint without a value is an error, not a crash") {
+  auto space = Space::make({{"A", {0, 1}}}, {"1 / A > 0"});
+  REQUIRE(space);
+  CHECK(propose({*space, {{"v0000", {{"A", 1}}}}, {}, 0, 1, 1}).error().message ==
+        "formula '1 / A > 0': the value is not finite; a division by zero?");
+  CHECK_FALSE(Space::make({{"A", {0}}}, {"B > 1"}));
+  CHECK(propose({*space, {}, {}, 0, 1, 1}).error().code == evolve::ErrorCode::internal);
+  CHECK(propose({*space, {{"v0000", {}}}, {}, 0, 1, 1}).error().message == "parent 'v0000' lacks 'A'");
+}
+
+TEST_CASE("a space counts its points") {
+  Space space = make_space();
+  CHECK(space.size() == 100);
+  std::set<Point> points;
+  for (uint64_t i = 0; i < space.size(); ++i) points.insert(space.at(i));
+  CHECK(points.size() == 100);
+  std::vector<evolve::Parameter> many(20, {"A", std::vector<int64_t>(1000)});
+  CHECK(Space::make(many, {})->size() == uint64_t{1} << 62);
+}
+
+TEST_CASE("a space is read from a spec.json, whatever stands in it") {
+  auto space = Space::from_spec_json(
+      nlohmann::json::parse(R"({"parameters": [{"name": "A", "values": [1, 2]}], "constraints": ["A > 1"]})"));
+  REQUIRE(space);
+  CHECK(*space->allows({{"A", 2}}));
+  CHECK_FALSE(*space->allows({{"A", 1}}));
+  for (const char* text : {"[]", "{}", R"({"parameters": [1], "constraints": []})",
+                           R"({"parameters": [{"name": "A", "values": ["x"]}], "constraints": []})",
+                           R"({"parameters": [], "constraints": [1]})"}) {
+    CHECK(Space::from_spec_json(nlohmann::json::parse(text)).error().code == evolve::ErrorCode::external);
+  }
+}
+
+namespace {
+
+const char* kKernel =
+    "BLOCK_M = 7  # outside\n"
+    "# EVOLVE-BLOCK-START\n"
+    "BLOCK_M = 512  # rows\n"
+    "  BLOCK_N: int = 1_024\r\n"
+    "BLOCK_MN = 3\n"
+    "call(BLOCK_M=4, x=BLOCK_M == 5)\n"
+    "# EVOLVE-BLOCK-END\n"
+    "BLOCK_N = 9\n";
+
+std::string mutation_error(const std::string& source, const Markers& markers = {}) {
+  auto result = read_parameters(source, {"A"}, markers);
+  if (result) return "no error";
+  CHECK(result.error().code == evolve::ErrorCode::bad_input);
+  return result.error().message;
+}
+
+std::string block(const std::string& lines) { return "# EVOLVE-BLOCK-START\n" + lines + "# EVOLVE-BLOCK-END\n"; }
+
+}  // namespace
+
+TEST_CASE("parameters are read from the EVOLVE block alone") {
+  auto point = read_parameters(kKernel, {"BLOCK_M", "BLOCK_N"});
+  REQUIRE(point);
+  CHECK(*point == Point{{"BLOCK_M", 512}, {"BLOCK_N", 1024}});
+}
+
+TEST_CASE("parameters are written in place, all else stays byte for byte") {
+  auto source = write_parameters(kKernel, {{"BLOCK_M", 64}, {"BLOCK_N", 2048}});
+  REQUIRE(source);
+  CHECK(*source ==
+        "BLOCK_M = 7  # outside\n"
+        "# EVOLVE-BLOCK-START\n"
+        "BLOCK_M = 64  # rows\n"
+        "  BLOCK_N: int = 2048\r\n"
+        "BLOCK_MN = 3\n"
+        "call(BLOCK_M=4, x=BLOCK_M == 5)\n"
+        "# EVOLVE-BLOCK-END\n"
+        "BLOCK_N = 9\n");
+  CHECK(*write_parameters(kKernel, {{"BLOCK_M", 512}, {"BLOCK_N", 1024}}) == kKernel);
+}
+
+TEST_CASE("an assignment is there exactly once and is a whole number") {
+  CHECK(mutation_error(block("B = 1\n")) == "the EVOLVE block has no line 'A = <whole number>'");
+  CHECK(mutation_error(block("A = 1\nA = 2\n")) == "the EVOLVE block assigns 'A' 2 times");
+  CHECK(mutation_error(block("A = 4 * 2  # eight\n")) == "'A = 4 * 2': expected a whole number");
+  CHECK(mutation_error(block("A =\n")) == "'A = ': expected a whole number");
+  CHECK(mutation_error(block("A == 1\nA += 1\nAB = 1\n")) == "the EVOLVE block has no line 'A = <whole number>'");
+  CHECK(mutation_error(block("A = -8\n")) == "no error");
+}
+
+TEST_CASE("of several markers the last one counts") {
+  CHECK(mutation_error("A = 1\n") == "no EVOLVE block: no line has '# EVOLVE-BLOCK-START'");
+  CHECK(mutation_error("# EVOLVE-BLOCK-START\nA = 1\n") == "no EVOLVE block: no line has '# EVOLVE-BLOCK-END'");
+  CHECK(mutation_error("# EVOLVE-BLOCK-END\n# EVOLVE-BLOCK-START\nA = 1\n") ==
+        "the EVOLVE block ends before it starts");
+  CHECK(mutation_error(block("A = 1\n") + block("A = 2\n")) == "no error");
+  CHECK(read_parameters(block("A = 1\n") + block("A = 2\n"), {"A"})->at("A") == 2);
+  CHECK(mutation_error("# EVOLVE-BLOCK-START\n# EVOLVE-BLOCK-END") == "the EVOLVE block has no line 'A = <whole number>'");
+  CHECK(mutation_error("<<\nA = 1\n>>\n", {"<<", ">>"}) == "no error");
+}
+
+TEST_CASE("a change names what differs") {
+  CHECK(describe_change({{"A", 1}, {"B", 2}}, {{"A", 3}, {"B", 2}}) == "A 1 -> 3");
+  CHECK(describe_change({{"A", 1}, {"B", 2}}, {{"A", 3}, {"B", 4}}) == "A 1 -> 3, B 2 -> 4");
+  CHECK(describe_change({{"A", 1}}, {{"A", 1}}) == "no change");
+}
