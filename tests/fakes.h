@@ -177,7 +177,10 @@ class FakeRunner : public Runner {
     clock_.now += 1;
     return RunnerEvent(Completed{command.id, run(command.line), false, "", 1});
   }
-  void stop() override { stopped = true; }
+  void stop() override {
+    stopped = true;
+    running_.clear();
+  }
 
  private:
   int run(const std::string& line) {

@@ -190,7 +190,7 @@ Status finish_build(const CommonOptions& common, const BuildCommand& command, Se
   } else if (!command.quiet) {
     print_out(build_text(report));
   }
-  return round > 0 ? check_seed(session.campaign) : Status();
+  return check_seed(session.campaign);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] =
+          std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
@@ -27,7 +28,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-size_t allowed_edits(size_t length) { return length <= 1 ? 0 : length <= 3 ? 1 : length <= 5 ? 2 : 3; }
+size_t allowed_edits(size_t length) {
+  return length <= 1 ? 0 : length <= 3 ? 1 : length <= 5 ? 2 : 3;
+}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -43,7 +46,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   if (word.empty() || word.size() > kLongest) return best;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongest) continue;
-    size_t distance = std::min(edit_distance(word, candidate), edit_distance(lower(word), lower(candidate)));
+    size_t distance =
+        std::min(edit_distance(word, candidate), edit_distance(lower(word), lower(candidate)));
     if (distance > allowed_edits(std::max(word.size(), candidate.size()))) continue;
     if (best && distance >= best_distance) continue;
     best = candidate;
@@ -60,7 +64,8 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
   for (size_t i = 0; i < std::min(candidates.size(), kListed); ++i) {
     out += (i == 0 ? "" : ", ") + candidates[i];
   }
-  if (candidates.size() > kListed) out += " and " + std::to_string(candidates.size() - kListed) + " more";
+  if (candidates.size() > kListed)
+    out += " and " + std::to_string(candidates.size() - kListed) + " more";
   return out;
 }
 

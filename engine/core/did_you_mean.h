@@ -8,13 +8,15 @@
 
 namespace evolve {
 
-// Returns the candidate nearest to `word` by Damerau-Levenshtein distance (restricted: adjacent letters
-// may be swapped once), the first of several; nothing where all are too far: more than 1 edit for names
-// of up to 3 letters (none for 1 letter), 2 for up to 5, 3 for longer ones (Ninja allows 3 always, which
-// for short names suggests anything). Names that differ in case alone are near.
+// Returns the candidate nearest to `word` by Damerau-Levenshtein distance (restricted: adjacent
+// letters may be swapped once), the first of several; nothing where all are too far: more than 1
+// edit for names of up to 3 letters (none for 1 letter), 2 for up to 5, 3 for longer ones (Ninja
+// allows 3 always, which for short names suggests anything). Names that differ in case alone are
+// near.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
-// ", did you mean 'x'?" where a candidate is near, else "; known: a, b and 12 more", at most 8 of them.
+// ", did you mean 'x'?" where a candidate is near, else "; known: a, b and 12 more", at most 8 of
+// them.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace evolve

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cmath>
 
 #include "engine/core/did_you_mean.h"
@@ -19,7 +20,7 @@ struct Formula::Parser {
 namespace {
 
 constexpr size_t kLongestFormula = 1000;
-constexpr std::array<const char*, 10> kReserved = {"abs",   "and",  "cdiv", "ceil", "floor",
+constexpr std::array<const char*, 10> kReserved = {"abs",  "and", "cdiv", "ceil", "floor",
                                                    "log2", "max", "min",  "or",   "sqrt"};
 
 double lowest(const double* values, int count) {
@@ -28,10 +29,18 @@ double lowest(const double* values, int count) {
 double highest(const double* values, int count) {
   return count == 0 ? std::nan("") : *std::max_element(values, values + count);
 }
-double cdiv(double a, double b) { return std::ceil(a / b); }
-double modulo(double a, double b) { return std::fmod(a, b); }
-double both(double a, double b) { return a != 0 && b != 0 ? 1 : 0; }
-double either(double a, double b) { return a != 0 || b != 0 ? 1 : 0; }
+double cdiv(double a, double b) {
+  return std::ceil(a / b);
+}
+double modulo(double a, double b) {
+  return std::fmod(a, b);
+}
+double both(double a, double b) {
+  return a != 0 && b != 0 ? 1 : 0;
+}
+double either(double a, double b) {
+  return a != 0 || b != 0 ? 1 : 0;
+}
 
 void define_language(mu::Parser& parser) {
   parser.ClearFun();
@@ -78,7 +87,8 @@ Error parse_error(std::string_view text, const mu::Parser::exception_type& error
     case mu::ecUNASSIGNABLE_TOKEN: {
       std::vector<std::string> known(names.begin(), names.end());
       known.insert(known.end(), kReserved.begin(), kReserved.end());
-      return bad_input(in_formula(text, fmt::format("unknown name '{}'{}", token, suggestion(token, known))));
+      return bad_input(
+          in_formula(text, fmt::format("unknown name '{}'{}", token, suggestion(token, known))));
     }
     case mu::ecUNEXPECTED_EOF: return bad_input(in_formula(text, "it ends too early"));
     case mu::ecMISSING_PARENS: return bad_input(in_formula(text, "a ')' is missing"));
@@ -105,9 +115,11 @@ Result<Formula> parse_over(std::string_view text, const std::map<std::string, in
 }  // namespace
 
 Result<Formula> Formula::parse(std::string_view text, std::span<const std::string> names) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return bad_input("the formula is empty");
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return bad_input("the formula is empty");
   if (text.size() > kLongestFormula) {
-    return bad_input(fmt::format("the formula has {} characters, allowed are {}", text.size(), kLongestFormula));
+    return bad_input(
+        fmt::format("the formula has {} characters, allowed are {}", text.size(), kLongestFormula));
   }
   if (has_assignment(text)) return bad_input(in_formula(text, "'=' does not compare; write '=='"));
   Formula formula;
@@ -134,8 +146,8 @@ Result<Formula> Formula::parse(std::string_view text, std::span<const std::strin
 
 Result<double> Formula::evaluate(std::span<const int64_t> values) const {
   if (values.size() != parser_->values.size()) {
-    return internal_error(in_formula(text_, fmt::format("{} values for {} names", values.size(),
-                                                        parser_->values.size())));
+    return internal_error(in_formula(
+        text_, fmt::format("{} values for {} names", values.size(), parser_->values.size())));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] > kExactLimit || values[i] < -kExactLimit) {
@@ -144,8 +156,12 @@ Result<double> Formula::evaluate(std::span<const int64_t> values) const {
     parser_->values[i] = static_cast<double>(values[i]);
   }
   try {
+    // A comparison would hide what happened below it: 1 / 0 > 2 is true.
+    std::feclearexcept(FE_DIVBYZERO | FE_INVALID);
     double value = parser_->parser.Eval();
-    if (!std::isfinite(value)) return bad_input(in_formula(text_, "the value is not finite; a division by zero?"));
+    if (std::fetestexcept(FE_DIVBYZERO | FE_INVALID) != 0 || !std::isfinite(value)) {
+      return bad_input(in_formula(text_, "the value is not finite; a division by zero?"));
+    }
     return value;
   } catch (const std::exception& error) {
     return bad_input(in_formula(text_, error.what()));
@@ -179,7 +195,8 @@ Result<double> evaluate(std::string_view formula, const std::map<std::string, in
   return parsed->evaluate(values);
 }
 
-Result<int64_t> evaluate_whole(std::string_view formula, const std::map<std::string, int64_t>& variables) {
+Result<int64_t> evaluate_whole(std::string_view formula,
+                               const std::map<std::string, int64_t>& variables) {
   std::vector<int64_t> values;
   auto parsed = parse_over(formula, variables, values);
   if (!parsed) return std::move(parsed).error();

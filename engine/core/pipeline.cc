@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <tuple>
 
 #include "engine/core/yaml_source.h"
 
@@ -52,12 +53,16 @@ class PipelineReader {
     accept_old(root, "");
     root.finish();
     if (auto status = errors_.status(); !status) return status.error();
+    std::stable_sort(notices_.begin(), notices_.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first.line, a.first.column) < std::tie(b.first.line, b.first.column);
+    });
+    for (auto& [at, text] : notices_) pipeline_.notices.push_back(std::move(text));
     return std::move(pipeline_);
   }
 
  private:
   void notice(Position at, const std::string& what) {
-    pipeline_.notices.push_back(source_.notice_at(at, what));
+    notices_.emplace_back(at, source_.notice_at(at, what));
   }
 
   // Makes the old keys of a section known.
@@ -66,7 +71,8 @@ class PipelineReader {
       if (section != old.section || !map.has(old.key)) continue;
       map.accept(old.key);
       notice(map.key_at(old.key),
-             fmt::format("'{}' is of another Glaucis version and has no effect here", map.full_name(old.key)));
+             fmt::format("'{}' is of another Glaucis version and has no effect here",
+                         map.full_name(old.key)));
     }
   }
 
@@ -86,8 +92,9 @@ class PipelineReader {
       markers.finish();
     }
     if (kernel.has("markers") && kernel.has("evolve_markers")) {
-      notice(kernel.key_at("markers"), "'kernel.markers' and 'kernel.evolve_markers' are both given; the "
-                                       "latter is used");
+      notice(kernel.key_at("markers"),
+             "'kernel.markers' and 'kernel.evolve_markers' are both given; the "
+             "latter is used");
     }
     if (pipeline_.kernel.marker_start.empty() || pipeline_.kernel.marker_end.empty()) {
       errors_.add(kernel.key_at("evolve_markers"), "an evolve marker is empty");
@@ -109,17 +116,19 @@ class PipelineReader {
       pipeline_.shapes.push_back(read_shape(item));
     }
     if (has_spec && !shapes->items.empty()) {
-      notice(root.key_at("shapes"), "'shapes' has no effect beside 'kernel.spec', whose cases are used");
+      notice(root.key_at("shapes"),
+             "'shapes' has no effect beside 'kernel.spec', whose cases are used");
     }
   }
 
   Pipeline::Shape read_shape(const YamlNode& item) {
     Pipeline::Shape shape;
     for (const YamlEntry& entry : item.entries) {
-      bool is_value = entry.value.kind == YamlNode::Kind::scalar || entry.value.kind == YamlNode::Kind::null;
+      bool is_value =
+          entry.value.kind == YamlNode::Kind::scalar || entry.value.kind == YamlNode::Kind::null;
       if (!is_value) {
-        errors_.add(entry.value.at,
-                    fmt::format("shapes: {}: expected a value, got {}", entry.key, describe(entry.value)));
+        errors_.add(entry.value.at, fmt::format("shapes: {}: expected a value, got {}", entry.key,
+                                                describe(entry.value)));
       }
       shape.emplace_back(entry.key, entry.value.text);
     }
@@ -171,15 +180,18 @@ class PipelineReader {
     int top_k = pipeline_.batch.top_k;
     select.whole("top_k", top_k, 1, kMostVariants);
     if (batch.has("top_k") && select.has("top_k") && top_k != pipeline_.batch.top_k) {
-      errors_.add(select.value_at("top_k"), fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough",
-                                                        top_k, pipeline_.batch.top_k));
+      errors_.add(select.value_at("top_k"),
+                  fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough", top_k,
+                              pipeline_.batch.top_k));
     }
     select.finish();
     const int most = pipeline_.batch.max_active_lineages;
     if (top_k > most && (batch.has("top_k") || select.has("top_k"))) {
-      notice(batch.has("top_k") ? batch.key_at("top_k") : select.key_at("top_k"),
-             fmt::format("'top_k' is {}, but 'batch.max_active_lineages' is {}; {} lineages survive a round",
-                         top_k, most, most));
+      notice(
+          batch.has("top_k") ? batch.key_at("top_k") : select.key_at("top_k"),
+          fmt::format(
+              "'top_k' is {}, but 'batch.max_active_lineages' is {}; {} lineages survive a round",
+              top_k, most, most));
     }
     pipeline_.batch.top_k = std::min(top_k, most);
   }
@@ -193,8 +205,9 @@ class PipelineReader {
     pipeline_.mutate.random_seed = static_cast<uint64_t>(random_seed);
     mutate.number("explore", pipeline_.mutate.explore, 0);
     if (pipeline_.mutate.explore > 1) {
-      errors_.add(mutate.value_at("explore"),
-                  fmt::format("mutate.explore: expected at most 1, got {}", pipeline_.mutate.explore));
+      errors_.add(
+          mutate.value_at("explore"),
+          fmt::format("mutate.explore: expected at most 1, got {}", pipeline_.mutate.explore));
     }
     mutate.finish();
     YamlMap time = root.section("time");
@@ -204,6 +217,7 @@ class PipelineReader {
 
   const YamlSource& source_;
   YamlErrors errors_;
+  std::vector<std::pair<Position, std::string>> notices_;
   Pipeline pipeline_;
 };
 

@@ -1,6 +1,6 @@
-// A pipeline: one campaign, as a person writes it in YAML. The schema is Glaucis' config, so that its
-// files load unchanged, extended by kernel.spec, target, mutate, time and select; the table of all keys is
-// pipelines/README.md. Knows nothing of what the named files hold.
+// A pipeline: one campaign, as a person writes it in YAML. The schema is Glaucis' config, so that
+// its files load unchanged, extended by kernel.spec, target, mutate, time and select; the table of
+// all keys is pipelines/README.md. Knows nothing of what the named files hold.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Pipeline {
   struct Kernel {
     std::string name;
     std::string spec;
-    std::string template_path;   // the seed
+    std::string template_path;  // the seed
     std::string reference_path;
     std::string marker_start = "# EVOLVE-BLOCK-START";
     std::string marker_end = "# EVOLVE-BLOCK-END";
@@ -74,8 +74,8 @@ struct Pipeline {
   std::vector<std::string> notices;
 };
 
-// Parses and validates a pipeline's text. Bad input: anything that is not in the schema, with its place,
-// the line and the nearest known key. `path` is for messages.
+// Parses and validates a pipeline's text. Bad input: anything that is not in the schema, with its
+// place, the line and the nearest known key. `path` is for messages.
 Result<Pipeline> parse_pipeline(std::string_view text, const std::string& path);
 
 }  // namespace evolve

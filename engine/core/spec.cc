@@ -18,15 +18,27 @@ using nlohmann::json;
 constexpr int64_t kLargestDim = int64_t{1} << 40;
 constexpr int64_t kLargestValue = int64_t{1} << 40;
 constexpr size_t kMostValues = 1000;
+constexpr size_t kMostWalked = 4096;
 constexpr size_t kLongestName = 64;
 
-const std::vector<std::string> kDtypes = {"bfloat16", "float16", "float32",     "float64",
-                                          "float8_e4m3fn", "float8_e5m2", "int4", "int8", "int16",
-                                          "int32", "int64", "uint8", "uint32", "bool"};
-const std::vector<std::string> kTags = {"bench", "check", "ci", "holdout"};
+const std::vector<std::string>& dtypes() {
+  static const std::vector<std::string> names = {
+      "bfloat16", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "int4",
+      "int8",     "int16",   "int32",   "int64",   "uint8",         "uint32",      "bool"};
+  return names;
+}
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+const std::vector<std::string>& known_tags() {
+  static const std::vector<std::string> names = {"bench", "check", "ci", "holdout"};
+  return names;
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 bool is_identifier(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && !is_digit(name.front()) &&
@@ -36,7 +48,8 @@ bool is_identifier(std::string_view name) {
 // Fit for a folder's name on any machine, and no flag.
 bool is_folder_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -60,6 +73,7 @@ class SpecReader {
     read_constraints(root);
     read_cost(root);
     root.finish();
+    if (errors_.status()) check_points(root);
     if (auto status = errors_.status(); !status) return status.error();
     return std::move(spec_);
   }
@@ -80,25 +94,29 @@ class SpecReader {
     std::vector<std::string> seen;
     for (const YamlNode& item : dimensions->items) {
       check_formula_name(item.text, item.at, "dimension");
-      if (contains(seen, item.text)) errors_.add(item.at, fmt::format("dimension '{}' is there twice", item.text));
+      if (contains(seen, item.text))
+        errors_.add(item.at, fmt::format("dimension '{}' is there twice", item.text));
       seen.push_back(item.text);
     }
   }
 
   void check_identifier(const std::string& name, Position at, const std::string& what) {
-    if (!is_identifier(name)) errors_.add(at, fmt::format("{}: '{}' is not a Python name", what, name));
+    if (!is_identifier(name))
+      errors_.add(at, fmt::format("{}: '{}' is not a Python name", what, name));
   }
 
   // A name that formulas use.
   void check_formula_name(const std::string& name, Position at, const std::string& what) {
     check_identifier(name, at, what);
-    if (is_reserved_name(name)) errors_.add(at, fmt::format("{}: '{}' is a word of the formulas", what, name));
+    if (is_reserved_name(name))
+      errors_.add(at, fmt::format("{}: '{}' is a word of the formulas", what, name));
   }
 
   void read_tensors(YamlMap& root, const char* key, std::vector<Tensor>& out) {
     const YamlNode* tensors = root.map(key, Need::required);
     if (tensors == nullptr) return;
-    if (tensors->entries.empty()) errors_.add(tensors->at, fmt::format("{}: at least one is needed", key));
+    if (tensors->entries.empty())
+      errors_.add(tensors->at, fmt::format("{}: at least one is needed", key));
     for (const YamlEntry& entry : tensors->entries) {
       check_identifier(entry.key, entry.at, key);
       YamlMap map(errors_, &entry.value, fmt::format("{}.{}", key, entry.key), entry.at);
@@ -114,9 +132,10 @@ class SpecReader {
   }
 
   void check_dtype(YamlMap& map, const std::string& dtype) {
-    if (dtype.empty() || contains(kDtypes, dtype)) return;
+    if (dtype.empty() || contains(dtypes(), dtype)) return;
     errors_.add(map.value_at("dtype"),
-                fmt::format("{}: unknown dtype '{}'{}", map.full_name("dtype"), dtype, suggestion(dtype, kDtypes)));
+                fmt::format("{}: unknown dtype '{}'{}", map.full_name("dtype"), dtype,
+                            suggestion(dtype, dtypes())));
   }
 
   void check_shape(const YamlNode& shape) {
@@ -138,7 +157,8 @@ class SpecReader {
     for (const char* tag : {"bench", "check"}) {
       bool is_there = std::any_of(spec_.cases.begin(), spec_.cases.end(),
                                   [&](const Case& one) { return one.has_tag(tag); });
-      if (!is_there) errors_.add_missing(root.key_at("cases"), fmt::format("no case has the tag '{}'", tag));
+      if (!is_there)
+        errors_.add_missing(root.key_at("cases"), fmt::format("no case has the tag '{}'", tag));
     }
   }
 
@@ -153,7 +173,8 @@ class SpecReader {
     map.number("weight", one.weight, 0);
     map.finish();
     if (one.has_tag("bench") && one.weight <= 0) {
-      errors_.add(map.value_at("weight"), fmt::format("case '{}': the weight must be above 0", one.name));
+      errors_.add(map.value_at("weight"),
+                  fmt::format("case '{}': the weight must be above 0", one.name));
     }
     check_sizes(item.at, one);
     spec_.cases.push_back(std::move(one));
@@ -162,11 +183,13 @@ class SpecReader {
   void check_case_name(const YamlMap& map, const std::string& name) {
     if (name.empty()) return;
     if (!is_folder_name(name)) {
-      errors_.add(map.value_at("name"),
-                  fmt::format("case '{}': a name may have letters, digits, '_' and '-' only", name));
+      errors_.add(
+          map.value_at("name"),
+          fmt::format("case '{}': a name may have letters, digits, '_' and '-' only", name));
     }
     for (const Case& other : spec_.cases) {
-      if (other.name == name) errors_.add(map.value_at("name"), fmt::format("case '{}' is there twice", name));
+      if (other.name == name)
+        errors_.add(map.value_at("name"), fmt::format("case '{}' is there twice", name));
     }
   }
 
@@ -176,17 +199,19 @@ class SpecReader {
     for (const YamlEntry& entry : dims->entries) {
       auto value = parse_whole(entry.value.text);
       if (!contains(spec_.dimensions, entry.key)) {
-        errors_.add(entry.at,
-                    fmt::format("unknown dimension '{}'{}", entry.key, suggestion(entry.key, spec_.dimensions)));
+        errors_.add(entry.at, fmt::format("unknown dimension '{}'{}", entry.key,
+                                          suggestion(entry.key, spec_.dimensions)));
       } else if (!value || *value < 1 || *value > kLargestDim) {
-        errors_.add(entry.value.at, fmt::format("dims.{}: expected a whole number of at least 1, got {}", entry.key,
-                                                describe(entry.value)));
+        errors_.add(entry.value.at,
+                    fmt::format("dims.{}: expected a whole number of at least 1, got {}", entry.key,
+                                describe(entry.value)));
       }
       one.dims[entry.key] = value.value_or(1);
     }
     for (const std::string& name : spec_.dimensions) {
       if (!one.dims.contains(name)) {
-        errors_.add_missing(map.key_at("dims"), fmt::format("case '{}' has no dimension '{}'", one.name, name));
+        errors_.add_missing(map.key_at("dims"),
+                            fmt::format("case '{}' has no dimension '{}'", one.name, name));
       }
     }
   }
@@ -196,13 +221,15 @@ class SpecReader {
     if (tags == nullptr) return;
     bool are_known = true;
     for (const YamlNode& tag : tags->items) {
-      if (contains(kTags, tag.text) || tag.kind != YamlNode::Kind::scalar) continue;
+      if (contains(known_tags(), tag.text) || tag.kind != YamlNode::Kind::scalar) continue;
       are_known = false;
-      errors_.add(tag.at, fmt::format("unknown tag '{}'{}", tag.text, suggestion(tag.text, kTags)));
+      errors_.add(tag.at,
+                  fmt::format("unknown tag '{}'{}", tag.text, suggestion(tag.text, known_tags())));
     }
     if (are_known && one.has_tag("bench") == one.has_tag("check")) {
-      errors_.add(map.key_at("tags"),
-                  fmt::format("case '{}' needs exactly one of the tags 'bench' and 'check'", one.name));
+      errors_.add(
+          map.key_at("tags"),
+          fmt::format("case '{}' needs exactly one of the tags 'bench' and 'check'", one.name));
     }
   }
 
@@ -214,9 +241,10 @@ class SpecReader {
         for (const std::string& size : tensor.shape) {
           auto value = evaluate_whole(size, one.dims);
           if (value && *value >= 1) continue;
-          errors_.add_missing(at, fmt::format("case '{}': the shape of '{}' is not sound: {}", one.name, tensor.name,
-                                              value ? fmt::format("'{}' is {}", size, *value)
-                                                    : value.error().message));
+          errors_.add_missing(
+              at,
+              fmt::format("case '{}': the shape of '{}' is not sound: {}", one.name, tensor.name,
+                          value ? fmt::format("'{}' is {}", size, *value) : value.error().message));
         }
       }
     }
@@ -261,7 +289,8 @@ class SpecReader {
     std::vector<int64_t> seen;
     for (int64_t value : parameter.values) {
       if (std::find(seen.begin(), seen.end(), value) != seen.end()) {
-        errors_.add(at, fmt::format("parameter '{}' has the value {} twice", parameter.name, value));
+        errors_.add(at,
+                    fmt::format("parameter '{}' has the value {} twice", parameter.name, value));
       }
       if (value > kLargestValue || value < -kLargestValue) {
         errors_.add(at, fmt::format("parameter '{}': {} is beyond 2^40", parameter.name, value));
@@ -281,23 +310,27 @@ class SpecReader {
     range.finish();
     Position at = map.key_at("range");
     if (range.has("step") == range.has("times")) {
-      errors_.add_missing(at, fmt::format("parameter '{}': a range needs one of 'step' and 'times'", parameter.name));
+      errors_.add_missing(at, fmt::format("parameter '{}': a range needs one of 'step' and 'times'",
+                                          parameter.name));
       return;
     }
     if (range.has("times") && from < 1) {
-      errors_.add(at, fmt::format("parameter '{}': a range by 'times' starts at 1 or above", parameter.name));
+      errors_.add(at, fmt::format("parameter '{}': a range by 'times' starts at 1 or above",
+                                  parameter.name));
       return;
     }
     if (step == 0 && times == 0) return;
     for (int64_t value = from; value <= to; value = step > 0 ? value + step : value * times) {
       parameter.values.push_back(value);
       if (parameter.values.size() > kMostValues) {
-        errors_.add(at, fmt::format("parameter '{}': the range has more than {} values", parameter.name, kMostValues));
+        errors_.add(at, fmt::format("parameter '{}': the range has more than {} values",
+                                    parameter.name, kMostValues));
         return;
       }
     }
     if (parameter.values.empty()) {
-      errors_.add(at, fmt::format("parameter '{}' has no values: {} is above {}", parameter.name, from, to));
+      errors_.add(at, fmt::format("parameter '{}' has no values: {} is above {}", parameter.name,
+                                  from, to));
     }
   }
 
@@ -309,8 +342,53 @@ class SpecReader {
     for (const Parameter& parameter : spec_.parameters) names.push_back(parameter.name);
     for (const YamlNode& item : constraints->items) {
       if (item.kind != YamlNode::Kind::scalar) continue;
-      if (auto formula = Formula::parse(item.text, names); !formula) errors_.add(item.at, formula.error().message);
+      if (auto formula = Formula::parse(item.text, names)) {
+        constraints_.push_back(*std::move(formula));
+      } else {
+        errors_.add(item.at, formula.error().message);
+      }
     }
+  }
+
+  // Small spaces are walked through: every point has a verdict, and one is allowed.
+  void check_points(const YamlMap& root) {
+    size_t size = 1;
+    std::vector<std::string> names;
+    for (const Parameter& parameter : spec_.parameters) {
+      names.push_back(parameter.name);
+      size *= parameter.values.size();
+      if (size > kMostWalked) return;
+    }
+    bool is_one_allowed = spec_.constraints.empty();
+    for (size_t number = 0; number < size && !spec_.constraints.empty(); ++number) {
+      std::vector<int64_t> point;
+      for (size_t rest = number; const Parameter& parameter : spec_.parameters) {
+        point.push_back(parameter.values[rest % parameter.values.size()]);
+        rest /= parameter.values.size();
+      }
+      auto is_allowed = meets_constraints(names, point);
+      if (!is_allowed) return errors_.add(root.key_at("constraints"), is_allowed.error().message);
+      is_one_allowed = is_one_allowed || *is_allowed;
+    }
+    if (!is_one_allowed)
+      errors_.add(root.key_at("constraints"),
+                  "constraints: no values of the parameters meet them all");
+  }
+
+  [[nodiscard]] Result<bool> meets_constraints(const std::vector<std::string>& names,
+                                               const std::vector<int64_t>& point) const {
+    bool is_allowed = true;
+    for (const Formula& constraint : constraints_) {
+      auto holds = constraint.holds(point);
+      if (!holds) {
+        std::string at;
+        for (size_t i = 0; i < names.size(); ++i)
+          at += fmt::format("{} {} = {}", i == 0 ? " with" : ",", names[i], point[i]);
+        return bad_input(holds.error().message + at);
+      }
+      is_allowed = is_allowed && *holds;
+    }
+    return is_allowed;
   }
 
   void read_cost(YamlMap& root) {
@@ -333,18 +411,22 @@ class SpecReader {
       if (one.dims.size() != spec_.dimensions.size()) continue;
       auto value = evaluate_whole(out, one.dims);
       if (!value || *value < 0) {
-        errors_.add(at, fmt::format("cost.{} of case '{}': {}", key, one.name,
-                                    value ? fmt::format("{} is below 0", *value) : value.error().message));
+        errors_.add(
+            at, fmt::format("cost.{} of case '{}': {}", key, one.name,
+                            value ? fmt::format("{} is below 0", *value) : value.error().message));
       }
     }
   }
 
   const YamlSource& source_;
   YamlErrors errors_;
+  std::vector<Formula> constraints_;
   Spec spec_;
 };
 
-std::string written(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+std::string written(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 json tensors_json(const std::vector<Tensor>& tensors) {
   json out = json::array();
@@ -370,12 +452,16 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
 }
 
 json tolerance_of(const Tolerance& tolerance) {
-  return {{"rtol", tolerance.rtol}, {"atol", tolerance.atol}, {"max_error_ratio", tolerance.max_error_ratio}};
+  return {{"rtol", tolerance.rtol},
+          {"atol", tolerance.atol},
+          {"max_error_ratio", tolerance.max_error_ratio}};
 }
 
 }  // namespace
 
-bool Case::has_tag(std::string_view tag) const { return std::find(tags.begin(), tags.end(), tag) != tags.end(); }
+bool Case::has_tag(std::string_view tag) const {
+  return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
 
 Result<Spec> parse_spec(std::string_view text, const std::string& path) {
   auto source = YamlSource::parse(text, path);
@@ -386,7 +472,8 @@ Result<Spec> parse_spec(std::string_view text, const std::string& path) {
 std::string spec_json(const Spec& spec) {
   json cases = json::array();
   for (const Case& one : spec.cases) {
-    cases.push_back({{"name", one.name}, {"dims", one.dims}, {"tags", one.tags}, {"weight", one.weight}});
+    cases.push_back(
+        {{"name", one.name}, {"dims", one.dims}, {"tags", one.tags}, {"weight", one.weight}});
   }
   json parameters = json::array();
   for (const Parameter& parameter : spec.parameters) {
@@ -411,7 +498,9 @@ std::string signature_json(const Spec& spec, const Case& one) {
                   {"outputs", sizes_json(spec.outputs, one)}});
 }
 
-std::string tolerance_json(const Spec& spec) { return written(tolerance_of(spec.tolerance)); }
+std::string tolerance_json(const Spec& spec) {
+  return written(tolerance_of(spec.tolerance));
+}
 
 std::string cost_json(const Spec& spec, const Case& one) {
   return written({{"flops", value_of(spec.cost.flops, one)},

@@ -1,5 +1,6 @@
-// The spec of a kernel: what it computes, the cases it is judged and timed on, and what a sweep may change.
-// Parsed from spec.yaml (schema: kernels/README.md); written as the JSON files that the steps read.
+// The spec of a kernel: what it computes, the cases it is judged and timed on, and what a sweep may
+// change. Parsed from spec.yaml (schema: kernels/README.md); written as the JSON files that the
+// steps read.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,16 @@ struct Tensor {
 };
 
 struct Case {
-  std::string name;  // fit for a folder: letters, digits, '_', '-'
+  std::string name;                     // fit for a folder: letters, digits, '_', '-'
   std::map<std::string, int64_t> dims;  // all of the spec's dimensions
   std::vector<std::string> tags;  // exactly one of bench (timed) and check (compared); ci, holdout
-  double weight = 1;  // in the score, of a bench case
+  double weight = 1;              // in the score, of a bench case
 
   [[nodiscard]] bool has_tag(std::string_view tag) const;
 };
 
-// |out - oracle| <= atol + rtol * |oracle| element by element, and the RMS error at most max_error_ratio
-// times that of the reference itself, both against a float32 oracle.
+// |out - oracle| <= atol + rtol * |oracle| element by element, and the RMS error at most
+// max_error_ratio times that of the reference itself, both against a float32 oracle.
 struct Tolerance {
   double rtol = 1e-2;
   double atol = 1e-2;
@@ -60,8 +61,8 @@ struct Spec {
   Cost cost;
 };
 
-// Parses and validates a spec's text. Bad input: anything that is not in the schema or not sound, with its
-// place, the line and the nearest known name. `path` is for messages.
+// Parses and validates a spec's text. Bad input: anything that is not in the schema or not sound,
+// with its place, the line and the nearest known name. `path` is for messages.
 Result<Spec> parse_spec(std::string_view text, const std::string& path);
 
 // The files that the steps read: sorted keys, two blanks, a newline at the end.

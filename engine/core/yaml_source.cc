@@ -59,7 +59,8 @@ class Converter {
       }
       for (const YamlEntry& other : node.entries) {
         if (other.key == entry.key) {
-          throw Problem{at, fmt::format("duplicate key '{}': first on line {}", entry.key, other.at.line)};
+          throw Problem{
+              at, fmt::format("duplicate key '{}': first on line {}", entry.key, other.at.line)};
         }
       }
       node.entries.push_back(std::move(entry));
@@ -93,7 +94,9 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
 
 // Splits a line into characters; tabs and control characters become blanks.
 std::vector<std::string> characters(const std::string& line) {
@@ -149,22 +152,38 @@ Result<YamlSource> YamlSource::parse(std::string_view text, const std::string& p
   YamlSource source;
   source.path_ = path;
   source.lines_ = split_lines(text);
-  if (text.find('\0') != std::string_view::npos) return source.error_at({}, "broken YAML: it holds a zero byte");
+  if (text.find('\0') != std::string_view::npos)
+    return source.error_at({}, "broken YAML: it holds a zero byte");
   try {
     std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.empty()) return source.error_at({}, "the file is empty");
     if (documents.size() > 1) {
-      return source.error_at(position_of(documents[1].Mark()), "a second document ('---'); one is allowed");
+      return source.error_at(position_of(documents[1].Mark()),
+                             "a second document ('---'); one is allowed");
     }
     source.root_ = Converter().convert(documents.front(), {}, 0);
   } catch (const Problem& problem) {
     return source.error_at(problem.at, problem.what);
   } catch (const YAML::Exception& error) {
-    return source.error_at(position_of(error.mark), "broken YAML: " + error.msg);
+    Position at = position_of(error.mark);
+    size_t tab = source.indenting_tab(at.line);
+    if (tab != std::string::npos) {
+      return source.error_at({at.line, static_cast<int>(tab) + 1},
+                             "broken YAML: a tab indents the line; use blanks");
+    }
+    return source.error_at(at, "broken YAML: " + error.msg);
   } catch (const std::exception& error) {
     return source.error_at({}, fmt::format("broken YAML: {}", error.what()));
   }
   return source;
+}
+
+size_t YamlSource::indenting_tab(int line) const {
+  if (line < 1 || static_cast<size_t>(line) > lines_.size()) return std::string::npos;
+  const std::string& text = lines_[static_cast<size_t>(line) - 1];
+  size_t end = text.find_first_not_of(" \t");
+  size_t tab = text.find('\t');
+  return tab < end ? tab : std::string::npos;
 }
 
 std::string YamlSource::notice_at(Position at, const std::string& what) const {
@@ -173,7 +192,8 @@ std::string YamlSource::notice_at(Position at, const std::string& what) const {
 
 Error YamlSource::error_at(Position at, const std::string& what) const {
   bool is_there = at.line >= 1 && static_cast<size_t>(at.line) <= lines_.size();
-  return bad_input(notice_at(at, what), is_there ? excerpt(lines_[static_cast<size_t>(at.line) - 1], at) : "");
+  return bad_input(notice_at(at, what),
+                   is_there ? excerpt(lines_[static_cast<size_t>(at.line) - 1], at) : "");
 }
 
 void YamlErrors::keep(Rank rank, const std::string& what) {
@@ -190,13 +210,15 @@ YamlMap::YamlMap(YamlErrors& errors, const YamlNode* node, std::string name, Pos
     : errors_(errors), node_(node), name_(std::move(name)), at_(at) {
   if (node_ == nullptr) return;
   if (node_->kind == YamlNode::Kind::list || node_->kind == YamlNode::Kind::scalar) {
-    errors_.add(node_->at, fmt::format("{}expected a map, got {}", name_.empty() ? "" : name_ + ": ",
-                                       describe(*node_)));
+    errors_.add(node_->at, fmt::format("{}expected a map, got {}",
+                                       name_.empty() ? "" : name_ + ": ", describe(*node_)));
     node_ = nullptr;
   }
 }
 
-bool YamlMap::has(std::string_view key) const { return node_ != nullptr && node_->find(key) != nullptr; }
+bool YamlMap::has(std::string_view key) const {
+  return node_ != nullptr && node_->find(key) != nullptr;
+}
 
 Position YamlMap::key_at(std::string_view key) const {
   if (node_ == nullptr) return at_;
@@ -206,7 +228,9 @@ Position YamlMap::key_at(std::string_view key) const {
   return at_;
 }
 
-Position YamlMap::value_at(std::string_view key) const { return has(key) ? node_->find(key)->at : key_at(key); }
+Position YamlMap::value_at(std::string_view key) const {
+  return has(key) ? node_->find(key)->at : key_at(key);
+}
 
 std::string YamlMap::full_name(std::string_view key) const {
   return name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
@@ -240,7 +264,8 @@ void YamlMap::text(std::string_view key, std::string& out, Need need) {
   out = found->text;
 }
 
-void YamlMap::choice(std::string_view key, std::string& out, const std::vector<std::string>& allowed) {
+void YamlMap::choice(std::string_view key, std::string& out,
+                     const std::vector<std::string>& allowed) {
   const YamlNode* found = scalar(key, Need::optional, "a text");
   if (found == nullptr) return;
   if (std::find(allowed.begin(), allowed.end(), found->text) != allowed.end()) {
@@ -248,8 +273,9 @@ void YamlMap::choice(std::string_view key, std::string& out, const std::vector<s
     return;
   }
   auto near = nearest(found->text, allowed);
-  errors_.add(found->at, fmt::format("{}: expected {}, got '{}'{}", full_name(key), fmt::join(allowed, " or "),
-                                     found->text, near ? ", did you mean '" + *near + "'?" : ""));
+  errors_.add(found->at,
+              fmt::format("{}: expected {}, got '{}'{}", full_name(key), fmt::join(allowed, " or "),
+                          found->text, near ? ", did you mean '" + *near + "'?" : ""));
 }
 
 void YamlMap::whole(std::string_view key, int64_t& out, int64_t min, int64_t max, Need need) {
@@ -259,8 +285,8 @@ void YamlMap::whole(std::string_view key, int64_t& out, int64_t min, int64_t max
   if (!number) return expected(key, *found, "a whole number");
   if (*number < min || *number > max) {
     const bool is_low = *number < min;
-    errors_.add(found->at, fmt::format("{}: expected at {} {}, got {}", full_name(key), is_low ? "least" : "most",
-                                       is_low ? min : max, found->text));
+    errors_.add(found->at, fmt::format("{}: expected at {} {}, got {}", full_name(key),
+                                       is_low ? "least" : "most", is_low ? min : max, found->text));
     return;
   }
   out = *number;
@@ -278,15 +304,16 @@ void YamlMap::number(std::string_view key, double& out, double min, Need need) {
   auto number = parse_number(found->text);
   if (!number) return expected(key, *found, "a number");
   if (*number < min) {
-    errors_.add(found->at, fmt::format("{}: expected at least {}, got {}", full_name(key), min, found->text));
+    errors_.add(found->at,
+                fmt::format("{}: expected at least {}, got {}", full_name(key), min, found->text));
     return;
   }
   out = *number;
 }
 
 template <typename Value, typename Read>
-void YamlMap::list_of(std::string_view key, std::vector<Value>& out, Need need, const char* expected_kind,
-                      Read read) {
+void YamlMap::list_of(std::string_view key, std::vector<Value>& out, Need need,
+                      const char* expected_kind, Read read) {
   const YamlNode* found = list(key, need);
   if (found == nullptr) return;
   out.clear();
@@ -302,11 +329,13 @@ void YamlMap::list_of(std::string_view key, std::vector<Value>& out, Need need, 
 }
 
 void YamlMap::texts(std::string_view key, std::vector<std::string>& out, Need need) {
-  list_of(key, out, need, "texts", [](const std::string& text) { return std::optional<std::string>(text); });
+  list_of(key, out, need, "texts",
+          [](const std::string& text) { return std::optional<std::string>(text); });
 }
 
 void YamlMap::wholes(std::string_view key, std::vector<int64_t>& out, Need need) {
-  list_of(key, out, need, "whole numbers", [](const std::string& text) { return parse_whole(text); });
+  list_of(key, out, need, "whole numbers",
+          [](const std::string& text) { return parse_whole(text); });
 }
 
 const YamlNode* YamlMap::map(std::string_view key, Need need) {
@@ -333,7 +362,8 @@ void YamlMap::finish() {
   if (node_ == nullptr) return;
   for (const YamlEntry& entry : node_->entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
-    errors_.add(entry.at, fmt::format("unknown key '{}'{}", entry.key, suggestion(entry.key, known_)));
+    errors_.add(entry.at,
+                fmt::format("unknown key '{}'{}", entry.key, suggestion(entry.key, known_)));
   }
 }
 
@@ -343,12 +373,14 @@ std::optional<int64_t> parse_whole(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) {
     std::string_view digits = text.substr(2);
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
-    bool is_all = error == std::errc() && end == digits.data() + digits.size() && digits.front() != '-';
+    bool is_all =
+        error == std::errc() && end == digits.data() + digits.size() && digits.front() != '-';
     return is_all ? std::optional(out) : std::nullopt;
   }
   if (parse_all(text, out)) return out;
   auto number = parse_number(text);
-  if (!number || *number != std::floor(*number) || std::fabs(*number) > 9007199254740992.0) return std::nullopt;
+  if (!number || *number != std::floor(*number) || std::fabs(*number) > 9007199254740992.0)
+    return std::nullopt;
   return static_cast<int64_t>(*number);
 }
 

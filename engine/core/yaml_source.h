@@ -1,5 +1,6 @@
-// YAML text as a tree with positions, and a typed reader of it whose errors name the line, show it with a
-// caret, and offer the nearest known key. The only code that includes yaml-cpp. Parses text, never files.
+// YAML text as a tree with positions, and a typed reader of it whose errors name the line, show it
+// with a caret, and offer the nearest known key. The only code that includes yaml-cpp. Parses text,
+// never files.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@ struct YamlNode {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
   Position at;
-  std::string text;                 // of a scalar
-  std::vector<YamlNode> items;      // of a list
-  std::vector<YamlEntry> entries;   // of a map, in the order of the text; keys are unique
+  std::string text;                // of a scalar
+  std::vector<YamlNode> items;     // of a list
+  std::vector<YamlEntry> entries;  // of a map, in the order of the text; keys are unique
 
   // The value of a map's key, or null.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
@@ -43,24 +44,29 @@ struct YamlEntry {
 // A parsed text. Copies what it needs.
 class YamlSource {
  public:
-  // Parses one document. Bad input: broken YAML, no document, a second one, a duplicate key, a key that is
-  // no scalar, more than 100 levels or 100000 nodes (aliases of aliases). `path` is for messages.
+  // Parses one document. Bad input: broken YAML, no document, a second one, a duplicate key, a key
+  // that is no scalar, more than 100 levels or 100000 nodes (aliases of aliases). `path` is for
+  // messages.
   static Result<YamlSource> parse(std::string_view text, const std::string& path);
 
   [[nodiscard]] const YamlNode& root() const { return root_; }
-  // "path:line:column: what", with the line and a caret as its detail. Cut to 72 columns around the caret.
+  // "path:line:column: what", with the line and a caret as its detail. Cut to 72 columns around the
+  // caret.
   [[nodiscard]] Error error_at(Position at, const std::string& what) const;
   // "path:line:column: what", for a notice.
   [[nodiscard]] std::string notice_at(Position at, const std::string& what) const;
 
  private:
+  // Where a tab stands in the indentation of a line, from 0; npos where none does.
+  [[nodiscard]] size_t indenting_tab(int line) const;
+
   std::string path_;
   std::vector<std::string> lines_;
   YamlNode root_;
 };
 
-// Collects what is wrong in a text and keeps one: the topmost; a missing key only where nothing else is
-// wrong, for a missing key is often a mistyped one.
+// Collects what is wrong in a text and keeps one: the topmost; a missing key only where nothing
+// else is wrong, for a missing key is often a mistyped one.
 class YamlErrors {
  public:
   explicit YamlErrors(const YamlSource& source) : source_(source) {}
@@ -80,12 +86,14 @@ class YamlErrors {
 
 enum class Need { optional, required };
 
-// Reads the entries of one map. Each call names a key, which is then known; finish() reports all others.
-// A value of the wrong kind is reported to the YamlErrors and leaves the variable as it was.
+// Reads the entries of one map. Each call names a key, which is then known; finish() reports all
+// others. A value of the wrong kind is reported to the YamlErrors and leaves the variable as it
+// was.
 class YamlMap {
  public:
-  // `name` says in messages which map it is ("kernel"); empty for the whole text. A `node` that is null or
-  // an empty value reads as a map without entries; `at` is then where a missing key is reported.
+  // `name` says in messages which map it is ("kernel"); empty for the whole text. A `node` that is
+  // null or an empty value reads as a map without entries; `at` is then where a missing key is
+  // reported.
   YamlMap(YamlErrors& errors, const YamlNode* node, std::string name, Position at = {});
 
   [[nodiscard]] bool has(std::string_view key) const;
@@ -99,7 +107,8 @@ class YamlMap {
   // A text out of `allowed`.
   void choice(std::string_view key, std::string& out, const std::vector<std::string>& allowed);
   // A whole number ("8", "8.0", "0x10"), quoted or not.
-  void whole(std::string_view key, int64_t& out, int64_t min, int64_t max, Need need = Need::optional);
+  void whole(std::string_view key, int64_t& out, int64_t min, int64_t max,
+             Need need = Need::optional);
   void whole(std::string_view key, int& out, int min, int max, Need need = Need::optional);
   // A finite number of at least `min`; "1e-2" is one, which YAML 1.1 calls a text.
   void number(std::string_view key, double& out, double min, Need need = Need::optional);
@@ -109,7 +118,8 @@ class YamlMap {
   // The node of a key for the caller to read, or null.
   const YamlNode* map(std::string_view key, Need need = Need::optional);
   const YamlNode* list(std::string_view key, Need need = Need::optional);
-  // A map to be read by a YamlMap of its own, which names itself `key` with this map's name before it.
+  // A map to be read by a YamlMap of its own, which names itself `key` with this map's name before
+  // it.
   YamlMap section(std::string_view key, Need need = Need::optional);
   // Makes a key known without reading it.
   void accept(std::string_view key) { known_.emplace_back(key); }
@@ -125,7 +135,8 @@ class YamlMap {
   const YamlNode* scalar(std::string_view key, Need need, const char* expected);
   void expected(std::string_view key, const YamlNode& got, const std::string& what);
   template <typename Value, typename Read>
-  void list_of(std::string_view key, std::vector<Value>& out, Need need, const char* expected_kind, Read read);
+  void list_of(std::string_view key, std::vector<Value>& out, Need need, const char* expected_kind,
+               Read read);
 
   YamlErrors& errors_;
   const YamlNode* node_;

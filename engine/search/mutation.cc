@@ -9,7 +9,9 @@ namespace evolve::search {
 
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -47,7 +49,8 @@ Result<Span> find_block(std::string_view source, const Markers& markers) {
 // Reads one line from its start on.
 class LineReader {
  public:
-  LineReader(std::string_view source, Span line) : source_(source), position_(line.begin), end_(line.end) {}
+  LineReader(std::string_view source, Span line)
+      : source_(source), position_(line.begin), end_(line.end) {}
 
   void skip_blanks() {
     while (position_ < end_ && is_blank(source_[position_])) ++position_;
@@ -113,8 +116,10 @@ Result<Assignment> find_assignment(std::string_view source, Span block, const st
       place = found;
     }
   }
-  if (matches == 0) return bad_input(fmt::format("the EVOLVE block has no line '{} = <whole number>'", name));
-  if (matches > 1) return bad_input(fmt::format("the EVOLVE block assigns '{}' {} times", name, matches));
+  if (matches == 0)
+    return bad_input(fmt::format("the EVOLVE block has no line '{} = <whole number>'", name));
+  if (matches > 1)
+    return bad_input(fmt::format("the EVOLVE block assigns '{}' {} times", name, matches));
   std::string_view text = source.substr(place->begin, place->end - place->begin);
   auto value = whole_number(text);
   if (!value) return bad_input(fmt::format("'{} = {}': expected a whole number", name, text));
@@ -136,7 +141,8 @@ Result<Point> read_parameters(std::string_view source, const std::vector<std::st
   return point;
 }
 
-Result<std::string> write_parameters(std::string_view source, const Point& point, const Markers& markers) {
+Result<std::string> write_parameters(std::string_view source, const Point& point,
+                                     const Markers& markers) {
   std::string out(source);
   for (const auto& [name, value] : point) {
     auto block = find_block(out, markers);

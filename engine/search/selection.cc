@@ -11,7 +11,9 @@ namespace evolve::search {
 
 namespace {
 
-double resolution_of(const std::string& time_kind) { return time_kind == "measured" ? 0.01 : 0.03; }
+double resolution_of(const std::string& time_kind) {
+  return time_kind == "measured" ? 0.01 : 0.03;
+}
 
 // Ids count through the campaign: v9999 is before v10000.
 bool is_earlier(const Evaluated& a, const Evaluated& b) {
@@ -19,7 +21,9 @@ bool is_earlier(const Evaluated& a, const Evaluated& b) {
 }
 
 // To six digits, so that another machine's logarithm gives the same bytes.
-double rounded(double score) { return std::strtod(fmt::format("{:.6g}", score).c_str(), nullptr); }
+double rounded(double score) {
+  return std::strtod(fmt::format("{:.6g}", score).c_str(), nullptr);
+}
 
 bool is_same(const Evaluated& a, const Evaluated& b) {
   if (!a.parameters.empty() && a.parameters == b.parameters) return true;
@@ -65,8 +69,8 @@ class Selector {
       if (variant->time_kind.empty()) continue;
       if (first == nullptr) first = variant;
       if (variant->time_kind == first->time_kind) continue;
-      return bad_input(fmt::format("{} and {} times are never ranked together: '{}' and '{}'", first->time_kind,
-                                   variant->time_kind, first->id, variant->id));
+      return bad_input(fmt::format("{} and {} times are never ranked together: '{}' and '{}'",
+                                   first->time_kind, variant->time_kind, first->id, variant->id));
     }
     out_.time_kind = first == nullptr ? "none" : first->time_kind;
     out_.resolution = resolution_of(out_.time_kind);
@@ -91,8 +95,10 @@ class Selector {
       auto time = variant.seconds.find(one.name);
       auto unit = request_.seed.seconds.find(one.name);
       const bool is_known = time != variant.seconds.end() && time->second > 0;
-      if (!is_known || (out_.is_relative && (unit == request_.seed.seconds.end() || unit->second <= 0))) {
-        return internal_error(fmt::format("'{}' or the seed has no time for case '{}'", variant.id, one.name));
+      if (!is_known ||
+          (out_.is_relative && (unit == request_.seed.seconds.end() || unit->second <= 0))) {
+        return internal_error(
+            fmt::format("'{}' or the seed has no time for case '{}'", variant.id, one.name));
       }
       sum += one.weight * std::log((out_.is_relative ? unit->second : 1) / time->second);
       weights += one.weight;
@@ -111,7 +117,8 @@ class Selector {
       for (auto it = left.begin(); it != left.end() && (*it)->score >= limit; ++it) {
         if (is_earlier((*it)->variant, (*chosen)->variant)) chosen = it;
       }
-      out_.survivors.push_back({(*chosen)->variant, (*chosen)->score, reason(*left.front(), **chosen)});
+      out_.survivors.push_back(
+          {(*chosen)->variant, (*chosen)->score, reason(left, **chosen, limit)});
       drop_same(left, *chosen);
     }
   }
@@ -126,16 +133,19 @@ class Selector {
     });
   }
 
-  [[nodiscard]] std::string reason(const Ranked& fastest, const Ranked& chosen) const {
-    auto score = [&](double value) {
-      return out_.is_relative ? fmt::format("{:.4g}x the seed's speed", value) : fmt::format("score {:.4g}", value);
-    };
-    if (&fastest == &chosen) {
-      return fmt::format("{}, the {} of {} in contention", score(chosen.score),
-                         out_.survivors.empty() ? "best" : "best left", out_.ranking.size());
+  // `left` is what was in contention for this place, by score; from `limit` on they tie.
+  [[nodiscard]] std::string reason(const std::vector<Ranked*>& left, const Ranked& chosen,
+                                   double limit) const {
+    std::string score = out_.is_relative ? fmt::format("{:.4g}x the seed's speed", chosen.score)
+                                         : fmt::format("score {:.4g}", chosen.score);
+    for (const Ranked* rival : left) {
+      if (rival == &chosen || rival->score < limit || is_same(rival->variant, chosen.variant))
+        continue;
+      return fmt::format("{}, a tie with '{}' ({:.4g}, within {:.0f} %) that came later", score,
+                         rival->variant.id, rival->score, out_.resolution * 100);
     }
-    return fmt::format("{}, a tie with '{}' ({:.4g}, within {:.0f} %) that came earlier", score(chosen.score),
-                       fastest.variant.id, fastest.score, out_.resolution * 100);
+    return fmt::format("{}, the {} of {} in contention", score,
+                       out_.survivors.empty() ? "best" : "best left", out_.ranking.size());
   }
 
   void note_tried() {
@@ -151,6 +161,8 @@ class Selector {
 
 }  // namespace
 
-Result<Selection> select(const SelectionRequest& request) { return Selector(request).select(); }
+Result<Selection> select(const SelectionRequest& request) {
+  return Selector(request).select();
+}
 
 }  // namespace evolve::search

@@ -1,5 +1,5 @@
-// The end of a round: which variants survive as the lineages that the next round starts from. Pure and
-// deterministic. The JSON that it reads and writes is selection_record.h's.
+// The end of a round: which variants survive as the lineages that the next round starts from. Pure
+// and deterministic. The JSON that it reads and writes is selection_record.h's.
 #pragma once
 
 #include <map>
@@ -27,9 +27,9 @@ struct Evaluated {
   std::vector<std::string> parents;
   Point parameters;
   std::string note;
-  std::optional<Rejection> rejection;           // none: every check is ok and every bench case has a time
-  std::string time_kind;                        // "modelled" or "measured"; empty where there is no time
-  std::map<std::string, double> seconds;        // of each bench case
+  std::optional<Rejection> rejection;     // none: every check is ok and every bench case has a time
+  std::string time_kind;                  // "modelled" or "measured"; empty where there is no time
+  std::map<std::string, double> seconds;  // of each bench case
   std::map<std::string, std::string> programs;  // digest of each bench case's program, where known
 };
 
@@ -50,9 +50,9 @@ struct SelectionRequest {
   int round = 1;
   int top_k = 1;
   Evaluated seed;
-  std::vector<Evaluated> variants;   // of this round
+  std::vector<Evaluated> variants;    // of this round
   std::vector<Evaluated> contenders;  // the survivors of the round before; none: the seed
-  std::vector<Point> tried;          // by the rounds before
+  std::vector<Point> tried;           // by the rounds before
 };
 
 struct Ranked {
@@ -63,25 +63,28 @@ struct Ranked {
 
 struct Selection {
   int round = 1;
-  std::string time_kind;      // "none" where nothing has a time
-  double resolution = 0;      // scores nearer than this share are ties
-  bool is_relative = true;    // scores are speedups over the seed; false: 1 / seconds, the seed has no time
+  std::string time_kind;  // "none" where nothing has a time
+  double resolution = 0;  // scores nearer than this share are ties
+  bool is_relative =
+      true;  // scores are speedups over the seed; false: 1 / seconds, the seed has no time
   std::vector<Survivor> survivors;  // the best first; at most top_k
   std::vector<Ranked> ranking;      // all in contention, by score
   std::vector<Evaluated> rejected;  // of this round
   Evaluated seed;
-  std::vector<Point> tried;   // by this round too; sorted
+  std::vector<Point> tried;  // by this round too; sorted
 };
 
-// The score of a variant is its speedup over the seed: the weighted geometric mean, over the bench cases, of
-// the seed's time by the variant's. A mean of ratios, so that a long case does not outvote a short one, and a
-// geometric one, so that the ranking does not depend on what the times are divided by. Where the seed has no
-// time (it was rejected) the times are divided by one second instead: the same ranking.
+// The score of a variant is its speedup over the seed: the weighted geometric mean, over the bench
+// cases, of the seed's time by the variant's. A mean of ratios, so that a long case does not
+// outvote a short one, and a geometric one, so that the ranking does not depend on what the times
+// are divided by. Where the seed has no time (it was rejected) the times are divided by one second
+// instead: the same ranking.
 //
-// In contention are this round's variants, and the survivors of the round before (in the first round, the
-// seed), as far as no step rejected them. Scores nearer than the clock's resolution (3 % for modelled time:
-// the model orders no variants closer than that; 1 % for measured) are ties, and of these the earliest
-// variant goes first. A variant with the program or the parameters of a survivor is not a second lineage.
+// In contention are this round's variants, and the survivors of the round before (in the first
+// round, the seed), as far as no step rejected them. Scores nearer than the clock's resolution (3 %
+// for modelled time: the model orders no variants closer than that; 1 % for measured) are ties, and
+// of these the earliest variant goes first. A variant with the program or the parameters of a
+// survivor is not a second lineage.
 //
 // Bad input: modelled and measured times, which are never ranked together.
 Result<Selection> select(const SelectionRequest& request);

@@ -44,7 +44,8 @@ Result<Point> read_point(const json& from, const std::string& record) {
   if (!from.is_object()) return bad_record(record, "no parameters");
   Point point;
   for (const auto& [name, value] : from.items()) {
-    if (!value.is_number_integer()) return bad_record(record, fmt::format("'{}' is no whole number", name));
+    if (!value.is_number_integer())
+      return bad_record(record, fmt::format("'{}' is no whole number", name));
     point[name] = value.get<int64_t>();
   }
   return point;
@@ -54,7 +55,8 @@ Result<std::map<std::string, double>> read_seconds(const json& from, const std::
   std::map<std::string, double> out;
   if (!from.is_object()) return bad_record(record, "no times");
   for (const auto& [name, value] : from.items()) {
-    if (!value.is_number()) return bad_record(record, fmt::format("the time of '{}' is no number", name));
+    if (!value.is_number())
+      return bad_record(record, fmt::format("the time of '{}' is no number", name));
     out[name] = value.get<double>();
   }
   return out;
@@ -81,13 +83,15 @@ Result<Evaluated> read_variant(const json& from, const char* id_key, const std::
 Status take_time(const json& record, const std::string& case_name, Evaluated& out) {
   const json& seconds = member(record, "seconds");
   std::string kind = text_of(record, "kind");
-  const bool is_sound = seconds.is_number() && seconds.get<double>() > 0 && std::isfinite(seconds.get<double>());
+  const bool is_sound =
+      seconds.is_number() && seconds.get<double>() > 0 && std::isfinite(seconds.get<double>());
   if (!is_sound || (kind != "modelled" && kind != "measured")) {
-    return bad_record(fmt::format("{} {} time.json", out.id, case_name), "no seconds above 0, or no kind");
+    return bad_record(fmt::format("{} {} time.json", out.id, case_name),
+                      "no seconds above 0, or no kind");
   }
   if (!out.time_kind.empty() && out.time_kind != kind) {
-    return bad_input(fmt::format("{} and {} times are never ranked together: '{}' has both", out.time_kind, kind,
-                                 out.id));
+    return bad_input(fmt::format("{} and {} times are never ranked together: '{}' has both",
+                                 out.time_kind, kind, out.id));
   }
   out.time_kind = kind;
   out.seconds[case_name] = seconds.get<double>();
@@ -95,8 +99,12 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
 }
 
 json variant_core(const Evaluated& variant, double score) {
-  json out = {{"variant", variant.id}, {"round", variant.round}, {"parameters", variant.parameters},
-              {"parents", variant.parents}, {"per_case", variant.seconds}, {"score", score}};
+  json out = {{"variant", variant.id},
+              {"round", variant.round},
+              {"parameters", variant.parameters},
+              {"parents", variant.parents},
+              {"per_case", variant.seconds},
+              {"score", score}};
   if (!variant.programs.empty()) out["programs"] = variant.programs;
   if (!variant.note.empty()) out["note"] = variant.note;
   return out;
@@ -104,7 +112,10 @@ json variant_core(const Evaluated& variant, double score) {
 
 json rejection_record(const Evaluated& variant) {
   const Rejection& why = *variant.rejection;
-  return {{"variant", variant.id}, {"step", why.step}, {"case", why.case_name}, {"kind", why.kind},
+  return {{"variant", variant.id},
+          {"step", why.step},
+          {"case", why.case_name},
+          {"kind", why.kind},
           {"reason", why.reason}};
 }
 
@@ -152,7 +163,8 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
     CaseRecord one;
     one.name = text_of(from, "name");
     const json& weight = member(from, "weight");
-    if (one.name.empty() || !weight.is_number()) return bad_record("spec.json", "a case without a name or a weight");
+    if (one.name.empty() || !weight.is_number())
+      return bad_record("spec.json", "a case without a name or a weight");
     one.weight = weight.get<double>();
     for (const json& tag : member(from, "tags")) {
       one.is_bench = one.is_bench || tag == "bench";
@@ -177,16 +189,19 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       std::string verdict = text_of(*record, "verdict");
       if (verdict == "ok") {
         const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
-        if (program.is_string() && one.is_bench) out.programs[one.name] = program.get<std::string>();
+        if (program.is_string() && one.is_bench)
+          out.programs[one.name] = program.get<std::string>();
         if (std::string_view(step.step) != "time") continue;
         if (auto status = take_time(*record, one.name, out); !status) return status.error();
       } else if (verdict == "rejected") {
         if (!out.rejection) {
-          out.rejection = {step.step, one.name, text_of(*record, "kind"), text_of(*record, "reason")};
+          out.rejection = {step.step, one.name, text_of(*record, "kind"),
+                           text_of(*record, "reason")};
         }
       } else if (verdict == "not_reached") {
         if (!not_reached) {
-          not_reached = {step.step, one.name, "not_reached", "the step was not reached, and none before it says why"};
+          not_reached = {step.step, one.name, "not_reached",
+                         "the step was not reached, and none before it says why"};
         }
       } else {
         return bad_record(fmt::format("{} {} {}", out.id, one.name, step.file), "no verdict");
@@ -234,9 +249,10 @@ json selection_record(const Selection& selection) {
   return {{"round", selection.round},
           {"time_kind", selection.time_kind},
           {"resolution", selection.resolution},
-          {"score_is", selection.is_relative
-                           ? "speedup over the seed: weighted geometric mean over the bench cases"
-                           : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
+          {"score_is",
+           selection.is_relative
+               ? "speedup over the seed: weighted geometric mean over the bench cases"
+               : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
           {"survivors", survivors},
           {"best", best},
           {"ranking", ranking_record(selection)},

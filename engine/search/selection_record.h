@@ -26,21 +26,24 @@ struct PreviousSelection {
   std::vector<Point> tried;
 };
 
-// Loads the record of a step for a case: the content of "lower.json", "compile.json", "facts.json" …
-using LoadRecord = std::function<Result<nlohmann::json>(const std::string& case_name, const std::string& file)>;
+// Loads the record of a step for a case: the content of "lower.json", "compile.json", "facts.json"
+// …
+using LoadRecord =
+    std::function<Result<nlohmann::json>(const std::string& case_name, const std::string& file)>;
 
 // All of these give an external error for a record that is not in its format.
 Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
-// `variant` is a variant.json. Asks for the records step by step: lower of all cases, compile, check,
-// analyze, time; the first that rejects is the variant's rejection.
-Result<Evaluated> read_evaluated(const nlohmann::json& variant, const std::vector<CaseRecord>& cases,
-                                 const LoadRecord& load);
+// `variant` is a variant.json. Asks for the records step by step: lower of all cases, compile,
+// check, analyze, time; the first that rejects is the variant's rejection.
+Result<Evaluated> read_evaluated(const nlohmann::json& variant,
+                                 const std::vector<CaseRecord>& cases, const LoadRecord& load);
 Result<PreviousSelection> read_selection(const nlohmann::json& selection);
 
 nlohmann::json selection_record(const Selection& selection);
 
 // A variant.json.
-nlohmann::json variant_record(const std::string& id, int round, const std::vector<std::string>& parents,
-                              const std::string& mutator, const Point& parameters, const std::string& note);
+nlohmann::json variant_record(const std::string& id, int round,
+                              const std::vector<std::string>& parents, const std::string& mutator,
+                              const Point& parameters, const std::string& note);
 
 }  // namespace evolve::search

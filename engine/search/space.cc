@@ -18,12 +18,15 @@ const json& member(const json& object, const char* key) {
   return it == object.end() ? kNull : *it;
 }
 
-Error bad_spec(const std::string& what) { return external(fmt::format("spec.json: {}", what)); }
+Error bad_spec(const std::string& what) {
+  return external(fmt::format("spec.json: {}", what));
+}
 
 Result<Parameter> read_parameter(const json& from) {
   const json& name = member(from, "name");
   const json& values = member(from, "values");
-  if (!name.is_string() || !values.is_array() || values.empty()) return bad_spec("a parameter without values");
+  if (!name.is_string() || !values.is_array() || values.empty())
+    return bad_spec("a parameter without values");
   Parameter parameter;
   parameter.name = name.get<std::string>();
   for (const json& value : values) {
@@ -45,7 +48,8 @@ std::string describe_change(const Point& from, const Point& to) {
   return out.empty() ? "no change" : out;
 }
 
-Result<Space> Space::make(std::vector<Parameter> parameters, const std::vector<std::string>& constraints) {
+Result<Space> Space::make(std::vector<Parameter> parameters,
+                          const std::vector<std::string>& constraints) {
   Space space;
   space.parameters_ = std::move(parameters);
   std::vector<std::string> names = space.names();
@@ -105,7 +109,8 @@ Result<bool> Space::allows(const Point& point) const {
   values.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) {
     auto it = point.find(parameter.name);
-    if (it == point.end()) return internal_error(fmt::format("a point without '{}'", parameter.name));
+    if (it == point.end())
+      return internal_error(fmt::format("a point without '{}'", parameter.name));
     values.push_back(it->second);
   }
   for (const Formula& constraint : constraints_) {

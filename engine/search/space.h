@@ -1,4 +1,5 @@
-// The space that a sweep searches: parameters with their values, and the constraints that a point must meet.
+// The space that a sweep searches: parameters with their values, and the constraints that a point
+// must meet.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ std::string describe_change(const Point& from, const Point& to);
 class Space {
  public:
   // Bad input: a constraint that does not parse.
-  static Result<Space> make(std::vector<Parameter> parameters, const std::vector<std::string>& constraints);
+  static Result<Space> make(std::vector<Parameter> parameters,
+                            const std::vector<std::string>& constraints);
   // The same from a spec.json.
   static Result<Space> from_spec_json(const nlohmann::json& spec);
 

@@ -13,9 +13,9 @@ namespace evolve::search {
 
 namespace {
 
-constexpr int kFarthest = 4;          // steps from a parent that still count as near
-constexpr int kDraws = 200;           // random draws before the space is walked through
-constexpr uint64_t kWalk = 1 << 20;   // points walked through at most
+constexpr int kFarthest = 4;         // steps from a parent that still count as near
+constexpr int kDraws = 200;          // random draws before the space is walked through
+constexpr uint64_t kWalk = 1 << 20;  // points walked through at most
 
 // A value that a parameter may take, and its distance from the parent's.
 struct Step {
@@ -56,7 +56,8 @@ class Sweep {
         out.push_back(**std::move(found));
       } else {
         out.push_back({request_.parents[0].point, 0,
-                       fmt::format("nothing new is left: repeats {}", request_.parents[0].id), false});
+                       fmt::format("nothing new is left: repeats {}", request_.parents[0].id),
+                       false});
       }
     }
     return out;
@@ -65,7 +66,8 @@ class Sweep {
  private:
   using Found = std::optional<Proposal>;
 
-  // Whether place `i` of the round explores: spread evenly, so that a share of 1/4 is every fourth place.
+  // Whether place `i` of the round explores: spread evenly, so that a share of 1/4 is every fourth
+  // place.
   [[nodiscard]] bool explores(int i) const {
     return std::floor((i + 1) * request_.explore) > std::floor(i * request_.explore);
   }
@@ -108,7 +110,8 @@ class Sweep {
     return std::optional<Point>(free[random_.below(free.size())]);
   }
 
-  // Appends the points that differ from `from` by `left` steps in the parameters from number `index` on.
+  // Appends the points that differ from `from` by `left` steps in the parameters from number
+  // `index` on.
   void collect(const Point& from, size_t index, int left, Point& point, std::vector<Point>& out) {
     if (index == space_.parameters().size()) {
       if (left == 0) out.push_back(point);
@@ -124,7 +127,8 @@ class Sweep {
     point[parameter.name] = value;
   }
 
-  // Any free point: by chance, and where chance does not find one by walking on from a random place.
+  // Any free point: by chance, and where chance does not find one by walking on from a random
+  // place.
   Result<std::optional<Point>> draw_anywhere() {
     const uint64_t size = space_.size();
     for (int i = 0; i < kDraws; ++i) {

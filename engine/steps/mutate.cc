@@ -1,5 +1,5 @@
-// Step mutate: the kernel of one variant. Mutator `seed` copies the seed; `sweep` computes the proposals of
-// the whole round, the same in each of its edges, and takes the one at --index.
+// Step mutate: the kernel of one variant. Mutator `seed` copies the seed; `sweep` computes the
+// proposals of the whole round, the same in each of its edges, and takes the one at --index.
 #include "engine/search/mutation.h"
 #include "engine/search/selection_record.h"
 #include "engine/search/sweep.h"
@@ -27,13 +27,14 @@ struct Source {
   search::Point point;
 };
 
-Status write_variant(const Arguments& arguments, const std::string& kernel, const nlohmann::json& record) {
+Status write_variant(const Arguments& arguments, const std::string& kernel,
+                     const nlohmann::json& record) {
   if (auto status = world::write_file_atomic(arguments.kernel_out, kernel); !status) return status;
   return steps::write_json(arguments.variant_out, record);
 }
 
-Result<Source> read_source(const std::string& id, const std::string& path, const search::Space& space,
-                           const search::Markers& markers) {
+Result<Source> read_source(const std::string& id, const std::string& path,
+                           const search::Space& space, const search::Markers& markers) {
   auto text = world::read_file(path);
   if (!text) return std::move(text).error();
   auto point = search::read_parameters(*text, space.names(), markers);
@@ -58,7 +59,8 @@ Result<std::vector<Source>> read_parents(const Arguments& arguments, const searc
     if (!previous) return std::move(previous).error().within(arguments.selection);
     tried = previous->tried;
     for (size_t i = 0; i < std::min(previous->survivors.size(), arguments.lineages.size()); ++i) {
-      if (auto status = add(previous->survivors[i].id, arguments.lineages[i]); !status) return status.error();
+      if (auto status = add(previous->survivors[i].id, arguments.lineages[i]); !status)
+        return status.error();
     }
   }
   if (out.empty()) {
@@ -78,15 +80,16 @@ Status copy_seed(const Arguments& arguments) {
   if (!space) return std::move(space).error();
   auto seed = read_source(arguments.id, arguments.seed, *space, arguments.markers);
   if (!seed) return std::move(seed).error();
-  return write_variant(arguments, seed->text,
-                       search::variant_record(arguments.id, arguments.round, {}, "seed", seed->point, "the seed"));
+  return write_variant(
+      arguments, seed->text,
+      search::variant_record(arguments.id, arguments.round, {}, "seed", seed->point, "the seed"));
 }
 
 Status sweep(const Arguments& arguments) {
   auto space = read_space(arguments.spec);
   if (!space) return std::move(space).error();
-  search::SweepRequest request{*space, {}, {}, arguments.random_seed, arguments.round, arguments.count,
-                               arguments.explore};
+  search::SweepRequest request{
+      *space, {}, {}, arguments.random_seed, arguments.round, arguments.count, arguments.explore};
   auto parents = read_parents(arguments, *space, request.tried);
   if (!parents) return std::move(parents).error();
   for (const Source& parent : *parents) request.parents.push_back({parent.id, parent.point});
@@ -97,8 +100,8 @@ Status sweep(const Arguments& arguments) {
   auto kernel = search::write_parameters(parent.text, proposal.point, arguments.markers);
   if (!kernel) return std::move(kernel).error().within(parent.path);
   return write_variant(arguments, *kernel,
-                       search::variant_record(arguments.id, arguments.round, {parent.id}, "sweep", proposal.point,
-                                              proposal.note));
+                       search::variant_record(arguments.id, arguments.round, {parent.id}, "sweep",
+                                              proposal.point, proposal.note));
 }
 
 }  // namespace
@@ -113,7 +116,8 @@ int main(int argc, char** argv) {
   app.add_option("--selection", arguments.selection, "selection.json of the round before");
   app.add_option("--lineage", arguments.lineages, "the survivors' sources, in their order");
   app.add_option("--round", arguments.round)->check(CLI::NonNegativeNumber);
-  app.add_option("--index", arguments.index, "the variant's place in the round, from 0")->check(CLI::NonNegativeNumber);
+  app.add_option("--index", arguments.index, "the variant's place in the round, from 0")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--count", arguments.count, "variants of the round")->check(CLI::PositiveNumber);
   app.add_option("--random-seed", arguments.random_seed);
   app.add_option("--explore", arguments.explore, "share of proposals drawn from the whole space")
@@ -126,8 +130,8 @@ int main(int argc, char** argv) {
   return steps::run_step(app, argc, argv, [&]() -> Status {
     if (arguments.mutator == "seed") return copy_seed(arguments);
     if (arguments.index >= arguments.count) {
-      return bad_input(fmt::format("--index: expected less than --count {}, got {}", arguments.count,
-                                   arguments.index));
+      return bad_input(fmt::format("--index: expected less than --count {}, got {}",
+                                   arguments.count, arguments.index));
     }
     return sweep(arguments);
   });

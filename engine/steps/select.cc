@@ -12,12 +12,14 @@ struct Arguments {
   int round = 1, top_k = 1;
 };
 
-Result<search::Evaluated> read_variant(const std::string& folder, const std::vector<search::CaseRecord>& cases) {
+Result<search::Evaluated> read_variant(const std::string& folder,
+                                       const std::vector<search::CaseRecord>& cases) {
   auto variant = steps::read_json(folder + "/variant.json");
   if (!variant) return std::move(variant).error();
-  return search::read_evaluated(*variant, cases, [&](const std::string& case_name, const std::string& file) {
-    return steps::read_json(fmt::format("{}/{}/{}", folder, case_name, file));
-  });
+  return search::read_evaluated(
+      *variant, cases, [&](const std::string& case_name, const std::string& file) {
+        return steps::read_json(fmt::format("{}/{}/{}", folder, case_name, file));
+      });
 }
 
 Result<search::SelectionRequest> read_request(const Arguments& arguments) {
@@ -49,8 +51,10 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   return request;
 }
 
-// The source of a survivor: this round's kernel, the lineage file beside the previous selection, or the seed.
-std::string source_of(const Arguments& arguments, const search::SelectionRequest& request, const std::string& id) {
+// The source of a survivor: this round's kernel, the lineage file beside the previous selection, or
+// the seed.
+std::string source_of(const Arguments& arguments, const search::SelectionRequest& request,
+                      const std::string& id) {
   for (const search::Evaluated& variant : request.variants) {
     if (variant.id == id) return fmt::format("{}/{}/kernel.py", arguments.round_dir, id);
   }
@@ -70,7 +74,8 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
                            : arguments.seed_kernel;
     auto source = world::read_file(path);
     if (!source) return std::move(source).error();
-    if (auto status = world::write_file_atomic(arguments.lineages_out[i], *source); !status) return status;
+    if (auto status = world::write_file_atomic(arguments.lineages_out[i], *source); !status)
+      return status;
   }
   return {};
 }
@@ -82,7 +87,9 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--spec", arguments.spec, "spec.json")->required();
   app.add_option("--round", arguments.round)->required()->check(CLI::PositiveNumber);
-  app.add_option("--top-k", arguments.top_k, "lineages that survive")->required()->check(CLI::PositiveNumber);
+  app.add_option("--top-k", arguments.top_k, "lineages that survive")
+      ->required()
+      ->check(CLI::PositiveNumber);
   app.add_option("--previous", arguments.previous,
                  "selection.json of the round before, with its lineage-K.py beside it");
   app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
@@ -90,7 +97,8 @@ int main(int argc, char** argv) {
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
   app.add_option("--seed-kernel", arguments.seed_kernel, "the seed's source")->required();
   app.add_option("--out", arguments.out, "selection.json")->required();
-  app.add_option("--lineage-out", arguments.lineages_out, "lineage-K.py, one for each of --top-k")->required();
+  app.add_option("--lineage-out", arguments.lineages_out, "lineage-K.py, one for each of --top-k")
+      ->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
     if (static_cast<int>(arguments.lineages_out.size()) != arguments.top_k) {
       return bad_input(fmt::format("--lineage-out: expected {} of them, got {}", arguments.top_k,

@@ -14,10 +14,12 @@ Status write_case(const Spec& spec, const Case& one, const std::string& out_dir)
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return external(fmt::format("mkdir '{}': {}", folder, error.message()));
-  if (auto status = world::write_file_atomic(folder + "/signature.json", signature_json(spec, one)); !status) {
+  if (auto status = world::write_file_atomic(folder + "/signature.json", signature_json(spec, one));
+      !status) {
     return status;
   }
-  if (auto status = world::write_file_atomic(folder + "/tolerance.json", tolerance_json(spec)); !status) {
+  if (auto status = world::write_file_atomic(folder + "/tolerance.json", tolerance_json(spec));
+      !status) {
     return status;
   }
   return world::write_file_atomic(folder + "/cost.json", cost_json(spec, one));
@@ -29,7 +31,9 @@ int main(int argc, char** argv) {
   CLI::App app("spec.yaml as the JSON files that the steps read", "spec");
   std::string spec_path, out_dir;
   app.add_option("--spec", spec_path, "the kernel's spec.yaml")->required();
-  app.add_option("--out-dir", out_dir, "gets spec.json and cases/NAME/{signature,tolerance,cost}.json")->required();
+  app.add_option("--out-dir", out_dir,
+                 "gets spec.json and cases/NAME/{signature,tolerance,cost}.json")
+      ->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
     auto text = world::read_file(spec_path);
     if (!text) return std::move(text).error();

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.dont_write_bytecode = True  # a step writes its outputs alone
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np  # noqa: E402
@@ -27,13 +28,11 @@ from verdict import Report  # noqa: E402
 
 def _run(content: bytes, signature: dict[str, Any]) -> bytes:
     """The child's work: runs the program and answers with its outputs' shapes, dtypes and bytes."""
-    import jax  # noqa: PLC0415
-
     program.configure_jax()
     try:
-        exported = program.load_program(content)
-        results = jax.jit(exported.call)(*judge_inputs.draw(signature))
-        arrays = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(results)]
+        arrays = program.run_on_cpu(
+            program.load_program(content).call, judge_inputs.draw(signature)
+        )
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the program does at run time
@@ -55,14 +54,21 @@ def _split(answer: bytes) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
 
 
 def _compare(
-    got: np.ndarray[Any, Any], oracle: np.ndarray[Any, Any], own_error: float, tolerance: dict[str, float]
+    got: np.ndarray[Any, Any],
+    oracle: np.ndarray[Any, Any],
+    own_error: float,
+    tolerance: dict[str, float],
 ) -> tuple[dict[str, Any], str | None, str]:
     """The figures of one output, and the kind and reason of its rejection, if any."""
     values = got.astype(np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         bad = int(values.size - finite.sum())
-        return {"bad_elements": bad}, "not_finite", f"{bad} of {values.size} elements are not finite"
+        return (
+            {"bad_elements": bad},
+            "not_finite",
+            f"{bad} of {values.size} elements are not finite",
+        )
     right = oracle.astype(np.float64)
     difference = np.abs(values - right)
     bound = tolerance["atol"] + tolerance["rtol"] * np.abs(right)
@@ -75,20 +81,28 @@ def _compare(
         "max_rel_error": float((difference / scale).max(initial=0.0)),
         "mean_rel_error": float((difference / scale).mean()) if difference.size else 0.0,
         "rms_error": rms,
-        "reference_rms_error": own_error,
+        "reference_error": own_error,
         "elements": int(values.size),
         "bad_elements": bad,
     }
     if bad:
         worst = np.unravel_index(int(np.argmax(difference - bound)), difference.shape)
         where = ", ".join(str(int(i)) for i in worst)
-        return figures, "inaccurate", (
-            f"{bad} of {values.size} elements are off; the worst at [{where}]: "
-            f"{values[worst]:.6g}, not {right[worst]:.6g}"
+        return (
+            figures,
+            "inaccurate",
+            (
+                f"{bad} of {values.size} elements are off; the worst at [{where}]: "
+                f"{values[worst]:.6g}, not {right[worst]:.6g}"
+            ),
         )
     limit = tolerance["max_error_ratio"]
     if own_error > 0 and rms > limit * own_error:
-        return figures, "inaccurate", f"error {rms / own_error:.2f}x the reference's own, limit {limit}x"
+        return (
+            figures,
+            "inaccurate",
+            f"error {rms / own_error:.2f}x the reference's own, limit {limit}x",
+        )
     return figures, None, ""
 
 
@@ -103,12 +117,18 @@ def judge(
     rejection: tuple[str, str] | None = None
     declared = signature["outputs"]
     if len(arrays) != len(declared):
-        return verdict.rejected("wrong_shape", f"{len(arrays)} outputs, the spec declares {len(declared)}")
+        return verdict.rejected(
+            "wrong_shape", f"{len(arrays)} outputs, the spec declares {len(declared)}"
+        )
     for i, (got, entry) in enumerate(zip(arrays, declared, strict=True)):
         if list(got.shape) != entry["shape"]:
-            return verdict.rejected("wrong_shape", f"'{entry['name']}': {list(got.shape)}, not {entry['shape']}")
+            return verdict.rejected(
+                "wrong_shape", f"'{entry['name']}': {list(got.shape)}, not {entry['shape']}"
+            )
         if got.dtype != program.dtype_of(entry["dtype"]):
-            return verdict.rejected("wrong_dtype", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}")
+            return verdict.rejected(
+                "wrong_dtype", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}"
+            )
         figures, kind, reason = _compare(
             got, expected[f"oracle_{i}"], float(expected[f"error_{i}"]), tolerance
         )
@@ -121,7 +141,11 @@ def judge(
 
 
 def check_program(
-    content: bytes, expected_file: bytes, signature: dict[str, Any], tolerance: dict[str, float], limits: Limits
+    content: bytes,
+    expected_file: bytes,
+    signature: dict[str, Any],
+    tolerance: dict[str, float],
+    limits: Limits,
 ) -> Report:
     """The report on a CPU program; an empty program was turned down before."""
     if not content:

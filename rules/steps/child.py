@@ -101,7 +101,11 @@ def write_all(fd: int, content: bytes) -> None:
 
 
 def _live(
-    function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, nonce: bytes
+    function: Callable[[], bytes],
+    enter: Callable[[int], None],
+    limits: Limits,
+    pipe: int,
+    nonce: bytes,
 ) -> None:
     """The child's whole life. Never returns to the caller's frames."""
     try:
@@ -144,7 +148,9 @@ def run_in_child(
     try:
         content, is_late = _read_frame(read_end, deadline, limits.answer_bytes)
         if not content:
-            is_late = not _has_ended(pid, deadline)  # it closed the pipe: how it ends is still to come
+            is_late = not _has_ended(
+                pid, deadline
+            )  # it closed the pipe: how it ends is still to come
     finally:
         os.close(read_end)
         _kill_group(pid)
@@ -190,7 +196,11 @@ def _read_frame(fd: int, deadline: float, most_bytes: int) -> tuple[bytes, bool]
 def _ending(content: bytes, nonce: bytes, is_late: bool, status: int) -> Ending:
     start = _LENGTH_BYTES + _NONCE_BYTES
     length = int.from_bytes(content[:_LENGTH_BYTES], "little")
-    if len(content) > start and len(content) == start + length and content[_LENGTH_BYTES:start] == nonce:
+    if (
+        len(content) > start
+        and len(content) == start + length
+        and content[_LENGTH_BYTES:start] == nonce
+    ):
         mark, answer = content[start : start + 1], content[start + 1 :]
         if mark == b"m":
             return Ending("memory")

@@ -81,7 +81,9 @@ def _checked(name: str, result: int) -> None:
         raise SandboxFault(f"{name}: {os.strerror(ctypes.get_errno())}")
 
 
-def _mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+def _mount(
+    source: str, target: str, kind: str | None, flags: int, options: str | None = None
+) -> None:
     words = [None if text is None else text.encode() for text in (source, target, kind, options)]
     result = LIBC.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3])
     _checked(f"mount {target}", result)
@@ -122,7 +124,14 @@ def _new_namespaces(uid: int, gid: int, is_root: bool) -> None:
         finally:
             os._exit(code)
     os.close(read_end)
-    flags = _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
+    flags = (
+        _CLONE_NEWUSER
+        | _CLONE_NEWNS
+        | _CLONE_NEWPID
+        | _CLONE_NEWNET
+        | _CLONE_NEWIPC
+        | _CLONE_NEWUTS
+    )
     result = LIBC.unshare(flags)
     error = ctypes.get_errno()
     if result == 0:
@@ -187,9 +196,15 @@ def _end_as(status: int) -> None:
 
 def _interpreter_folders() -> list[str]:
     """What must stay visible below the hidden folders: the interpreter and its packages."""
-    packages = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
+    packages = [
+        path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")
+    ]
     paths = {os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, *packages)}
-    hidden = [path for path in paths if os.path.isdir(path) and path.startswith(tuple(h + "/" for h in _HIDDEN))]
+    hidden = [
+        path
+        for path in paths
+        if os.path.isdir(path) and path.startswith(tuple(h + "/" for h in _HIDDEN))
+    ]
     return sorted(hidden)
 
 
@@ -223,7 +238,9 @@ class _CapabilityHeader(ctypes.Structure):
 def _drop_privileges() -> None:
     """Gives up every capability for good: with one, the candidate could undo the read-only tree."""
     for capability in range(_CAPABILITIES):
-        LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails for those that the kernel does not know
+        LIBC.prctl(
+            _PR_CAPBSET_DROP, capability, 0, 0, 0
+        )  # fails for those that the kernel does not know
     _checked("prctl", LIBC.prctl(_PR_SET_SECUREBITS, _NO_CAPABILITY_FOR_ROOT_LOCKED, 0, 0, 0))
     header = _CapabilityHeader(version=_CAPABILITY_VERSION_3, pid=0)
     _checked("capset", LIBC.capset(ctypes.byref(header), ctypes.byref(_Capabilities())))
@@ -249,7 +266,9 @@ def enter(keep: int) -> None:
     _fork_and_stay(keep)
     _drop_privileges()
     if not os.access(os.path.realpath(sys.executable), os.R_OK):
-        raise SandboxFault(f"{sys.executable}: not readable for every user, as it must be where root runs steps")
+        raise SandboxFault(
+            f"{sys.executable}: not readable for every user, as it must be where root runs steps"
+        )
     os.setsid()
     os.chdir("/tmp")
     os.umask(0o077)

@@ -8,15 +8,15 @@ using evolve::suggestion;
 
 namespace {
 
-const std::vector<std::string> kNames = {"tolerance", "cases", "case", "K", "inputs"};
+const std::vector<std::string> known_names = {"tolerance", "cases", "case", "K", "inputs"};
 
 }  // namespace
 
 TEST_CASE("a typing mistake finds its name") {
-  CHECK(nearest("tolerence", kNames) == "tolerance");
-  CHECK(nearest("toleranec", kNames) == "tolerance");
-  CHECK(nearest("inptus", kNames) == "inputs");
-  CHECK(nearest("TOLERANCE", kNames) == "tolerance");
+  CHECK(nearest("tolerence", known_names) == "tolerance");
+  CHECK(nearest("toleranec", known_names) == "tolerance");
+  CHECK(nearest("inptus", known_names) == "inputs");
+  CHECK(nearest("TOLERANCE", known_names) == "tolerance");
 }
 
 TEST_CASE("swapped neighbours count as one edit") {
@@ -25,10 +25,10 @@ TEST_CASE("swapped neighbours count as one edit") {
 }
 
 TEST_CASE("what is too far is no suggestion") {
-  CHECK(nearest("xyz", kNames) == std::nullopt);
-  CHECK(nearest("", kNames) == std::nullopt);
-  CHECK(nearest("weights", kNames) == std::nullopt);
-  CHECK(nearest(std::string(5000, 'c'), kNames) == std::nullopt);
+  CHECK(nearest("xyz", known_names) == std::nullopt);
+  CHECK(nearest("", known_names) == std::nullopt);
+  CHECK(nearest("weights", known_names) == std::nullopt);
+  CHECK(nearest(std::string(5000, 'c'), known_names) == std::nullopt);
 }
 
 TEST_CASE("short names allow one edit only") {
@@ -40,18 +40,19 @@ TEST_CASE("short names allow one edit only") {
 }
 
 TEST_CASE("the nearer one wins, and of equals the first") {
-  CHECK(nearest("casse", kNames) == "cases");
-  CHECK(nearest("cas", kNames) == "case");
+  CHECK(nearest("casse", known_names) == "cases");
+  CHECK(nearest("cas", known_names) == "case");
   std::vector<std::string> names = {"block_n", "block_m"};
   CHECK(nearest("block_k", names) == "block_n");
 }
 
 TEST_CASE("a suggestion names the nearest one or lists a few") {
-  CHECK(suggestion("tolerence", kNames) == ", did you mean 'tolerance'?");
-  CHECK(suggestion("weights", kNames) == "; known: tolerance, cases, case, K, inputs");
+  CHECK(suggestion("tolerence", known_names) == ", did you mean 'tolerance'?");
+  CHECK(suggestion("weights", known_names) == "; known: tolerance, cases, case, K, inputs");
   CHECK(suggestion("weights", {}).empty());
   std::vector<std::string> many(20, "something");
   CHECK(suggestion("weights", many) ==
-        "; known: something, something, something, something, something, something, something, something and "
+        "; known: something, something, something, something, something, something, something, "
+        "something and "
         "12 more");
 }

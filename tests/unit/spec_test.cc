@@ -9,7 +9,7 @@ using evolve::Spec;
 namespace {
 
 // Lines are replaced by the tests to break it one place at a time.
-const std::string kSpec = R"(name: matmul
+constexpr const char* kSpec = R"(name: matmul
 formula: out = x @ y
 entry: matmul
 dimensions: [M, N, K]
@@ -88,36 +88,49 @@ TEST_CASE("a parameter's values are listed or a range, and sorted") {
 
 TEST_CASE("the JSON files of a spec are canonical") {
   Spec spec = parsed(kSpec);
-  CHECK(signature_json(spec, spec.cases[1]) ==
-        "{\n  \"inputs\": [\n    {\n      \"dtype\": \"bfloat16\",\n      \"name\": \"x\",\n      \"shape\": [\n"
-        "        100,\n        30\n      ]\n    },\n    {\n      \"dtype\": \"bfloat16\",\n      \"name\": \"y\",\n"
-        "      \"shape\": [\n        30,\n        70\n      ]\n    }\n  ],\n  \"name\": \"matmul\",\n"
-        "  \"outputs\": [\n    {\n      \"dtype\": \"float32\",\n      \"name\": \"out\",\n      \"shape\": [\n"
-        "        100,\n        70\n      ]\n    }\n  ]\n}\n");
-  CHECK(tolerance_json(spec) == "{\n  \"atol\": 0.001,\n  \"max_error_ratio\": 1.5,\n  \"rtol\": 0.01\n}\n");
+  CHECK(
+      signature_json(spec, spec.cases[1]) ==
+      "{\n  \"inputs\": [\n    {\n      \"dtype\": \"bfloat16\",\n      \"name\": \"x\",\n      "
+      "\"shape\": [\n"
+      "        100,\n        30\n      ]\n    },\n    {\n      \"dtype\": \"bfloat16\",\n      "
+      "\"name\": \"y\",\n"
+      "      \"shape\": [\n        30,\n        70\n      ]\n    }\n  ],\n  \"name\": \"matmul\",\n"
+      "  \"outputs\": [\n    {\n      \"dtype\": \"float32\",\n      \"name\": \"out\",\n      "
+      "\"shape\": [\n"
+      "        100,\n        70\n      ]\n    }\n  ]\n}\n");
+  CHECK(tolerance_json(spec) ==
+        "{\n  \"atol\": 0.001,\n  \"max_error_ratio\": 1.5,\n  \"rtol\": 0.01\n}\n");
   CHECK(cost_json(spec, spec.cases[1]) ==
-        "{\n  \"bytes\": 38200,\n  \"dims\": {\n    \"K\": 30,\n    \"M\": 100,\n    \"N\": 70\n  },\n"
+        "{\n  \"bytes\": 38200,\n  \"dims\": {\n    \"K\": 30,\n    \"M\": 100,\n    \"N\": 70\n  "
+        "},\n"
         "  \"flops\": 420000\n}\n");
-  std::string layout = "# a comment\n" + with("formula: out = x @ y", "formula:   \"out = x @ y\"   # comment");
+  std::string layout =
+      "# a comment\n" + with("formula: out = x @ y", "formula:   \"out = x @ y\"   # comment");
   CHECK(spec_json(parsed(layout)) == spec_json(spec));
   CHECK(spec_json(parsed(with("weight: 2", "weight: 3"))) != spec_json(spec));
 }
 
 TEST_CASE("a size may be a formula over the dimensions") {
   Spec spec = parsed(with("x: { shape: [M, K]", "x: { shape: [\"cdiv(M, 64)\", 2 * K]"));
-  CHECK(signature_json(spec, spec.cases[1]).find("\"shape\": [\n        2,\n        60\n      ]") != std::string::npos);
+  CHECK(signature_json(spec, spec.cases[1]).find("\"shape\": [\n        2,\n        60\n      ]") !=
+        std::string::npos);
 }
 
 TEST_CASE("unknown names in a spec offer the nearest one") {
-  CHECK(error("tolerance:", "tolerence:") == "s.yaml:13:1: unknown key 'tolerence', did you mean 'tolerance'?");
-  CHECK(error("shape: [M, K]", "shape: [M, X]") == "s.yaml:6:19: unknown dimension 'X'; known: M, N, K");
+  CHECK(error("tolerance:", "tolerence:") ==
+        "s.yaml:13:1: unknown key 'tolerence', did you mean 'tolerance'?");
+  CHECK(error("shape: [M, K]", "shape: [M, X]") ==
+        "s.yaml:6:19: unknown dimension 'X'; known: M, N, K");
   CHECK(error("dtype: float32", "dtype: float23") ==
         "s.yaml:9:32: outputs.out.dtype: unknown dtype 'float23', did you mean 'float32'?");
-  CHECK(error("tags: [bench]", "tags: [bnech]") == "s.yaml:11:65: unknown tag 'bnech', did you mean 'bench'?");
+  CHECK(error("tags: [bench]", "tags: [bnech]") ==
+        "s.yaml:11:65: unknown tag 'bnech', did you mean 'bench'?");
   CHECK(error("BLOCK_M * BLOCK_N", "BLOCK_X * BLOCK_N") ==
-        "s.yaml:19:5: formula 'BLOCK_X * BLOCK_N <= 262144': unknown name 'BLOCK_X', did you mean 'BLOCK_M'?");
+        "s.yaml:19:5: formula 'BLOCK_X * BLOCK_N <= 262144': unknown name 'BLOCK_X', did you mean "
+        "'BLOCK_M'?");
   CHECK(error("2 * M * N * K", "2 * M * N * Q") ==
-        "s.yaml:21:10: cost.flops: formula '2 * M * N * Q': unknown name 'Q'; known: M, N, K, abs, and, cdiv, ceil, floor and 5 more");
+        "s.yaml:21:10: cost.flops: formula '2 * M * N * Q': unknown name 'Q'; known: M, N, K, abs, "
+        "and, cdiv, ceil, floor and 5 more");
   CHECK(error("N: 70,", "n: 70,") == "s.yaml:12:37: unknown dimension 'n', did you mean 'N'?");
 }
 
@@ -134,13 +147,16 @@ TEST_CASE("cases are validated") {
   CHECK(error("name: ragged", "name: ../up") ==
         "s.yaml:12:13: case '../up': a name may have letters, digits, '_' and '-' only");
   CHECK(error("N: 70, ", "") == "s.yaml:12:21: case 'ragged' has no dimension 'N'");
-  CHECK(error("N: 70,", "N: 0,").starts_with("s.yaml:12:40: dims.N: expected a whole number of at least 1, got '0'"));
+  CHECK(error("N: 70,", "N: 0,")
+            .starts_with("s.yaml:12:40: dims.N: expected a whole number of at least 1, got '0'"));
   CHECK(error("tags: [check, ci]", "tags: [ci]") ==
         "s.yaml:12:53: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
   CHECK(error("tags: [check, ci]", "tags: [check, bench]") ==
         "s.yaml:12:53: case 'ragged' needs exactly one of the tags 'bench' and 'check'");
-  CHECK(error("tags: [bench], weight: 2", "tags: [check]") == "s.yaml:10:1: no case has the tag 'bench'");
-  CHECK(error("weight: 2", "weight: 0") == "s.yaml:11:81: case 'square': the weight must be above 0");
+  CHECK(error("tags: [bench], weight: 2", "tags: [check]") ==
+        "s.yaml:10:1: no case has the tag 'bench'");
+  CHECK(error("weight: 2", "weight: 0") ==
+        "s.yaml:11:81: case 'square': the weight must be above 0");
   CHECK(error("  - { name: ragged, dims: { M: 100, N: 70, K: 30 }, tags: [check, ci] }\n", "") ==
         "s.yaml:10:1: no case has the tag 'check'");
   CHECK(error("x: { shape: [M, K]", "x: { shape: [M - 100, K]") ==
@@ -148,23 +164,39 @@ TEST_CASE("cases are validated") {
 }
 
 TEST_CASE("parameters are validated") {
-  CHECK(error("{ values: [512, 128, 256] }", "{ values: [] }") == "s.yaml:15:22: parameter 'BLOCK_M' has no values");
-  CHECK(error("{ values: [512, 128, 256] }", "{}") == "s.yaml:15:3: missing key 'values' in 'parameters.BLOCK_M'");
-  CHECK(error("[512, 128, 256]", "[512, 128, 512]") == "s.yaml:15:22: parameter 'BLOCK_M' has the value 512 twice");
+  CHECK(error("{ values: [512, 128, 256] }", "{ values: [] }") ==
+        "s.yaml:15:22: parameter 'BLOCK_M' has no values");
+  CHECK(error("{ values: [512, 128, 256] }", "{}") ==
+        "s.yaml:15:3: missing key 'values' in 'parameters.BLOCK_M'");
+  CHECK(error("[512, 128, 256]", "[512, 128, 512]") ==
+        "s.yaml:15:22: parameter 'BLOCK_M' has the value 512 twice");
   CHECK(error("[512, 128, 256]", "[512, x]") ==
         "s.yaml:15:28: parameters.BLOCK_M.values: expected whole numbers, got 'x'");
-  CHECK(error("from: 1, to: 4", "from: 5, to: 4") == "s.yaml:17:13: parameter 'STAGES' has no values: 5 is above 4");
+  CHECK(error("from: 1, to: 4", "from: 5, to: 4") ==
+        "s.yaml:17:13: parameter 'STAGES' has no values: 5 is above 4");
   CHECK(error("to: 4, step: 1", "to: 4") ==
         "s.yaml:17:13: parameter 'STAGES': a range needs one of 'step' and 'times'");
-  CHECK(error("to: 4,", "to: 100000,") == "s.yaml:17:13: parameter 'STAGES': the range has more than 1000 values");
+  CHECK(error("to: 4,", "to: 100000,") ==
+        "s.yaml:17:13: parameter 'STAGES': the range has more than 1000 values");
   CHECK(error("from: 128, to", "from: 0, to") ==
         "s.yaml:16:14: parameter 'BLOCK_N': a range by 'times' starts at 1 or above");
   CHECK(error("  STAGES:", "  min:") == "s.yaml:17:3: parameter: 'min' is a word of the formulas");
-  CHECK(error("  STAGES:", "  ST-AGES:") == "s.yaml:17:3: parameter: 'ST-AGES' is not a Python name");
+  CHECK(error("  STAGES:", "  ST-AGES:") ==
+        "s.yaml:17:3: parameter: 'ST-AGES' is not a Python name");
+}
+
+TEST_CASE("constraints have a verdict everywhere, and allow something") {
+  CHECK(error("<= 262144", "<= 16") ==
+        "s.yaml:18:1: constraints: no values of the parameters meet them all");
+  CHECK(error("BLOCK_M * BLOCK_N <= 262144", "BLOCK_M / (STAGES - 4) < 1") ==
+        "s.yaml:18:1: formula 'BLOCK_M / (STAGES - 4) < 1': the value is not finite; a division by "
+        "zero? with "
+        "BLOCK_M = 128, BLOCK_N = 128, STAGES = 4");
 }
 
 TEST_CASE("names that become paths or code are safe") {
-  CHECK(error("name: matmul", "name: a/b") == "s.yaml:1:7: name: 'a/b' may have letters, digits, '_' and '-' only");
+  CHECK(error("name: matmul", "name: a/b") ==
+        "s.yaml:1:7: name: 'a/b' may have letters, digits, '_' and '-' only");
   CHECK(error("entry: matmul", "entry: 2x") == "s.yaml:3:8: entry: '2x' is not a Python name");
   CHECK(error("[M, N, K]", "[M, N, N]") == "s.yaml:4:20: dimension 'N' is there twice");
   CHECK(error("  x: {", "  x y: {") == "s.yaml:6:3: inputs: 'x y' is not a Python name");
@@ -172,12 +204,15 @@ TEST_CASE("names that become paths or code are safe") {
 
 TEST_CASE("formulas must have whole values in every case") {
   CHECK(error("flops: 2 * M * N * K", "flops: M * N * K / 7") ==
-        "s.yaml:21:10: cost.flops of case 'square': formula 'M * N * K / 7': expected a whole number, got "
+        "s.yaml:21:10: cost.flops of case 'square': formula 'M * N * K / 7': expected a whole "
+        "number, got "
         "9817068105.142857");
-  CHECK(error("flops: 2 * M * N * K", "flops: M - 5000") == "s.yaml:21:10: cost.flops of case 'square': -904 is below 0");
+  CHECK(error("flops: 2 * M * N * K", "flops: M - 5000") ==
+        "s.yaml:21:10: cost.flops of case 'square': -904 is below 0");
 }
 
 TEST_CASE("a spec must have its sections") {
   CHECK(error("entry: matmul\n", "") == "s.yaml:1:1: missing key 'entry'");
-  CHECK(error("  bytes: 2 * (M * K + K * N) + 4 * M * N\n", "") == "s.yaml:20:1: missing key 'bytes' in 'cost'");
+  CHECK(error("  bytes: 2 * (M * K + K * N) + 4 * M * N\n", "") ==
+        "s.yaml:20:1: missing key 'bytes' in 'cost'");
 }

@@ -18,7 +18,7 @@ Space make_space(const std::vector<std::string>& constraints = {}) {
   return *std::move(space);
 }
 
-const Point kSeed = {{"BLOCK_M", 512}, {"BLOCK_N", 512}, {"BLOCK_K", 512}};
+const Point seed_point = {{"BLOCK_M", 512}, {"BLOCK_N", 512}, {"BLOCK_K", 512}};
 
 std::vector<Proposal> proposals(const SweepRequest& request) {
   auto result = propose(request);
@@ -48,25 +48,36 @@ int64_t steps(const Space& space, const Point& a, const Point& b) {
 }  // namespace
 
 TEST_CASE("the proposals of a seed and round are pinned") {
-  Space space = make_space({"BLOCK_M * BLOCK_N * BLOCK_K <= 1073741824", "BLOCK_M * BLOCK_N >= 65536"});
-  auto list = proposals({space, {{"v0000", kSeed}}, {}, 1, 1, 8});
-  CHECK(notes(list) == std::vector<std::string>{});
+  Space space =
+      make_space({"BLOCK_M * BLOCK_N * BLOCK_K <= 1073741824", "BLOCK_M * BLOCK_N >= 65536"});
+  auto list = proposals({space, {{"v0000", seed_point}}, {}, 1, 1, 8});
+  CHECK(notes(list) ==
+        std::vector<std::string>{
+            "BLOCK_N 512 -> 1024",
+            "BLOCK_N 512 -> 256",
+            "BLOCK_M 512 -> 256",
+            "BLOCK_K 512 -> 1024, BLOCK_N 512 -> 2048 (from the whole space)",
+            "BLOCK_M 512 -> 1024",
+            "BLOCK_K 512 -> 1024",
+            "BLOCK_K 512 -> 256",
+            "BLOCK_K 512 -> 2048, BLOCK_M 512 -> 2048, BLOCK_N 512 -> 128 (from the whole space)",
+        });
 }
 
 TEST_CASE("the same request gives the same proposals, another seed or round gives others") {
   Space space = make_space();
-  auto list = notes(proposals({space, {{"v0000", kSeed}}, {}, 1, 1, 8}));
-  CHECK(notes(proposals({space, {{"v0000", kSeed}}, {}, 1, 1, 8})) == list);
-  CHECK(notes(proposals({space, {{"v0000", kSeed}}, {}, 2, 1, 8})) != list);
-  CHECK(notes(proposals({space, {{"v0000", kSeed}}, {}, 1, 2, 8})) != list);
+  auto list = notes(proposals({space, {{"v0000", seed_point}}, {}, 1, 1, 8}));
+  CHECK(notes(proposals({space, {{"v0000", seed_point}}, {}, 1, 1, 8})) == list);
+  CHECK(notes(proposals({space, {{"v0000", seed_point}}, {}, 2, 1, 8})) != list);
+  CHECK(notes(proposals({space, {{"v0000", seed_point}}, {}, 1, 2, 8})) != list);
 }
 
 TEST_CASE("proposals are distinct, new, legal, for many seeds") {
   Space space = make_space({"BLOCK_M * BLOCK_N <= 1048576"});
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    std::vector<Point> tried = {kSeed};
+    std::vector<Point> tried = {seed_point};
     for (int round = 1; round <= 4; ++round) {
-      auto list = proposals({space, {{"v0000", kSeed}}, tried, seed, round, 8});
+      auto list = proposals({space, {{"v0000", seed_point}}, tried, seed, round, 8});
       REQUIRE(list.size() == 8);
       for (const Proposal& proposal : list) {
         REQUIRE(std::find(tried.begin(), tried.end(), proposal.point) == tried.end());
@@ -80,13 +91,14 @@ TEST_CASE("proposals are distinct, new, legal, for many seeds") {
 
 TEST_CASE("near proposals come first, and a share explores") {
   Space space = make_space();
-  SweepRequest request{space, {{"v0000", kSeed}}, {}, 3, 1, 6};
+  SweepRequest request{space, {{"v0000", seed_point}}, {}, 3, 1, 6};
   request.explore = 0;
-  for (const Proposal& proposal : proposals(request)) CHECK(steps(space, kSeed, proposal.point) == 1);
+  for (const Proposal& proposal : proposals(request))
+    CHECK(steps(space, seed_point, proposal.point) == 1);
   request.count = 8;  // six neighbours are there
   auto list = proposals(request);
-  CHECK(steps(space, kSeed, list[6].point) == 2);
-  CHECK(steps(space, kSeed, list[7].point) == 2);
+  CHECK(steps(space, seed_point, list[6].point) == 2);
+  CHECK(steps(space, seed_point, list[7].point) == 2);
   request.explore = 0.25;
   list = proposals(request);
   for (size_t i = 0; i < list.size(); ++i) {
@@ -98,7 +110,7 @@ TEST_CASE("near proposals come first, and a share explores") {
 TEST_CASE("the parents take turns, the best one first") {
   Space space = make_space();
   Point other = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 256}};
-  auto list = proposals({space, {{"v0003", kSeed}, {"v0007", other}}, {}, 0, 2, 5});
+  auto list = proposals({space, {{"v0003", seed_point}, {"v0007", other}}, {}, 0, 2, 5});
   std::vector<size_t> parents;
   for (const Proposal& proposal : list) parents.push_back(proposal.parent);
   CHECK(parents == std::vector<size_t>{0, 1, 0, 1, 0});
@@ -121,7 +133,8 @@ TEST_CASE("an exhausted space repeats the best parent and says so") {
   auto space = Space::make({{"BLOCK", {128, 256}}}, {});
   REQUIRE(space);
   auto list = proposals({*space, {{"v0000", {{"BLOCK", 128}}}}, {}, 0, 1, 3});
-  CHECK(notes(list) == std::vector<std::string>{"BLOCK 128 -> 256", "nothing new is left: repeats v0000",
+  CHECK(notes(list) == std::vector<std::string>{"BLOCK 128 -> 256",
+                                                "nothing new is left: repeats v0000",
                                                 "nothing new is left: repeats v0000"});
   CHECK(list[0].is_new);
   CHECK_FALSE(list[1].is_new);
@@ -152,7 +165,8 @@ TEST_CASE("a constraint without a value is an error, not a crash") {
         "formula '1 / A > 0': the value is not finite; a division by zero?");
   CHECK_FALSE(Space::make({{"A", {0}}}, {"B > 1"}));
   CHECK(propose({*space, {}, {}, 0, 1, 1}).error().code == evolve::ErrorCode::internal);
-  CHECK(propose({*space, {{"v0000", {}}}, {}, 0, 1, 1}).error().message == "parent 'v0000' lacks 'A'");
+  CHECK(propose({*space, {{"v0000", {}}}, {}, 0, 1, 1}).error().message ==
+        "parent 'v0000' lacks 'A'");
 }
 
 TEST_CASE("a space counts its points") {
@@ -166,21 +180,22 @@ TEST_CASE("a space counts its points") {
 }
 
 TEST_CASE("a space is read from a spec.json, whatever stands in it") {
-  auto space = Space::from_spec_json(
-      nlohmann::json::parse(R"({"parameters": [{"name": "A", "values": [1, 2]}], "constraints": ["A > 1"]})"));
+  auto space = Space::from_spec_json(nlohmann::json::parse(
+      R"({"parameters": [{"name": "A", "values": [1, 2]}], "constraints": ["A > 1"]})"));
   REQUIRE(space);
   CHECK(*space->allows({{"A", 2}}));
   CHECK_FALSE(*space->allows({{"A", 1}}));
   for (const char* text : {"[]", "{}", R"({"parameters": [1], "constraints": []})",
                            R"({"parameters": [{"name": "A", "values": ["x"]}], "constraints": []})",
                            R"({"parameters": [], "constraints": [1]})"}) {
-    CHECK(Space::from_spec_json(nlohmann::json::parse(text)).error().code == evolve::ErrorCode::external);
+    CHECK(Space::from_spec_json(nlohmann::json::parse(text)).error().code ==
+          evolve::ErrorCode::external);
   }
 }
 
 namespace {
 
-const char* kKernel =
+constexpr const char* kKernel =
     "BLOCK_M = 7  # outside\n"
     "# EVOLVE-BLOCK-START\n"
     "BLOCK_M = 512  # rows\n"
@@ -197,7 +212,9 @@ std::string mutation_error(const std::string& source, const Markers& markers = {
   return result.error().message;
 }
 
-std::string block(const std::string& lines) { return "# EVOLVE-BLOCK-START\n" + lines + "# EVOLVE-BLOCK-END\n"; }
+std::string block(const std::string& lines) {
+  return "# EVOLVE-BLOCK-START\n" + lines + "# EVOLVE-BLOCK-END\n";
+}
 
 }  // namespace
 
@@ -227,18 +244,21 @@ TEST_CASE("an assignment is there exactly once and is a whole number") {
   CHECK(mutation_error(block("A = 1\nA = 2\n")) == "the EVOLVE block assigns 'A' 2 times");
   CHECK(mutation_error(block("A = 4 * 2  # eight\n")) == "'A = 4 * 2': expected a whole number");
   CHECK(mutation_error(block("A =\n")) == "'A = ': expected a whole number");
-  CHECK(mutation_error(block("A == 1\nA += 1\nAB = 1\n")) == "the EVOLVE block has no line 'A = <whole number>'");
+  CHECK(mutation_error(block("A == 1\nA += 1\nAB = 1\n")) ==
+        "the EVOLVE block has no line 'A = <whole number>'");
   CHECK(mutation_error(block("A = -8\n")) == "no error");
 }
 
 TEST_CASE("of several markers the last one counts") {
   CHECK(mutation_error("A = 1\n") == "no EVOLVE block: no line has '# EVOLVE-BLOCK-START'");
-  CHECK(mutation_error("# EVOLVE-BLOCK-START\nA = 1\n") == "no EVOLVE block: no line has '# EVOLVE-BLOCK-END'");
+  CHECK(mutation_error("# EVOLVE-BLOCK-START\nA = 1\n") ==
+        "no EVOLVE block: no line has '# EVOLVE-BLOCK-END'");
   CHECK(mutation_error("# EVOLVE-BLOCK-END\n# EVOLVE-BLOCK-START\nA = 1\n") ==
         "the EVOLVE block ends before it starts");
   CHECK(mutation_error(block("A = 1\n") + block("A = 2\n")) == "no error");
   CHECK(read_parameters(block("A = 1\n") + block("A = 2\n"), {"A"})->at("A") == 2);
-  CHECK(mutation_error("# EVOLVE-BLOCK-START\n# EVOLVE-BLOCK-END") == "the EVOLVE block has no line 'A = <whole number>'");
+  CHECK(mutation_error("# EVOLVE-BLOCK-START\n# EVOLVE-BLOCK-END") ==
+        "the EVOLVE block has no line 'A = <whole number>'");
   CHECK(mutation_error("<<\nA = 1\n>>\n", {"<<", ">>"}) == "no error");
 }
 

@@ -1,0 +1,242 @@
+// One suite for every implementation of a port: the fakes of the other tiers behave as the real ones do.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "cache/blob_store.h"
+#include "cache/ledger.h"
+#include "cache/memo.h"
+#include "engine/world/files.h"
+#include "tests/fakes.h"
+
+using namespace evolve;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of the test's own, gone when it passes and kept, with its name told, when it fails.
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string pattern = (fs::temp_directory_path() / "evolve-test-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TestFolder() {
+    if (std::uncaught_exceptions() == 0) {
+      std::error_code error;
+      fs::remove_all(path_, error);
+    } else {
+      WARN("test data left in " << path_);
+    }
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct RealFiles {
+  TestFolder folder;
+  world::DiskFiles files;
+  std::string at(const std::string& name) { return folder / name; }
+};
+
+struct MemoryFiles {
+  tests::FakeFiles files;
+  std::string at(const std::string& name) { return "/root/" + name; }
+};
+
+ActionResult result_under(const std::string& key) {
+  ActionResult result;
+  result.key = digest_of(key);
+  result.declared_key = digest_of("declared " + key);
+  result.parts = {{"command", "", "run 'it' \"now\"\n"}, {"input", "a", digest_of("a").hex()}};
+  result.discovered = {"a.py", "dir/b c.py"};
+  result.outputs = {digest_of("1"), digest_of("2")};
+  result.verdict = "rejected";
+  result.seconds = 1.25;
+  result.paid_by = "$work/x";
+  result.built_at = "2026-01-01T00:00:00Z";
+  return result;
+}
+
+void check_same(const ActionResult& a, const ActionResult& b) {
+  CHECK(a.key == b.key);
+  CHECK(a.declared_key == b.declared_key);
+  CHECK(a.parts == b.parts);
+  CHECK(a.discovered == b.discovered);
+  CHECK(a.outputs == b.outputs);
+  CHECK(a.verdict == b.verdict);
+  CHECK(a.seconds == b.seconds);
+  CHECK(a.paid_by == b.paid_by);
+  CHECK(a.built_at == b.built_at);
+}
+
+void check_memo(Memo& memo) {
+  ActionResult result = result_under("k");
+  CHECK(!*memo.find(result.key));
+  CHECK(!*memo.discovered(result.declared_key));
+  REQUIRE(memo.put(result));
+  auto found = memo.find(result.key);
+  REQUIRE(found);
+  REQUIRE(*found);
+  check_same(**found, result);
+  CHECK(**memo.discovered(result.declared_key) == result.discovered);
+  result.seconds = 2;
+  REQUIRE(memo.put(result));
+  CHECK((*memo.find(result.key))->seconds == 2);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
+  TestType world;
+  Files& files = world.files;
+  REQUIRE(files.make_folders(world.at("a/b")));
+  std::string path = world.at("a/b/file");
+  CHECK(!*files.digest(path));
+  CHECK(!files.read(path));
+  CHECK(files.read(path).error().code == ErrorCode::external);
+  CHECK(files.read(path).error().message == "open '" + path + "': No such file or directory");
+  REQUIRE(files.write(path, "one"));
+  CHECK(*files.read(path) == "one");
+  CHECK(*files.digest(path) == digest_of("one"));
+  REQUIRE(files.write(path, std::string("t\0wo", 4)));
+  CHECK(files.read(path)->size() == 4);
+  std::string other = world.at("a/other");
+  REQUIRE(files.link(path, other));
+  CHECK(*files.digest(other) == *files.digest(path));
+  REQUIRE(files.write(path, "new"));
+  CHECK(files.read(other)->size() == 4);  // writing replaces a name, it does not change the bytes behind another
+  REQUIRE(files.link(path, other));
+  CHECK(*files.read(other) == "new");
+  CHECK(!files.link(world.at("nothing"), other));
+  REQUIRE(files.remove(path));
+  REQUIRE(files.remove(path));
+  CHECK(!*files.digest(path));
+}
+
+TEST_CASE("a file that holds the bytes already is left alone", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  REQUIRE(files.write(folder / "f", "same"));
+  auto before = fs::last_write_time(folder / "f");
+  fs::last_write_time(folder / "f", before - std::chrono::hours(1));
+  REQUIRE(files.write(folder / "f", "same"));
+  CHECK(fs::last_write_time(folder / "f") == before - std::chrono::hours(1));
+}
+
+TEST_CASE("a memo in memory and one on disk", "[contract]") {
+  SECTION("in memory") {
+    tests::FakeMemo memo;
+    check_memo(memo);
+  }
+  SECTION("on disk") {
+    TestFolder folder;
+    std::string warning;
+    auto memo = cache::SqliteMemo::open(folder / "memo.db", warning);
+    REQUIRE(memo);
+    CHECK(warning.empty());
+    check_memo(**memo);
+    // Another process sees what was put.
+    auto again = cache::SqliteMemo::open(folder / "memo.db", warning);
+    REQUIRE(again);
+    CHECK(*(*again)->find(digest_of("k")));
+  }
+}
+
+TEST_CASE("a memo that is no memo is set aside with a warning", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  REQUIRE(files.write(folder / "memo.db", "this is no database, but longer than one page's header would be"));
+  std::string warning;
+  auto memo = cache::SqliteMemo::open(folder / "memo.db", warning);
+  REQUIRE(memo);
+  CHECK(warning == folder / "memo.db" + ": file is not a database; set aside as " + (folder / "memo.db") +
+                       ".unreadable, starting an empty memo");
+  CHECK(fs::exists(folder / "memo.db.unreadable"));
+  check_memo(**memo);
+}
+
+TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared by a hit", "[contract]") {
+  TestFolder folder;
+  auto ledger = cache::SqliteLedger::open(folder / "ledger.db");
+  REQUIRE(ledger);
+  REQUIRE((*ledger)->begin_build({0, "2026-01-01T00:00:00Z", "c", "round-1", "jax-1", "", 0, 0}));
+  EdgeRecord record{"$work/x", "compile", Outcome::ran, "never built", result_under("k")};
+  REQUIRE((*ledger)->record(record));
+  record.outcome = Outcome::hit;
+  record.reason = "";
+  REQUIRE((*ledger)->record(record));
+  auto last = (*ledger)->last_record("$work/x");
+  REQUIRE(last);
+  REQUIRE(*last);
+  CHECK((*last)->outcome == Outcome::ran);
+  CHECK((*last)->reason == "never built");
+  check_same((*last)->result, record.result);
+  check_same(**(*ledger)->recall(digest_of("k")), record.result);
+  CHECK(**(*ledger)->recall_discovered(record.result.declared_key) == record.result.discovered);
+  REQUIRE((*ledger)->end_build("done", 1, 2));
+  auto builds = (*ledger)->builds("c");
+  REQUIRE(builds);
+  REQUIRE(builds->size() == 1);
+  CHECK(builds->front().outcome == "done");
+  CHECK((*ledger)->edges_of_build(builds->front().id)->size() == 1);
+}
+
+TEST_CASE("rounds are recorded once for each selection", "[contract]") {
+  TestFolder folder;
+  auto ledger = cache::SqliteLedger::open(folder / "ledger.db");
+  REQUIRE(ledger);
+  for (const char* text : {"{}", "{}", "{\"round\": 1}"}) {
+    REQUIRE((*ledger)->record_round("c", {1, "now", text}));
+  }
+  auto rounds = (*ledger)->rounds("c");
+  REQUIRE(rounds);
+  REQUIRE(rounds->size() == 1);
+  CHECK(rounds->front().selection == "{\"round\": 1}");
+}
+
+TEST_CASE("blobs in memory and in a folder", "[contract]") {
+  auto check = [](BlobStore& blobs, Files& files, const std::string& a, const std::string& b) {
+    REQUIRE(files.write(a, "bytes"));
+    CHECK(!*blobs.contains(digest_of("bytes")));
+    CHECK(!*blobs.fetch(digest_of("bytes"), b));
+    CHECK(*blobs.put_file(a) == digest_of("bytes"));
+    CHECK(*blobs.put_file(a) == digest_of("bytes"));
+    CHECK(*blobs.contains(digest_of("bytes")));
+    REQUIRE(files.remove(a));
+    CHECK(*blobs.fetch(digest_of("bytes"), b));
+    CHECK(*files.read(b) == "bytes");
+    // What is written to a name of the blob does not reach the blob.
+    REQUIRE(files.write(b, "other"));
+    CHECK(*blobs.fetch(digest_of("bytes"), b));
+    CHECK(*files.read(b) == "bytes");
+  };
+  SECTION("in memory") {
+    tests::FakeFiles files;
+    tests::FakeBlobs blobs(files);
+    check(blobs, files, "a", "b");
+  }
+  SECTION("in a folder") {
+    TestFolder folder;
+    world::DiskFiles files;
+    cache::FolderBlobStore blobs(folder / "blobs", files);
+    check(blobs, files, folder / "a", folder / "b");
+  }
+}
+
+TEST_CASE("a damaged blob counts as absent and goes away", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  cache::FolderBlobStore blobs(folder / "blobs", files);
+  REQUIRE(files.write(folder / "a", "bytes"));
+  Digest digest = *blobs.put_file(folder / "a");
+  std::string blob = folder / "blobs/" + digest.hex().substr(0, 2) + "/" + digest.hex().substr(2);
+  REQUIRE(fs::exists(blob));
+  REQUIRE(files.write(blob, "flipped"));
+  CHECK(!*blobs.contains(digest));
+  CHECK(!*blobs.fetch(digest, folder / "b"));
+  CHECK(!fs::exists(blob));
+}

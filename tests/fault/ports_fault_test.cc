@@ -1,0 +1,65 @@
+// Every call to the world fails once: whatever comes of that build, the next one must reach the same end.
+#include <catch2/catch.hpp>
+
+#include "tests/fakes.h"
+
+using namespace evolve;
+using tests::World;
+
+namespace {
+
+const char* const kManifest =
+    "rule cat\n  command = cat $out $in\n"
+    "rule inc\n  command = inc $out $in\n  depfile = $out.d\n"
+    "rule free\n  command = cat $out $in\n  portable = 1\n"
+    "build a: cat in\nbuild b: inc a\nbuild c/x: free b\nbuild d/x: free b\nbuild end: cat c/x d/x\n";
+
+void prepare(World& world) {
+  REQUIRE(world.load(kManifest));
+  world.options.jobs = 2;
+  world.files.files["in"] = "1";
+  world.files.files["header"] = "h";
+  world.runner.programs["inc"] = [](const auto& words, tests::FakeFiles& files) {
+    files.files[words[1]] = files.files[words[2]] + files.files["header"];
+    files.files[words[1] + ".d"] = words[1] + ": header\n";
+    return 0;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("after any one failed call a rerun ends as if nothing had happened", "[fault]") {
+  World whole;
+  prepare(whole);
+  REQUIRE(whole.build());
+  int failed_builds = 0;
+  for (int call = 1;; ++call) {
+    World world;
+    prepare(world);
+    tests::FaultPlan plan;
+    plan.fail_at = call;
+    world.fail_at(&plan);
+    auto first = world.build();
+    if (plan.calls < call) break;  // there are no more calls to fail
+    // A fault of the world is an error of the build, or of an edge; never a success that hides it.
+    bool is_told = !first || first->failed > 0;
+    CHECK(is_told);
+    if (!first) CHECK(first.error().code == ErrorCode::external);
+    ++failed_builds;
+    world.fail_at(nullptr);
+    CHECK(world.runner.stopped == !first);
+    auto second = world.build();
+    REQUIRE(second);
+    CHECK(second->failed == 0);
+    CHECK(world.files.files.at("end") == whole.files.files.at("end"));
+    // What the first build reported done was not run again.
+    for (const EdgeRecord& record : world.ledger.records) {
+      int times = 0;
+      for (const EdgeRecord& other : world.ledger.records) {
+        if (other.output == record.output && other.outcome == Outcome::ran) ++times;
+      }
+      CHECK(times <= 1);
+    }
+  }
+  CHECK(failed_builds > 20);
+}

@@ -1,0 +1,89 @@
+#include "engine/core/round.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/core/manifest.h"
+
+using namespace evolve;
+
+namespace {
+
+CampaignShape shape() {
+  CampaignShape out;
+  out.rounds = 3;
+  out.variants = 8;
+  out.lineages = 2;
+  out.random_seed = 7;
+  out.target = "tpu7x";
+  out.entry = "matmul";
+  out.spec = "kernels/matmul/spec.yaml";
+  out.seed = "kernels/matmul/kernel.py";
+  out.reference = "kernels/matmul/reference.py";
+  out.xla = "kernels/matmul/xla.py";
+  out.bench_cases = {"big", "wide"};
+  out.check_cases = {"aligned", "ragged"};
+  out.step_sources = {"lower.py", "compile.py", "expect.py", "check.py"};
+  return out;
+}
+
+// The graph of a campaign whose machine is `work`.
+std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
+  auto graph = std::make_unique<Graph>();
+  std::string rules;
+  for (const char* rule : {"normalise", "spec", "mutate", "expect", "lower", "compile", "check", "analyze", "time",
+                           "trace", "select"}) {
+    rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
+  }
+  LoadText load = [&](const std::string& path) -> Result<std::string> {
+    if (path == "rounds") return write_rounds(campaign);
+    return "work = " + work + "\nrules = rules\nsteps = bin\n" + rules + "include rounds\n";
+  };
+  auto parsed = parse_manifest("build.ninja", load, *graph);
+  INFO((parsed ? "" : parsed.error().message));
+  REQUIRE(parsed);
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("variants count through the campaign") {
+  CampaignShape campaign = shape();
+  CHECK(variants_of_round(campaign, 0) == std::vector<std::string>{"v0000"});
+  CHECK(variants_of_round(campaign, 2).front() == "v0009");
+  CHECK(variants_of_round(campaign, 3).back() == "v0024");
+  CHECK(variant_folder(campaign, 0) == "round-0/v0000");
+  CHECK(variant_folder(campaign, 8) == "round-1/v0008");
+  CHECK(variant_folder(campaign, 9) == "round-2/v0009");
+}
+
+TEST_CASE("the manifest is a graph without cycles in which every round needs the one before") {
+  auto graph = graph_of(shape(), "w");
+  auto targets = graph->default_targets();
+  REQUIRE(targets == std::vector{*graph->find_node("round-3")});
+  CHECK(!graph->find_cycle(targets));
+  EdgeId mutate = *graph->node(*graph->find_node("w/round-2/v0009/kernel.py")).made_by;
+  auto inputs = graph->edge(mutate).inputs;
+  CHECK(std::find(inputs.begin(), inputs.end(), *graph->find_node("w/round-1/selection.json")) != inputs.end());
+}
+
+TEST_CASE("a step's edges are there for every variant and case that it is for") {
+  auto graph = graph_of(shape(), "w");
+  std::map<std::string, int> edges;
+  for (size_t i = 0; i < graph->edge_count(); ++i) ++edges[graph->edge(static_cast<EdgeId>(i)).rule->name];
+  CHECK(edges["mutate"] == 25);                // the seed too
+  CHECK(edges["lower"] == 25 * 4 + 2);         // all cases; the XLA baseline's two
+  CHECK(edges["check"] == 25 * 2);
+  CHECK(edges["compile"] == 25 * 2 + 2);
+  CHECK(edges["time"] == edges["compile"]);
+  CHECK(edges["trace"] == edges["compile"]);
+  CHECK(edges["select"] == 3);
+  CHECK(edges["expect"] == 2);
+}
+
+TEST_CASE("the same shape is the same text, and paths with blanks are escaped") {
+  CHECK(write_rounds(shape()) == write_rounds(shape()));
+  CampaignShape campaign = shape();
+  campaign.spec = "my kernels/a:b$c/spec.yaml";
+  auto graph = graph_of(campaign, "w");
+  CHECK(graph->find_node("my kernels/a:b$c/spec.yaml"));
+}
