@@ -30,7 +30,8 @@ std::string encode(const ActionResult& result) {
 ActionResult decode_row(const Digest& key, const json& row) {
   ActionResult result;
   result.key = key;
-  result.declared_key = Digest::from_hex(row.at("declared_key").get<std::string>()).value_or(Digest{});
+  result.declared_key =
+      Digest::from_hex(row.at("declared_key").get<std::string>()).value_or(Digest{});
   for (const json& output : row.at("outputs")) {
     result.outputs.push_back(Digest::from_hex(output.get<std::string>()).value_or(Digest{}));
   }
@@ -58,7 +59,8 @@ Result<ActionResult> decode(const Digest& key, const std::string& text) {
 
 const char* ActionTable::schema() {
   return "CREATE TABLE action (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;"
-         "CREATE TABLE discovered (declared_key TEXT PRIMARY KEY, paths TEXT NOT NULL) WITHOUT ROWID;";
+         "CREATE TABLE discovered (declared_key TEXT PRIMARY KEY, paths TEXT NOT NULL) WITHOUT "
+         "ROWID;";
 }
 
 Result<ActionTable> ActionTable::open(Database& database) {
@@ -85,7 +87,8 @@ Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
   return std::optional<ActionResult>(*std::move(result));
 }
 
-Result<std::optional<std::vector<std::string>>> ActionTable::discovered(const Digest& declared_key) {
+Result<std::optional<std::vector<std::string>>> ActionTable::discovered(
+    const Digest& declared_key) {
   auto row = discovered_.bind(1, declared_key).step();
   std::string text = row && *row ? discovered_.text(0) : "";
   discovered_.reset();

@@ -38,7 +38,8 @@ Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path
       "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
   if (!insert_edge) return std::move(insert_edge).error();
   auto last_edge = owned->prepare(
-      "SELECT output, step, outcome, reason, key FROM edge WHERE output = ? ORDER BY id DESC LIMIT 1");
+      "SELECT output, step, outcome, reason, key FROM edge WHERE output = ? ORDER BY id DESC LIMIT "
+      "1");
   if (!last_edge) return std::move(last_edge).error();
   return std::unique_ptr<SqliteLedger>(new SqliteLedger(
       std::move(owned), *std::move(table), *std::move(insert_edge), *std::move(last_edge)));
@@ -59,9 +60,14 @@ Status SqliteLedger::begin_build(const BuildRecord& build) {
 }
 
 Status SqliteLedger::end_build(const std::string& outcome, int ran, int cached) {
-  auto statement = database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?");
+  auto statement =
+      database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?");
   if (!statement) return std::move(statement).error();
-  return statement->bind(1, outcome).bind(2, int64_t{ran}).bind(3, int64_t{cached}).bind(4, build_).run();
+  return statement->bind(1, outcome)
+      .bind(2, int64_t{ran})
+      .bind(3, int64_t{cached})
+      .bind(4, build_)
+      .run();
 }
 
 Status SqliteLedger::record(const EdgeRecord& record) {
@@ -142,7 +148,8 @@ Result<std::vector<RoundRecord>> SqliteLedger::rounds(const std::string& campaig
     auto row = statement->step();
     if (!row) return std::move(row).error();
     if (!*row) return out;
-    out.push_back({static_cast<int>(statement->integer(0)), statement->text(1), statement->text(2)});
+    out.push_back(
+        {static_cast<int>(statement->integer(0)), statement->text(1), statement->text(2)});
   }
 }
 
@@ -157,8 +164,9 @@ Result<std::vector<BuildRecord>> SqliteLedger::builds(const std::string& campaig
     auto row = statement->step();
     if (!row) return std::move(row).error();
     if (!*row) return out;
-    out.push_back({statement->integer(0), statement->text(1), statement->text(2), statement->text(3),
-                   statement->text(4), statement->text(5), static_cast<int>(statement->integer(6)),
+    out.push_back({statement->integer(0), statement->text(1), statement->text(2),
+                   statement->text(3), statement->text(4), statement->text(5),
+                   static_cast<int>(statement->integer(6)),
                    static_cast<int>(statement->integer(7))});
   }
 }

@@ -1,4 +1,5 @@
-// The ledger: ledger.db, the record of builds, edges, rounds and variants. Append-only, never evicted.
+// The ledger: ledger.db, the record of builds, edges, rounds and variants. Append-only, never
+// evicted.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace evolve::cache {
 // What a build is recorded as.
 struct BuildRecord {
   int64_t id = 0;
-  std::string started;    // UTC
+  std::string started;  // UTC
   std::string campaign;
   std::string targets;    // as asked for, blank-separated
   std::string toolchain;  // names and versions
@@ -37,7 +38,9 @@ class SqliteLedger : public Ledger {
   Status begin_build(const BuildRecord& build);
   Status end_build(const std::string& outcome, int ran, int cached);
 
-  Result<std::optional<ActionResult>> recall(const Digest& key) override { return table_.find(key); }
+  Result<std::optional<ActionResult>> recall(const Digest& key) override {
+    return table_.find(key);
+  }
   Result<std::optional<std::vector<std::string>>> recall_discovered(
       const Digest& declared_key) override {
     return table_.discovered(declared_key);
@@ -56,8 +59,8 @@ class SqliteLedger : public Ledger {
   Result<std::vector<EdgeRecord>> edges_of_build(int64_t id);
 
  private:
-  explicit SqliteLedger(std::unique_ptr<Database> database, ActionTable table, Statement insert_edge,
-                        Statement last_edge)
+  explicit SqliteLedger(std::unique_ptr<Database> database, ActionTable table,
+                        Statement insert_edge, Statement last_edge)
       : database_(std::move(database)),
         table_(std::move(table)),
         insert_edge_(std::move(insert_edge)),

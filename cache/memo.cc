@@ -10,7 +10,8 @@ namespace {
 constexpr int kVersion = 1;
 }
 
-Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path, std::string& warning) {
+Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
+                                                     std::string& warning) {
   warning.clear();
   auto database = Database::open(path, kVersion, ActionTable::schema());
   if (!database) {
@@ -19,7 +20,8 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path, st
     for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(path + suffix, error);
     std::filesystem::rename(path, aside, error);
     if (error) return std::move(database).error();
-    warning = fmt::format("{}; set aside as {}, starting an empty memo", database.error().message, aside);
+    warning =
+        fmt::format("{}; set aside as {}, starting an empty memo", database.error().message, aside);
     database = Database::open(path, kVersion, ActionTable::schema());
   }
   if (!database) return std::move(database).error();

@@ -1,4 +1,5 @@
-// The memo: memo.db, the action cache. Disposable: what it lacks is found in the ledger or run again.
+// The memo: memo.db, the action cache. Disposable: what it lacks is found in the ledger or run
+// again.
 #pragma once
 
 #include <memory>

@@ -63,23 +63,26 @@ int64_t Statement::integer(int column) const {
 
 Result<Database> Database::open(const std::string& path, int version, const std::string& schema) {
   sqlite3* handle = nullptr;
-  int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  int code =
+      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   Database database(handle, path);
   if (code != SQLITE_OK) return sqlite_error(handle, path);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
   // NORMAL with WAL: a commit survives the end of the process at any instant; only a power cut can
   // take the last ones, and what they recorded is then built again.
-  if (auto status = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"); !status) {
+  if (auto status = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+      !status) {
     return std::move(status).error();
   }
   auto found = database.version();
   if (!found) return std::move(found).error();
   if (*found == version) return database;
   if (*found != 0) {
-    return external(fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
+    return external(
+        fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
   }
-  auto made = database.execute(fmt::format(
-      "BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT;", schema, version));
+  auto made = database.execute(
+      fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT;", schema, version));
   if (!made) return std::move(made).error();
   return database;
 }

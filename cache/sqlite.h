@@ -41,8 +41,8 @@ class Statement {
 
 class Database {
  public:
-  // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL in
-  // `schema`. A file of another version, or one that is no database, is an error.
+  // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL
+  // in `schema`. A file of another version, or one that is no database, is an error.
   static Result<Database> open(const std::string& path, int version, const std::string& schema);
 
   Result<Statement> prepare(std::string_view sql);

@@ -48,7 +48,8 @@ class Build {
         ports_(ports),
         options_(options),
         plan_(graph, targets),
-        lookup_(graph, ports.files, ports.memo, ports.ledger, options.machine, options.environment) {}
+        lookup_(graph, ports.files, ports.memo, ports.ledger, options.machine,
+                options.environment) {}
 
   Result<BuildSummary> run() {
     double start = ports_.clock.monotonic_seconds();
@@ -84,7 +85,8 @@ class Build {
       auto event = ports_.runner.wait(kTickSeconds);
       if (!event) return std::move(event).error();
       if (std::holds_alternative<Interrupted>(*event)) {
-        return Error{ErrorCode::interrupted, "interrupted", "", "build again to go on where it stopped"};
+        return Error{ErrorCode::interrupted, "interrupted", "",
+                     "build again to go on where it stopped"};
       }
       if (const auto* completed = std::get_if<Completed>(&*event)) {
         if (auto status = complete(*completed); !status) return status;
@@ -218,7 +220,8 @@ class Build {
     return finish(id, Outcome::joined, result, reason);
   }
 
-  // Stores the outputs of a run as blobs. An error of code `failed` is the edge's; others are the build's.
+  // Stores the outputs of a run as blobs. An error of code `failed` is the edge's; others are the
+  // build's.
   Result<ActionResult> result_of(EdgeId id, const Finding& finding, const Completed& completed) {
     const std::string& name = graph_.path(graph_.edge(id).outputs.front());
     if (completed.exit_status != 0 || completed.timed_out) return command_error(id, completed);
@@ -251,14 +254,13 @@ class Build {
 
   Error command_error(EdgeId id, const Completed& completed) const {
     constexpr size_t kLines = 20;
-    std::string what = completed.timed_out             ? "command timed out"
-                       : completed.exit_status > 128   ? fmt::format("command died of signal {}",
-                                                                     completed.exit_status - 128)
-                                                       : fmt::format("command exited with {}",
-                                                                     completed.exit_status);
-    Error error = failed(fmt::format("{}: {} after {:.1f} s",
-                                     graph_.path(graph_.edge(id).outputs.front()), what,
-                                     completed.seconds));
+    std::string what = completed.timed_out ? "command timed out"
+                       : completed.exit_status > 128
+                           ? fmt::format("command died of signal {}", completed.exit_status - 128)
+                           : fmt::format("command exited with {}", completed.exit_status);
+    Error error =
+        failed(fmt::format("{}: {} after {:.1f} s", graph_.path(graph_.edge(id).outputs.front()),
+                           what, completed.seconds));
     error.detail = fmt::format("  command: {}", graph_.binding(id, "command"));
     std::string output = last_lines(completed.output, kLines);
     while (output.ends_with('\n')) output.pop_back();
@@ -359,10 +361,10 @@ class Build {
   Plan plan_;
   Lookup lookup_;
   BuildSummary summary_;
-  std::unordered_map<EdgeId, Running> found_;     // queued and running edges
-  std::unordered_map<Digest, EdgeId> paying_;     // running actions by declared key
+  std::unordered_map<EdgeId, Running> found_;      // queued and running edges
+  std::unordered_map<Digest, EdgeId> paying_;      // running actions by declared key
   std::unordered_map<Digest, ActionResult> paid_;  // those that ran in this build
-  int running_ = 0;                               // commands
+  int running_ = 0;                                // commands
 };
 
 }  // namespace

@@ -64,19 +64,20 @@ struct BuildSummary {
   double seconds = 0;
 };
 
-// Builds `targets`. Faults of edges are told to the listener and counted; the build's own failure, or
-// an interruption, is the returned error.
+// Builds `targets`. Faults of edges are told to the listener and counted; the build's own failure,
+// or an interruption, is the returned error.
 Result<BuildSummary> build(const Graph& graph, const std::vector<NodeId>& targets,
                            const BuildPorts& ports, const BuildOptions& options);
 
 // An edge that a build would run, or might.
 struct Pending {
   EdgeId edge{};
-  bool is_certain = false;           // false: only if an input's edge, which will run, gives new bytes
+  bool is_certain = false;  // false: only if an input's edge, which will run, gives new bytes
   std::vector<std::string> reasons;  // why, where it is certain
 };
 
-// The edges of `targets` that are not up to date, in the manifest's order. Runs and changes nothing.
+// The edges of `targets` that are not up to date, in the manifest's order. Runs and changes
+// nothing.
 Result<std::vector<Pending>> explain(const Graph& graph, const std::vector<NodeId>& targets,
                                      Lookup& lookup, BlobStore& blobs);
 

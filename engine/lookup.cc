@@ -102,7 +102,8 @@ Result<std::optional<ActionResult>> Lookup::stored(const Digest& key) {
 std::string Lookup::with_paths(EdgeId id, std::string text) const {
   const Edge& edge = graph_.edge(id);
   auto replace = [&](const std::string& role, const std::string& path) {
-    for (size_t at = text.find(role); at != std::string::npos; at = text.find(role, at + path.size())) {
+    for (size_t at = text.find(role); at != std::string::npos;
+         at = text.find(role, at + path.size())) {
       text.replace(at, role.size(), path);
     }
   };

@@ -15,8 +15,8 @@ namespace evolve {
 
 // What is known of an edge before it runs.
 struct Finding {
-  KeyWriter declared;                 // the key without discovered inputs
-  std::optional<KeyWriter> full;      // with them; none where the action never ran
+  KeyWriter declared;                  // the key without discovered inputs
+  std::optional<KeyWriter> full;       // with them; none where the action never ran
   std::optional<ActionResult> result;  // the stored result: a hit
 };
 
@@ -38,7 +38,8 @@ class Lookup {
   Result<KeyWriter> full_key(EdgeId edge, const KeyWriter& declared,
                              const std::vector<std::string>& discovered);
   // The values of the variables that the edge declares in `environment = NAME …`.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> declared_environment(EdgeId edge) const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> declared_environment(
+      EdgeId edge) const;
   // Why the edge has to run, against the last record of it: "never built", "input 'x': a -> b".
   Result<std::vector<std::string>> reasons(EdgeId edge, const Finding& finding);
 

@@ -2,10 +2,12 @@
 # and .ci/run. Each function does nothing, in well under a second, where its work is done already.
 # shellcheck shell=bash
 
+# shellcheck disable=SC2034
 EVOLVE_BUILD_PACKAGES=(
   ca-certificates cmake g++ libarchive-dev libcli11-dev libfmt-dev libmuparser-dev libsqlite3-dev
   libxxhash-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv
 )
+# shellcheck disable=SC2034
 EVOLVE_TEST_PACKAGES=(catch2 git)
 
 say() { printf '==> %s\n' "$*"; }

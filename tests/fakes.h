@@ -1,5 +1,6 @@
 // Fakes of the ports that record what was asked of them, and a fault plan that fails a chosen call.
-// Used by the unit, property and fault tiers; the contract tier proves that they behave as the real ones.
+// Used by the unit, property and fault tiers; the contract tier proves that they behave as the real
+// ones.
 #pragma once
 
 #include <functional>
@@ -125,7 +126,9 @@ class FakeLedger : public Ledger {
   std::vector<EdgeRecord> records;
   FaultPlan* faults = nullptr;
 
-  Result<std::optional<ActionResult>> recall(const Digest&) override { return std::optional<ActionResult>{}; }
+  Result<std::optional<ActionResult>> recall(const Digest&) override {
+    return std::optional<ActionResult>{};
+  }
   Result<std::optional<std::vector<std::string>>> recall_discovered(const Digest&) override {
     return std::optional<std::vector<std::string>>{};
   }
@@ -234,15 +237,16 @@ class World {
 
   Status load(const std::string& manifest) {
     graph = std::make_unique<Graph>();
-    return parse_manifest("build.ninja", [&](const std::string&) { return Result<std::string>(manifest); },
-                          *graph);
+    return parse_manifest(
+        "build.ninja", [&](const std::string&) { return Result<std::string>(manifest); }, *graph);
   }
 
   Result<BuildSummary> build(const std::vector<std::string>& names = {}) {
     runner.started.clear();
     auto targets = graph->targets(names);
     if (!targets) return std::move(targets).error();
-    return evolve::build(*graph, *targets, {files, blobs, memo, ledger, runner, clock, listener}, options);
+    return evolve::build(*graph, *targets, {files, blobs, memo, ledger, runner, clock, listener},
+                         options);
   }
 
   void fail_at(FaultPlan* plan) {

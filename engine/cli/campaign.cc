@@ -32,12 +32,14 @@ Result<std::string> find_pipeline(const std::string& given) {
   std::error_code error;
   if (!given.empty()) {
     if (fs::is_regular_file(given, error)) return absolute(given);
-    return bad_input(fmt::format("{}: no such pipeline", given), "", "evolve build -p PIPELINE.yaml");
+    return bad_input(fmt::format("{}: no such pipeline", given), "",
+                     "evolve build -p PIPELINE.yaml");
   }
   std::vector<std::string> found;
   for (const char* folder : {".", "pipelines"}) {
     for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".yaml") found.push_back(entry.path().lexically_normal().string());
+      if (entry.path().extension() == ".yaml")
+        found.push_back(entry.path().lexically_normal().string());
     }
   }
   std::sort(found.begin(), found.end());
@@ -56,7 +58,8 @@ fs::path executable_folder() {
 std::string find_rules(const fs::path& root) {
   std::error_code error;
   if (fs::exists(root / "rules/steps.ninja", error)) return "rules";
-  for (fs::path folder = executable_folder(); folder.has_relative_path(); folder = folder.parent_path()) {
+  for (fs::path folder = executable_folder(); folder.has_relative_path();
+       folder = folder.parent_path()) {
     if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
   }
   return "rules";
@@ -64,7 +67,8 @@ std::string find_rules(const fs::path& root) {
 
 fs::path find_root(const fs::path& pipeline) {
   std::error_code error;
-  for (fs::path folder = pipeline.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+  for (fs::path folder = pipeline.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
     if (fs::exists(folder / "rules/steps.ninja", error)) return folder;
   }
   return pipeline.parent_path();
@@ -93,16 +97,18 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   const Pipeline& pipeline = campaign.pipeline;
   std::string folder = fs::path(pipeline_path).parent_path().string();
   if (pipeline.kernel.spec.empty()) {
-    return bad_input(fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
-                                 "kernel stand in a spec.yaml",
-                                 from_root(pipeline_path)),
-                     "", "see kernels/matmul/spec.yaml");
+    return bad_input(
+        fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
+                    "kernel stand in a spec.yaml",
+                    from_root(pipeline_path)),
+        "", "see kernels/matmul/spec.yaml");
   }
   CampaignShape& shape = campaign.shape;
   shape.spec = *beside(folder, pipeline.kernel.spec, "");
   auto text = world::read_file(shape.spec);
   if (!text) {
-    return bad_input(fmt::format("{}: kernel.spec: {}", from_root(pipeline_path), text.error().message));
+    return bad_input(
+        fmt::format("{}: kernel.spec: {}", from_root(pipeline_path), text.error().message));
   }
   auto spec = parse_spec(*text, shape.spec);
   if (!spec) return std::move(spec).error();
@@ -183,7 +189,8 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   return campaign;
 }
 
-Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign, const std::string& toolchain) {
+Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
+                                              const std::string& toolchain) {
   world::DiskFiles files;
   if (auto status = files.make_folders(campaign.work); !status) return std::move(status).error();
   std::string rounds = campaign.work + "/rounds.ninja";
@@ -192,12 +199,15 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign, const st
   }
   std::string text =
       "# This machine's paths, and the campaign's graph. From the project's root:\n"
-      "#   ninja -f " + campaign.manifest() + " round-1\n";
+      "#   ninja -f " +
+      campaign.manifest() + " round-1\n";
   for (const MachineBinding& binding : campaign.machine()) {
     text += fmt::format("{} = {}\n", binding.name, binding.value);
   }
-  text += fmt::format("toolchain = {}\ninclude $rules/steps.ninja\ninclude $work/rounds.ninja\n", toolchain);
-  if (auto status = files.write(campaign.manifest(), text); !status) return std::move(status).error();
+  text += fmt::format("toolchain = {}\ninclude $rules/steps.ninja\ninclude $work/rounds.ninja\n",
+                      toolchain);
+  if (auto status = files.write(campaign.manifest(), text); !status)
+    return std::move(status).error();
   auto graph = std::make_unique<Graph>();
   LoadText load = [&](const std::string& path) { return files.read(path); };
   if (auto status = parse_manifest(campaign.manifest(), load, *graph); !status) {

@@ -19,7 +19,8 @@ struct CampaignOptions {
   std::string state;     // as given; empty: .evolve beside the pipeline
 };
 
-// Paths are relative to the project's root where they are below it, and the process runs in the root.
+// Paths are relative to the project's root where they are below it, and the process runs in the
+// root.
 struct Campaign {
   std::string name;   // the pipeline's file name without its ending
   std::string state;  // memo.db, ledger.db, blobs
@@ -32,18 +33,20 @@ struct Campaign {
 
   [[nodiscard]] std::string manifest() const { return work + "/build.ninja"; }
   [[nodiscard]] std::vector<MachineBinding> machine() const;
-  // The folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty: no such one.
+  // The folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty: no such
+  // one.
   [[nodiscard]] std::string folder_of(const std::string& variant) const;
 
   std::string steps;  // folder of the C++ step programs
 };
 
-// Finds and reads pipeline and spec, and changes to the project's root: the nearest folder at or above
-// the pipeline's that has rules/steps.ninja, or else the pipeline's own.
+// Finds and reads pipeline and spec, and changes to the project's root: the nearest folder at or
+// above the pipeline's that has rules/steps.ninja, or else the pipeline's own.
 Result<Campaign> open_campaign(const CampaignOptions& options);
 
-// Writes rounds.ninja and build.ninja, which binds `toolchain` and this machine's paths, and reads them
-// back: what is built is what stands there.
-Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign, const std::string& toolchain);
+// Writes rounds.ninja and build.ninja, which binds `toolchain` and this machine's paths, and reads
+// them back: what is built is what stands there.
+Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
+                                              const std::string& toolchain);
 
 }  // namespace evolve::cli

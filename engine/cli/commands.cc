@@ -53,7 +53,8 @@ Result<Session> open_session(const CommonOptions& common) {
   return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), *std::move(graph)};
 }
 
-Result<std::vector<NodeId>> find_targets(const Session& session, const std::vector<std::string>& names) {
+Result<std::vector<NodeId>> find_targets(const Session& session,
+                                         const std::vector<std::string>& names) {
   std::vector<std::string> resolved;
   for (const std::string& name : names) {
     // A path below the campaign's folder may be given without it.
@@ -67,7 +68,8 @@ Result<std::vector<NodeId>> find_targets(const Session& session, const std::vect
     for (int round = 0; round <= session.campaign.shape.rounds; ++round) {
       known.push_back(fmt::format("round-{}", round));
     }
-    for (int number = 0; number <= session.campaign.shape.rounds * session.campaign.shape.variants; ++number) {
+    for (int number = 0; number <= session.campaign.shape.rounds * session.campaign.shape.variants;
+         ++number) {
       known.push_back(variant_id(number));
     }
     if (auto near = nearest(name, known)) {
@@ -77,7 +79,8 @@ Result<std::vector<NodeId>> find_targets(const Session& session, const std::vect
   return session.graph->targets(resolved);
 }
 
-// The last round among the targets: "round-3" of {"round-1", "round-3"}; the campaign's last for none.
+// The last round among the targets: "round-3" of {"round-1", "round-3"}; the campaign's last for
+// none.
 int target_round(const Campaign& campaign, const std::vector<std::string>& targets) {
   if (targets.empty()) return campaign.shape.rounds;
   int last = 0;
@@ -91,9 +94,11 @@ int target_round(const Campaign& campaign, const std::vector<std::string>& targe
 
 Status record_rounds(const Campaign& campaign, int round, State& state) {
   for (int number = 1; number <= round; ++number) {
-    auto selection = state.files.read(fmt::format("{}/round-{}/selection.json", campaign.work, number));
+    auto selection =
+        state.files.read(fmt::format("{}/round-{}/selection.json", campaign.work, number));
     if (!selection) return std::move(selection).error();
-    auto status = state.ledger->record_round(campaign.name, {number, state.clock.utc(), *selection});
+    auto status =
+        state.ledger->record_round(campaign.name, {number, state.clock.utc(), *selection});
     if (!status) return status;
   }
   return {};
@@ -110,8 +115,9 @@ Status check_seed(const Campaign& campaign) {
     for (const std::string& name : cases) {
       json report = read_json(fmt::format("{}/{}/{}.json", campaign.folder_of(seed), name, step));
       if (!report.is_object() || report.value("verdict", "") == "ok") continue;
-      Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step, name,
-                                       report.value("kind", "rejected"), report.value("reason", "")));
+      Error error =
+          failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step, name,
+                             report.value("kind", "rejected"), report.value("reason", "")));
       error.hint = fmt::format("the seed must pass every step; evolve show {}", seed);
       return error;
     }
@@ -119,7 +125,9 @@ Status check_seed(const Campaign& campaign) {
   return {};
 }
 
-std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
 
 json pending_report(const Session& session, const std::vector<Pending>& pending) {
   json rows = json::array();
@@ -143,9 +151,11 @@ std::string pending_text(const json& rows) {
       ++possible;
       continue;
     }
-    std::string reason = fmt::format("{}: {}", row["step"].get<std::string>(),
-                                     fmt::join(row["reasons"].get<std::vector<std::string>>(), "; "));
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == reason; });
+    std::string reason =
+        fmt::format("{}: {}", row["step"].get<std::string>(),
+                    fmt::join(row["reasons"].get<std::vector<std::string>>(), "; "));
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& g) { return g.first == reason; });
     if (group == groups.end()) group = groups.insert(groups.end(), {reason, {}});
     group->second.push_back(row["subject"].get<std::string>());
   }
@@ -155,7 +165,8 @@ std::string pending_text(const json& rows) {
     if (subjects.size() > 1) shown += fmt::format(" and {} more", subjects.size() - 1);
     out += fmt::format("will run: {} ({})\n", reason, shown);
   }
-  if (possible > 0) out += fmt::format("may run: {} edges behind those, if what those give is new\n", possible);
+  if (possible > 0)
+    out += fmt::format("may run: {} edges behind those, if what those give is new\n", possible);
   return out;
 }
 
@@ -179,7 +190,8 @@ int usable_cores() {
 Status finish_build(const CommonOptions& common, const BuildCommand& command, Session& session,
                     const BuildSummary& summary) {
   if (summary.failed > 0) {
-    return failed(fmt::format("build stopped: {} edges failed, {} skipped", summary.failed, summary.skipped));
+    return failed(
+        fmt::format("build stopped: {} edges failed, {} skipped", summary.failed, summary.skipped));
   }
   int round = target_round(session.campaign, command.targets);
   if (auto status = record_rounds(session.campaign, round, *session.state); !status) return status;
@@ -208,12 +220,15 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
     auto pending = pending_edges(*session, *targets);
     if (!pending) return std::move(pending).error();
     json rows = pending_report(*session, *pending);
-    print_out(common.json ? rows.dump(2) + "\n" : rows.empty() ? "nothing to do\n" : pending_text(rows));
+    print_out(common.json    ? rows.dump(2) + "\n"
+              : rows.empty() ? "nothing to do\n"
+                             : pending_text(rows));
     return {};
   }
   State& state = *session->state;
-  auto begun = state.ledger->begin_build({0, state.clock.utc(), session->campaign.name, joined(command.targets),
-                                          session->toolchain.versions, "", 0, 0});
+  auto begun =
+      state.ledger->begin_build({0, state.clock.utc(), session->campaign.name,
+                                 joined(command.targets), session->toolchain.versions, "", 0, 0});
   if (!begun) return begun;
   BuildOptions options;
   options.jobs = command.jobs > 0 ? command.jobs : usable_cores();
@@ -223,14 +238,17 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   options.command_environment = command_environment();
   world::LocalRunner runner(*guard, state.clock);
   Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);
-  auto summary = build(*session->graph, *targets,
-                       {state.files, *state.blobs, *state.memo, *state.ledger, runner, state.clock, progress},
-                       options);
+  auto summary =
+      build(*session->graph, *targets,
+            {state.files, *state.blobs, *state.memo, *state.ledger, runner, state.clock, progress},
+            options);
   progress.clear();
   runner.stop();
-  std::string outcome = !summary ? (summary.error().code == ErrorCode::interrupted ? "interrupted" : "failed")
-                                 : (summary->failed > 0 ? "failed" : "done");
-  auto ended = state.ledger->end_build(outcome, summary ? summary->ran : 0, summary ? summary->cached : 0);
+  std::string outcome =
+      !summary ? (summary.error().code == ErrorCode::interrupted ? "interrupted" : "failed")
+               : (summary->failed > 0 ? "failed" : "done");
+  auto ended =
+      state.ledger->end_build(outcome, summary ? summary->ran : 0, summary ? summary->cached : 0);
   if (!summary) return std::move(summary).error();
   if (!ended) return ended;
   return finish_build(common, command, *session, *summary);
@@ -297,7 +315,8 @@ Status run_best(const CommonOptions& common, const std::string& out) {
 Status run_why(const CommonOptions& common, const std::string& target) {
   auto session = open_session(common);
   if (!session) return std::move(session).error();
-  auto targets = find_targets(*session, target.empty() ? std::vector<std::string>{} : std::vector{target});
+  auto targets =
+      find_targets(*session, target.empty() ? std::vector<std::string>{} : std::vector{target});
   if (!targets) return std::move(targets).error();
   auto pending = pending_edges(*session, *targets);
   if (!pending) return std::move(pending).error();
@@ -305,7 +324,8 @@ Status run_why(const CommonOptions& common, const std::string& target) {
   json report = {{"target", target}, {"pending", rows}, {"last_build", nullptr}};
   auto builds = session->state->ledger->builds(session->campaign.name);
   if (!builds) return std::move(builds).error();
-  std::string text = rows.empty() ? "up to date: every result is stored under its key\n" : pending_text(rows);
+  std::string text =
+      rows.empty() ? "up to date: every result is stored under its key\n" : pending_text(rows);
   if (!builds->empty()) {
     const auto& last = builds->front();
     auto edges = session->state->ledger->edges_of_build(last.id);
@@ -313,14 +333,19 @@ Status run_why(const CommonOptions& common, const std::string& target) {
     json ran = json::array();
     for (const EdgeRecord& edge : *edges) {
       if (edge.outcome == Outcome::hit) continue;
-      ran.push_back({{"output", edge.output}, {"step", edge.step}, {"outcome", outcome_name(edge.outcome)},
-                     {"reasons", {edge.reason}}, {"subject", edge.output}, {"certain", true}});
+      ran.push_back({{"output", edge.output},
+                     {"step", edge.step},
+                     {"outcome", outcome_name(edge.outcome)},
+                     {"reasons", {edge.reason}},
+                     {"subject", edge.output},
+                     {"certain", true}});
     }
     report["last_build"] = {{"started", last.started}, {"outcome", last.outcome}, {"edges", ran}};
     text += fmt::format("last build: {}, {}: {} edges ran\n", last.started,
                         last.outcome.empty() ? "did not end" : last.outcome, ran.size());
     std::string lines = pending_text(ran);
-    for (size_t at = lines.find("will run: "); at != std::string::npos; at = lines.find("will run: ", at)) {
+    for (size_t at = lines.find("will run: "); at != std::string::npos;
+         at = lines.find("will run: ", at)) {
       lines.replace(at, 10, "  ran: ");
     }
     text += lines;
@@ -336,7 +361,9 @@ Status run_log(const CommonOptions& common, int round) {
   if (!rounds) return std::move(rounds).error();
   json report = rounds_report(*rounds);
   if (round == 0) {
-    print_out(common.json ? report.dump(2) + "\n" : report.empty() ? "no round was built yet\n" : rounds_text(report));
+    print_out(common.json      ? report.dump(2) + "\n"
+              : report.empty() ? "no round was built yet\n"
+                               : rounds_text(report));
     return {};
   }
   for (const json& one : report) {
@@ -344,7 +371,8 @@ Status run_log(const CommonOptions& common, int round) {
     print_out(common.json ? one.dump(2) + "\n" : round_text(one["selection"]));
     return {};
   }
-  return bad_input(fmt::format("round {} is not in the ledger", round), "", fmt::format("evolve build round-{}", round));
+  return bad_input(fmt::format("round {} is not in the ledger", round), "",
+                   fmt::format("evolve build round-{}", round));
 }
 
 Status run_clean(const CommonOptions& common, bool all, bool dry_run) {
@@ -369,7 +397,8 @@ Status run_clean(const CommonOptions& common, bool all, bool dry_run) {
     return {};
   }
   for (const json& path : removed) {
-    print_out(fmt::format("{} {}\n", dry_run ? "would remove" : "removed", path.get<std::string>()));
+    print_out(
+        fmt::format("{} {}\n", dry_run ? "would remove" : "removed", path.get<std::string>()));
   }
   if (removed.empty()) print_out("nothing to clean\n");
   return {};

@@ -1,4 +1,5 @@
-// `evolve`: options, commands, exit codes. The only place that names concrete classes is this folder.
+// `evolve`: options, commands, exit codes. The only place that names concrete classes is this
+// folder.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -52,25 +53,32 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   build->add_option("target", arguments.build.targets, "what to build (default: the last round)");
   build->add_option("-j,--jobs", arguments.build.jobs, "edges at a time (default: one a core)")
       ->check(CLI::Range(1, 1024));
-  build->add_option("-k", arguments.build.keep_going, "keep going until N edges failed, 0 for no limit (default: 1)")
+  build
+      ->add_option("-k", arguments.build.keep_going,
+                   "keep going until N edges failed, 0 for no limit (default: 1)")
       ->check(CLI::Range(0, 1'000'000));
   build->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would run, and run nothing");
   build->add_flag("-q,--quiet", arguments.build.quiet, "no progress and no summary");
 
-  auto* show = app.add_subcommand("show", "show a variant: its origin, verdicts, times and who paid for them");
+  auto* show = app.add_subcommand(
+      "show", "show a variant: its origin, verdicts, times and who paid for them");
   show->add_option("variant", arguments.variant, "v0007, or xla")->required();
 
   auto* best = app.add_subcommand("best", "write the best variant's kernel.py");
   best->add_option("-o,--out", arguments.out, "file to write (default: stdout)");
 
-  auto* why = app.add_subcommand("why", "say what a build would run and why, and what the last one ran");
-  why->add_option("target", arguments.target, "round-N, vNNNN, or a file (default: the last round)");
+  auto* why =
+      app.add_subcommand("why", "say what a build would run and why, and what the last one ran");
+  why->add_option("target", arguments.target,
+                  "round-N, vNNNN, or a file (default: the last round)");
 
   auto* log = app.add_subcommand("log", "show the record of the rounds, or of one");
   log->add_option("round", arguments.round, "N or round-N");
 
-  auto* clean = app.add_subcommand("clean", "remove the campaign's work files; a build restores them");
-  clean->add_flag("--all", arguments.clean_all, "the memo and the blobs too, of all campaigns; never the ledger");
+  auto* clean =
+      app.add_subcommand("clean", "remove the campaign's work files; a build restores them");
+  clean->add_flag("--all", arguments.clean_all,
+                  "the memo and the blobs too, of all campaigns; never the ledger");
   clean->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would be removed");
 
   for (CLI::App* command : app.get_subcommands({})) add_common(*command, arguments);
@@ -121,11 +129,12 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
     bool is_known = std::find(known.begin(), known.end(), word) != known.end();
     if (!is_named || is_known) continue;
     auto near = nearest(word, known);
-    return bad_input(fmt::format("unknown {} '{}'{}", word.starts_with("-") ? "option" : "command", word,
-                                 near ? fmt::format(", did you mean '{}'?", *near) : ""),
+    return bad_input(fmt::format("unknown {} '{}'{}", word.starts_with("-") ? "option" : "command",
+                                 word, near ? fmt::format(", did you mean '{}'?", *near) : ""),
                      "", "evolve --help");
   }
-  if (!message.empty()) message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  if (!message.empty())
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   return bad_input(message, "", "evolve --help");
 }
 
@@ -158,8 +167,8 @@ int main(int argc, char** argv) {
     return evolve::cli::run(argc, argv);
   } catch (const std::exception& error) {
     // Nothing of ours throws: what comes here is a bug, or no memory is left.
-    fmt::print(stderr, "evolve: internal error: {}: please report this as a bug of evolve {}\n", error.what(),
-               EVOLVE_VERSION);
+    fmt::print(stderr, "evolve: internal error: {}: please report this as a bug of evolve {}\n",
+               error.what(), EVOLVE_VERSION);
     return 70;
   }
 }

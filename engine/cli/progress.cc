@@ -30,7 +30,9 @@ void print_text(std::FILE* file, const std::string& text) {
 Progress::Progress(ProgressStyle style, bool color, int jobs, Clock& clock)
     : style_(style), color_(color), jobs_(jobs), clock_(clock) {}
 
-Progress::~Progress() { clear(); }
+Progress::~Progress() {
+  clear();
+}
 
 void Progress::planned(const Graph& graph, const Plan& plan) {
   total_ = plan.total();
@@ -42,7 +44,8 @@ void Progress::planned(const Graph& graph, const Plan& plan) {
 }
 
 void Progress::started(const EdgeEvent& event) {
-  running_[event.edge] = {fmt::format("{} {}", event.step, event.subject), clock_.monotonic_seconds()};
+  running_[event.edge] = {fmt::format("{} {}", event.step, event.subject),
+                          clock_.monotonic_seconds()};
   if (style_ == ProgressStyle::json) print_json(event, "started");
 }
 
@@ -60,10 +63,11 @@ void Progress::finished(const EdgeEvent& event, const Plan& plan) {
   if (style_ == ProgressStyle::json) print_json(event, "finished");
   if (style_ == ProgressStyle::plain && event.outcome == Outcome::ran) {
     std::string verdict = event.verdict.empty() || event.verdict == "ok" ? "" : " " + event.verdict;
-    print_text(stderr, fmt::format("[{}/{}] {} {} {:.1f}s{}\n", done_, total_, event.step, event.subject,
-                                   event.seconds, verdict));
+    print_text(stderr, fmt::format("[{}/{}] {} {} {:.1f}s{}\n", done_, total_, event.step,
+                                   event.subject, event.seconds, verdict));
   }
-  if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds) draw(plan);
+  if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds)
+    draw(plan);
 }
 
 void Progress::fault(const Error& error) {
@@ -72,14 +76,16 @@ void Progress::fault(const Error& error) {
 }
 
 void Progress::tick(const Plan& plan) {
-  if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds) draw(plan);
+  if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds)
+    draw(plan);
 }
 
 double Progress::remaining_seconds() const {
   double seconds = 0;
   for (const auto& [name, step] : steps_) {
     if (step.left == 0) continue;
-    if (step.ran > 0) seconds += static_cast<double>(step.left) * step.seconds / static_cast<double>(step.ran);
+    if (step.ran > 0)
+      seconds += static_cast<double>(step.left) * step.seconds / static_cast<double>(step.ran);
   }
   return seconds > 0 ? seconds / jobs_ : -1;
 }
@@ -87,9 +93,9 @@ double Progress::remaining_seconds() const {
 void Progress::draw(const Plan&) {
   double now = clock_.monotonic_seconds();
   // The edge that has run longest is what the user waits for.
-  auto oldest = std::min_element(running_.begin(), running_.end(), [](const auto& a, const auto& b) {
-    return a.second.started < b.second.started;
-  });
+  auto oldest = std::min_element(
+      running_.begin(), running_.end(),
+      [](const auto& a, const auto& b) { return a.second.started < b.second.started; });
   std::string line = fmt::format("[{}/{}]", done_, total_);
   if (oldest != running_.end()) {
     line += fmt::format(" {} {:.1f}s", oldest->second.text, now - oldest->second.started);
@@ -120,8 +126,8 @@ void Progress::print_json(const EdgeEvent& event, const char* name) const {
 }
 
 void print_error(const Error& error, bool color) {
-  std::string text = fmt::format("evolve: {}error:{} {}\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "",
-                                 error.message);
+  std::string text = fmt::format("evolve: {}error:{} {}\n", color ? "\x1b[31m" : "",
+                                 color ? "\x1b[0m" : "", error.message);
   if (!error.detail.empty()) text += error.detail + "\n";
   if (!error.hint.empty()) text += fmt::format("hint: {}\n", error.hint);
   print_text(stderr, text);

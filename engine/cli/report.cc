@@ -30,8 +30,8 @@ std::string parameters_text(const json& parameters) {
 
 // Columns that a text takes on a terminal: its code points.
 size_t width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(),
-                                           [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 // The times of the variant, the seed and the XLA baseline for each bench case.
@@ -57,7 +57,8 @@ std::string ratio_text(const json& row, const char* key) {
   if (!row.contains(key)) return "-";
   double other = row[key].get<double>();
   std::string out = duration(other);
-  if (row.contains("seconds")) out += fmt::format(" ({:.2f}x)", other / row["seconds"].get<double>());
+  if (row.contains("seconds"))
+    out += fmt::format(" ({:.2f}x)", other / row["seconds"].get<double>());
   return out;
 }
 
@@ -66,7 +67,8 @@ std::string times_table(const json& times, const std::string& variant) {
   for (const json& row : times) {
     rows.push_back({text_of(row, "case"),
                     row.contains("seconds") ? duration(row["seconds"].get<double>()) : "-",
-                    ratio_text(row, "seed_seconds"), ratio_text(row, "xla_seconds"), text_of(row, "kind")});
+                    ratio_text(row, "seed_seconds"), ratio_text(row, "xla_seconds"),
+                    text_of(row, "kind")});
   }
   return table(rows, "  ");
 }
@@ -127,8 +129,8 @@ json selection_of(const Campaign& campaign, int round) {
 int last_round(const Campaign& campaign) {
   int round = campaign.shape.rounds;
   std::error_code error;
-  while (round > 0 &&
-         !std::filesystem::exists(fmt::format("{}/round-{}/selection.json", campaign.work, round), error)) {
+  while (round > 0 && !std::filesystem::exists(
+                          fmt::format("{}/round-{}/selection.json", campaign.work, round), error)) {
     --round;
   }
   return round;
@@ -155,11 +157,12 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
 }
 
 std::string build_text(const json& report) {
-  std::string out = fmt::format("evolve: {} edges: {} ran, {} cached, {} failed in {}\n",
-                                report["ran"].get<int>() + report["cached"].get<int>() +
-                                    report["failed"].get<int>() + report["skipped"].get<int>(),
-                                report["ran"].get<int>(), report["cached"].get<int>(),
-                                report["failed"].get<int>(), duration(report["seconds"].get<double>()));
+  std::string out =
+      fmt::format("evolve: {} edges: {} ran, {} cached, {} failed in {}\n",
+                  report["ran"].get<int>() + report["cached"].get<int>() +
+                      report["failed"].get<int>() + report["skipped"].get<int>(),
+                  report["ran"].get<int>(), report["cached"].get<int>(),
+                  report["failed"].get<int>(), duration(report["seconds"].get<double>()));
   if (report["round"].get<int>() == 0) return out;
   std::string verdicts;
   for (const auto& [kind, count] : report["verdicts"].items()) {
@@ -178,7 +181,8 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
                             cache::SqliteLedger& ledger) {
   std::string folder = campaign.folder_of(variant);
   json origin = read_json(folder + "/variant.json");
-  json report = {{"variant", variant}, {"folder", folder}, {"origin", origin}, {"steps", json::array()}};
+  json report = {
+      {"variant", variant}, {"folder", folder}, {"origin", origin}, {"steps", json::array()}};
   auto machine = campaign.machine();
   for (const auto& cases : {campaign.shape.check_cases, campaign.shape.bench_cases}) {
     for (const std::string& name : cases) {
@@ -186,15 +190,18 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
         std::string path = fmt::format("{}/{}/{}.json", folder, name, step);
         json record = read_json(path);
         if (!record.is_object()) continue;
-        json row = {{"case", name}, {"step", std::string_view(step) == "facts" ? "analyze" : step},
-                    {"verdict", text_of(record, "verdict")}, {"kind", text_of(record, "kind")},
+        json row = {{"case", name},
+                    {"step", std::string_view(step) == "facts" ? "analyze" : step},
+                    {"verdict", text_of(record, "verdict")},
+                    {"kind", text_of(record, "kind")},
                     {"reason", text_of(record, "reason")}};
         if (record.contains("seconds")) row["seconds"] = record["seconds"];
         if (record.contains("bottleneck")) row["bottleneck"] = record["bottleneck"];
         if (record.contains("outputs")) row["outputs"] = record["outputs"];
         // The lower edge's first output is the program.
-        std::string output = std::string_view(step) == "lower" ? fmt::format("{}/{}/tpu.program", folder, name)
-                                                              : path;
+        std::string output = std::string_view(step) == "lower"
+                                 ? fmt::format("{}/{}/tpu.program", folder, name)
+                                 : path;
         auto last = ledger.last_record(symbolic_path(output, machine));
         if (!last) return std::move(last).error();
         if (*last) {
@@ -243,7 +250,8 @@ std::string variant_text(const json& report) {
   std::string out = variant;
   if (origin.is_object()) {
     std::string parents;
-    for (const json& parent : origin.value("parents", json::array())) parents += " " + parent.get<std::string>();
+    for (const json& parent : origin.value("parents", json::array()))
+      parents += " " + parent.get<std::string>();
     out += fmt::format(" · round {} · {}{}{}", origin.value("round", 0), text_of(origin, "mutator"),
                        parents.empty() ? "" : " of" + parents,
                        text_of(origin, "note").empty() ? "" : " · " + text_of(origin, "note"));
@@ -254,18 +262,22 @@ std::string variant_text(const json& report) {
   for (const json& row : report["steps"]) {
     std::string other = payer(text_of(row, "paid_by"), variant);
     std::string paid = other.empty() ? "itself" : other;
-    if (row.contains("ran_seconds")) paid += fmt::format(", {:.1f} s", row["ran_seconds"].get<double>());
-    rows.push_back({text_of(row, "case"), text_of(row, "step"), text_of(row, "verdict"), step_detail(row), paid});
+    if (row.contains("ran_seconds"))
+      paid += fmt::format(", {:.1f} s", row["ran_seconds"].get<double>());
+    rows.push_back({text_of(row, "case"), text_of(row, "step"), text_of(row, "verdict"),
+                    step_detail(row), paid});
   }
   out += table(rows, "  ") + "\n";
-  return out + times_table(report["times"], variant) + "\n  files: " + text_of(report, "folder") + "\n";
+  return out + times_table(report["times"], variant) + "\n  files: " + text_of(report, "folder") +
+         "\n";
 }
 
 json rounds_report(const std::vector<cache::RoundRecord>& rounds) {
   json out = json::array();
   for (const auto& round : rounds) {
     json selection = json::parse(round.selection, nullptr, false);
-    out.push_back({{"round", round.number}, {"recorded", round.recorded}, {"selection", selection}});
+    out.push_back(
+        {{"round", round.number}, {"recorded", round.recorded}, {"selection", selection}});
   }
   return out;
 }
@@ -280,20 +292,24 @@ std::string rounds_text(const json& report) {
     for (const json& survivor : selection.value("survivors", json::array())) {
       survivors += (survivors.empty() ? "" : " ") + text_of(survivor, "variant");
     }
-    rows.push_back({std::to_string(round["round"].get<int>()), text_of(round, "recorded"),
-                    text_of(best, "variant"),
-                    best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",
-                    std::to_string(selection.value("rejected", json::array()).size()), survivors});
+    rows.push_back(
+        {std::to_string(round["round"].get<int>()), text_of(round, "recorded"),
+         text_of(best, "variant"),
+         best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",
+         std::to_string(selection.value("rejected", json::array()).size()), survivors});
   }
   return table(rows, "");
 }
 
 std::string round_text(const json& selection) {
-  std::string out = fmt::format("round {} ({})\n\n", selection.value("round", 0), text_of(selection, "time_kind"));
+  std::string out = fmt::format("round {} ({})\n\n", selection.value("round", 0),
+                                text_of(selection, "time_kind"));
   std::vector<std::vector<std::string>> rows = {{"survivor", "score", "parameters", "reason"}};
   for (const json& survivor : selection.value("survivors", json::array())) {
-    rows.push_back({text_of(survivor, "variant"), fmt::format("{:.4f}", survivor.value("score", 0.0)),
-                    parameters_text(survivor.value("parameters", json::object())), text_of(survivor, "reason")});
+    rows.push_back({text_of(survivor, "variant"),
+                    fmt::format("{:.4f}", survivor.value("score", 0.0)),
+                    parameters_text(survivor.value("parameters", json::object())),
+                    text_of(survivor, "reason")});
   }
   out += table(rows, "  ") + "\n";
   rows = {{"ranking", "score"}};
@@ -305,8 +321,8 @@ std::string round_text(const json& selection) {
   if (rejected.empty()) return out;
   rows = {{"rejected", "step", "case", "kind", "reason"}};
   for (const json& row : rejected) {
-    rows.push_back({text_of(row, "variant"), text_of(row, "step"), text_of(row, "case"), text_of(row, "kind"),
-                    text_of(row, "reason")});
+    rows.push_back({text_of(row, "variant"), text_of(row, "step"), text_of(row, "case"),
+                    text_of(row, "kind"), text_of(row, "reason")});
   }
   return out + "\n" + table(rows, "  ");
 }

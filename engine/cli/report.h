@@ -1,4 +1,5 @@
-// What a campaign came to, read from its work folder: times, verdicts, selections; as text or as JSON.
+// What a campaign came to, read from its work folder: times, verdicts, selections; as text or as
+// JSON.
 #pragma once
 
 #include <map>

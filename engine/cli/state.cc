@@ -6,7 +6,8 @@ namespace evolve::cli {
 
 Result<std::unique_ptr<State>> open_state(const Campaign& campaign, std::string& warning) {
   auto state = std::make_unique<State>();
-  if (auto status = state->files.make_folders(campaign.state); !status) return std::move(status).error();
+  if (auto status = state->files.make_folders(campaign.state); !status)
+    return std::move(status).error();
   auto ledger = cache::SqliteLedger::open(campaign.state + "/ledger.db");
   if (!ledger) return std::move(ledger).error();
   state->ledger = *std::move(ledger);

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHint = "pipelines/quickstart.sh makes the environment that the lock file describes";
+constexpr const char* kHint =
+    "pipelines/quickstart.sh makes the environment that the lock file describes";
 
 // Package names compare as PEP 503 says.
 std::string normalised(std::string name) {
@@ -30,7 +31,8 @@ struct Lock {
   std::map<std::string, std::string> versions;  // by normalised name
 };
 
-// Reads "name==version" lines, and the interpreter's series from the comment that the lock's writer makes.
+// Reads "name==version" lines, and the interpreter's series from the comment that the lock's writer
+// makes.
 Result<Lock> read_lock(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return std::move(text).error();
@@ -43,10 +45,12 @@ Result<Lock> read_lock(const std::string& path) {
       lock.series = line.substr(series + kSeries.size());
     }
     size_t equals = line.find("==");
-    bool is_package = equals != std::string::npos && !line.starts_with('#') && !line.starts_with(' ');
+    bool is_package =
+        equals != std::string::npos && !line.starts_with('#') && !line.starts_with(' ');
     if (!is_package) continue;
     std::string version = line.substr(equals + 2);
-    lock.versions[normalised(line.substr(0, equals))] = version.substr(0, version.find_first_of(" ;\\"));
+    lock.versions[normalised(line.substr(0, equals))] =
+        version.substr(0, version.find_first_of(" ;\\"));
   }
   return lock;
 }
@@ -72,7 +76,8 @@ std::map<std::string, std::string> installed(const fs::path& site_packages) {
     constexpr std::string_view kSuffix = ".dist-info";
     size_t dash = name.find('-');
     if (!name.ends_with(kSuffix) || dash == std::string::npos) continue;
-    out[normalised(name.substr(0, dash))] = name.substr(dash + 1, name.size() - dash - 1 - kSuffix.size());
+    out[normalised(name.substr(0, dash))] =
+        name.substr(dash + 1, name.size() - dash - 1 - kSuffix.size());
   }
   return out;
 }
@@ -90,11 +95,12 @@ Result<Toolchain> read_toolchain(const std::string& python, const std::string& l
   std::string version = python_version(environment);
   std::string series = version.substr(0, version.rfind('.'));
   if (version.empty()) {
-    return bad_input(fmt::format("{}: not the interpreter of a virtual environment", python), "", kHint);
+    return bad_input(fmt::format("{}: not the interpreter of a virtual environment", python), "",
+                     kHint);
   }
   if (!lock->series.empty() && series != lock->series) {
-    return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version, lock_file,
-                                 lock->series),
+    return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version,
+                                 lock_file, lock->series),
                      "", kHint);
   }
   auto found = installed(environment / "lib" / ("python" + series) / "site-packages");
@@ -102,9 +108,10 @@ Result<Toolchain> read_toolchain(const std::string& python, const std::string& l
   for (const auto& [name, wanted] : lock->versions) {
     auto package = found.find(name);
     if (package == found.end() || package->second != wanted) {
-      return bad_input(fmt::format("{}: {} {} is locked in {}, {} is installed", python, name, wanted,
-                                   lock_file, package == found.end() ? "none" : package->second),
-                       "", kHint);
+      return bad_input(
+          fmt::format("{}: {} {} is locked in {}, {} is installed", python, name, wanted, lock_file,
+                      package == found.end() ? "none" : package->second),
+          "", kHint);
     }
     toolchain.versions += fmt::format(" {}-{}", name, wanted);
   }

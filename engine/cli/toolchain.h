@@ -1,4 +1,5 @@
-// The Python environment that the steps run in: which one, what is in it, and whether it is the locked one.
+// The Python environment that the steps run in: which one, what is in it, and whether it is the
+// locked one.
 #pragma once
 
 #include <string>
@@ -9,11 +10,13 @@ namespace evolve::cli {
 
 struct Toolchain {
   std::string python;    // the interpreter's path
-  std::string versions;  // "cpython-3.11.2 jax-0.10.2 …": the locked packages; part of every key of a Python step
+  std::string versions;  // "cpython-3.11.2 jax-0.10.2 …": the locked packages; part of every key of
+                         // a Python step
 };
 
-// Reads the environment that `python` is the interpreter of, without running it, and compares it with
-// the lock file. A missing or differing environment is bad input, naming the first package that differs.
+// Reads the environment that `python` is the interpreter of, without running it, and compares it
+// with the lock file. A missing or differing environment is bad input, naming the first package
+// that differs.
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file);
 
 }  // namespace evolve::cli

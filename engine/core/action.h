@@ -9,9 +9,11 @@
 
 namespace evolve {
 
-// One thing that an action's result may depend on. Parts with equal (tag, name) are compared by `why`.
+// One thing that an action's result may depend on. Parts with equal (tag, name) are compared by
+// `why`.
 struct KeyPart {
-  std::string tag;    // "rule", "command", "input", "output", "environment", "toolchain", "discovered" …
+  std::string
+      tag;  // "rule", "command", "input", "output", "environment", "toolchain", "discovered" …
   std::string name;   // which one: a role or a path; may be empty
   std::string value;  // the text itself, or the digest in hex
 
@@ -25,7 +27,8 @@ struct ActionResult {
   std::vector<KeyPart> parts;           // what `key` was made of
   std::vector<std::string> discovered;  // paths that the run read besides its declared inputs
   std::vector<Digest> outputs;          // of the edge's outputs, in their order
-  std::string verdict;   // of the step's report: "ok", "rejected", "not_reached"; empty where it has none
+  std::string
+      verdict;  // of the step's report: "ok", "rejected", "not_reached"; empty where it has none
   double seconds = 0;    // wall time of the run
   std::string paid_by;   // the first output of the edge that ran it, symbolic (key.h)
   std::string built_at;  // UTC
@@ -34,7 +37,8 @@ struct ActionResult {
 // How an edge of a build ended.
 enum class Outcome { hit, ran, joined, failed };
 
-// "hit", "ran", "joined" (another edge of this build ran the same action), "failed". Stored: never change.
+// "hit", "ran", "joined" (another edge of this build ran the same action), "failed". Stored: never
+// change.
 const char* outcome_name(Outcome outcome);
 
 // The outcome of one edge in one build.

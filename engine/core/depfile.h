@@ -9,7 +9,8 @@
 
 namespace evolve {
 
-// Returns the inputs of all rules in the text, canonicalised, in order, each once. `path` is for messages.
+// Returns the inputs of all rules in the text, canonicalised, in order, each once. `path` is for
+// messages.
 Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path);
 
 }  // namespace evolve

@@ -10,7 +10,9 @@ namespace evolve {
 
 namespace {
 
-Digest from_xxh(XXH128_hash_t hash) { return {hash.high64, hash.low64}; }
+Digest from_xxh(XXH128_hash_t hash) {
+  return {hash.high64, hash.low64};
+}
 
 std::optional<uint64_t> parse_hex64(std::string_view text) {
   uint64_t value = 0;
@@ -30,7 +32,9 @@ std::optional<uint64_t> parse_hex64(std::string_view text) {
 
 }  // namespace
 
-std::string Digest::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
+std::string Digest::hex() const {
+  return fmt::format("{:016x}{:016x}", high, low);
+}
 
 std::optional<Digest> Digest::from_hex(std::string_view text) {
   if (text.size() != 32) return std::nullopt;
@@ -40,19 +44,25 @@ std::optional<Digest> Digest::from_hex(std::string_view text) {
   return Digest{*high, *low};
 }
 
-Digest digest_of(std::string_view bytes) { return from_xxh(XXH3_128bits(bytes.data(), bytes.size())); }
+Digest digest_of(std::string_view bytes) {
+  return from_xxh(XXH3_128bits(bytes.data(), bytes.size()));
+}
 
 struct Hasher::State {
   XXH3_state_t xxh;
 };
 
-Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh); }
+Hasher::Hasher() : state_(std::make_unique<State>()) {
+  XXH3_128bits_reset(&state_->xxh);
+}
 Hasher::~Hasher() = default;
 
 void Hasher::add(std::string_view bytes) {
   XXH3_128bits_update(&state_->xxh, bytes.data(), bytes.size());
 }
 
-Digest Hasher::digest() const { return from_xxh(XXH3_128bits_digest(&state_->xxh)); }
+Digest Hasher::digest() const {
+  return from_xxh(XXH3_128bits_digest(&state_->xxh));
+}
 
 }  // namespace evolve

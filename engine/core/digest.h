@@ -1,5 +1,5 @@
-// Digest: the XXH3-128 of some bytes. Guards against accidents, not against an attacker: what crosses
-// a trust boundary is named by SHA-256 instead.
+// Digest: the XXH3-128 of some bytes. Guards against accidents, not against an attacker: what
+// crosses a trust boundary is named by SHA-256 instead.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ struct Digest {
 
   friend auto operator<=>(const Digest&, const Digest&) = default;
 
-  // 32 lower-case hex digits, most significant first: the canonical form, used in names and databases.
+  // 32 lower-case hex digits, most significant first: the canonical form, used in names and
+  // databases.
   [[nodiscard]] std::string hex() const;
   // The first 12 hex digits: for people.
   [[nodiscard]] std::string brief() const { return hex().substr(0, 12); }

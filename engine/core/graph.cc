@@ -44,7 +44,8 @@ class Evaluator {
     if (binding == edge_.rule->bindings.end()) return edge_.scope->get(name);
     if (std::find(open_.begin(), open_.end(), name) != open_.end()) return {};
     open_.emplace_back(name);
-    std::string value = binding->second.evaluate([this](std::string_view inner) { return get(inner); });
+    std::string value =
+        binding->second.evaluate([this](std::string_view inner) { return get(inner); });
     open_.pop_back();
     return value;
   }
@@ -67,7 +68,8 @@ class Evaluator {
 // Depth-first search for a cycle above a target.
 class CycleFinder {
  public:
-  explicit CycleFinder(const Graph& graph) : graph_(graph), marks_(graph.node_count(), Mark::unseen) {}
+  explicit CycleFinder(const Graph& graph)
+      : graph_(graph), marks_(graph.node_count(), Mark::unseen) {}
 
   std::optional<std::string> visit(NodeId start) {
     // An explicit stack: a long chain of edges must not overflow ours.
@@ -123,7 +125,9 @@ void Template::add_text(std::string_view text) {
   }
 }
 
-void Template::add_variable(std::string_view name) { pieces_.push_back({std::string(name), true}); }
+void Template::add_variable(std::string_view name) {
+  pieces_.push_back({std::string(name), true});
+}
 
 const std::string& Scope::get(std::string_view name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
@@ -158,7 +162,9 @@ std::vector<std::string> Scope::rule_names() const {
   return names;
 }
 
-bool Edge::is_phony() const { return rule->name == "phony"; }
+bool Edge::is_phony() const {
+  return rule->name == "phony";
+}
 
 std::span<const NodeId> Edge::explicit_inputs() const {
   return std::span(inputs).first(inputs.size() - implicit_inputs - order_only_inputs);
@@ -180,7 +186,8 @@ Graph::Graph() {
 }
 
 NodeId Graph::node(const std::string& path) {
-  auto [it, is_new] = by_path_.try_emplace(canonical_path(path), static_cast<NodeId>(nodes_.size()));
+  auto [it, is_new] =
+      by_path_.try_emplace(canonical_path(path), static_cast<NodeId>(nodes_.size()));
   if (is_new) nodes_.push_back({it->first, std::nullopt, {}});
   return it->second;
 }

@@ -18,8 +18,12 @@ namespace evolve {
 
 enum class NodeId : int32_t {};
 enum class EdgeId : int32_t {};
-constexpr size_t index(NodeId id) { return static_cast<size_t>(id); }
-constexpr size_t index(EdgeId id) { return static_cast<size_t>(id); }
+constexpr size_t index(NodeId id) {
+  return static_cast<size_t>(id);
+}
+constexpr size_t index(EdgeId id) {
+  return static_cast<size_t>(id);
+}
 
 // Text with variables in it, as parsed: literal pieces and names to be replaced.
 class Template {

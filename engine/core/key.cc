@@ -157,7 +157,8 @@ std::vector<std::string> describe_changes(std::span<const KeyPart> before,
     if (old == nullptr) {
       changes.push_back(part_label(part) + " is new");
     } else if (old->value != part.value) {
-      changes.push_back(fmt::format("{}: {}", part_label(part), describe_values(old->value, part.value)));
+      changes.push_back(
+          fmt::format("{}: {}", part_label(part), describe_values(old->value, part.value)));
     }
   }
   for (const KeyPart& part : before) {

@@ -15,8 +15,8 @@ namespace evolve {
 // Bumped whenever the meaning of a key changes: every key then is new.
 constexpr const char* kKeyScheme = "evolve-key-1";
 
-// Collects parts in order. A key is XXH3-128 over the scheme and, for each part, tag, name and value,
-// each framed by its length, so that no two lists of parts are the same bytes.
+// Collects parts in order. A key is XXH3-128 over the scheme and, for each part, tag, name and
+// value, each framed by its length, so that no two lists of parts are the same bytes.
 class KeyWriter {
  public:
   void add(std::string tag, std::string name, std::string value);
@@ -42,13 +42,15 @@ struct InputDigests {
   std::vector<std::pair<std::string, std::string>> environment;  // declared variables: name, value
 };
 
-// Writes the declared parts of an edge's key: rule, command, inputs, outputs, environment, toolchain,
-// response file. An edge with `portable = 1` does not depend on what its files are called: its inputs
-// and outputs count by position, so that two variants with the same program share one result.
+// Writes the declared parts of an edge's key: rule, command, inputs, outputs, environment,
+// toolchain, response file. An edge with `portable = 1` does not depend on what its files are
+// called: its inputs and outputs count by position, so that two variants with the same program
+// share one result.
 KeyWriter write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
                     std::span<const MachineBinding> machine);
 
-// "input 'x': 0123… -> 4567…" for each part that differs between two keys, new parts and lost ones too.
+// "input 'x': 0123… -> 4567…" for each part that differs between two keys, new parts and lost ones
+// too.
 std::vector<std::string> describe_changes(std::span<const KeyPart> before,
                                           std::span<const KeyPart> after);
 

@@ -15,7 +15,9 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.';
 }
-bool is_short_name_char(char c) { return is_name_char(c) && c != '.'; }
+bool is_short_name_char(char c) {
+  return is_name_char(c) && c != '.';
+}
 
 constexpr std::array<std::pair<std::string_view, Token>, 6> kKeywords = {{
     {"build", Token::build},
@@ -144,7 +146,8 @@ Status Lexer::read_escape(Template& out) {
   bool braced = c == '{';
   size_t start = position_ + (braced ? 1 : 0);
   size_t end = start;
-  while (end < text_.size() && (braced ? is_name_char(text_[end]) : is_short_name_char(text_[end]))) {
+  while (end < text_.size() &&
+         (braced ? is_name_char(text_[end]) : is_short_name_char(text_[end]))) {
     ++end;
   }
   bool closed = !braced || (end < text_.size() && text_[end] == '}');
@@ -185,15 +188,20 @@ Result<Template> Lexer::read(bool is_path) {
   return out;
 }
 
-Result<Template> Lexer::path() { return read(true); }
-Result<Template> Lexer::value() { return read(false); }
+Result<Template> Lexer::path() {
+  return read(true);
+}
+Result<Template> Lexer::value() {
+  return read(false);
+}
 
 Error Lexer::error(const std::string& message) const {
   constexpr size_t kColumns = 72;
   size_t at = std::min(last_, text_.size());
   size_t line_start = at == 0 ? 0 : text_.rfind('\n', at - 1) + 1;  // npos + 1 is 0
   size_t line_end = std::min(text_.find('\n', at), text_.size());
-  auto line_number = 1 + std::count(text_.begin(), text_.begin() + static_cast<long>(line_start), '\n');
+  auto line_number =
+      1 + std::count(text_.begin(), text_.begin() + static_cast<long>(line_start), '\n');
   std::string detail;
   size_t column = at - line_start;
   if (column < kColumns && line_end > line_start) {

@@ -10,8 +10,22 @@
 namespace evolve {
 
 enum class Token {
-  build, colon, default_, end, equals, error, identifier, include, indent, newline, pipe, pipe2,
-  pipe_at, pool, rule, subninja,
+  build,
+  colon,
+  default_,
+  end,
+  equals,
+  error,
+  identifier,
+  include,
+  indent,
+  newline,
+  pipe,
+  pipe2,
+  pipe_at,
+  pool,
+  rule,
+  subninja,
 };
 
 // "'build'", "newline" … as they stand in error messages.

@@ -80,7 +80,8 @@ class ManifestParser {
   Status parse_pool() {
     std::string name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected pool name");
-    if (graph_.find_pool(name) != nullptr) return lexer_.error(fmt::format("duplicate pool '{}'", name));
+    if (graph_.find_pool(name) != nullptr)
+      return lexer_.error(fmt::format("duplicate pool '{}'", name));
     if (auto status = expect(Token::newline); !status) return status;
     int depth = -1;
     while (lexer_.take(Token::indent)) {
@@ -166,7 +167,8 @@ class ManifestParser {
     if (auto status = read(parse_paths_after(Token::pipe), paths.implicit_outputs); !status) {
       return std::move(status).error();
     }
-    if (paths.outputs.empty() && paths.implicit_outputs.empty()) return lexer_.error("expected path");
+    if (paths.outputs.empty() && paths.implicit_outputs.empty())
+      return lexer_.error("expected path");
     if (auto status = expect(Token::colon); !status) return std::move(status).error();
     std::string rule = lexer_.identifier();
     if (rule.empty()) return lexer_.error("expected build command name");
@@ -176,10 +178,11 @@ class ManifestParser {
                                       near ? fmt::format(", did you mean '{}'?", *near) : ""));
     }
     if (auto status = read(parse_paths(), paths.inputs); !status) return std::move(status).error();
-    for (auto [token, to] : {std::pair(Token::pipe, &paths.implicit),
-                             std::pair(Token::pipe2, &paths.order_only),
-                             std::pair(Token::pipe_at, &paths.validations)}) {
-      if (auto status = read(parse_paths_after(token), *to); !status) return std::move(status).error();
+    for (auto [token, to] :
+         {std::pair(Token::pipe, &paths.implicit), std::pair(Token::pipe2, &paths.order_only),
+          std::pair(Token::pipe_at, &paths.validations)}) {
+      if (auto status = read(parse_paths_after(token), *to); !status)
+        return std::move(status).error();
     }
     if (auto status = expect(Token::newline); !status) return std::move(status).error();
     return rule;
@@ -200,8 +203,7 @@ class ManifestParser {
     edge.scope = scope;
     auto add = [&](const std::vector<Template>& from, std::vector<NodeId>& to) -> Status {
       for (const Template& path : from) {
-        std::string text =
-            path.evaluate([&](std::string_view name) { return scope->get(name); });
+        std::string text = path.evaluate([&](std::string_view name) { return scope->get(name); });
         if (text.empty()) return lexer_.error("empty path");
         to.push_back(graph_.node(text));
       }
@@ -210,12 +212,11 @@ class ManifestParser {
     edge.implicit_outputs = paths.implicit_outputs.size();
     edge.implicit_inputs = paths.implicit.size();
     edge.order_only_inputs = paths.order_only.size();
-    for (auto [from, to] : {std::pair(&paths.outputs, &edge.outputs),
-                            std::pair(&paths.implicit_outputs, &edge.outputs),
-                            std::pair(&paths.inputs, &edge.inputs),
-                            std::pair(&paths.implicit, &edge.inputs),
-                            std::pair(&paths.order_only, &edge.inputs),
-                            std::pair(&paths.validations, &edge.validations)}) {
+    for (auto [from, to] :
+         {std::pair(&paths.outputs, &edge.outputs),
+          std::pair(&paths.implicit_outputs, &edge.outputs), std::pair(&paths.inputs, &edge.inputs),
+          std::pair(&paths.implicit, &edge.inputs), std::pair(&paths.order_only, &edge.inputs),
+          std::pair(&paths.validations, &edge.validations)}) {
       if (auto status = add(*from, *to); !status) return status;
     }
     return add_edge(std::move(edge));
@@ -237,7 +238,8 @@ class ManifestParser {
     auto path = lexer_.path();
     if (!path) return std::move(path).error();
     std::string name = evaluate_here(*path);
-    if (depth_ >= kIncludeDepth) return lexer_.error(fmt::format("include of '{}' is too deep", name));
+    if (depth_ >= kIncludeDepth)
+      return lexer_.error(fmt::format("include of '{}' is too deep", name));
     auto text = load_(name);
     if (!text) return lexer_.error(fmt::format("loading {}", text.error().message));
     ManifestParser inner(name, *text, load_, graph_, scope, depth_ + 1);

@@ -63,9 +63,9 @@ class Plan {
 
   const Graph& graph_;
   std::vector<EdgeState> states_;
-  std::vector<int> missing_;         // per edge: inputs whose edges are not done
-  std::vector<std::string> pools_;   // per edge
-  std::array<size_t, 8> counts_{};   // per state
+  std::vector<int> missing_;        // per edge: inputs whose edges are not done
+  std::vector<std::string> pools_;  // per edge
+  std::array<size_t, 8> counts_{};  // per state
   std::set<EdgeId> ready_;
   std::set<EdgeId> queued_;
   std::map<std::string, int> in_pool_;  // running edges

@@ -50,7 +50,8 @@ class Memo {
   virtual ~Memo() = default;
   virtual Result<std::optional<ActionResult>> find(const Digest& key) = 0;
   // The paths that the last run under this declared key discovered; nullopt: never run.
-  virtual Result<std::optional<std::vector<std::string>>> discovered(const Digest& declared_key) = 0;
+  virtual Result<std::optional<std::vector<std::string>>> discovered(
+      const Digest& declared_key) = 0;
   // Durable against a kill of this process once it returns.
   virtual Status put(const ActionResult& result) = 0;
 };
@@ -71,21 +72,21 @@ class Ledger {
 
 // A command line to run, and how.
 struct Command {
-  uint64_t id = 0;            // the caller's, returned with the completion
-  std::string line;           // for /bin/sh -c
-  std::string worker;         // command line of a persistent worker that can serve it, or empty
-  std::string arguments;      // what the worker is asked for: plain words
+  uint64_t id = 0;        // the caller's, returned with the completion
+  std::string line;       // for /bin/sh -c
+  std::string worker;     // command line of a persistent worker that can serve it, or empty
+  std::string arguments;  // what the worker is asked for: plain words
   std::map<std::string, std::string> environment;  // all of it; nothing is inherited
-  double timeout_seconds = 0;  // 0: none
-  bool console = false;        // has the terminal to itself
+  double timeout_seconds = 0;                      // 0: none
+  bool console = false;                            // has the terminal to itself
 };
 
 struct Completed {
   uint64_t id = 0;
-  int exit_status = 0;     // exit code; 128 + signal where a signal ended it
+  int exit_status = 0;  // exit code; 128 + signal where a signal ended it
   bool timed_out = false;
-  std::string output;      // stdout and stderr as written
-  double seconds = 0;      // wall time
+  std::string output;  // stdout and stderr as written
+  double seconds = 0;  // wall time
 };
 struct Interrupted {};
 struct Idle {};  // nothing finished before the tick was due

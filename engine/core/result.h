@@ -36,8 +36,9 @@ constexpr int exit_code(ErrorCode code) {
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;  // "<where>: <what>: <why>", lower case, no final period
-  std::string detail;   // further lines to print as they are (a source excerpt, captured output), or empty
-  std::string hint;     // one line on what to do about it, or empty
+  std::string
+      detail;  // further lines to print as they are (a source excerpt, captured output), or empty
+  std::string hint;  // one line on what to do about it, or empty
 
   // Returns the same error with `where` put in front of its message.
   [[nodiscard]] Error within(const std::string& where) && {
@@ -46,7 +47,9 @@ struct Error {
   }
 };
 
-inline Error failed(std::string message) { return {ErrorCode::failed, std::move(message), {}, {}}; }
+inline Error failed(std::string message) {
+  return {ErrorCode::failed, std::move(message), {}, {}};
+}
 inline Error bad_input(std::string message, std::string detail = {}, std::string hint = {}) {
   return {ErrorCode::bad_input, std::move(message), std::move(detail), std::move(hint)};
 }

@@ -36,7 +36,8 @@ class RoundWriter {
 
   std::string write() {
     text_ =
-        "# All rounds of the campaign. Made by evolve from the pipeline and the spec; the build runs what\n"
+        "# All rounds of the campaign. Made by evolve from the pipeline and the spec; the build "
+        "runs what\n"
         "# stands here. Included by build.ninja, which binds the paths.\n";
     write_steps();
     write_kernel();
@@ -64,7 +65,8 @@ class RoundWriter {
     list(edge.implicit, " |");
     list(edge.order_only, " ||");
     text_ += '\n';
-    for (const auto& [name, value] : edge.bindings) text_ += fmt::format("  {} = {}\n", name, value);
+    for (const auto& [name, value] : edge.bindings)
+      text_ += fmt::format("  {} = {}\n", name, value);
   }
 
   // The canonical sources of the Python steps: what runs, so that a comment in one re-runs nothing.
@@ -72,7 +74,11 @@ class RoundWriter {
     std::vector<std::string> all;
     for (const std::string& name : shape_.step_sources) {
       std::string out = "$work/steps/" + name;
-      add({"normalise", {out}, {"$rules/steps/" + name}, {"$rules/steps/normalise.py"}, {},
+      add({"normalise",
+           {out},
+           {"$rules/steps/" + name},
+           {"$rules/steps/normalise.py"},
+           {},
            {{"subject", name}}});
       all.push_back(out);
     }
@@ -119,7 +125,8 @@ class RoundWriter {
   void write_seed() {
     std::vector<std::string> outputs;
     if (!shape_.xla.empty()) {
-      for (const std::string& name : shape_.bench_cases) write_bench("xla", "$work/round-0/xla", name, outputs);
+      for (const std::string& name : shape_.bench_cases)
+        write_bench("xla", "$work/round-0/xla", name, outputs);
     }
     std::string folder = "$work/" + variant_folder(shape_, 0);
     add({"mutate",
@@ -166,7 +173,8 @@ class RoundWriter {
   void write_mutate(int round, int position, int number) {
     std::string folder = "$work/" + variant_folder(shape_, number);
     std::string flags = fmt::format(
-        "--mutator sweep --spec $work/spec.json --seed $work/seed.py --round {} --index {} --count {} "
+        "--mutator sweep --spec $work/spec.json --seed $work/seed.py --round {} --index {} --count "
+        "{} "
         "--random-seed {} --id {} --kernel-out {}/kernel.py --variant-out {}/variant.json",
         round, position, shape_.variants, shape_.random_seed, variant_id(number), folder, folder);
     std::vector<std::string> inputs = {"$work/spec.json", "$work/seed.py"};
@@ -304,7 +312,8 @@ class RoundWriter {
       variants += (variants.empty() ? "" : ",") + id;
     }
     std::string flags = fmt::format(
-        "--spec $work/spec.json --round {0} --top-k {1} --variants {2} --round-dir {3} --seed-dir {4} "
+        "--spec $work/spec.json --round {0} --top-k {1} --variants {2} --round-dir {3} --seed-dir "
+        "{4} "
         "--seed-kernel $work/seed.py --out {3}/selection.json",
         round, shape_.lineages, variants, folder, seed);
     EdgeText edge;
@@ -336,7 +345,8 @@ class RoundWriter {
   void seed_evaluation(const std::string& seed, std::vector<std::string>& paths) const {
     paths.push_back(seed + "/variant.json");
     for (const std::string& name : shape_.check_cases) {
-      for (const char* file : {"lower", "check"}) paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
+      for (const char* file : {"lower", "check"})
+        paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
     }
     for (const std::string& name : shape_.bench_cases) {
       for (const char* file : {"lower", "compile", "facts", "time"}) {
@@ -351,7 +361,9 @@ class RoundWriter {
 
 }  // namespace
 
-std::string variant_id(int number) { return fmt::format("v{:04}", number); }
+std::string variant_id(int number) {
+  return fmt::format("v{:04}", number);
+}
 
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {
   if (round == 0) return {variant_id(0)};
@@ -367,6 +379,8 @@ std::string variant_folder(const CampaignShape& shape, int number) {
   return fmt::format("round-{}/{}", round, variant_id(number));
 }
 
-std::string write_rounds(const CampaignShape& shape) { return RoundWriter(shape).write(); }
+std::string write_rounds(const CampaignShape& shape) {
+  return RoundWriter(shape).write();
+}
 
 }  // namespace evolve

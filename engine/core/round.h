@@ -1,5 +1,5 @@
-// The generator: from a campaign's shape to the manifest of all its rounds. Pure and deterministic: the
-// same shape is the same text, whatever the machine, the clone's path or the time.
+// The generator: from a campaign's shape to the manifest of all its rounds. Pure and deterministic:
+// the same shape is the same text, whatever the machine, the clone's path or the time.
 //
 // The number of variants a round is fixed, so the graph of all rounds is static: round N+1's mutate
 // edges read what round N's select edge wrote.
@@ -17,15 +17,16 @@ struct CampaignShape {
   int variants = 1;  // a round
   int lineages = 1;  // that survive a round
   uint64_t random_seed = 0;
-  std::string target;     // "tpu7x"
-  std::string entry;      // the function that kernel, reference and XLA baseline export
-  std::string spec;       // paths of the kernel's files
+  std::string target;  // "tpu7x"
+  std::string entry;   // the function that kernel, reference and XLA baseline export
+  std::string spec;    // paths of the kernel's files
   std::string seed;
   std::string reference;
-  std::string xla;        // empty: no XLA baseline
+  std::string xla;  // empty: no XLA baseline
   std::vector<std::string> bench_cases;
   std::vector<std::string> check_cases;
-  std::vector<std::string> step_sources;  // names of the Python files in rules/steps that steps import
+  std::vector<std::string>
+      step_sources;  // names of the Python files in rules/steps that steps import
 };
 
 // "v0007": variants count through the campaign, the seed is v0000.

@@ -8,13 +8,14 @@ namespace evolve::ir {
 
 struct Device {
   std::string_view name;
-  double clock_hz;               // cycles a second that measured times fit
-  double hbm_bytes_per_second;   // of one core's share
-  double dma_latency_seconds;    // from the start of a transfer to its flag, beside the bytes' own time
-  double peak_flops;             // bf16, one core
+  double clock_hz;              // cycles a second that measured times fit
+  double hbm_bytes_per_second;  // of one core's share
+  double
+      dma_latency_seconds;  // from the start of a transfer to its flag, beside the bytes' own time
+  double peak_flops;        // bf16, one core
   double vmem_bytes;
-  int branch_delay_bundles;      // bundles after a branch that still run
-  double error;                  // relative, of modelled time: half the width of its interval
+  int branch_delay_bundles;  // bundles after a branch that still run
+  double error;              // relative, of modelled time: half the width of its interval
 };
 
 // The device of a target ("tpu7x"); nullopt for one that has no model.

@@ -15,7 +15,8 @@ using nlohmann::json;
 // Sums over all kernels of a program.
 struct Totals {
   double cycles = 0, stall_cycles = 0, load_bytes = 0, store_bytes = 0;
-  uint64_t bundles = 0, empty_bundles = 0, loads = 0, stores = 0, matmuls = 0, steps = 0, spills = 0, fills = 0;
+  uint64_t bundles = 0, empty_bundles = 0, loads = 0, stores = 0, matmuls = 0, steps = 0,
+           spills = 0, fills = 0;
   std::array<uint64_t, kUnits> issued{};
   size_t static_bundles = 0;
 };
@@ -73,7 +74,8 @@ json vmem_facts(const Dumps& dumps, const Device& device) {
       spilled = std::max(spilled, of_kernel);
     }
   }
-  return {{"allocated_bytes", most}, {"spilled_bytes", spilled}, {"capacity_bytes", device.vmem_bytes}};
+  return {
+      {"allocated_bytes", most}, {"spilled_bytes", spilled}, {"capacity_bytes", device.vmem_bytes}};
 }
 
 struct Bottleneck {
@@ -81,9 +83,9 @@ struct Bottleneck {
   std::string evidence;
 };
 
-// What most of the time goes into. The rules, in order: HBM, when its queue is busy nearly always; waiting for
-// DMAs that come too late; the matrix unit, when most of its peak is reached; else the unit with most issues;
-// latency, where empty bundles prevail.
+// What most of the time goes into. The rules, in order: HBM, when its queue is busy nearly always;
+// waiting for DMAs that come too late; the matrix unit, when most of its peak is reached; else the
+// unit with most issues; latency, where empty bundles prevail.
 Bottleneck bottleneck_of(const Totals& sum, const Cost& cost, const Device& device) {
   double seconds = sum.cycles / device.clock_hz;
   double queue = (sum.load_bytes + sum.store_bytes) / device.hbm_bytes_per_second / seconds;
@@ -97,11 +99,13 @@ Bottleneck bottleneck_of(const Totals& sum, const Cost& cost, const Device& devi
   if (peak > 0.6) return {"mxu", percent(peak) + " of the matrix units' peak is reached"};
   size_t busiest = 0;
   for (size_t unit = 0; unit < kUnits; ++unit) {
-    if (unit != static_cast<size_t>(Unit::scalar) && sum.issued[unit] > sum.issued[busiest]) busiest = unit;
+    if (unit != static_cast<size_t>(Unit::scalar) && sum.issued[unit] > sum.issued[busiest])
+      busiest = unit;
   }
   if (empty > 0.3) return {"latency", percent(empty) + " of the bundles are empty"};
   return {unit_name(static_cast<Unit>(busiest)),
-          fmt::format("{:.2f} instructions a cycle", static_cast<double>(sum.issued[busiest]) / sum.cycles)};
+          fmt::format("{:.2f} instructions a cycle",
+                      static_cast<double>(sum.issued[busiest]) / sum.cycles)};
 }
 
 json utilisation_of(const Totals& sum) {
@@ -125,16 +129,19 @@ json roofline_of(const Totals& sum, const Cost& cost, const Device& device) {
 
 // One complete event of a trace.
 json trace_event(const std::string& name, int process, int thread, double start, double end) {
-  return {{"name", name}, {"ph", "X"}, {"pid", process}, {"tid", thread}, {"ts", start}, {"dur", end - start}};
+  return {{"name", name},  {"ph", "X"},   {"pid", process},
+          {"tid", thread}, {"ts", start}, {"dur", end - start}};
 }
 
 json trace_name(const char* kind, int process, int thread, const std::string& name) {
-  return {{"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
+  return {
+      {"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 }  // namespace
 
-json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost, const Device& device) {
+json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
+                 const Device& device) {
   Totals sum = totals_of(run);
   double seconds = sum.cycles / device.clock_hz;
   Bottleneck bottleneck = bottleneck_of(sum, cost, device);
@@ -159,7 +166,8 @@ json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost, co
           {"empty_bundles_seconds", static_cast<double>(sum.empty_bundles) / device.clock_hz}}}}},
       {"bottleneck", bottleneck.name},
       {"evidence", bottleneck.evidence},
-      {"bundles", {{"static", sum.static_bundles}, {"executed", sum.bundles}, {"empty", sum.empty_bundles}}},
+      {"bundles",
+       {{"static", sum.static_bundles}, {"executed", sum.bundles}, {"empty", sum.empty_bundles}}},
       {"utilisation", utilisation_of(sum)},
       {"matmuls", sum.matmuls},
       {"steps", sum.steps},
@@ -180,10 +188,12 @@ json write_timeline(const ProgramRun& run, const Device& device) {
   constexpr int kProcess = 1;
   enum Thread { kSteps = 1, kStalls, kLoads, kStores };
   json events = json::array();
-  events.push_back(trace_name("process_name", kProcess, 0, fmt::format("{} core (modelled)", device.name)));
+  events.push_back(
+      trace_name("process_name", kProcess, 0, fmt::format("{} core (modelled)", device.name)));
   for (auto [thread, name] : {std::pair(kSteps, "kernels and grid steps (modelled)"),
                               std::pair(kStalls, "stalls: waiting for a DMA (modelled)"),
-                              std::pair(kLoads, "DMA from HBM (modelled)"), std::pair(kStores, "DMA to HBM (modelled)")}) {
+                              std::pair(kLoads, "DMA from HBM (modelled)"),
+                              std::pair(kStores, "DMA to HBM (modelled)")}) {
     events.push_back(trace_name("thread_name", kProcess, thread, name));
   }
   auto microseconds = [&](double cycles) { return cycles / device.clock_hz * 1e6; };
@@ -191,26 +201,29 @@ json write_timeline(const ProgramRun& run, const Device& device) {
   bool is_cut = false;
   for (const KernelRun& kernel : run.kernels) {
     const Simulation& one = kernel.simulation;
-    events.push_back(trace_event(kernel.name, kProcess, kSteps, microseconds(start), microseconds(start + one.cycles)));
+    events.push_back(trace_event(kernel.name, kProcess, kSteps, microseconds(start),
+                                 microseconds(start + one.cycles)));
     is_cut = is_cut || one.spans_are_cut;
     for (const Span& span : one.spans) {
       constexpr std::array<int, 4> kThreads = {kLoads, kStores, kStalls, kSteps};
       constexpr std::array<const char*, 4> kNames = {"load", "store", "stall", "step"};
       auto kind = static_cast<size_t>(span.kind);
-      json event = trace_event(kNames[kind], kProcess, kThreads[kind], microseconds(start + span.start),
-                               microseconds(start + span.end));
+      json event = trace_event(kNames[kind], kProcess, kThreads[kind],
+                               microseconds(start + span.start), microseconds(start + span.end));
       if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
       events.push_back(std::move(event));
     }
     start += one.cycles;
   }
-  return {{"traceEvents", std::move(events)},
-          {"displayTimeUnit", "ns"},
-          {"otherData",
-           {{"kind", "modelled"},
-            {"model", kModel},
-            {"target", device.name},
-            {"note", is_cut ? "the first and the last events of each kind; those between are left out" : "all events"}}}};
+  return {
+      {"traceEvents", std::move(events)},
+      {"displayTimeUnit", "ns"},
+      {"otherData",
+       {{"kind", "modelled"},
+        {"model", kModel},
+        {"target", device.name},
+        {"note", is_cut ? "the first and the last events of each kind; those between are left out"
+                        : "all events"}}}};
 }
 
 }  // namespace evolve::ir

@@ -24,7 +24,8 @@ Result<ProgramRun> run_program(const Dumps& dumps, const Device& device) {
     std::string name = path.substr(0, path.size() - kSchedule.size());
     auto schedule = parse_schedule(text, name);
     if (!schedule) return std::move(schedule).error();
-    auto simulation = name == kTopLevel ? simulate_top_level(*schedule, device) : simulate(*schedule, device);
+    auto simulation =
+        name == kTopLevel ? simulate_top_level(*schedule, device) : simulate(*schedule, device);
     if (!simulation) return std::move(simulation).error();
     run.kernels.push_back({name, schedule->bundles.size(), *std::move(simulation)});
   }

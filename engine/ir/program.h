@@ -1,5 +1,5 @@
-// A compiled program as its dumps show it, and what the model makes of it: the simulation of every kernel
-// and of the top-level program around them, one after another.
+// A compiled program as its dumps show it, and what the model makes of it: the simulation of every
+// kernel and of the top-level program around them, one after another.
 #pragma once
 
 #include <map>

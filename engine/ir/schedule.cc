@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace evolve::ir {
@@ -24,21 +24,50 @@ std::string_view trimmed(std::string_view text) {
 // Scalar opcodes by their name without the type: two operands, one result.
 const std::unordered_map<std::string_view, Op>& scalar_ops() {
   static const std::unordered_map<std::string_view, Op> ops = {
-      {"smov", Op::copy}, {"pmov", Op::copy}, {"sadd.s32", Op::add}, {"sadd.u32", Op::add},
-      {"ssub.s32", Op::sub}, {"ssub.u32", Op::sub}, {"smul.u32", Op::mul}, {"smul.s32", Op::mul},
-      {"sshll.u32", Op::shift_left}, {"sshrl.u32", Op::shift_right}, {"sshra.s32", Op::shift_right_signed},
-      {"sand.u32", Op::bit_and}, {"sor.u32", Op::bit_or}, {"sxor.u32", Op::bit_xor},
-      {"smin.s32", Op::min_s}, {"smax.s32", Op::max_s}, {"smin.u32", Op::min_u}, {"smax.u32", Op::max_u},
-      {"scmp.eq.s32.totalorder", Op::eq}, {"scmp.ne.s32.totalorder", Op::ne},
-      {"scmp.lt.s32.totalorder", Op::lt_s}, {"scmp.le.s32.totalorder", Op::le_s},
-      {"scmp.gt.s32.totalorder", Op::gt_s}, {"scmp.ge.s32.totalorder", Op::ge_s},
-      {"scmp.eq.u32.totalorder", Op::eq}, {"scmp.ne.u32.totalorder", Op::ne},
-      {"scmp.lt.u32.totalorder", Op::lt_u}, {"scmp.le.u32.totalorder", Op::le_u},
-      {"scmp.gt.u32.totalorder", Op::gt_u}, {"scmp.ge.u32.totalorder", Op::ge_u},
-      {"por", Op::pred_or}, {"pand", Op::pred_and}, {"pnand", Op::pred_nand}, {"pxor", Op::pred_xor},
-      {"pneg", Op::pred_not}, {"scalar_select", Op::select}, {"sphi", Op::phi}, {"pphi", Op::phi},
-      {"sld", Op::load_smem}, {"sst", Op::store_smem}, {"sbr.rel", Op::branch}, {"vsyncpa", Op::flag_set},
-      {"vsyncadd", Op::flag_add}, {"dma.done.wait", Op::wait},
+      {"smov", Op::copy},
+      {"pmov", Op::copy},
+      {"sadd.s32", Op::add},
+      {"sadd.u32", Op::add},
+      {"ssub.s32", Op::sub},
+      {"ssub.u32", Op::sub},
+      {"smul.u32", Op::mul},
+      {"smul.s32", Op::mul},
+      {"sshll.u32", Op::shift_left},
+      {"sshrl.u32", Op::shift_right},
+      {"sshra.s32", Op::shift_right_signed},
+      {"sand.u32", Op::bit_and},
+      {"sor.u32", Op::bit_or},
+      {"sxor.u32", Op::bit_xor},
+      {"smin.s32", Op::min_s},
+      {"smax.s32", Op::max_s},
+      {"smin.u32", Op::min_u},
+      {"smax.u32", Op::max_u},
+      {"scmp.eq.s32.totalorder", Op::eq},
+      {"scmp.ne.s32.totalorder", Op::ne},
+      {"scmp.lt.s32.totalorder", Op::lt_s},
+      {"scmp.le.s32.totalorder", Op::le_s},
+      {"scmp.gt.s32.totalorder", Op::gt_s},
+      {"scmp.ge.s32.totalorder", Op::ge_s},
+      {"scmp.eq.u32.totalorder", Op::eq},
+      {"scmp.ne.u32.totalorder", Op::ne},
+      {"scmp.lt.u32.totalorder", Op::lt_u},
+      {"scmp.le.u32.totalorder", Op::le_u},
+      {"scmp.gt.u32.totalorder", Op::gt_u},
+      {"scmp.ge.u32.totalorder", Op::ge_u},
+      {"por", Op::pred_or},
+      {"pand", Op::pred_and},
+      {"pnand", Op::pred_nand},
+      {"pxor", Op::pred_xor},
+      {"pneg", Op::pred_not},
+      {"scalar_select", Op::select},
+      {"sphi", Op::phi},
+      {"pphi", Op::phi},
+      {"sld", Op::load_smem},
+      {"sst", Op::store_smem},
+      {"sbr.rel", Op::branch},
+      {"vsyncpa", Op::flag_set},
+      {"vsyncadd", Op::flag_add},
+      {"dma.done.wait", Op::wait},
   };
   return ops;
 }
@@ -54,13 +83,16 @@ Op op_of(std::string_view opcode) {
 
 Unit unit_of(std::string_view opcode) {
   auto is = [&](std::initializer_list<std::string_view> prefixes) {
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return opcode.starts_with(prefix); });
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](auto prefix) { return opcode.starts_with(prefix); });
   };
   if (is({"dma."})) return Unit::dma;
-  if (is({"vmat", "vdwg", "vpop.f32.mrb", "vpop.s32.mrb", "vpop.f32.mrf", "vlatch"})) return Unit::mxu;
-  if (is({"vpop.eup", "vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"})) return Unit::eup;
-  if (is({"vrot", "vxpose", "vperm", "vpop.permute", "vpop.trf", "vpop.xlane", "vbcast.lane", "vadd.xlane",
-          "vmax.xlane", "vmin.xlane"})) {
+  if (is({"vmat", "vdwg", "vpop.f32.mrb", "vpop.s32.mrb", "vpop.f32.mrf", "vlatch"}))
+    return Unit::mxu;
+  if (is({"vpop.eup", "vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"}))
+    return Unit::eup;
+  if (is({"vrot", "vxpose", "vperm", "vpop.permute", "vpop.trf", "vpop.xlane", "vbcast.lane",
+          "vadd.xlane", "vmax.xlane", "vmin.xlane"})) {
     return Unit::xlu;
   }
   if (is({"vld"})) return Unit::load;
@@ -71,7 +103,9 @@ Unit unit_of(std::string_view opcode) {
 
 class ScheduleReader {
  public:
-  ScheduleReader(std::string_view text, std::string name) : text_(text) { schedule_.name = std::move(name); }
+  ScheduleReader(std::string_view text, std::string name) : text_(text) {
+    schedule_.name = std::move(name);
+  }
 
   Result<Schedule> read() {
     std::string line;
@@ -83,7 +117,8 @@ class ScheduleReader {
     if (schedule_.bundles.empty()) return error(number, "no bundles");
     for (const auto& [instruction, address] : branches_) {
       auto target = by_address_.find(address);
-      if (target == by_address_.end()) return error(0, fmt::format("branch to bundle {:#x}, which is not there", address));
+      if (target == by_address_.end())
+        return error(0, fmt::format("branch to bundle {:#x}, which is not there", address));
       schedule_.instructions[instruction].target = target->second;
     }
     schedule_.slots = static_cast<int32_t>(slots_.size());
@@ -96,7 +131,8 @@ class ScheduleReader {
     return bad_input(fmt::format("{}:{}: {}", schedule_.name, line, what));
   }
 
-  // The next line without its comments, which may go on over several; "/*label=*/" is a comment too.
+  // The next line without its comments, which may go on over several; "/*label=*/" is a comment
+  // too.
   bool next_line(std::string& line, uint32_t& number) {
     line.clear();
     if (position_ >= text_.size()) return false;
@@ -124,9 +160,11 @@ class ScheduleReader {
   Status read_line(std::string_view line, uint32_t number) {
     size_t open = line.find('{');
     size_t colon = line.find(':');
-    if (open == std::string_view::npos || colon == std::string_view::npos || colon > open) return {};
+    if (open == std::string_view::npos || colon == std::string_view::npos || colon > open)
+      return {};
     size_t close = line.rfind('}');
-    if (close == std::string_view::npos || close < open) return error(number, "a bundle without its '}'");
+    if (close == std::string_view::npos || close < open)
+      return error(number, "a bundle without its '}'");
     std::string_view head = trimmed(line.substr(0, colon));
     auto address = parse_integer(head.substr(0, head.find(' ')));
     if (!address) return error(number, "a bundle without its address");
@@ -160,7 +198,8 @@ class ScheduleReader {
     rest = trimmed(rest.substr(end));
     ++bundle.issued[static_cast<size_t>(unit_of(opcode))];
     if (opcode.starts_with("vmatmul")) ++bundle.matmuls;
-    bool is_spill = rest.find("_spill]") != std::string_view::npos || rest.find("_spill + ") != std::string_view::npos;
+    bool is_spill = rest.find("_spill]") != std::string_view::npos ||
+                    rest.find("_spill + ") != std::string_view::npos;
     if (is_spill && opcode.starts_with("vst")) ++bundle.spills;
     if (is_spill && opcode.starts_with("vld")) ++bundle.fills;
     Instruction instruction;
@@ -189,7 +228,8 @@ class ScheduleReader {
     size_t at = text.find(kTarget);
     std::string_view number = at == std::string_view::npos ? "" : text.substr(at + kTarget.size());
     number = number.substr(0, number.find_first_not_of("0123456789"));
-    branches_.emplace_back(schedule_.instructions.size(), parse_integer(number).value_or(UINT32_MAX));
+    branches_.emplace_back(schedule_.instructions.size(),
+                           parse_integer(number).value_or(UINT32_MAX));
   }
 
   // Takes "(…)" from the front of the text.
@@ -203,7 +243,8 @@ class ScheduleReader {
     if (instruction.negated) inner.remove_prefix(1);
     size_t comma = inner.find(',');
     instruction.predicate = slot_of(trimmed(inner.substr(0, comma)));
-    if (comma != std::string_view::npos) instruction.passed = parse_operand(inner.substr(comma + 1));
+    if (comma != std::string_view::npos)
+      instruction.passed = parse_operand(inner.substr(comma + 1));
   }
 
   void read_operands(std::string_view text, Instruction& instruction) {
@@ -217,7 +258,8 @@ class ScheduleReader {
       char c = i < text.size() ? text[i] : ',';
       if (c == '[' || c == '(') ++depth;
       if (c == ']' || c == ')') --depth;
-      // An address ends its operand even where no comma follows: "sst [smem:[…]] %s1", "sld […] (%p)".
+      // An address ends its operand even where no comma follows: "sst [smem:[…]] %s1", "sld […]
+      // (%p)".
       bool is_address_end = c == ']' && depth == 0;
       if (!is_address_end && (c != ',' || depth != 0)) continue;
       std::string_view operand = trimmed(text.substr(start, i + (is_address_end ? 1 : 0) - start));
@@ -227,7 +269,8 @@ class ScheduleReader {
         read_predicate(operand, instruction);
         if (operand.empty()) continue;
       }
-      if (count < instruction.operands.size()) instruction.operands[count++] = parse_operand(operand);
+      if (count < instruction.operands.size())
+        instruction.operands[count++] = parse_operand(operand);
     }
     if (instruction.op == Op::address && count == 2) instruction.op = Op::add;
     if (instruction.op == Op::address) instruction.op = Op::copy;
@@ -267,13 +310,15 @@ class ScheduleReader {
     }
     uint32_t value = 0;
     auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, radix);
-    if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (text.empty() || code != std::errc() || end != text.data() + text.size())
+      return std::nullopt;
     return is_negative ? 0 - value : value;
   }
 
   // Allocations lie far apart.
   uint32_t allocation_of(std::string_view name) {
-    auto [it, is_new] = allocations_.try_emplace(std::string(name), static_cast<uint32_t>(allocations_.size() + 1) << 18);
+    auto [it, is_new] = allocations_.try_emplace(
+        std::string(name), static_cast<uint32_t>(allocations_.size() + 1) << 18);
     return it->second;
   }
 
@@ -309,7 +354,8 @@ class ScheduleReader {
 }  // namespace
 
 const char* unit_name(Unit unit) {
-  constexpr std::array<const char*, kUnits> kNames = {"mxu", "xlu", "valu", "eup", "load", "store", "scalar", "dma"};
+  constexpr std::array<const char*, kUnits> kNames = {"mxu",  "xlu",   "valu",   "eup",
+                                                      "load", "store", "scalar", "dma"};
   return kNames[static_cast<size_t>(unit)];
 }
 

@@ -1,5 +1,5 @@
-// The reader of libtpu's static schedule, the dump "packed-bundles-post-ra": one line a cycle slot, with
-// the empty bundles that stand for latency.
+// The reader of libtpu's static schedule, the dump "packed-bundles-post-ra": one line a cycle slot,
+// with the empty bundles that stand for latency.
 //
 //   line        = address [mark] ":" [">"] "{" [instruction {" ;; " instruction}] "}"
 //   instruction = "%" name "=" opcode operands
@@ -9,8 +9,8 @@
 //   predicate   = "(" ["!"] "%p"… ["," passed-through] ")"
 //   operand     = "%" name | integer | "[" [space ":"] "[" base ["+" "$" hex] "]" "]" …
 //
-// Comments, which nest, are dropped. The scalar unit's instructions are decoded for the simulator; of the
-// others only the unit is kept.
+// Comments, which nest, are dropped. The scalar unit's instructions are decoded for the simulator;
+// of the others only the unit is kept.
 #pragma once
 
 #include <array>
@@ -30,14 +30,51 @@ const char* unit_name(Unit unit);
 
 // What the simulator executes. `unknown` makes its result unknown.
 enum class Op : uint8_t {
-  unknown, copy, add, sub, mul, shift_left, shift_right, shift_right_signed, bit_and, bit_or, bit_xor, min_s,
-  max_s, min_u, max_u, eq, ne, lt_s, le_s, gt_s, ge_s, lt_u, le_u, gt_u, ge_u, pred_or, pred_and, pred_nand,
-  pred_xor, pred_not, select, address, phi, load_smem, store_smem, dma, wait, flag_set, flag_add, branch,
+  unknown,
+  copy,
+  add,
+  sub,
+  mul,
+  shift_left,
+  shift_right,
+  shift_right_signed,
+  bit_and,
+  bit_or,
+  bit_xor,
+  min_s,
+  max_s,
+  min_u,
+  max_u,
+  eq,
+  ne,
+  lt_s,
+  le_s,
+  gt_s,
+  ge_s,
+  lt_u,
+  le_u,
+  gt_u,
+  ge_u,
+  pred_or,
+  pred_and,
+  pred_nand,
+  pred_xor,
+  pred_not,
+  select,
+  address,
+  phi,
+  load_smem,
+  store_smem,
+  dma,
+  wait,
+  flag_set,
+  flag_add,
+  branch,
 };
 
 // A value that an instruction reads: a slot's plus a constant.
 struct Operand {
-  int32_t slot = -1;      // -1: the constant alone
+  int32_t slot = -1;  // -1: the constant alone
   uint32_t constant = 0;
   bool is_known = false;  // false: something the reader does not understand
 };
@@ -47,20 +84,20 @@ constexpr int32_t kNone = -1;
 // A decoded instruction of the scalar unit, or one that moves data or waits for it.
 struct Instruction {
   Op op = Op::unknown;
-  int32_t result = kNone;      // slot of the result
-  int32_t reg = kNone;         // its register, for phi
-  int32_t predicate = kNone;   // slot of the predicate
+  int32_t result = kNone;     // slot of the result
+  int32_t reg = kNone;        // its register, for phi
+  int32_t predicate = kNone;  // slot of the predicate
   bool negated = false;
-  bool is_outward = false;     // of a DMA: from the core to HBM
-  uint32_t target = 0;         // of a branch: index of the bundle
+  bool is_outward = false;  // of a DMA: from the core to HBM
+  uint32_t target = 0;      // of a branch: index of the bundle
   std::array<Operand, 4> operands;
-  Operand passed;              // the result where the predicate does not hold; unknown: it stays
+  Operand passed;  // the result where the predicate does not hold; unknown: it stays
 };
 
 struct Bundle {
   uint32_t first = 0;  // into Schedule::instructions
   uint32_t count = 0;
-  uint32_t line = 0;   // of the text
+  uint32_t line = 0;                     // of the text
   std::array<uint8_t, kUnits> issued{};  // instructions by unit
   uint8_t matmuls = 0;
   uint8_t spills = 0;  // vector registers put into memory for want of room

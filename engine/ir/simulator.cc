@@ -85,7 +85,8 @@ class Core {
 
  private:
   Error stuck(size_t at, const std::string& why) const {
-    return failed(fmt::format("{}:{}: the model cannot follow: {}", schedule_.name, schedule_.bundles[at].line, why));
+    return failed(fmt::format("{}:{}: the model cannot follow: {}", schedule_.name,
+                              schedule_.bundles[at].line, why));
   }
 
   void end_step() {
@@ -118,7 +119,8 @@ class Core {
       const Instruction& one = schedule_.instructions[i];
       auto holds = predicate(one);
       if (!holds) {
-        if (one.result == kNone && !is_lenient_) return failed("a predicate that is not known to it");
+        if (one.result == kNone && !is_lenient_)
+          return failed("a predicate that is not known to it");
         write(one, std::nullopt);
         continue;
       }
@@ -164,7 +166,8 @@ class Core {
   }
 
   [[nodiscard]] Value result_of(const Instruction& one) const {
-    if (one.op == Op::phi) return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
+    if (one.op == Op::phi)
+      return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
     if (one.op == Op::unknown) return std::nullopt;
     Value a = read(one.operands[0]);
     if (one.op == Op::load_smem) return a ? load(*a) : Value();
@@ -286,7 +289,7 @@ class Core {
   std::unordered_map<uint32_t, Value> smem_;
   std::unordered_map<uint32_t, Flag> flags_;
   double cycle_ = 0;
-  double queue_free_ = 0;       // when the DMA queue can take the next transfer
+  double queue_free_ = 0;  // when the DMA queue can take the next transfer
   double last_completion_ = 0;
   double step_start_ = 0;
   Simulation out_;

@@ -1,8 +1,10 @@
-// The model: runs a kernel's schedule as the core would, the scalar unit exactly, the vector and matrix units
-// by the cycles that their bundles take. One cycle a bundle; a wait stalls until its sync flag has what it
-// waits for; DMAs pass one after another through one queue at HBM bandwidth, each with a fixed latency.
+// The model: runs a kernel's schedule as the core would, the scalar unit exactly, the vector and
+// matrix units by the cycles that their bundles take. One cycle a bundle; a wait stalls until its
+// sync flag has what it waits for; DMAs pass one after another through one queue at HBM bandwidth,
+// each with a fixed latency.
 //
-// Not modelled: more than one queue, HBM rows, bank conflicts, power, the other core. See engine/ir/README.md.
+// Not modelled: more than one queue, HBM rows, bank conflicts, power, the other core. See
+// engine/ir/README.md.
 #pragma once
 
 #include <array>
@@ -27,19 +29,19 @@ struct Span {
 
 struct Simulation {
   double cycles = 0;
-  uint64_t bundles = 0;         // executed
-  uint64_t empty_bundles = 0;   // of those, without any instruction: latency
-  double stall_cycles = 0;      // waiting for DMAs
-  uint64_t loads = 0;           // DMAs from HBM, and to it
+  uint64_t bundles = 0;        // executed
+  uint64_t empty_bundles = 0;  // of those, without any instruction: latency
+  double stall_cycles = 0;     // waiting for DMAs
+  uint64_t loads = 0;          // DMAs from HBM, and to it
   uint64_t stores = 0;
   double load_bytes = 0;
   double store_bytes = 0;
-  uint64_t steps = 0;           // backward branches taken: passes of the grid loop
+  uint64_t steps = 0;  // backward branches taken: passes of the grid loop
   uint64_t matmuls = 0;
   uint64_t spills = 0;
   uint64_t fills = 0;
   std::array<uint64_t, kUnits> issued{};
-  std::vector<Span> spans;      // the first and the last `kSpansKept` of them
+  std::vector<Span> spans;  // the first and the last `kSpansKept` of them
   bool spans_are_cut = false;
 };
 
@@ -47,12 +49,13 @@ constexpr size_t kSpansKept = 2000;
 // What runs longer is not followed.
 constexpr uint64_t kMostBundlesExecuted = 400'000'000;
 
-// Runs the schedule. What it cannot follow (control flow that depends on values in memory, a wait that
-// nothing ends, a loop without end) is an error of code `failed` that says so: never a guess.
+// Runs the schedule. What it cannot follow (control flow that depends on values in memory, a wait
+// that nothing ends, a loop without end) is an error of code `failed` that says so: never a guess.
 Result<Simulation> simulate(const Schedule& schedule, const Device& device);
 
-// Runs the top-level program of a module, which calls the kernels and moves operands for them, without the
-// kernels. What depends on values in memory (which core this is, traces, barriers) counts as not happening.
+// Runs the top-level program of a module, which calls the kernels and moves operands for them,
+// without the kernels. What depends on values in memory (which core this is, traces, barriers)
+// counts as not happening.
 Result<Simulation> simulate_top_level(const Schedule& schedule, const Device& device);
 
 }  // namespace evolve::ir

@@ -1,4 +1,5 @@
-// Step analyze: from the compiler's dumps to facts: bundles, utilisation, spills, VMEM, DMA, modelled time.
+// Step analyze: from the compiler's dumps to facts: bundles, utilisation, spills, VMEM, DMA,
+// modelled time.
 #include "engine/ir/facts.h"
 #include "engine/steps/compiled.h"
 
@@ -14,11 +15,12 @@ int main(int argc, char** argv) {
   return steps::run_step(app, argc, argv, [&]() -> Status {
     auto compiled = steps::read_compiled(report, dumps, target);
     if (!compiled) return std::move(compiled).error();
-    if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run)) return steps::write_json(out, *reason);
+    if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run))
+      return steps::write_json(out, *reason);
     auto formulas = steps::read_json(cost);
     if (!formulas) return std::move(formulas).error();
     ir::Cost of_case{formulas->value("flops", 0.0), formulas->value("bytes", 0.0)};
-    return steps::write_json(out, ir::write_facts(std::get<ir::ProgramRun>(compiled->run), compiled->dumps,
-                                                  of_case, compiled->device));
+    return steps::write_json(out, ir::write_facts(std::get<ir::ProgramRun>(compiled->run),
+                                                  compiled->dumps, of_case, compiled->device));
   });
 }

@@ -1,5 +1,5 @@
-// What the step programs share: reading and writing their files, and ending as a step must: exit 0 for any
-// verdict, else one line on stderr and the exit code of the error's class.
+// What the step programs share: reading and writing their files, and ending as a step must: exit 0
+// for any verdict, else one line on stderr and the exit code of the error's class.
 #pragma once
 
 #include <fmt/format.h>

@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
       nlohmann::json empty = {{"traceEvents", nlohmann::json::array()}, {"otherData", *reason}};
       return steps::write_json(out, empty);
     }
-    nlohmann::json timeline = ir::write_timeline(std::get<ir::ProgramRun>(compiled->run), compiled->device);
+    nlohmann::json timeline =
+        ir::write_timeline(std::get<ir::ProgramRun>(compiled->run), compiled->device);
     return world::write_file_atomic(out, timeline.dump() + "\n");
   });
 }

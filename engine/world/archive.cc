@@ -17,7 +17,8 @@ struct FreeArchive {
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> read_archive(const std::string& path, size_t most_bytes) {
+Result<std::map<std::string, std::string>> read_archive(const std::string& path,
+                                                        size_t most_bytes) {
   constexpr size_t kBlock = 1 << 16;
   std::unique_ptr<struct archive, FreeArchive> reader(archive_read_new());
   archive_read_support_filter_gzip(reader.get());
@@ -38,7 +39,8 @@ Result<std::map<std::string, std::string>> read_archive(const std::string& path,
     la_ssize_t count = archive_read_data(reader.get(), block.data(), block.size());
     for (; count > 0; count = archive_read_data(reader.get(), block.data(), block.size())) {
       total += static_cast<size_t>(count);
-      if (total > most_bytes) return external(fmt::format("{}: more than {} bytes", path, most_bytes));
+      if (total > most_bytes)
+        return external(fmt::format("{}: more than {} bytes", path, most_bytes));
       text.append(block.data(), static_cast<size_t>(count));
     }
     if (count < 0) return error();

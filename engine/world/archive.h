@@ -8,8 +8,8 @@
 
 namespace evolve::world {
 
-// Returns the regular files of a tar archive, compressed or not, by name. Refuses one whose files are
-// together larger than `most_bytes`.
+// Returns the regular files of a tar archive, compressed or not, by name. Refuses one whose files
+// are together larger than `most_bytes`.
 Result<std::map<std::string, std::string>> read_archive(const std::string& path, size_t most_bytes);
 
 }  // namespace evolve::world

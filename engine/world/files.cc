@@ -73,7 +73,8 @@ std::string temporary_name(const std::string& path) {
 
 bool holds(const std::string& path, std::string_view bytes) {
   struct stat st = {};
-  if (::stat(path.c_str(), &st) != 0 || static_cast<uint64_t>(st.st_size) != bytes.size()) return false;
+  if (::stat(path.c_str(), &st) != 0 || static_cast<uint64_t>(st.st_size) != bytes.size())
+    return false;
   auto old = read_file(path);
   return old && *old == bytes;
 }
@@ -81,8 +82,8 @@ bool holds(const std::string& path, std::string_view bytes) {
 }  // namespace
 
 Error system_error(std::string_view call, const std::string& path, int error_number) {
-  return external(fmt::format("{} '{}': {}", call, path,
-                              std::generic_category().message(error_number)));
+  return external(
+      fmt::format("{} '{}': {}", call, path, std::generic_category().message(error_number)));
 }
 
 Result<std::string> read_file(const std::string& path) {
@@ -115,7 +116,9 @@ Status write_file_atomic(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-Result<std::string> DiskFiles::read(const std::string& path) { return read_file(path); }
+Result<std::string> DiskFiles::read(const std::string& path) {
+  return read_file(path);
+}
 
 Status DiskFiles::write(const std::string& path, std::string_view bytes) {
   return write_file_atomic(path, bytes);

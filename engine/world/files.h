@@ -16,9 +16,9 @@ Error system_error(std::string_view call, const std::string& path, int error_num
 // Returns the bytes of a file. A missing file is an external error.
 Result<std::string> read_file(const std::string& path);
 
-// Replaces `path` by `bytes` so that a reader sees the old or the new content, never a part: written
-// to a temporary name in the same folder, then renamed. Leaves the file alone, mtime and all, where
-// it holds these bytes already. The folder must exist.
+// Replaces `path` by `bytes` so that a reader sees the old or the new content, never a part:
+// written to a temporary name in the same folder, then renamed. Leaves the file alone, mtime and
+// all, where it holds these bytes already. The folder must exist.
 Status write_file_atomic(const std::string& path, std::string_view bytes);
 
 // The Files port on the real disk. Not synchronised; each thread uses its own.

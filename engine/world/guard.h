@@ -1,5 +1,5 @@
-// The guard: a child process that outlives us by a moment, and ends what we left running when we are
-// killed without a chance to do it ourselves.
+// The guard: a child process that outlives us by a moment, and ends what we left running when we
+// are killed without a chance to do it ourselves.
 #pragma once
 
 #include <sys/types.h>

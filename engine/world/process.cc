@@ -28,7 +28,9 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(fds[0]), Fd(fds[1])};
 }
 
-void set_non_blocking(const Fd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+void set_non_blocking(const Fd& fd) {
+  ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+}
 
 // What the child does between fork and exec: only calls that are safe there.
 struct ChildSetup {
@@ -60,7 +62,9 @@ Fd& Fd::operator=(Fd&& other) noexcept {
   return *this;
 }
 
-int Fd::release() { return std::exchange(fd_, -1); }
+int Fd::release() {
+  return std::exchange(fd_, -1);
+}
 
 void Fd::reset() {
   if (fd_ >= 0) ::close(fd_);

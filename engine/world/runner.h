@@ -26,9 +26,9 @@ class LocalRunner : public Runner {
   struct Running {
     uint64_t id = 0;
     double started = 0;
-    double deadline = 0;                // 0: none
-    std::unique_ptr<Process> process;   // its own process, or
-    Worker* worker = nullptr;           // the worker that serves it
+    double deadline = 0;               // 0: none
+    std::unique_ptr<Process> process;  // its own process, or
+    Worker* worker = nullptr;          // the worker that serves it
     std::string output;
   };
 

@@ -31,7 +31,11 @@ void watch_interrupts() {
   ::sigaction(SIGPIPE, &action, nullptr);
 }
 
-int interrupt_descriptor() { return self_pipe[0]; }
-bool was_interrupted() { return interrupted != 0; }
+int interrupt_descriptor() {
+  return self_pipe[0];
+}
+bool was_interrupted() {
+  return interrupted != 0;
+}
 
 }  // namespace evolve::world

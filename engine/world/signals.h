@@ -3,7 +3,8 @@
 
 namespace evolve::world {
 
-// Routes the signals to the watch from now on, for the whole process; SIGPIPE is ignored. Call once.
+// Routes the signals to the watch from now on, for the whole process; SIGPIPE is ignored. Call
+// once.
 void watch_interrupts();
 
 // Readable once one of them has come. -1 before watch_interrupts.

@@ -14,7 +14,9 @@ namespace {
 
 constexpr size_t kErrorTail = 4096;
 
-bool needs_shell(char c) { return std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos; }
+bool needs_shell(char c) {
+  return std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -71,7 +73,8 @@ Result<Worker> Worker::start(const std::string& command,
 
 Status Worker::ask(uint64_t request, const std::string& arguments) {
   auto words = split_words(arguments);
-  if (!words) return bad_input(fmt::format("arguments of a worker are not plain words: {}", arguments));
+  if (!words)
+    return bad_input(fmt::format("arguments of a worker are not plain words: {}", arguments));
   nlohmann::json message = {{"arguments", *words}, {"requestId", request}};
   std::string text = message.dump() + "\n";
   std::string_view rest = text;

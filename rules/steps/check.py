@@ -13,26 +13,27 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.dont_write_bytecode = True  # a step writes its outputs alone
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-import judge_inputs  # noqa: E402
-import program  # noqa: E402
-import verdict  # noqa: E402
-from child import ChildFault, Limits, run_in_child  # noqa: E402
-from depfile import write_depfile  # noqa: E402
-from verdict import Report  # noqa: E402
+import judge_inputs
+import program
+import verdict
+from child import ChildFault, Limits, run_in_child
+from depfile import write_depfile
+from verdict import Report
 
 
 def _run(content: bytes, signature: dict[str, Any]) -> bytes:
     """The child's work: runs the program and answers with its outputs' shapes, dtypes and bytes."""
+    import jax  # noqa: PLC0415
+
     program.configure_jax()
     try:
-        arrays = program.run_on_cpu(
-            program.load_program(content).call, judge_inputs.draw(signature)
-        )
+        exported = program.load_program(content)
+        results = jax.jit(exported.call)(*judge_inputs.draw(signature))
+        arrays = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(results)]
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the program does at run time
@@ -54,21 +55,14 @@ def _split(answer: bytes) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
 
 
 def _compare(
-    got: np.ndarray[Any, Any],
-    oracle: np.ndarray[Any, Any],
-    own_error: float,
-    tolerance: dict[str, float],
+    got: np.ndarray[Any, Any], oracle: np.ndarray[Any, Any], own_error: float, tolerance: dict[str, float]
 ) -> tuple[dict[str, Any], str | None, str]:
     """The figures of one output, and the kind and reason of its rejection, if any."""
     values = got.astype(np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         bad = int(values.size - finite.sum())
-        return (
-            {"bad_elements": bad},
-            "not_finite",
-            f"{bad} of {values.size} elements are not finite",
-        )
+        return {"bad_elements": bad}, "not_finite", f"{bad} of {values.size} elements are not finite"
     right = oracle.astype(np.float64)
     difference = np.abs(values - right)
     bound = tolerance["atol"] + tolerance["rtol"] * np.abs(right)
@@ -81,7 +75,7 @@ def _compare(
         "max_rel_error": float((difference / scale).max(initial=0.0)),
         "mean_rel_error": float((difference / scale).mean()) if difference.size else 0.0,
         "rms_error": rms,
-        "reference_error": own_error,
+        "reference_rms_error": own_error,
         "elements": int(values.size),
         "bad_elements": bad,
     }
@@ -98,11 +92,7 @@ def _compare(
         )
     limit = tolerance["max_error_ratio"]
     if own_error > 0 and rms > limit * own_error:
-        return (
-            figures,
-            "inaccurate",
-            f"error {rms / own_error:.2f}x the reference's own, limit {limit}x",
-        )
+        return figures, "inaccurate", f"error {rms / own_error:.2f}x the reference's own, limit {limit}x"
     return figures, None, ""
 
 
@@ -117,18 +107,14 @@ def judge(
     rejection: tuple[str, str] | None = None
     declared = signature["outputs"]
     if len(arrays) != len(declared):
-        return verdict.rejected(
-            "wrong_shape", f"{len(arrays)} outputs, the spec declares {len(declared)}"
-        )
+        reason = f"{len(arrays)} outputs, the spec declares {len(declared)}"
+        return verdict.rejected("wrong_shape", reason)
     for i, (got, entry) in enumerate(zip(arrays, declared, strict=True)):
         if list(got.shape) != entry["shape"]:
-            return verdict.rejected(
-                "wrong_shape", f"'{entry['name']}': {list(got.shape)}, not {entry['shape']}"
-            )
+            reason = f"'{entry['name']}': {list(got.shape)}, not {entry['shape']}"
+            return verdict.rejected("wrong_shape", reason)
         if got.dtype != program.dtype_of(entry["dtype"]):
-            return verdict.rejected(
-                "wrong_dtype", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}"
-            )
+            return verdict.rejected("wrong_dtype", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}")
         figures, kind, reason = _compare(
             got, expected[f"oracle_{i}"], float(expected[f"error_{i}"]), tolerance
         )

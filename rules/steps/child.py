@@ -1,12 +1,13 @@
 """Runs a function in a forked child under limits, and tells apart how it ended.
 
 The parent has imported JAX but never initialised a backend, so that forking is safe and costs no import.
-What the child returns crosses a pipe as one frame; a child that dies, hangs or grows takes nothing with
-it but its own answer.
+What the child returns crosses a pipe as one frame of bytes; a child that dies, hangs or grows takes
+nothing with it but its own answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -18,16 +19,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _PR_SET_PDEATHSIG = 1
-_M_ARENA_MAX = -8
-
-# Address space is what the limit on memory counts, and each arena of malloc reserves 64 MiB of it: a
-# thread's own arena would make the limit depend on the machine's cores.
-_ARENAS = 2
+_PR_SET_DUMPABLE = 4
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-_LENGTH_BYTES = 8
-_NONCE_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended: "answered", "timeout", "memory", "forged", "exited" (with `code`) or "died" (of it)."""
+    """How a child ended: "answered", "timeout", "memory", "exited" (with `code`) or "died" (of `code`)."""
 
     how: str
     answer: bytes = b""
@@ -54,15 +48,9 @@ class Ending:
             return f"did not end within {limits.cpu_seconds} s of CPU time"
         if self.how == "memory":
             return f"needed more than {limits.memory_bytes // 2**20} MiB of memory"
-        if self.how == "forged":
-            return "wrote to the pipe of the answer"
         if self.how == "exited":
             return f"ended the process itself, with exit code {self.code}"
         return f"the process died of {signal.Signals(self.code).name}"
-
-
-class ChildFault(Exception):
-    """The trusted part of the child failed: a fault, not a verdict."""
 
 
 def die_with_parent() -> None:
@@ -70,57 +58,46 @@ def die_with_parent() -> None:
     LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def die_with(parent: int) -> None:
-    """Ends this process when `parent` does, even if that has happened already."""
-    die_with_parent()
-    if os.getppid() != parent:
-        os._exit(127)
-
-
-def limit_resources(limits: Limits) -> None:
-    """Puts the limits on this process and on each that it will start."""
-    LIBC.mallopt(_M_ARENA_MAX, _ARENAS)
+def set_limits(limits: Limits) -> None:
+    """Puts the limits on this process and all it will start."""
     resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def silence() -> None:
-    """Leaves this process nothing to read and no one to print to."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    os.close(null)
-
-
-def write_all(fd: int, content: bytes) -> None:
-    """Writes all of `content`."""
+def _write_all(fd: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(fd, view) :]
 
 
-def _live(
-    function: Callable[[], bytes],
-    enter: Callable[[int], None],
-    limits: Limits,
-    pipe: int,
-    nonce: bytes,
+def _child(
+    function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int
 ) -> None:
     """The child's whole life. Never returns to the caller's frames."""
     try:
-        silence()
+        die_with_parent()
+        if os.getppid() != parent:
+            os._exit(127)
+        os.setpgid(0, 0)
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
         enter(pipe)
-        limit_resources(limits)
+        set_limits(limits)
         answer = b"+" + function()
     except MemoryError:
         answer = b"m"
     except BaseException as error:  # noqa: BLE001 - the judge's own fault must reach the parent in words
         answer = b"!" + f"{type(error).__name__}: {error}".encode(errors="replace")
     try:
-        write_all(pipe, len(answer).to_bytes(_LENGTH_BYTES, "little") + nonce + answer)
+        _write_all(pipe, len(answer).to_bytes(8, "little") + answer)
     finally:
         os._exit(0)
+
+
+class ChildFault(Exception):
+    """The trusted part of the child failed: a fault, not a verdict."""
 
 
 def run_in_child(
@@ -128,56 +105,38 @@ def run_in_child(
 ) -> Ending:
     """Runs `function` in a child, `enter` before it, and returns how that ended.
 
-    `enter` is given the descriptor that the answer goes to, the one that must stay open. `function` must
-    itself turn what untrusted code does into an answer; an exception out of it is a ChildFault here, but
-    for MemoryError, which is the limit's doing.
+    `enter` is given the descriptor that the answer goes to.
+
+    `function` must itself turn what untrusted code does into an answer; an exception out of it is a
+    ChildFault here, but for MemoryError, which is the limit's doing.
     """
     sys.stdout.flush()
     sys.stderr.flush()
     read_end, write_end = os.pipe()
-    nonce = os.urandom(_NONCE_BYTES)
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        die_with(parent)
-        os.setpgid(0, 0)
         os.close(read_end)
-        _live(function, enter, limits, write_end, nonce)
+        _child(function, enter, limits, write_end, parent)
     os.close(write_end)
-    deadline = time.monotonic() + limits.wall_seconds
     try:
-        content, is_late = _read_frame(read_end, deadline, limits.answer_bytes)
-        if not content:
-            is_late = not _has_ended(
-                pid, deadline
-            )  # it closed the pipe: how it ends is still to come
+        content, is_late = _read_frame(read_end, limits)
     finally:
         os.close(read_end)
         _kill_group(pid)
     _, status, usage = os.wait4(pid, 0)
-    is_late = is_late or usage.ru_utime + usage.ru_stime >= limits.cpu_seconds - 0.1
-    return _ending(content, nonce, is_late, status)
+    return _ending(content, is_late, status, usage.ru_utime + usage.ru_stime, limits)
 
 
 def _kill_group(pid: int) -> None:
     for kill in (os.killpg, os.kill):
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
 
 
-def _has_ended(pid: int, deadline: float) -> bool:
-    """Waits for the end of a child, which stays to be reaped, until the deadline."""
-    pidfd = os.pidfd_open(pid)
-    try:
-        return bool(select.select([pidfd], [], [], max(0.0, deadline - time.monotonic()))[0])
-    finally:
-        os.close(pidfd)
-
-
-def _read_frame(fd: int, deadline: float, most_bytes: int) -> tuple[bytes, bool]:
+def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
     """What the child wrote, up to a whole frame, its end or the deadline; and whether it was late."""
+    deadline = time.monotonic() + limits.wall_seconds
     content = bytearray()
     while True:
         left = deadline - time.monotonic()
@@ -187,30 +146,22 @@ def _read_frame(fd: int, deadline: float, most_bytes: int) -> tuple[bytes, bool]
             continue
         piece = os.read(fd, 1 << 20)
         content += piece
-        length = int.from_bytes(content[:_LENGTH_BYTES], "little") + _LENGTH_BYTES + _NONCE_BYTES
-        is_whole = len(content) >= _LENGTH_BYTES and len(content) >= length
-        if not piece or is_whole or len(content) > most_bytes:
+        is_whole = len(content) >= 8 and len(content) - 8 >= int.from_bytes(content[:8], "little")
+        if not piece or is_whole or len(content) > limits.answer_bytes:
             return bytes(content), False
 
 
-def _ending(content: bytes, nonce: bytes, is_late: bool, status: int) -> Ending:
-    start = _LENGTH_BYTES + _NONCE_BYTES
-    length = int.from_bytes(content[:_LENGTH_BYTES], "little")
-    if (
-        len(content) > start
-        and len(content) == start + length
-        and content[_LENGTH_BYTES:start] == nonce
-    ):
-        mark, answer = content[start : start + 1], content[start + 1 :]
+def _ending(content: bytes, is_late: bool, status: int, cpu_seconds: float, limits: Limits) -> Ending:
+    length = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
+    if length == len(content) - 8 and length > 0:
+        mark, answer = content[8:9], content[9:]
         if mark == b"m":
             return Ending("memory")
         if mark == b"!":
             raise ChildFault(answer.decode(errors="replace"))
         return Ending("answered", answer)
-    if is_late:
+    if is_late or cpu_seconds >= limits.cpu_seconds - 0.1:
         return Ending("timeout")
-    if content:
-        return Ending("forged")
     if os.WIFSIGNALED(status):
         return Ending("died", code=os.WTERMSIG(status))
     return Ending("exited", code=os.WEXITSTATUS(status))

@@ -1,80 +1,166 @@
 """Step compile: from a TPU program to the real compiler's schedule, on a machine without a TPU.
 
-libtpu compiles ahead of time for a topology that is only named (compiler.py). A process that dies may have
-been left in a bad state by the program before, so the program is tried once more, alone, and what happens
-then is its verdict.
+libtpu compiles ahead of time for a topology that is only named. It can end its process on input that looks
+legal, so each program has a child of its own; a death is tried once more before it is the program's verdict.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import gzip
+import io
+import json
 import os
-import signal
+import re
 import sys
-from importlib.metadata import version
+import tarfile
+import tempfile
 from pathlib import Path
+from typing import Any
 
-sys.dont_write_bytecode = True  # a step writes its outputs alone
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import compiler  # noqa: E402
-import verdict  # noqa: E402
-from compiler import Budget, Compiled, Compiler  # noqa: E402
-from depfile import write_depfile  # noqa: E402
-from verdict import Report  # noqa: E402
+import jax
 
+import program
+import verdict
+from child import ChildFault, Ending, Limits, run_in_child
+from depfile import write_depfile
+from verdict import Report
+
+# The smallest topology of each target; a single core of it is compiled for.
+TOPOLOGIES = {"tpu7x": "tpu7x:2x2x1", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1", "v5e": "v5e:2x2"}
+
+# The dumps that analyze reads; without the filter libtpu writes 300 files.
+_PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo-static-bundle-profile"
+
+_DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)(?:-\d\d)?-(?P<stage>[A-Za-z_].*)\.(?P<kind>txt|html)$")
 _WALL_FACTOR = 4
 
-# The compiler process that the worker keeps for its requests, if there is a worker.
-resident: Compiler | None = None
+# What the compiler's message says, and the verdict it stands for; the first that matches counts.
+_KINDS = (
+    (re.compile(r"vmem|CompileTimeScopedVmemOom", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "vmem_oom"),
+    (re.compile(r"smem", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "smem_oom"),
+    (re.compile(r"hbm", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "hbm_oom"),
+    (re.compile(r""), re.compile(r"Mosaic"), "mosaic_error"),
+)
 
 
-def _ask(content: bytes, target: str, budget: Budget) -> tuple[Compiled, str]:
-    """How a compile ended, and for a death why: by the resident process, or alone where that died."""
-    if resident is not None:
-        compiled = resident.ask(content, target, budget)
-        if compiled.how != "answered":
-            resident.end()
-        if compiled.how != "died":
-            return compiled, ""
-    for _ in range(1 if resident is not None else 2):
-        alone = compiler.start()
-        compiled = alone.ask(content, target, budget)
-        alone.end()
-        status = alone.reap()
-        if compiled.how != "died":
-            return compiled, ""
-    return compiled, _cause(status, alone.last_words())
+def _kind(message: str) -> str:
+    for what, where, kind in _KINDS:
+        if where.search(message) and what.search(message):
+            return kind
+    return "compiler_error"
 
 
-def _cause(status: int, last_words: str) -> str:
-    if os.WIFSIGNALED(status):
-        cause = f"died of {signal.Signals(os.WTERMSIG(status)).name}"
-    else:
-        cause = f"ended with exit code {os.WEXITSTATUS(status)}"
-    return f"{cause}: {last_words}" if last_words else cause
+def _first_meaningful_line(message: str) -> str:
+    """The line that tells a person what was wrong: one with sizes before one with codes alone."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    pattern = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
+    telling = [line for line in lines if pattern.search(line)]
+    return (telling or lines or ["no message"])[0]
 
 
-def compile_program(content: bytes, target: str, budget: Budget) -> tuple[Report, bytes]:
+def _compile(content: bytes, target: str, dumps: str) -> bytes:
+    """The child's work: compiles the program with its dumps in a folder, and answers with a report."""
+    os.environ.update(
+        TPU_SKIP_MDS_QUERY="1",
+        ALLOW_MULTIPLE_LIBTPU_LOAD="1",
+        LIBTPU_INIT_ARGS=f"--xla_jf_dump_to={dumps} --xla_jf_dump_llo_pass_label_regex=^({_PASSES})$",
+    )
+    from jax.experimental import topologies  # noqa: PLC0415
+
+    program.configure_jax()
+    exported = program.load_program(content)
+    topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target])
+    device = topology.devices[0]
+    sharding = jax.sharding.SingleDeviceSharding(device)
+    arguments = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding) for a in exported.in_avals]
+    call = exported.call
+
+    def kernel_program(*args: Any) -> Any:
+        return call(*args)
+
+    try:
+        compiled = jax.jit(kernel_program).lower(*arguments).compile()
+    except Exception as error:  # noqa: BLE001 - whatever the compiler turns down
+        message = f"{type(error).__name__}: {error}"
+        report = verdict.rejected(_kind(message), _first_meaningful_line(message))
+        return json.dumps(report).encode()
+    memory = compiled.memory_analysis()
+    sizes = {
+        "generated_code_bytes": memory.generated_code_size_in_bytes,
+        "argument_bytes": memory.argument_size_in_bytes,
+        "output_bytes": memory.output_size_in_bytes,
+        "temp_bytes": memory.temp_size_in_bytes,
+    }
+    return json.dumps(verdict.ok(device_kind=device.device_kind, memory=sizes)).encode()
+
+
+def _read_dumps(folder: str) -> dict[str, bytes]:
+    """The dumps by "module/stage.kind", without the time stamps and counters that differ between runs."""
+    found: dict[str, bytes] = {}
+    for path in sorted(Path(folder).iterdir()):
+        match = _DUMP_NAME.match(path.name)
+        if match:
+            found[f"{match['module']}/{match['stage']}.{match['kind']}"] = path.read_bytes()
+    return found
+
+
+def _fingerprint(dumps: dict[str, bytes]) -> str | None:
+    """libtpu's own fingerprint of the program: equal for programs with the same machine code."""
+    for name, content in dumps.items():
+        if name.endswith("/all-fingerprints.txt"):
+            return program.digest(b"\n".join(line for line in content.splitlines() if b"<" not in line))
+    return None
+
+
+def _pack(dumps: dict[str, bytes]) -> bytes:
+    """A gzipped tar with nothing in it that the dumps do not say."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name in sorted(dumps):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(dumps[name])
+            archive.addfile(entry, io.BytesIO(dumps[name]))
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as file:
+        file.write(raw.getvalue())
+    return packed.getvalue()
+
+
+def _judge(ending: Ending, limits: Limits) -> Report:
+    if ending.how == "answered":
+        report: Report = json.loads(ending.answer)
+        return report
+    kind = "compiler_timeout" if ending.how == "timeout" else "compiler_crashed"
+    return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
+
+
+def compile_program(content: bytes, target: str, limits: Limits) -> tuple[Report, bytes]:
     """The report and the packed dumps of a program; an empty program was turned down before."""
     if not content:
         return verdict.not_reached(), b""
-    compiled, cause = _ask(content, target, budget)
-    if compiled.how == "answered":
-        report = compiled.report
-    elif compiled.how == "timeout":
-        reason = f"libtpu did not end within {budget.cpu_seconds} s of CPU time"
-        report = verdict.rejected("compiler_timeout", reason)
-    elif compiled.how == "memory":
-        report = verdict.rejected(
-            "memory", f"libtpu needed more than {budget.memory_bytes // 2**20} MiB of memory"
-        )
-    else:
-        report = verdict.rejected("compiler_crashed", f"libtpu {cause}")
-    report.setdefault("fingerprint", None)
-    report.setdefault("kernels", [])
-    report["libtpu"] = version("libtpu")
-    return report, compiled.packed
+    for attempt in range(2):
+        with tempfile.TemporaryDirectory(prefix="evolve-dumps-") as folder:
+            ending = run_in_child(functools.partial(_compile, content, target, folder), limits)
+            report = _judge(ending, limits)
+            dumps = _read_dumps(folder)
+        # A death may have been the machine's doing: only the second one is the program's.
+        if report.get("kind") != "compiler_crashed" or attempt == 1:
+            break
+    if report["verdict"] != "ok":
+        return report, b""
+    report["libtpu"] = _libtpu_version()
+    report["fingerprint"] = _fingerprint(dumps)
+    return report, _pack(dumps)
+
+
+def _libtpu_version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return version("libtpu")
 
 
 def main(argv: list[str]) -> int:
@@ -82,14 +168,18 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="compile")
     for name in ("program", "out", "dumps"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--target", required=True, choices=sorted(compiler.TOPOLOGIES))
+    parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))
     parser.add_argument("--cpu-seconds", type=int, default=300)
-    parser.add_argument("--memory-mib", type=int, default=8192)
+    parser.add_argument("--memory-mib", type=int, default=16384)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
-    budget = Budget(args.cpu_seconds, _WALL_FACTOR * args.cpu_seconds, args.memory_mib * 2**20)
-    report, packed = compile_program(Path(args.program).read_bytes(), args.target, budget)
-    verdict.write_file(args.dumps, packed)
+    limits = Limits(args.cpu_seconds, _WALL_FACTOR * args.cpu_seconds, args.memory_mib * 2**20)
+    try:
+        report, dumps = compile_program(Path(args.program).read_bytes(), args.target, limits)
+    except ChildFault as fault:
+        print(f"compile: {fault}", file=sys.stderr)
+        return 3
+    verdict.write_file(args.dumps, dumps)
     verdict.write_report(args.out, report)
     write_depfile(args.depfile, args.out)
     return 0

@@ -15,33 +15,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.dont_write_bytecode = True  # a step writes its outputs alone
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import jax  # noqa: E402
+import jax
 
-import program  # noqa: E402
-import sandbox  # noqa: E402
-import verdict  # noqa: E402
-from child import ChildFault, Ending, Limits, run_in_child  # noqa: E402
-from depfile import write_depfile  # noqa: E402
-from verdict import Report  # noqa: E402
+import program
+import sandbox
+import verdict
+from child import ChildFault, Ending, Limits, run_in_child
+from depfile import write_depfile
+from verdict import Report
 
 _ANSWER_BYTES = 64 * 2**20
-_WALL_FACTOR = 4
-_SOURCE_NAME = "kernel.py"
-
-# How a child ended, and the verdict it stands for.
-_KINDS = {
-    "timeout": "timeout",
-    "memory": "memory",
-    "exited": "exited",
-    "died": "crashed",
-    "forged": "crashed",
-}
-
-# Primitives by which a program could differ between its judge and the device.
-_BANNED = {"platform_index", "pure_callback", "io_callback"}
 
 
 class Rejection(Exception):
@@ -52,12 +37,12 @@ class Rejection(Exception):
         self.kind = kind
 
 
-def _describe(error: BaseException) -> str:
+def _describe(error: BaseException, source_name: str) -> str:
     """An exception in one line, with the candidate's own line where there is one."""
     line = None
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == _SOURCE_NAME:
+        if trace.tb_frame.f_code.co_filename == source_name:
             line = trace.tb_lineno
         trace = trace.tb_next
     place = f" (line {line} of the canonical source)" if line else ""
@@ -73,14 +58,15 @@ def _known_tpu_on_cpu() -> None:
 
 def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
     """The closed jaxpr of the candidate. Raises Rejection."""
+    name = "kernel.py"
     try:
-        code = compile(source, _SOURCE_NAME, "exec")
+        code = compile(source, name, "exec")
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise Rejection("syntax_error", f"line {line}: {getattr(error, 'msg', error)}") from error
     arguments = program.shapes_of(signature["inputs"])
     try:
-        namespace: dict[str, Any] = {"__name__": "kernel", "__file__": _SOURCE_NAME}
+        namespace: dict[str, Any] = {"__name__": "kernel", "__file__": name}
         exec(code, namespace)
         if not callable(namespace.get(entry)):
             raise Rejection("trace_error", f"there is no function '{entry}'")
@@ -90,7 +76,7 @@ def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
     except SystemExit as error:
         raise Rejection("exited", f"called sys.exit({error.code!r})") from error
     except BaseException as error:
-        raise Rejection("trace_error", _describe(error)) from error
+        raise Rejection("trace_error", _describe(error, name)) from error
     return closed
 
 
@@ -100,121 +86,73 @@ def _check_outputs(avals: Any, signature: dict[str, Any]) -> None:
     if len(avals) != len(wanted):
         raise Rejection("wrong_shape", f"{len(avals)} outputs, the spec declares {len(wanted)}")
     for aval, declared in zip(avals, wanted, strict=True):
-        name = declared["name"]
         if list(aval.shape) != declared["shape"]:
-            reason = f"'{name}' has shape {list(aval.shape)}, not {declared['shape']}"
-            raise Rejection("wrong_shape", reason)
+            raise Rejection(
+                "wrong_shape", f"'{declared['name']}' has shape {list(aval.shape)}, not {declared['shape']}"
+            )
         if aval.dtype != program.dtype_of(declared["dtype"]):
             raise Rejection(
-                "wrong_dtype", f"'{name}' has dtype {aval.dtype}, not {declared['dtype']}"
+                "wrong_dtype", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}"
             )
 
 
-def _export(closed: Any, signature: dict[str, Any]) -> list[bytes]:
-    """The TPU program and the CPU program. Raises Rejection."""
-    banned = sorted(program.primitives(closed.jaxpr) & _BANNED)
-    if banned:
-        raise Rejection("lowering_error", f"the primitive '{banned[0]}' is not for kernels")
-    arguments = program.shapes_of(signature["inputs"])
-    try:
-        return [program.export_program(closed, arguments, platform) for platform in ("tpu", "cpu")]
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise Rejection("lowering_error", _describe(error)) from error
-
-
-def _answer_of_rejection(rejection: Rejection) -> bytes:
-    return json.dumps({"kind": rejection.kind, "reason": str(rejection)}).encode() + b"\n"
-
-
 def _lower(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
-    """The sandboxed child's work: a header line of JSON, then the TPU program, then the CPU program."""
+    """The child's work: a header line of JSON, then the TPU program, then the CPU program."""
     try:
         program.configure_jax()
         _known_tpu_on_cpu()
         closed = _trace(source, entry, signature)
         _check_outputs(closed.out_avals, signature)
-        programs = _export(closed, signature)
+        arguments = program.shapes_of(signature["inputs"])
+        try:
+            programs = [program.export_program(closed, arguments, platform) for platform in ("tpu", "cpu")]
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Rejection("lowering_error", _describe(error, "")) from error
     except Rejection as rejection:
-        return _answer_of_rejection(rejection)
+        header = {"kind": rejection.kind, "reason": str(rejection)}
+        return json.dumps(header).encode() + b"\n"
     return json.dumps({"tpu": len(programs[0])}).encode() + b"\n" + b"".join(programs)
 
 
-def _inspect(answer: bytes, signature: dict[str, Any]) -> bytes:
-    """A second child's work: whether an answer, which is not trusted, is two programs of this signature."""
+def _split_answer(answer: bytes, signature: dict[str, Any]) -> tuple[Report, bytes, bytes]:
+    """The report and the programs of a child's answer, which is not trusted."""
     header_text, _, rest = answer.partition(b"\n")
     try:
-        size = int(json.loads(header_text)["tpu"])
-        for one in (rest[:size], rest[size:]):
-            _check_outputs(program.load_program(one).out_avals, signature)
-        calls = program.custom_calls(rest[:size])
+        header = json.loads(header_text)
+        if "kind" in header:
+            return verdict.rejected(str(header["kind"]), str(header["reason"])), b"", b""
+        size = int(header["tpu"])
+        tpu, cpu = rest[:size], rest[size:]
+        for one in (tpu, cpu):
+            loaded = program.load_program(one)
+            _check_outputs(loaded.out_avals, signature)
+        calls = program.custom_calls(tpu)
     except Rejection as rejection:
-        return _answer_of_rejection(rejection)
+        return verdict.rejected(rejection.kind, str(rejection)), b"", b""
     except Exception as error:  # noqa: BLE001 - whatever a forged answer provokes
-        return _answer_of_rejection(
-            Rejection("lowering_error", f"no program came out: {type(error).__name__}")
-        )
-    return json.dumps({"tpu": size, "custom_calls": calls}).encode() + b"\n"
-
-
-def _judge(answer: bytes, inspected: bytes) -> tuple[Report, bytes, bytes]:
-    """The report and the programs of an answer that was inspected."""
-    header = json.loads(inspected)
-    if "kind" in header:
-        return verdict.rejected(header["kind"], header["reason"]), b"", b""
-    rest = answer.partition(b"\n")[2]
-    tpu, cpu = rest[: header["tpu"]], rest[header["tpu"] :]
+        return verdict.rejected("lowering_error", f"no program came out: {type(error).__name__}"), b"", b""
     programs = {
         name: {"digest": program.digest(content), "bytes": len(content)}
         for name, content in (("tpu", tpu), ("cpu", cpu))
     }
-    return verdict.ok(programs=programs, custom_calls=header["custom_calls"]), tpu, cpu
+    return verdict.ok(programs=programs, custom_calls=calls), tpu, cpu
 
 
-def _ended(ending: Ending, limits: Limits) -> Report:
-    return verdict.rejected(_KINDS[ending.how], ending.reason(limits))
-
-
-def _rejection_of(answer: bytes) -> Report | None:
-    """The rejection that a child answered with, or None where it says to have programs."""
-    try:
-        header = json.loads(answer.partition(b"\n")[0])
-        if "kind" not in header:
-            return None
-        return verdict.rejected(str(header["kind"]), str(header["reason"]))
-    except Exception:  # noqa: BLE001 - whatever a forged answer provokes
-        return None
-
-
-def lower_candidate(
-    source: bytes, entry: str, signature: dict[str, Any], limits: Limits, is_sandboxed: bool
-) -> tuple[Report, bytes, bytes]:
-    """The report, the TPU program and the CPU program. Raises ChildFault."""
-    enter = sandbox.enter if is_sandboxed else (lambda _: None)
-    ending = run_in_child(lambda: _lower(source, entry, signature), limits, enter)
-    if ending.how != "answered":
-        return _ended(ending, limits), b"", b""
-    rejection = _rejection_of(ending.answer)
-    if rejection is not None:
-        return rejection, b"", b""
-    inspection = run_in_child(lambda: _inspect(ending.answer, signature), limits)
-    if inspection.how != "answered":
-        return (
-            verdict.rejected("lowering_error", "no program came out: it cannot be read"),
-            b"",
-            b"",
-        )
-    return _judge(ending.answer, inspection.answer)
+def _judge(ending: Ending, limits: Limits, signature: dict[str, Any]) -> tuple[Report, bytes, bytes]:
+    if ending.how == "answered":
+        return _split_answer(ending.answer, signature)
+    kind = {"timeout": "timeout", "memory": "memory", "exited": "exited", "died": "crashed"}[ending.how]
+    return verdict.rejected(kind, ending.reason(limits)), b"", b""
 
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     parser = argparse.ArgumentParser(prog="lower")
-    for name in ("source", "entry", "signature", "tpu-out", "cpu-out", "report"):
+    for name in ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "report"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--target", required=True, choices=["tpu7x"])
-    parser.add_argument("--cpu-seconds", type=int, default=60)
+    parser.add_argument("--cpu-seconds", type=int, default=10)
     parser.add_argument("--memory-mib", type=int, default=4096)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
     parser.add_argument("--depfile")
@@ -223,22 +161,17 @@ def main(argv: list[str]) -> int:
     signature = verdict.read_json(args.signature)
     limits = Limits(
         cpu_seconds=args.cpu_seconds,
-        wall_seconds=_WALL_FACTOR * args.cpu_seconds,
+        wall_seconds=4 * args.cpu_seconds,
         memory_bytes=args.memory_mib * 2**20,
         answer_bytes=_ANSWER_BYTES,
     )
+    enter = (lambda _: None) if args.unsafe_no_sandbox else sandbox.enter
     try:
-        report, tpu, cpu = lower_candidate(
-            source, args.entry, signature, limits, not args.unsafe_no_sandbox
-        )
+        ending = run_in_child(lambda: _lower(source, args.entry, signature), limits, enter)
     except ChildFault as fault:
-        print(f"lower: sandbox: {fault}", file=sys.stderr)
-        print(
-            "hint: allow user namespaces, or trust the candidates: --unsafe-no-sandbox",
-            file=sys.stderr,
-        )
+        print(f"lower: sandbox: {fault}\nhint: user namespaces must be allowed here", file=sys.stderr)
         return 3
-    report["sandbox"] = None if args.unsafe_no_sandbox else sandbox.IN_FORCE
+    report, tpu, cpu = _judge(ending, limits, signature)
     verdict.write_file(args.tpu_out, tpu)
     verdict.write_file(args.cpu_out, cpu)
     verdict.write_report(args.report, report)

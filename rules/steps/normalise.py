@@ -18,9 +18,7 @@ MARKERS = ("EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END")
 class _DocstringRemover(ast.NodeTransformer):
     """Takes out the string that opens a module, class or function."""
 
-    def _strip(
-        self, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    ) -> ast.AST:
+    def _strip(self, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         self.generic_visit(node)
         if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
@@ -36,11 +34,7 @@ def _split_at_markers(source: str) -> list[tuple[str, str]]:
     pieces: list[tuple[str, str]] = [("", "")]
     for line in source.splitlines(keepends=True):
         marker = next((marker for marker in MARKERS if marker in line), None)
-        if (
-            marker is not None
-            and line.lstrip().startswith("#")
-            and not line.startswith((" ", "\t"))
-        ):
+        if marker is not None and line.lstrip().startswith("#") and not line.startswith((" ", "\t")):
             pieces.append((f"# {marker}\n", ""))
         else:
             opening, body = pieces[-1]
@@ -66,16 +60,8 @@ def describe(error: SyntaxError, name: str) -> str:
     if error.text:
         line = error.text.rstrip("\n").expandtabs(1)[:72]
         number = f"{error.lineno:5} | "
-        text += (
-            f"\n{number}{line}\n{' ' * (len(number) - 2)}| {' ' * max(0, (error.offset or 1) - 1)}^"
-        )
+        text += f"\n{number}{line}\n{' ' * (len(number) - 2)}| {' ' * max(0, (error.offset or 1) - 1)}^"
     return text
-
-
-def _write(path: str, text: str) -> None:
-    temporary = f"{path}.tmp{os.getpid()}"
-    Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-    os.replace(temporary, path)
 
 
 def main(argv: list[str]) -> int:
@@ -90,7 +76,6 @@ def main(argv: list[str]) -> int:
         default="fail",
         help="keep: pass a source that does not parse on as it is, for lower to judge",
     )
-    parser.add_argument("--depfile", help="written in Makefile syntax")
     args = parser.parse_args(argv)
     source = Path(args.source).read_text(encoding="utf-8", errors="surrogateescape")
     try:
@@ -101,9 +86,9 @@ def main(argv: list[str]) -> int:
             print(describe(told, args.source), file=sys.stderr)
             return 2
         text = source
-    _write(args.out, text)
-    if args.depfile:
-        _write(args.depfile, f"{args.out}: {os.path.relpath(__file__)}\n")
+    temporary = f"{args.out}.tmp{os.getpid()}"
+    Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape")
+    os.replace(temporary, args.out)
     return 0
 
 

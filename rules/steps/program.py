@@ -27,15 +27,8 @@ from jax._src.lib.mlir.dialects import hlo
 # Fixed names: a candidate's own would tell two equal programs apart.
 PROGRAM_NAME = "program"
 KERNEL_NAME = "kernel"
-ENTRY_NAME = "main"
-
-_NAMES = ("jax.arg_info", "jax.result_info")
 
 CUSTOM_CALL = "tpu_custom_call"
-
-
-# How CPU programs are compiled: results must not depend on the machine's cores or its newest instructions.
-_CPU_OPTIONS = {"xla_cpu_multi_thread_eigen": False, "xla_cpu_max_isa": "AVX2"}
 
 
 class NotCanonical(Exception):
@@ -50,13 +43,7 @@ def configure_jax() -> None:
 
 def dtype_of(name: str) -> np.dtype[Any]:
     """The dtype of a signature's name, bfloat16 and the float8 kinds too."""
-    dtype: np.dtype[Any] = np.dtype(jax.numpy.dtype(name))
-    return dtype
-
-
-def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is a floating-point one, bfloat16 and the float8 kinds too."""
-    return bool(jax.numpy.issubdtype(dtype, jax.numpy.floating))
+    return np.dtype(jax.numpy.dtype(name))
 
 
 def shapes_of(entries: list[dict[str, Any]]) -> list[jax.ShapeDtypeStruct]:
@@ -91,19 +78,7 @@ def with_interpret(jaxpr: core.Jaxpr, interpret: bool) -> core.Jaxpr:
     return jaxpr.replace(eqns=equations)
 
 
-def primitives(jaxpr: core.Jaxpr) -> set[str]:
-    """The names of all primitives in a jaxpr and those nested in it."""
-    names: set[str] = set()
-    for equation in jaxpr.eqns:
-        names.add(equation.primitive.name)
-        for inner in core.jaxprs_in_params(equation.params):
-            names |= primitives(inner)
-    return names
-
-
-def export_program(
-    closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str
-) -> bytes:
+def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
     """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted)."""
     jaxpr = with_interpret(closed.jaxpr, interpret=platform == "cpu")
     run = core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr))
@@ -113,9 +88,7 @@ def export_program(
 
     exported = export.export(jax.jit(program), platforms=[platform])(*arguments)
     canonical = canonical_module(exported.mlir_module_serialized)
-    exported = dataclasses.replace(
-        exported, mlir_module_serialized=canonical, fun_name=PROGRAM_NAME
-    )
+    exported = dataclasses.replace(exported, mlir_module_serialized=canonical, fun_name=PROGRAM_NAME)
     return bytes(exported.serialize())
 
 
@@ -124,18 +97,10 @@ def load_program(program: bytes) -> export.Exported:
     return export.deserialize(bytearray(program))
 
 
-def run_on_cpu(function: Any, inputs: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    """The outputs of a JAX function on the CPU, flattened."""
-    compiled = jax.jit(function).lower(*inputs).compile(compiler_options=_CPU_OPTIONS)
-    return [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(compiled(*inputs))]
-
-
 def custom_calls(program: bytes) -> int:
     """How many TPU kernels a program calls."""
     with jax_mlir.make_ir_context():
-        module = _jax.mlir.deserialize_portable_artifact(
-            load_program(program).mlir_module_serialized
-        )
+        module = _jax.mlir.deserialize_portable_artifact(load_program(program).mlir_module_serialized)
         return sum(_is_kernel(operation) for operation in _walk(module.operation))
 
 
@@ -146,46 +111,15 @@ def canonical_module(serialised: bytes) -> bytes:
         context.allow_unregistered_dialects = True
         module = _jax.mlir.deserialize_portable_artifact(serialised)
         module.operation.attributes["sym_name"] = ir.StringAttr.get(PROGRAM_NAME)
-        _rename_functions(module)
         for operation in _walk(module.operation):
             if _is_kernel(operation):
                 _make_kernel_canonical(operation)
-            for kept in ("arg_attrs", "res_attrs"):
-                if kept in operation.attributes and operation.name == "func.func":
-                    operation.attributes[kept] = _without_names(operation.attributes[kept])
+            for arguments in ("arg_attrs", "res_attrs"):
+                if arguments in operation.attributes and operation.name == "func.func":
+                    operation.attributes[arguments] = _without_names(operation.attributes[arguments])
         _strip_locations(module)
-        version = hlo.get_version_from_compatibility_requirement(
-            hlo.StablehloCompatibilityRequirement.WEEK_4
-        )
+        version = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_4)
         return bytes(_jax.mlir.serialize_portable_artifact(module, version, True))
-
-
-def _rename_functions(module: Any) -> None:
-    """Numbers the private functions in the order of the text: their names are the candidate's."""
-    names: dict[str, str] = {}
-    for operation in module.body.operations:
-        name = ir.StringAttr(operation.attributes["sym_name"]).value
-        if name != ENTRY_NAME:
-            names[name] = f"f{len(names)}"
-            operation.attributes["sym_name"] = ir.StringAttr.get(names[name])
-    for operation in _walk(module.operation):
-        for name in list(operation.attributes):
-            renamed = _renamed(operation.attributes[name], names)
-            if renamed is not None:
-                operation.attributes[name] = renamed
-
-
-def _renamed(attribute: Any, names: dict[str, str]) -> Any:
-    """The attribute with its references renamed, or None where it has none."""
-    if isinstance(attribute, ir.FlatSymbolRefAttr):
-        return ir.FlatSymbolRefAttr.get(names.get(attribute.value, attribute.value))
-    if isinstance(attribute, ir.ArrayAttr):
-        items = [_renamed(item, names) for item in attribute]
-        if any(item is not None for item in items):
-            return ir.ArrayAttr.get(
-                [b if a is None else a for a, b in zip(items, attribute, strict=True)]
-            )
-    return None
 
 
 def _walk(operation: Any) -> Iterator[Any]:
@@ -208,11 +142,11 @@ def _strip_locations(module: Any) -> None:
 
 
 def _without_names(attributes: Any) -> Any:
-    """Argument or result attributes without the candidate's own names of them."""
+    """Argument or result attributes without "jax.result_info", which names the candidate's own outputs."""
     kept = []
     for entry in attributes:
         names = [named.name for named in entry]
-        kept.append(ir.DictAttr.get({n: entry[n] for n in names if n not in _NAMES}))
+        kept.append(ir.DictAttr.get({n: entry[n] for n in names if n != "jax.result_info"}))
     return ir.ArrayAttr.get(kept)
 
 
@@ -228,7 +162,8 @@ def _make_kernel_canonical(call: Any) -> None:
     _strip_locations(module)
     for operation in _walk(module.operation):
         # The kernel's function is the one that is not a window's index map.
-        name = operation.attributes["sym_name"] if "sym_name" in operation.attributes else None
+        named = "sym_name" in operation.attributes
+        name = operation.attributes["sym_name"] if named else None
         if name is not None and not ir.StringAttr(name).value.startswith("transform_"):
             operation.attributes["sym_name"] = ir.StringAttr.get(KERNEL_NAME)
     stripped = io.BytesIO()

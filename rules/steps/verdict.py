@@ -68,9 +68,7 @@ def one_line(text: str) -> str:
 
 def encode(report: Report) -> bytes:
     """The bytes of a report: the same for the same content."""
-    return (
-        json.dumps(report, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    ).encode()
+    return (json.dumps(report, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def write_file(path: str, content: bytes) -> None:

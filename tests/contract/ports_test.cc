@@ -1,4 +1,5 @@
-// One suite for every implementation of a port: the fakes of the other tiers behave as the real ones do.
+// One suite for every implementation of a port: the fakes of the other tiers behave as the real
+// ones do.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -108,7 +109,8 @@ TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
   REQUIRE(files.link(path, other));
   CHECK(*files.digest(other) == *files.digest(path));
   REQUIRE(files.write(path, "new"));
-  CHECK(files.read(other)->size() == 4);  // writing replaces a name, it does not change the bytes behind another
+  CHECK(files.read(other)->size() ==
+        4);  // writing replaces a name, it does not change the bytes behind another
   REQUIRE(files.link(path, other));
   CHECK(*files.read(other) == "new");
   CHECK(!files.link(world.at("nothing"), other));
@@ -149,17 +151,19 @@ TEST_CASE("a memo in memory and one on disk", "[contract]") {
 TEST_CASE("a memo that is no memo is set aside with a warning", "[contract]") {
   TestFolder folder;
   world::DiskFiles files;
-  REQUIRE(files.write(folder / "memo.db", "this is no database, but longer than one page's header would be"));
+  REQUIRE(files.write(folder / "memo.db",
+                      "this is no database, but longer than one page's header would be"));
   std::string warning;
   auto memo = cache::SqliteMemo::open(folder / "memo.db", warning);
   REQUIRE(memo);
-  CHECK(warning == folder / "memo.db" + ": file is not a database; set aside as " + (folder / "memo.db") +
-                       ".unreadable, starting an empty memo");
+  CHECK(warning == folder / "memo.db" + ": file is not a database; set aside as " +
+                       (folder / "memo.db") + ".unreadable, starting an empty memo");
   CHECK(fs::exists(folder / "memo.db.unreadable"));
   check_memo(**memo);
 }
 
-TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared by a hit", "[contract]") {
+TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared by a hit",
+          "[contract]") {
   TestFolder folder;
   auto ledger = cache::SqliteLedger::open(folder / "ledger.db");
   REQUIRE(ledger);

@@ -1,4 +1,5 @@
-// Every call to the world fails once: whatever comes of that build, the next one must reach the same end.
+// Every call to the world fails once: whatever comes of that build, the next one must reach the
+// same end.
 #include <catch2/catch.hpp>
 
 #include "tests/fakes.h"
@@ -12,7 +13,8 @@ const char* const kManifest =
     "rule cat\n  command = cat $out $in\n"
     "rule inc\n  command = inc $out $in\n  depfile = $out.d\n"
     "rule free\n  command = cat $out $in\n  portable = 1\n"
-    "build a: cat in\nbuild b: inc a\nbuild c/x: free b\nbuild d/x: free b\nbuild end: cat c/x d/x\n";
+    "build a: cat in\nbuild b: inc a\nbuild c/x: free b\nbuild d/x: free b\nbuild end: cat c/x "
+    "d/x\n";
 
 void prepare(World& world) {
   REQUIRE(world.load(kManifest));

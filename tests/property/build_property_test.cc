@@ -1,6 +1,7 @@
 // Random graphs and random changes: what a build does must not depend on the way it came there.
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+
+#include <catch2/catch.hpp>
 
 #include "engine/search/random.h"
 #include "tests/fakes.h"
@@ -14,12 +15,14 @@ constexpr int kSources = 4;
 
 // A manifest of `edges` cat edges, each of one to three earlier files; some portable.
 std::string random_manifest(search::Random& random, int edges) {
-  std::string text = "rule cat\n  command = cat $out $in\nrule free\n  command = cat $out $in\n  portable = 1\n";
+  std::string text =
+      "rule cat\n  command = cat $out $in\nrule free\n  command = cat $out $in\n  portable = 1\n";
   std::vector<std::string> files;
   for (int i = 0; i < kSources; ++i) files.push_back(fmt::format("src{}", i));
   for (int i = 0; i < edges; ++i) {
     text += fmt::format("build out{}: {}", i, random.below(2) == 0 ? "cat" : "free");
-    for (uint64_t inputs = 1 + random.below(3); inputs > 0; --inputs) text += " " + files[random.below(files.size())];
+    for (uint64_t inputs = 1 + random.below(3); inputs > 0; --inputs)
+      text += " " + files[random.below(files.size())];
     text += "\n";
     files.push_back(fmt::format("out{}", i));
   }
@@ -43,16 +46,19 @@ TEST_CASE("an incremental build ends as a clean one, and runs no edge twice", "[
     World incremental;
     REQUIRE(incremental.load(manifest));
     incremental.options.jobs = 1 + static_cast<int>(random.below(4));
-    for (int i = 0; i < kSources; ++i) incremental.files.files[fmt::format("src{}", i)] = std::to_string(i);
+    for (int i = 0; i < kSources; ++i)
+      incremental.files.files[fmt::format("src{}", i)] = std::to_string(i);
     for (int change = 0; change < 4; ++change) {
-      incremental.files.files[fmt::format("src{}", random.below(kSources))] = std::to_string(random.below(3));
+      incremental.files.files[fmt::format("src{}", random.below(kSources))] =
+          std::to_string(random.below(3));
       if (random.below(4) == 0) incremental.files.files.erase("out0");
       if (random.below(6) == 0) incremental.blobs.blobs.clear();
       if (random.below(6) == 0) incremental.memo = {};
       auto summary = incremental.build();
       REQUIRE(summary);
       CHECK(static_cast<size_t>(summary->ran) == incremental.runner.started.size());
-      std::set<std::string> distinct(incremental.runner.started.begin(), incremental.runner.started.end());
+      std::set<std::string> distinct(incremental.runner.started.begin(),
+                                     incremental.runner.started.end());
       CHECK(distinct.size() == incremental.runner.started.size());
 
       World clean;
@@ -73,9 +79,11 @@ TEST_CASE("no edge starts before its inputs are there", "[property]") {
     World world;
     REQUIRE(world.load(random_manifest(random, 20)));
     world.options.jobs = 8;
-    for (int i = 0; i < kSources; ++i) world.files.files[fmt::format("src{}", i)] = std::to_string(i);
+    for (int i = 0; i < kSources; ++i)
+      world.files.files[fmt::format("src{}", i)] = std::to_string(i);
     bool was_early = false;
-    world.runner.programs["cat"] = [&](const std::vector<std::string>& words, tests::FakeFiles& files) {
+    world.runner.programs["cat"] = [&](const std::vector<std::string>& words,
+                                       tests::FakeFiles& files) {
       std::string text;
       for (size_t i = 2; i < words.size(); ++i) {
         was_early = was_early || !files.files.contains(words[i]);

@@ -46,9 +46,10 @@ TEST_CASE("new bytes in an input run what depends on them") {
 
 TEST_CASE("an edge that gives the same bytes again cuts off what follows") {
   World world;
-  REQUIRE(world.load("rule constant\n  command = constant $out $in\n"
-                     "rule cat\n  command = cat $out $in\n"
-                     "build mid: constant in\nbuild out: cat mid\n"));
+  REQUIRE(
+      world.load("rule constant\n  command = constant $out $in\n"
+                 "rule cat\n  command = cat $out $in\n"
+                 "build mid: constant in\nbuild out: cat mid\n"));
   world.runner.programs["constant"] = [](const auto& words, tests::FakeFiles& files) {
     files.files[words[1]] = "same";
     return 0;
@@ -89,12 +90,17 @@ TEST_CASE("a damaged output is restored") {
 
 TEST_CASE("two edges with the same action run it once") {
   World world;
-  REQUIRE(world.load("rule cat\n  command = cat $out $in\n  portable = 1\n"
-                     "build x/out: cat x/in\nbuild y/out: cat y/in\nbuild z/out: cat z/in\n"));
+  REQUIRE(
+      world.load("rule cat\n  command = cat $out $in\n  portable = 1\n"
+                 "build x/out: cat x/in\nbuild y/out: cat y/in\nbuild z/out: cat z/in\n"));
   for (const char* name : {"x/in", "y/in"}) world.files.files[name] = "same";
   world.files.files["z/in"] = "other";
-  SECTION("one after another") { world.options.jobs = 1; }
-  SECTION("at the same time") { world.options.jobs = 3; }
+  SECTION("one after another") {
+    world.options.jobs = 1;
+  }
+  SECTION("at the same time") {
+    world.options.jobs = 3;
+  }
   auto summary = world.build();
   REQUIRE(summary);
   CHECK(summary->ran == 2);
@@ -105,10 +111,13 @@ TEST_CASE("two edges with the same action run it once") {
 
 TEST_CASE("a fault stops the build, is not stored, and is told with the command") {
   World world;
-  REQUIRE(world.load("rule fail\n  command = fail $out\nrule cat\n  command = cat $out $in\n"
-                     "build bad: fail\nbuild out: cat bad\nbuild good: cat in\n"));
+  REQUIRE(
+      world.load("rule fail\n  command = fail $out\nrule cat\n  command = cat $out $in\n"
+                 "build bad: fail\nbuild out: cat bad\nbuild good: cat in\n"));
   int calls = 0;
-  world.runner.programs["fail"] = [&](const auto&, tests::FakeFiles&) { return ++calls == 1 ? 3 : 1; };
+  world.runner.programs["fail"] = [&](const auto&, tests::FakeFiles&) {
+    return ++calls == 1 ? 3 : 1;
+  };
   world.files.files["in"] = "1";
   world.options.keep_going = 0;
   auto summary = world.build();
@@ -126,7 +135,8 @@ TEST_CASE("a fault stops the build, is not stored, and is told with the command"
 
 TEST_CASE("after the first fault nothing more is started") {
   World world;
-  REQUIRE(world.load("rule fail\n  command = fail $out\nbuild a: fail\nbuild b: fail\nbuild c: fail\n"));
+  REQUIRE(world.load(
+      "rule fail\n  command = fail $out\nbuild a: fail\nbuild b: fail\nbuild c: fail\n"));
   world.runner.programs["fail"] = [](const auto&, tests::FakeFiles&) { return 1; };
   auto summary = world.build();
   REQUIRE(summary);
@@ -154,7 +164,8 @@ TEST_CASE("a missing source is bad input that names who needs it") {
 
 TEST_CASE("discovered inputs are part of the key on the second look") {
   World world;
-  REQUIRE(world.load("rule inc\n  command = inc $out $in\n  depfile = $out.d\nbuild out: inc in\n"));
+  REQUIRE(
+      world.load("rule inc\n  command = inc $out $in\n  depfile = $out.d\nbuild out: inc in\n"));
   world.runner.programs["inc"] = [](const auto& words, tests::FakeFiles& files) {
     files.files[words[1]] = files.files[words[2]] + files.files["header"];
     files.files[words[1] + ".d"] = words[1] + ": " + words[2] + " header\n";
@@ -173,7 +184,8 @@ TEST_CASE("discovered inputs are part of the key on the second look") {
 
 TEST_CASE("the declared environment is part of the key, the rest is not") {
   World world;
-  REQUIRE(world.load("rule cat\n  command = cat $out $in\n  environment = MODE\nbuild out: cat in\n"));
+  REQUIRE(
+      world.load("rule cat\n  command = cat $out $in\n  environment = MODE\nbuild out: cat in\n"));
   world.files.files["in"] = "1";
   world.options.environment = {{"MODE", "a"}, {"USER", "me"}};
   CHECK(world.build()->ran == 1);
@@ -206,11 +218,16 @@ TEST_CASE("the verdict of a report is a result, not a fault") {
 
 TEST_CASE("no more edges run at once than jobs and pools allow") {
   World world;
-  REQUIRE(world.load("pool two\n  depth = 2\nrule cat\n  command = cat $out $in\n  pool = two\n"
-                     "build a: cat in\nbuild b: cat in\nbuild c: cat in\nbuild d: cat in\n"));
+  REQUIRE(
+      world.load("pool two\n  depth = 2\nrule cat\n  command = cat $out $in\n  pool = two\n"
+                 "build a: cat in\nbuild b: cat in\nbuild c: cat in\nbuild d: cat in\n"));
   world.files.files["in"] = "1";
-  SECTION("the pool is smaller") { world.options.jobs = 4; }
-  SECTION("the jobs are fewer") { world.options.jobs = 2; }
+  SECTION("the pool is smaller") {
+    world.options.jobs = 4;
+  }
+  SECTION("the jobs are fewer") {
+    world.options.jobs = 2;
+  }
   CHECK(world.build()->ran == 4);
   CHECK(world.runner.most_at_once == 2);
 }
@@ -243,6 +260,6 @@ TEST_CASE("explain says what would run, and what might") {
   world.files.files["in"] = "2";
   auto after = pending();
   REQUIRE(after.size() == 2);
-  CHECK(after[0].reasons ==
-        std::vector<std::string>{"input 'in': " + digest_of("1").brief() + " -> " + digest_of("2").brief()});
+  CHECK(after[0].reasons == std::vector<std::string>{"input 'in': " + digest_of("1").brief() +
+                                                     " -> " + digest_of("2").brief()});
 }

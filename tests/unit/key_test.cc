@@ -12,7 +12,8 @@ namespace {
 KeyWriter key_of(const std::string& manifest, const std::vector<MachineBinding>& machine = {},
                  const std::string& target = "out") {
   Graph graph;
-  auto parsed = parse_manifest("m", [&](const std::string&) { return Result<std::string>(manifest); }, graph);
+  auto parsed = parse_manifest(
+      "m", [&](const std::string&) { return Result<std::string>(manifest); }, graph);
   REQUIRE(parsed);
   EdgeId edge = *graph.node(*graph.find_node(target)).made_by;
   InputDigests inputs;
@@ -72,8 +73,8 @@ TEST_CASE("a portable edge still tells its inputs apart by position") {
 TEST_CASE("paths of this machine are symbolic in a key") {
   const std::string body = "rule r\n  command = $py $in --to=$out\nbuild $w/out: r $w/in\n";
   auto at = [&](const std::string& work, const std::string& python) {
-    return key_of("w = " + work + "\npy = " + python + "\n" + body, {{"work", work}, {"python", python}},
-                  work + "/out");
+    return key_of("w = " + work + "\npy = " + python + "\n" + body,
+                  {{"work", work}, {"python", python}}, work + "/out");
   };
   KeyWriter key = at("/home/me/w", "/usr/bin/python3");
   CHECK(key.key() == at("elsewhere", "venv/bin/python").key());
@@ -90,16 +91,19 @@ TEST_CASE("order-only inputs and a pool do not count, the toolchain and the resp
 }
 
 TEST_CASE("changes are described by the parts that differ") {
-  std::vector<KeyPart> before = {{"command", "", "time --repeats 20 --warm-up 3 --case square_4096 a.json"},
-                                 {"input", "a", digest_of("1").hex()},
-                                 {"environment", "X", "1"}};
-  std::vector<KeyPart> after = {{"command", "", "time --repeats 50 --warm-up 3 --case square_4096 a.json"},
-                                {"input", "a", digest_of("2").hex()},
-                                {"input", "b", digest_of("3").hex()}};
+  std::vector<KeyPart> before = {
+      {"command", "", "time --repeats 20 --warm-up 3 --case square_4096 a.json"},
+      {"input", "a", digest_of("1").hex()},
+      {"environment", "X", "1"}};
+  std::vector<KeyPart> after = {
+      {"command", "", "time --repeats 50 --warm-up 3 --case square_4096 a.json"},
+      {"input", "a", digest_of("2").hex()},
+      {"input", "b", digest_of("3").hex()}};
   CHECK(describe_changes(before, after) ==
-        std::vector<std::string>{"command: '20' -> '50'",
-                                 "input 'a': " + digest_of("1").brief() + " -> " + digest_of("2").brief(),
-                                 "input 'b' is new", "environment 'X' is gone"});
+        std::vector<std::string>{
+            "command: '20' -> '50'",
+            "input 'a': " + digest_of("1").brief() + " -> " + digest_of("2").brief(),
+            "input 'b' is new", "environment 'X' is gone"});
   CHECK(describe_changes(after, after).empty());
 }
 

@@ -1,5 +1,5 @@
-// The arrows of the design, held against the includes: core ◄ search, ir ◄ build ◄ world, cache ◄ cli; and
-// each third-party header behind one library.
+// The arrows of the design, held against the includes: core ◄ search, ir ◄ build ◄ world, cache ◄
+// cli; and each third-party header behind one library.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The folder that a source file belongs to: "engine/core", "engine", "cache".
-std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string room_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
 
 const std::map<std::string, std::set<std::string>>& allowed() {
   static const std::map<std::string, std::set<std::string>> rooms = {
@@ -28,12 +30,18 @@ const std::map<std::string, std::set<std::string>>& allowed() {
   return rooms;
 }
 
-// Third-party headers that one library alone may include. fmt and nlohmann/json are the common words of all.
+// Third-party headers that one library alone may include. fmt and nlohmann/json are the common
+// words of all.
 const std::map<std::string, std::set<std::string>>& owners() {
   static const std::map<std::string, std::set<std::string>> rooms = {
-      {"yaml-cpp/", {"engine/core"}}, {"muParser.h", {"engine/core"}},     {"xxhash.h", {"engine/core"}},
-      {"sqlite3.h", {"cache"}},       {"archive.h", {"engine/world"}},     {"archive_entry.h", {"engine/world"}},
-      {"CLI/", {"engine/cli", "engine/steps"}}, {"curl/", {"engine/world"}},
+      {"yaml-cpp/", {"engine/core"}},
+      {"muParser.h", {"engine/core"}},
+      {"xxhash.h", {"engine/core"}},
+      {"sqlite3.h", {"cache"}},
+      {"archive.h", {"engine/world"}},
+      {"archive_entry.h", {"engine/world"}},
+      {"CLI/", {"engine/cli", "engine/steps"}},
+      {"curl/", {"engine/world"}},
   };
   return rooms;
 }
@@ -54,7 +62,8 @@ std::vector<Include> all_includes() {
       for (std::string line; std::getline(file, line);) {
         if (!line.starts_with("#include ")) continue;
         std::string target = line.substr(10, line.find_last_of("\">") - 10);
-        out.push_back({entry.path().lexically_relative(EVOLVE_SOURCE).string(), target, line[9] == '"'});
+        out.push_back(
+            {entry.path().lexically_relative(EVOLVE_SOURCE).string(), target, line[9] == '"'});
       }
     }
   }

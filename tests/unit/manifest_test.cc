@@ -8,7 +8,8 @@ using namespace evolve;
 namespace {
 
 // Parses `text`, with further files by name; the error as the user reads it, or empty.
-std::string parse(const std::string& text, Graph& graph, const std::map<std::string, std::string>& files = {}) {
+std::string parse(const std::string& text, Graph& graph,
+                  const std::map<std::string, std::string>& files = {}) {
   LoadText load = [&](const std::string& path) -> Result<std::string> {
     if (path == "build.ninja") return text;
     auto it = files.find(path);
@@ -17,7 +18,8 @@ std::string parse(const std::string& text, Graph& graph, const std::map<std::str
   };
   auto status = parse_manifest("build.ninja", load, graph);
   if (status) return "";
-  return status.error().message + (status.error().detail.empty() ? "" : "\n" + status.error().detail);
+  return status.error().message +
+         (status.error().detail.empty() ? "" : "\n" + status.error().detail);
 }
 
 std::string error_of(const std::string& text) {
@@ -84,7 +86,8 @@ TEST_CASE("implicit outputs, validations, pools and defaults are read") {
 TEST_CASE("include shares the scope and subninja has one of its own") {
   Graph graph;
   REQUIRE(parse("x = 1\ninclude inc\nsubninja sub\nrule r\n  command = $x\nbuild o: r\n", graph,
-                {{"inc", "x = 2\n"}, {"sub", "x = 3\nrule s\n  command = $x\nbuild p: s\n"}}) == "");
+                {{"inc", "x = 2\n"}, {"sub", "x = 3\nrule s\n  command = $x\nbuild p: s\n"}}) ==
+          "");
   CHECK(graph.binding(*graph.node(*graph.find_node("o")).made_by, "command") == "2");
   CHECK(graph.binding(*graph.node(*graph.find_node("p")).made_by, "command") == "3");
 }
@@ -94,14 +97,18 @@ TEST_CASE("errors name file and line and point at the place") {
   CHECK(error_of("build a: nope b\n") ==
         "build.ninja:1: unknown build rule 'nope'\nbuild a: nope b\n         ^ near here");
   CHECK(error_of("rule cat\n  command = c\nbuild a: cta b\n") ==
-        "build.ninja:3: unknown build rule 'cta', did you mean 'cat'?\nbuild a: cta b\n         ^ near here");
+        "build.ninja:3: unknown build rule 'cta', did you mean 'cat'?\nbuild a: cta b\n         ^ "
+        "near here");
   CHECK(error_of("x = $\n").find("unexpected EOF") != std::string::npos);
-  CHECK(error_of("x = a$?b\n") ==
-        "build.ninja:1: bad $-escape (literal $ must be written as $$)\nx = a$?b\n     ^ near here");
-  CHECK(error_of("rule r\n  command = c\nbuild a: r\nbuild a: r\n").find("multiple rules generate a") !=
+  CHECK(
+      error_of("x = a$?b\n") ==
+      "build.ninja:1: bad $-escape (literal $ must be written as $$)\nx = a$?b\n     ^ near here");
+  CHECK(error_of("rule r\n  command = c\nbuild a: r\nbuild a: r\n")
+            .find("multiple rules generate a") != std::string::npos);
+  CHECK(error_of("\tx = 1\n") ==
+        "build.ninja:1: tabs are not allowed, use spaces\n x = 1\n^ near here");
+  CHECK(error_of("include nope\n").find("loading open 'nope': No such file or directory") !=
         std::string::npos);
-  CHECK(error_of("\tx = 1\n") == "build.ninja:1: tabs are not allowed, use spaces\n x = 1\n^ near here");
-  CHECK(error_of("include nope\n").find("loading open 'nope': No such file or directory") != std::string::npos);
 }
 
 TEST_CASE("a file that includes itself is refused") {

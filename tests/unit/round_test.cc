@@ -30,8 +30,8 @@ CampaignShape shape() {
 std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
   auto graph = std::make_unique<Graph>();
   std::string rules;
-  for (const char* rule : {"normalise", "spec", "mutate", "expect", "lower", "compile", "check", "analyze", "time",
-                           "trace", "select"}) {
+  for (const char* rule : {"normalise", "spec", "mutate", "expect", "lower", "compile", "check",
+                           "analyze", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -63,15 +63,17 @@ TEST_CASE("the manifest is a graph without cycles in which every round needs the
   CHECK(!graph->find_cycle(targets));
   EdgeId mutate = *graph->node(*graph->find_node("w/round-2/v0009/kernel.py")).made_by;
   auto inputs = graph->edge(mutate).inputs;
-  CHECK(std::find(inputs.begin(), inputs.end(), *graph->find_node("w/round-1/selection.json")) != inputs.end());
+  CHECK(std::find(inputs.begin(), inputs.end(), *graph->find_node("w/round-1/selection.json")) !=
+        inputs.end());
 }
 
 TEST_CASE("a step's edges are there for every variant and case that it is for") {
   auto graph = graph_of(shape(), "w");
   std::map<std::string, int> edges;
-  for (size_t i = 0; i < graph->edge_count(); ++i) ++edges[graph->edge(static_cast<EdgeId>(i)).rule->name];
-  CHECK(edges["mutate"] == 25);                // the seed too
-  CHECK(edges["lower"] == 25 * 4 + 2);         // all cases; the XLA baseline's two
+  for (size_t i = 0; i < graph->edge_count(); ++i)
+    ++edges[graph->edge(static_cast<EdgeId>(i)).rule->name];
+  CHECK(edges["mutate"] == 25);         // the seed too
+  CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
   CHECK(edges["check"] == 25 * 2);
   CHECK(edges["compile"] == 25 * 2 + 2);
   CHECK(edges["time"] == edges["compile"]);

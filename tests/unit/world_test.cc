@@ -54,7 +54,8 @@ class Runs {
 const char* const kEchoWorker =
     "sh -c 'while read -r line; do case $line in *die*) echo last words >&2; exit 3;; esac; "
     "id=${line##*requestId\\\":}; "
-    "echo \"{\\\"exitCode\\\": 4, \\\"output\\\": \\\"served by $$\\\", \\\"requestId\\\": ${id%\\}*}}\"; done' x";
+    "echo \"{\\\"exitCode\\\": 4, \\\"output\\\": \\\"served by $$\\\", \\\"requestId\\\": "
+    "${id%\\}*}}\"; done' x";
 
 }  // namespace
 

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# kill -9 of the engine at random instants, then a rerun: the same end, nothing that was reported done is run
+# again, and no process is left behind.
+source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
+KILLS=${KILLS:-20}
+RANDOM=1  # the same instants in every run, as far as a machine allows
+
+build() { (cd "$PROJECT" && exec "$EVOLVE" build round-2 -p small/small.yaml --json); }
+# Processes of this project alone: their environment's working folder is the project.
+left_behind() {
+  local pid
+  for pid in /proc/[0-9]*; do
+    [ "$(readlink "$pid/cwd" 2>/dev/null)" = "$PROJECT" ] && echo "${pid#/proc/} $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)"
+  done
+}
+
+new_project
+build >"$PROJECT/whole.log" 2>&1 || fail "the campaign itself: $(tail -3 "$PROJECT/whole.log")"
+cp "$PROJECT/small/.evolve/small/round-2/selection.json" "$PROJECT/expected.json"
+rm -rf "$PROJECT/small/.evolve"
+
+: >"$PROJECT/done.log"
+for ((kill = 1; kill <= KILLS; kill++)); do
+  build >"$PROJECT/events.log" 2>&1 &
+  engine=$!
+  # Somewhere in the next edges: after the n-th event that the engine reports, not after some time.
+  events=$((RANDOM % 12 + 1))
+  while kill -0 "$engine" 2>/dev/null && [ "$(wc -l <"$PROJECT/events.log")" -lt "$events" ]; do :; done
+  kill -9 "$engine" 2>/dev/null
+  wait "$engine" 2>/dev/null
+  # The guard ends what was running as soon as it sees the end of the engine.
+  for _ in $(seq 200); do
+    [ -z "$(left_behind)" ] && break
+    read -rt 0.05 <> <(:) || true
+  done
+  [ -z "$(left_behind)" ] || fail "kill $kill left processes: $(left_behind)"
+  grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/done.log"
+done
+build >"$PROJECT/events.log" 2>&1 || fail "the rerun: $(tail -3 "$PROJECT/events.log")"
+grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/done.log"
+
+cmp -s "$PROJECT/expected.json" "$PROJECT/small/.evolve/small/round-2/selection.json" || fail "another selection.json"
+twice=$(sed 's/.*"step":"\([^"]*\)".*"subject":"\([^"]*\)".*/\1 \2/' "$PROJECT/done.log" | sort | uniq -d)
+[ -z "$twice" ] || fail "reported done and run again: $twice"
+finish $((KILLS + 3))

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Golden cases: what a user types, and all that evolve answers. A case is a folder with `cmd`, a bash script
+# that runs in a fresh project (tests/project.sh), and `expected`: its stdout, stderr and exit code, with what
+# differs from run to run normalised.
+#   tests/golden/run.sh [CASE…]            compares
+#   tests/golden/run.sh --accept [CASE…]   writes what is said now; read the diff
+source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
+cd "$ROOT/tests/golden" || exit 1
+accept=false
+[ "${1:-}" = --accept ] && accept=true && shift
+cases=("$@")
+[ ${#cases[@]} -gt 0 ] || cases=(*/)
+
+normalised() {
+  sed -e "s|$PROJECT|PROJECT|g" -e "s|$ROOT|ROOT|g" \
+    -e 's/[0-9][0-9.]* \(us\|ms\|s\|min\)\b/T/g' -e 's/ in [0-9:]* min/ in T/' \
+    -e 's/20[0-9-]*T[0-9:]*Z/DATE/g' -e 's/\.tmp[0-9]*\.[0-9]*/.tmp/g'
+}
+
+for name in "${cases[@]}"; do
+  name=${name%/}
+  new_project
+  actual=$(cd "$PROJECT" && { EVOLVE="$EVOLVE" bash -c 'evolve() { "$EVOLVE" "$@"; }; source "$0"' \
+    "$ROOT/tests/golden/$name/cmd" >out 2>err; echo "exit $?" >code; }
+    printf -- '--- stdout\n'; cat "$PROJECT/out"; printf -- '--- stderr\n'; cat "$PROJECT/err"; cat "$PROJECT/code")
+  actual=$(printf '%s\n' "$actual" | normalised)
+  if $accept; then
+    printf '%s\n' "$actual" >"$name/expected"
+  elif ! diff -u "$name/expected" - <<<"$actual"; then
+    fail "$name"
+  fi
+done
+finish ${#cases[@]}
