@@ -181,6 +181,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.variants = campaign.pipeline.batch.variants_per_round;
   shape.lineages = campaign.pipeline.batch.top_k;
   shape.random_seed = campaign.pipeline.mutate.random_seed;
+  shape.explore = campaign.pipeline.mutate.explore;
   shape.target = campaign.pipeline.target;
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
   auto sources = step_sources(campaign.rules);

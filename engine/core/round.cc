@@ -173,10 +173,11 @@ class RoundWriter {
   void write_mutate(int round, int position, int number) {
     std::string folder = "$work/" + variant_folder(shape_, number);
     std::string flags = fmt::format(
-        "--mutator sweep --spec $work/spec.json --seed $work/seed.py --round {} --index {} --count "
-        "{} "
-        "--random-seed {} --id {} --kernel-out {}/kernel.py --variant-out {}/variant.json",
-        round, position, shape_.variants, shape_.random_seed, variant_id(number), folder, folder);
+        "--mutator sweep --spec $work/spec.json --seed $work/seed.py --round {} --index {} "
+        "--count {} --random-seed {} --explore {} --id {} --kernel-out {}/kernel.py "
+        "--variant-out {}/variant.json",
+        round, position, shape_.variants, shape_.random_seed, shape_.explore, variant_id(number),
+        folder, folder);
     std::vector<std::string> inputs = {"$work/spec.json", "$work/seed.py"};
     if (round > 1) {
       flags += fmt::format(" --selection {}/selection.json", round_folder(round - 1));

@@ -115,9 +115,7 @@ def judge(
             return verdict.rejected("wrong_shape", reason)
         if got.dtype != program.dtype_of(entry["dtype"]):
             return verdict.rejected("wrong_dtype", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}")
-        figures, kind, reason = _compare(
-            got, expected[f"oracle_{i}"], float(expected[f"error_{i}"]), tolerance
-        )
+        figures, kind, reason = _compare(got, expected[f"oracle_{i}"], float(expected[f"error_{i}"]), tolerance)
         outputs.append({"name": entry["name"], **figures})
         if kind is not None and rejection is None:
             rejection = (kind, f"'{entry['name']}': {reason}")

@@ -71,9 +71,7 @@ def _write_all(fd: int, content: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _child(
-    function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int
-) -> None:
+def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int) -> None:
     """The child's whole life. Never returns to the caller's frames."""
     try:
         die_with_parent()

@@ -38,6 +38,8 @@ _PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo
 _DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)(?:-\d\d)?-(?P<stage>[A-Za-z_].*)\.(?P<kind>txt|html)$")
 _WALL_FACTOR = 4
 
+_TELLING = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
+
 # What the compiler's message says, and the verdict it stands for; the first that matches counts.
 _KINDS = (
     (re.compile(r"vmem|CompileTimeScopedVmemOom", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "vmem_oom"),
@@ -54,12 +56,11 @@ def _kind(message: str) -> str:
     return "compiler_error"
 
 
-def _first_meaningful_line(message: str) -> str:
-    """The line that tells a person what was wrong: one with sizes before one with codes alone."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    pattern = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
-    telling = [line for line in lines if pattern.search(line)]
-    return (telling or lines or ["no message"])[0]
+def _telling_sentence(message: str) -> str:
+    """The sentence that tells a person what was wrong: one with sizes or limits before one with codes alone."""
+    sentences = [part.strip() for part in re.split(r"\n|(?<=\.)\s", message) if part.strip()]
+    telling = [part for part in sentences if _TELLING.search(part)]
+    return (telling or sentences or ["no message"])[0]
 
 
 def _compile(content: bytes, target: str, dumps: str) -> bytes:
@@ -86,7 +87,7 @@ def _compile(content: bytes, target: str, dumps: str) -> bytes:
         compiled = jax.jit(kernel_program).lower(*arguments).compile()
     except Exception as error:  # noqa: BLE001 - whatever the compiler turns down
         message = f"{type(error).__name__}: {error}"
-        report = verdict.rejected(_kind(message), _first_meaningful_line(message))
+        report = verdict.rejected(_kind(message), _telling_sentence(message))
         return json.dumps(report).encode()
     memory = compiled.memory_analysis()
     sizes = {

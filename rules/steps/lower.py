@@ -91,9 +91,7 @@ def _check_outputs(avals: Any, signature: dict[str, Any]) -> None:
                 "wrong_shape", f"'{declared['name']}' has shape {list(aval.shape)}, not {declared['shape']}"
             )
         if aval.dtype != program.dtype_of(declared["dtype"]):
-            raise Rejection(
-                "wrong_dtype", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}"
-            )
+            raise Rejection("wrong_dtype", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
 
 
 def _lower(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
@@ -152,8 +150,8 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="lower")
     for name in ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "report"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--cpu-seconds", type=int, default=10)
-    parser.add_argument("--memory-mib", type=int, default=4096)
+    parser.add_argument("--cpu-seconds", type=int, default=15)
+    parser.add_argument("--memory-mib", type=int, default=3072)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)

@@ -1,0 +1,79 @@
+"""Where the steps are, and how the tests run them: as programs, the way the engine does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = ROOT / "rules" / "steps"
+sys.path.insert(0, str(STEPS))
+
+SMALL = ROOT / "tests" / "data" / "small"
+
+SIGNATURE = {
+    "inputs": [
+        {"name": "x", "shape": [200, 300], "dtype": "bfloat16"},
+        {"name": "y", "shape": [300, 136], "dtype": "bfloat16"},
+    ],
+    "outputs": [{"name": "out", "shape": [200, 136], "dtype": "bfloat16"}],
+}
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Lower = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run_step(tmp_path: Path) -> Run:
+    """Runs a step in a folder of the test's own, with a signature in it."""
+    (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
+
+    def run(step: str, **flags: Any) -> subprocess.CompletedProcess[str]:
+        arguments = [str(STEPS / f"{step}.py")]
+        for name, value in flags.items():
+            arguments.append(f"--{name.replace('_', '-')}")
+            if value is not True:
+                arguments.append(str(value))
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Lowers a source and returns the report; the programs are NAME.tpu and NAME.cpu."""
+
+    def run(source: str, name: str = "k", **flags: Any) -> dict[str, Any]:
+        (tmp_path / f"{name}.py").write_text(source)
+        done = run_step(
+            "lower",
+            source=f"{name}.py",
+            entry="matmul",
+            signature="signature.json",
+            target="tpu7x",
+            tpu_out=f"{name}.tpu",
+            cpu_out=f"{name}.cpu",
+            report=f"{name}.json",
+            depfile=f"{name}.d",
+            **flags,
+        )
+        assert done.returncode == 0, done.stderr
+        report: dict[str, Any] = json.loads((tmp_path / f"{name}.json").read_text())
+        return report
+
+    return run

@@ -1,0 +1,94 @@
+"""Lower: what is one program and what is not, and what hostile candidates come to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, Lower
+
+SEED = (SMALL / "kernel.py").read_text()
+
+RENAMED = (
+    SEED.replace("matmul_kernel", "inner")
+    .replace("acc_ref", "accumulator")
+    .replace("bm, bn, bk", "rows, columns, depth")
+    .replace("(bm, bk)", "(rows, depth)")
+    .replace("(bk, bn)", "(depth, columns)")
+    .replace("(bm, bn)", "(rows, columns)")
+    .replace("cdiv(m, bm), pl.cdiv(n, bn), pl.cdiv(k, bk)", "cdiv(m, rows), pl.cdiv(n, columns), pl.cdiv(k, depth)")
+    .replace("block_k=bk", "block_k=depth")
+    .replace('name="matmul"', 'name="another"')
+)
+
+
+def test_names_comments_and_layout_do_not_make_another_program(lower: Lower, tmp_path: Path) -> None:
+    programs = []
+    for name, source in {"seed": SEED, "renamed": RENAMED, "commented": "# new\n\n" + SEED}.items():
+        assert lower(source, name)["verdict"] == "ok"
+        programs.append(((tmp_path / f"{name}.tpu").read_bytes(), (tmp_path / f"{name}.cpu").read_bytes()))
+    assert programs[0] == programs[1] == programs[2]
+
+
+def test_another_block_size_is_another_program(lower: Lower, tmp_path: Path) -> None:
+    lower(SEED, "a")
+    lower(re.sub("BLOCK_M = .*", "BLOCK_M = 128", SEED), "b")
+    assert (tmp_path / "a.tpu").read_bytes() != (tmp_path / "b.tpu").read_bytes()
+    assert (tmp_path / "a.cpu").read_bytes() != (tmp_path / "b.cpu").read_bytes()
+
+
+def test_the_report_names_programs_and_kernels(lower: Lower, tmp_path: Path) -> None:
+    report = lower(SEED)
+    assert report["custom_calls"] == 1
+    assert report["programs"]["tpu"]["bytes"] == len((tmp_path / "k.tpu").read_bytes())
+    dependencies = (tmp_path / "k.d").read_text()
+    assert "sandbox.py" in dependencies
+    assert "compile.py" not in dependencies
+
+
+HOSTILE = {
+    "a syntax error": ("def matmul(:\n", "syntax_error", "line 1: invalid syntax"),
+    "no such function": ("x = 1\n", "trace_error", "there is no function 'matmul'"),
+    "an exception": ("def matmul(x, y):\n    raise KeyError('no')\n", "trace_error", "KeyError: 'no'"),
+    "a wrong shape": ("def matmul(x, y):\n    return x\n", "wrong_shape", "'out' has shape [200, 300]"),
+    "a wrong dtype": ("def matmul(x, y):\n    return (x @ y).astype('float32')\n", "wrong_dtype", "float32"),
+    "two outputs": ("def matmul(x, y):\n    return x @ y, x\n", "wrong_shape", "2 outputs"),
+    "sys.exit": ("import sys\nsys.exit(0)\n", "exited", "sys.exit(0)"),
+    "os._exit": ("import os\nos._exit(0)\n", "exited", "exit code 0"),
+    "a crash": ("import ctypes\nctypes.string_at(0)\n", "crashed", "SIGSEGV"),
+    "an endless loop": ("while True:\n    pass\n", "timeout", "3 s of CPU time"),
+    "hoarding": ("x = []\nwhile True:\n    x.append(bytearray(1 << 28))\n", "memory", "2500 MiB"),
+    "endless recursion": ("def f():\n    f()\nf()\n", "trace_error", "RecursionError"),
+    "the network": (
+        "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)\n",
+        "trace_error",
+        "unreachable",
+    ),
+    "a write to the tree": ("open('/etc/stolen', 'w')\n", "trace_error", "Read-only"),
+    "a forged answer": (
+        "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'x' * 100)\n    except OSError:\n"
+        "        pass\nos._exit(0)\n",
+        "exited",
+        "exit code 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_candidate_cannot_do_harm(lower: Lower, tmp_path: Path, what: str) -> None:
+    source, kind, reason = HOSTILE[what]
+    # Touching the memory up to its limit takes a while on a slow machine.
+    report = lower(source, cpu_seconds=30 if what == "hoarding" else 3, memory_mib=2500)
+    assert report["verdict"] == "rejected"
+    assert report["kind"] == kind
+    assert reason in report["reason"]
+    assert (tmp_path / "k.tpu").read_bytes() == b""
+    assert (tmp_path / "k.cpu").read_bytes() == b""
+    assert not Path("/etc/stolen").exists()
+
+
+def test_the_judge_is_not_seen_from_the_sandbox(lower: Lower) -> None:
+    # A candidate finds itself as process 1 of an empty machine, with none of the judge's environment.
+    source = "import os\nassert os.getpid() == 1 and 'PYTEST_CURRENT_TEST' not in os.environ\n"
+    assert lower(source)["reason"] == "there is no function 'matmul'"

@@ -1,0 +1,96 @@
+"""The worker: the protocol, the same bytes as without it, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL, STEPS, Lower, Run
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Any:
+    process = subprocess.Popen(
+        [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.wait()
+
+
+def _ask(worker: Any, number: int, arguments: list[str]) -> dict[str, Any]:
+    worker.stdin.write(json.dumps({"arguments": arguments, "requestId": number}) + "\n")
+    worker.stdin.flush()
+    response: dict[str, Any] = json.loads(worker.stdout.readline())
+    assert response["requestId"] == number
+    return response
+
+
+def _lower_arguments(name: str) -> list[str]:
+    flags = {
+        "source": "k.py",
+        "entry": "matmul",
+        "signature": "signature.json",
+        "target": "tpu7x",
+        "tpu-out": f"{name}.tpu",
+        "cpu-out": f"{name}.cpu",
+        "report": f"{name}.json",
+    }
+    return [
+        str(STEPS / "lower.py"),
+        *(word for flag, value in flags.items() for word in (f"--{flag}", value)),
+    ]
+
+
+def test_one_worker_gives_what_the_programs_give(worker: Any, lower: Lower, tmp_path: Path) -> None:
+    lower((SMALL / "kernel.py").read_text())
+    for number in (1, 2):
+        assert _ask(worker, number, _lower_arguments("w")) == {
+            "exitCode": 0,
+            "output": "",
+            "requestId": number,
+        }
+        for kind in ("tpu", "cpu", "json"):
+            assert (tmp_path / f"w.{kind}").read_bytes() == (tmp_path / f"k.{kind}").read_bytes()
+
+
+def test_a_fault_is_told_in_a_line_and_the_worker_goes_on(worker: Any, run_step: Run) -> None:
+    response = _ask(worker, 1, [str(STEPS / "compile.py"), "--nonsense"])
+    assert response["exitCode"] == 2
+    assert "Traceback" not in response["output"]
+    response = _ask(worker, 2, [str(STEPS / "nothing.py")])
+    assert response == {
+        "exitCode": 1,
+        "output": "nothing.py: ModuleNotFoundError: No module named 'nothing'\n",
+        "requestId": 2,
+    }
+
+
+def test_the_end_of_stdin_is_the_workers_end(worker: Any) -> None:
+    worker.stdin.close()
+    assert worker.wait(timeout=60) == 0
+
+
+def test_a_killed_worker_takes_its_step_along(worker: Any, run_step: Run, tmp_path: Path) -> None:
+    # The step's process holds the write end of a pipe: its end is seen as the end of the pipe.
+    (tmp_path / "held.py").write_text(
+        "import os\n\n\ndef main(argv):\n    fd = os.open(argv[0], os.O_WRONLY)\n    os.write(fd, b'here')\n"
+        "    while True:\n        pass\n"
+    )
+    os.mkfifo(tmp_path / "pipe")
+    worker.stdin.write(json.dumps({"arguments": [str(tmp_path / "held.py"), "pipe"], "requestId": 1}) + "\n")
+    worker.stdin.flush()
+    with open(tmp_path / "pipe", "rb") as pipe:
+        assert pipe.read(4) == b"here"
+        worker.send_signal(signal.SIGKILL)
+        assert pipe.read() == b""
