@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 
 std::string minutes(double seconds) {
-  auto whole = static_cast<int>(seconds + 0.5);
+  auto whole = std::lround(seconds);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 

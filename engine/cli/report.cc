@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/world/files.h"
@@ -109,7 +110,7 @@ std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
   if (seconds < 120) return fmt::format("{:.1f} s", seconds);
-  auto whole = static_cast<int>(seconds + 0.5);
+  auto whole = std::lround(seconds);
   return fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 

@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-const std::string kEmpty;
+const std::string no_value;
 
 // Quotes a path for /bin/sh where it has to be.
 std::string shell_quoted(const std::string& path) {
@@ -133,7 +133,7 @@ const std::string& Scope::get(std::string_view name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
     if (const std::string* value = scope->own(name)) return *value;
   }
-  return kEmpty;
+  return no_value;
 }
 
 const std::string* Scope::own(std::string_view name) const {

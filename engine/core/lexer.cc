@@ -21,7 +21,7 @@ bool is_short_name_char(char c) {
 
 constexpr std::array<std::pair<std::string_view, Token>, 6> kKeywords = {{
     {"build", Token::build},
-    {"default", Token::default_},
+    {"default", Token::defaults},
     {"include", Token::include},
     {"pool", Token::pool},
     {"rule", Token::rule},
@@ -34,7 +34,7 @@ const char* token_name(Token token) {
   switch (token) {
     case Token::build: return "'build'";
     case Token::colon: return "':'";
-    case Token::default_: return "'default'";
+    case Token::defaults: return "'default'";
     case Token::end: return "eof";
     case Token::equals: return "'='";
     case Token::error: return "lexing error";

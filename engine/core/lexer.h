@@ -12,7 +12,7 @@ namespace evolve {
 enum class Token {
   build,
   colon,
-  default_,
+  defaults,
   end,
   equals,
   error,

@@ -30,7 +30,7 @@ class ManifestParser {
         case Token::pool: status = parse_pool(); break;
         case Token::build: status = parse_build(); break;
         case Token::rule: status = parse_rule(); break;
-        case Token::default_: status = parse_default(); break;
+        case Token::defaults: status = parse_default(); break;
         case Token::identifier: status = parse_variable(); break;
         case Token::include: status = parse_include(scope_); break;
         case Token::subninja: status = parse_include(graph_.new_scope(scope_)); break;

@@ -369,6 +369,7 @@ std::string variant_id(int number) {
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {
   if (round == 0) return {variant_id(0)};
   std::vector<std::string> out;
+  out.reserve(static_cast<size_t>(shape.variants));
   for (int i = 0; i < shape.variants; ++i) {
     out.push_back(variant_id((round - 1) * shape.variants + 1 + i));
   }

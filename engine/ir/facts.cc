@@ -186,7 +186,7 @@ json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
 
 json write_timeline(const ProgramRun& run, const Device& device) {
   constexpr int kProcess = 1;
-  enum Thread { kSteps = 1, kStalls, kLoads, kStores };
+  constexpr int kSteps = 1, kStalls = 2, kLoads = 3, kStores = 4;  // threads of the trace
   json events = json::array();
   events.push_back(
       trace_name("process_name", kProcess, 0, fmt::format("{} core (modelled)", device.name)));

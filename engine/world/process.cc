@@ -1,6 +1,7 @@
 #include "engine/world/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -99,9 +100,13 @@ Result<Process> Process::start(const std::string& line,
     setup.err = streams == Streams::separate ? err.write.get() : out.write.get();
   }
   std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
   std::vector<char*> envp;
-  for (std::string& variable : variables) envp.push_back(variable.data());
+  variables.reserve(environment.size());
+  envp.reserve(environment.size() + 1);
+  for (const auto& [name, value] : environment) {
+    variables.push_back(fmt::format("{}={}", name, value));
+    envp.push_back(variables.back().data());
+  }
   envp.push_back(nullptr);
   std::string shell = "/bin/sh", flag = "-c", text = line;
   std::array<char*, 4> argv = {shell.data(), flag.data(), text.data(), nullptr};

@@ -21,6 +21,7 @@ rm -rf "$PROJECT/small/.evolve"
 
 : >"$PROJECT/done.log"
 for ((kill = 1; kill <= KILLS; kill++)); do
+  : >"$PROJECT/events.log"
   build >"$PROJECT/events.log" 2>&1 &
   engine=$!
   # Somewhere in the next edges: after the n-th event that the engine reports, not after some time.
