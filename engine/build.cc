@@ -78,10 +78,9 @@ class Build {
         if (auto status = look_up(*edge); !status) return status;
       }
       if (auto status = start_queued(); !status) return status;
-      if (running_ == 0) {
-        // Nothing runs: all is done, or what is queued may not start any more.
-        return {};
-      }
+      // An edge that joined a result of this build may have readied others.
+      if (plan_.next_ready()) continue;
+      if (running_ == 0) return check_end();
       auto event = ports_.runner.wait(kTickSeconds);
       if (!event) return std::move(event).error();
       if (std::holds_alternative<Interrupted>(*event)) {
@@ -93,6 +92,13 @@ class Build {
       }
       ports_.listener.tick(plan_);
     }
+  }
+
+  // Nothing runs: all is done, or faults keep the rest from starting.
+  [[nodiscard]] Status check_end() const {
+    bool is_whole = plan_.count(EdgeState::wanted) == 0 && plan_.count(EdgeState::queued) == 0;
+    if (is_whole || summary_.failed > 0) return {};
+    return internal_error("the build came to a halt with edges left to run");
   }
 
   [[nodiscard]] bool may_start() const {

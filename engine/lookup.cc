@@ -108,10 +108,10 @@ std::string Lookup::with_paths(EdgeId id, std::string text) const {
     }
   };
   for (size_t i = 0; i < edge.inputs.size(); ++i) {
-    replace(fmt::format("{{in{}}}", i), graph_.path(edge.inputs[i]));
+    replace(fmt::format("{{in{}}}", i), symbolic_path(graph_.path(edge.inputs[i]), machine_));
   }
   for (size_t i = 0; i < edge.outputs.size(); ++i) {
-    replace(fmt::format("{{out{}}}", i), graph_.path(edge.outputs[i]));
+    replace(fmt::format("{{out{}}}", i), symbolic_path(graph_.path(edge.outputs[i]), machine_));
   }
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -15,6 +17,11 @@ namespace {
 
 // Deep enough for any real tree of includes, and an end for a file that includes itself.
 constexpr int kIncludeDepth = 64;
+
+// What a rule may bind; edges may bind anything.
+constexpr std::array<std::string_view, 11> kRuleVariables = {
+    "command", "depfile", "dyndep",          "description",     "deps", "generator", "pool",
+    "restat",  "rspfile", "rspfile_content", "msvc_deps_prefix"};
 
 class ManifestParser {
  public:
@@ -112,6 +119,10 @@ class ManifestParser {
     while (lexer_.take(Token::indent)) {
       auto assignment = parse_assignment();
       if (!assignment) return std::move(assignment).error();
+      if (std::find(kRuleVariables.begin(), kRuleVariables.end(), assignment->first) ==
+          kRuleVariables.end()) {
+        return unexpected_variable(assignment->first);
+      }
       rule.bindings.insert_or_assign(assignment->first, std::move(assignment->second));
     }
     if (!rule.bindings.contains("command")) return lexer_.error("expected 'command =' line");

@@ -65,8 +65,27 @@ class RoundWriter {
     list(edge.implicit, " |");
     list(edge.order_only, " ||");
     text_ += '\n';
+    if (edge.rule != "phony") text_ += fmt::format("  step = {}\n", edge.rule);
     for (const auto& [name, value] : edge.bindings)
       text_ += fmt::format("  {} = {}\n", name, value);
+  }
+
+  // An edge of a step that needs JAX: run from its canonical source, by the warm worker where the
+  // engine has one. What its files are called does not matter to it.
+  void add_python(EdgeText edge, const Bindings& flags) {
+    std::string source = fmt::format("$work/steps/{}.py", edge.rule);
+    std::string arguments = source;
+    for (const auto& [flag, value] : flags) arguments += fmt::format(" --{} {}", flag, value);
+    for (const auto& [name, value] : edge.bindings) {
+      if (name == "depfile") arguments += " --depfile " + value;
+    }
+    edge.implicit = {source};
+    edge.order_only = {"$work/steps/all"};
+    edge.bindings.emplace_back("arguments", arguments);
+    edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
+    edge.bindings.emplace_back("toolchain", "$toolchain");
+    edge.bindings.emplace_back("portable", "1");
+    add(edge);
   }
 
   // The canonical sources of the Python steps: what runs, so that a comment in one re-runs nothing.
@@ -108,17 +127,16 @@ class RoundWriter {
 
   void write_expected(const std::string& name) {
     std::string folder = "$work/cases/" + name;
-    add({"expect",
-         {folder + "/expected.npz"},
-         {"$work/reference.py", folder + "/signature.json"},
-         {"$work/steps/expect.py"},
-         {"$work/steps/all"},
-         {{"subject", name},
-          {"source", "$work/reference.py"},
-          {"entry", shape_.entry},
-          {"signature", folder + "/signature.json"},
-          {"depfile", folder + "/expected.d"},
-          {"toolchain", "$toolchain"}}});
+    add_python({"expect",
+                {folder + "/expected.npz"},
+                {"$work/reference.py", folder + "/signature.json"},
+                {},
+                {},
+                {{"subject", name}, {"depfile", folder + "/expected.d"}}},
+               {{"source", "$work/reference.py"},
+                {"entry", shape_.entry},
+                {"signature", folder + "/signature.json"},
+                {"out", folder + "/expected.npz"}});
   }
 
   // Round 0: what the variants are compared with. The XLA baseline first, for it compiles longest.
@@ -216,21 +234,21 @@ class RoundWriter {
                    std::vector<std::string>& outputs) {
     std::string at = folder + "/" + name;
     std::string signature = fmt::format("$work/cases/{}/signature.json", name);
-    add({"lower",
-         {at + "/tpu.program", at + "/cpu.program", at + "/lower.json"},
-         {folder + "/canonical.py", signature},
-         {"$work/steps/lower.py"},
-         {"$work/steps/all"},
-         {{"subject", id + " " + name},
-          {"source", folder + "/canonical.py"},
-          {"entry", shape_.entry},
-          {"signature", signature},
-          {"target", shape_.target},
-          {"tpu", at + "/tpu.program"},
-          {"cpu", at + "/cpu.program"},
-          {"report", at + "/lower.json"},
-          {"depfile", at + "/lower.d"},
-          {"toolchain", "$toolchain"}}});
+    add_python({"lower",
+                {at + "/tpu.program", at + "/cpu.program", at + "/lower.json"},
+                {folder + "/canonical.py", signature},
+                {},
+                {},
+                {{"subject", id + " " + name},
+                 {"report", at + "/lower.json"},
+                 {"depfile", at + "/lower.d"}}},
+               {{"source", folder + "/canonical.py"},
+                {"entry", shape_.entry},
+                {"signature", signature},
+                {"target", shape_.target},
+                {"tpu-out", at + "/tpu.program"},
+                {"cpu-out", at + "/cpu.program"},
+                {"report", at + "/lower.json"}});
     outputs.push_back(at + "/lower.json");
   }
 
@@ -239,20 +257,20 @@ class RoundWriter {
     write_lower(id, folder, name, outputs);
     std::string at = folder + "/" + name;
     std::string of_case = "$work/cases/" + name;
-    add({"check",
-         {at + "/check.json"},
-         {at + "/cpu.program", of_case + "/expected.npz", of_case + "/signature.json",
-          of_case + "/tolerance.json"},
-         {"$work/steps/check.py"},
-         {"$work/steps/all"},
-         {{"subject", id + " " + name},
-          {"program", at + "/cpu.program"},
-          {"expected", of_case + "/expected.npz"},
-          {"signature", of_case + "/signature.json"},
-          {"tolerance", of_case + "/tolerance.json"},
-          {"report", at + "/check.json"},
-          {"depfile", at + "/check.d"},
-          {"toolchain", "$toolchain"}}});
+    add_python({"check",
+                {at + "/check.json"},
+                {at + "/cpu.program", of_case + "/expected.npz", of_case + "/signature.json",
+                 of_case + "/tolerance.json"},
+                {},
+                {},
+                {{"subject", id + " " + name},
+                 {"report", at + "/check.json"},
+                 {"depfile", at + "/check.d"}}},
+               {{"program", at + "/cpu.program"},
+                {"expected", of_case + "/expected.npz"},
+                {"signature", of_case + "/signature.json"},
+                {"tolerance", of_case + "/tolerance.json"},
+                {"out", at + "/check.json"}});
     outputs.push_back(at + "/check.json");
   }
 
@@ -262,19 +280,19 @@ class RoundWriter {
     std::string at = folder + "/" + name;
     std::string subject = id + " " + name;
     std::string cost = fmt::format("$work/cases/{}/cost.json", name);
-    add({"compile",
+    add_python(
+        {"compile",
          {at + "/compile.json", at + "/dumps.tar.gz"},
          {at + "/tpu.program"},
-         {"$work/steps/compile.py"},
-         {"$work/steps/all"},
-         {{"subject", subject},
-          {"program", at + "/tpu.program"},
-          {"target", shape_.target},
-          {"report", at + "/compile.json"},
-          {"dumps", at + "/dumps.tar.gz"},
-          {"depfile", at + "/compile.d"},
-          {"toolchain", "$toolchain"}}});
+         {},
+         {},
+         {{"subject", subject}, {"report", at + "/compile.json"}, {"depfile", at + "/compile.d"}}},
+        {{"program", at + "/tpu.program"},
+         {"target", shape_.target},
+         {"out", at + "/compile.json"},
+         {"dumps", at + "/dumps.tar.gz"}});
     Bindings compiled = {{"subject", subject},
+                         {"portable", "1"},
                          {"compiled", at + "/compile.json"},
                          {"dumps", at + "/dumps.tar.gz"},
                          {"target", shape_.target}};
@@ -292,7 +310,10 @@ class RoundWriter {
          {at + "/facts.json"},
          {"$steps/time"},
          {},
-         {{"subject", subject}, {"facts", at + "/facts.json"}, {"report", at + "/time.json"}}});
+         {{"subject", subject},
+          {"portable", "1"},
+          {"facts", at + "/facts.json"},
+          {"report", at + "/time.json"}}});
     add({"trace",
          {at + "/timeline.json"},
          {at + "/compile.json", at + "/dumps.tar.gz"},

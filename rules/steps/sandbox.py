@@ -28,7 +28,9 @@ _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _MOUNT_ATTR_RDONLY = 1
+_PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITY_VERSION_3 = 0x20080522
 
 _TMP_BYTES = 64 * 2**20
 
@@ -110,6 +112,21 @@ def _hide_tmp() -> None:
         _mount(f"/proc/self/fd/{fd}", path, None, _MS_BIND | _MS_REC)
 
 
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+def _drop_capabilities() -> None:
+    """Gives up what the new user namespace granted, for good: with it the mounts could be undone."""
+    _checked("prctl", LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    capability = 0
+    while LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+        capability += 1
+    header = _CapabilityHeader(version=_CAPABILITY_VERSION_3, pid=0)
+    none = (ctypes.c_uint32 * 6)()
+    _checked("capset", LIBC.capset(ctypes.byref(header), none))
+
+
 def enter(keep: int) -> None:
     """Moves this process into the sandbox; of the open files only 0, 1, 2 and `keep` stay.
 
@@ -122,7 +139,7 @@ def enter(keep: int) -> None:
     _make_tree_read_only()
     _hide_tmp()
     _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-    _checked("prctl", LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _drop_capabilities()
     os.chdir("/tmp")
     os.environ.clear()
     os.environ.update(ENVIRONMENT)

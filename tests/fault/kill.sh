@@ -5,7 +5,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 KILLS=${KILLS:-20}
 RANDOM=1  # the same instants in every run, as far as a machine allows
 
-build() { (cd "$PROJECT" && exec "$EVOLVE" build round-2 -p small/small.yaml --json); }
+# To be started as `exec`: the process that is killed must be the engine itself, not a shell around it.
+BUILD=("$EVOLVE" build round-2 -p small/small.yaml --json)
 # Processes of this project alone: their environment's working folder is the project.
 left_behind() {
   local pid
@@ -15,14 +16,14 @@ left_behind() {
 }
 
 new_project
-build >"$PROJECT/whole.log" 2>&1 || fail "the campaign itself: $(tail -3 "$PROJECT/whole.log")"
+(cd "$PROJECT" && "${BUILD[@]}") >"$PROJECT/whole.log" 2>&1 || fail "the campaign itself: $(tail -3 "$PROJECT/whole.log")"
 cp "$PROJECT/small/.evolve/small/round-2/selection.json" "$PROJECT/expected.json"
 rm -rf "$PROJECT/small/.evolve"
 
 : >"$PROJECT/done.log"
 for ((kill = 1; kill <= KILLS; kill++)); do
   : >"$PROJECT/events.log"
-  build >"$PROJECT/events.log" 2>&1 &
+  (cd "$PROJECT" && exec "${BUILD[@]}") >"$PROJECT/events.log" 2>&1 &
   engine=$!
   # Somewhere in the next edges: after the n-th event that the engine reports, not after some time.
   events=$((RANDOM % 12 + 1))
@@ -37,10 +38,21 @@ for ((kill = 1; kill <= KILLS; kill++)); do
   [ -z "$(left_behind)" ] || fail "kill $kill left processes: $(left_behind)"
   grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/done.log"
 done
-build >"$PROJECT/events.log" 2>&1 || fail "the rerun: $(tail -3 "$PROJECT/events.log")"
+(cd "$PROJECT" && "${BUILD[@]}") >"$PROJECT/events.log" 2>&1 || fail "the rerun: $(tail -3 "$PROJECT/events.log")"
 grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/done.log"
 
 cmp -s "$PROJECT/expected.json" "$PROJECT/small/.evolve/small/round-2/selection.json" || fail "another selection.json"
 twice=$(sed 's/.*"step":"\([^"]*\)".*"subject":"\([^"]*\)".*/\1 \2/' "$PROJECT/done.log" | sort | uniq -d)
 [ -z "$twice" ] || fail "reported done and run again: $twice"
-finish $((KILLS + 3))
+# Ctrl-C ends the children and says how to go on.
+rm -rf "$PROJECT/small/.evolve"
+: >"$PROJECT/events.log"
+(cd "$PROJECT" && exec "${BUILD[@]}") >"$PROJECT/events.log" 2>"$PROJECT/errors.log" &
+engine=$!
+while kill -0 "$engine" 2>/dev/null && [ "$(wc -l <"$PROJECT/events.log")" -lt 9 ]; do :; done
+kill -TERM "$engine"
+wait "$engine"
+[ $? -eq 130 ] || fail "an interrupted build ends with 130"
+grep -q '^evolve: error: interrupted$' "$PROJECT/errors.log" || fail "it says so: $(cat "$PROJECT/errors.log")"
+[ -z "$(left_behind)" ] || fail "it left processes: $(left_behind)"
+finish $((KILLS + 6))

@@ -14,13 +14,14 @@ cases=("$@")
 normalised() {
   sed -e "s|$PROJECT|PROJECT|g" -e "s|$ROOT|ROOT|g" \
     -e 's/[0-9][0-9.]* \(us\|ms\|s\|min\)\b/T/g' -e 's/ in [0-9:]* min/ in T/' \
-    -e 's/20[0-9-]*T[0-9:]*Z/DATE/g' -e 's/\.tmp[0-9]*\.[0-9]*/.tmp/g'
+    -e 's/20[0-9-]*T[0-9:]*Z/DATE/g' -e 's/\.tmp[0-9]*\.[0-9]*/.tmp/g' \
+    -e 's/\b[0-9a-f]\{12\}\b/DIGEST/g' -e '/\bT\b/s/   */  /g'
 }
 
 for name in "${cases[@]}"; do
   name=${name%/}
   new_project
-  actual=$(cd "$PROJECT" && { EVOLVE="$EVOLVE" bash -c 'evolve() { "$EVOLVE" "$@"; }; source "$0"' \
+  actual=$(cd "$PROJECT" && { EVOLVE="$EVOLVE" EVOLVE_ROOT="$ROOT" bash -c 'evolve() { "$EVOLVE" "$@"; }; source "$0"' \
     "$ROOT/tests/golden/$name/cmd" >out 2>err; echo "exit $?" >code; }
     printf -- '--- stdout\n'; cat "$PROJECT/out"; printf -- '--- stderr\n'; cat "$PROJECT/err"; cat "$PROJECT/code")
   actual=$(printf '%s\n' "$actual" | normalised)

@@ -66,6 +66,13 @@ HOSTILE = {
         "unreachable",
     ),
     "a write to the tree": ("open('/etc/stolen', 'w')\n", "trace_error", "Read-only"),
+    "undoing the sandbox": (
+        "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        "if libc.umount2(b'/tmp', 2) == 0 or libc.mount(b'none', b'/', None, 32 | 4096, None) == 0:\n"
+        "    raise SystemExit('undone')\nraise OSError(ctypes.get_errno(), 'held')\n",
+        "trace_error",
+        "held",
+    ),
     "a forged answer": (
         "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'x' * 100)\n    except OSError:\n"
         "        pass\nos._exit(0)\n",

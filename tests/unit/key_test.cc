@@ -60,14 +60,16 @@ TEST_CASE("a path counts, unless the edge is portable") {
   const std::string rule = "rule r\n  command = run $in $out\n";
   CHECK(key_of(rule + "build a/out: r a/in\n", {}, "a/out").key() !=
         key_of(rule + "build b/out: r b/in\n", {}, "b/out").key());
-  const std::string portable = rule + "  portable = 1\n";
-  CHECK(key_of(portable + "build a/out: r a/in\n", {}, "a/out").key() ==
-        key_of(portable + "build b/out: r b/in\n", {}, "b/out").key());
+  const std::string portable = "  portable = 1\n";
+  CHECK(key_of(rule + "build a/out: r a/in\n" + portable, {}, "a/out").key() ==
+        key_of(rule + "build b/out: r b/in\n" + portable, {}, "b/out").key());
 }
 
 TEST_CASE("a portable edge still tells its inputs apart by position") {
-  const std::string rule = "rule r\n  command = run $in\n  portable = 1\n";
-  CHECK(key_of(rule + "build out: r a b\n").key() != key_of(rule + "build out: r b a\n").key());
+  const std::string rule = "rule r\n  command = run $in\n";
+  const std::string portable = "  portable = 1\n";
+  CHECK(key_of(rule + "build out: r a b\n" + portable).key() !=
+        key_of(rule + "build out: r b a\n" + portable).key());
 }
 
 TEST_CASE("paths of this machine are symbolic in a key") {

@@ -93,7 +93,9 @@ TEST_CASE("include shares the scope and subninja has one of its own") {
 }
 
 TEST_CASE("errors name file and line and point at the place") {
-  CHECK(error_of("rule r\n  comand = x\n") == "build.ninja:3: expected 'command =' line");
+  CHECK(error_of("rule r\n  comand = x\n") ==
+        "build.ninja:2: unexpected variable 'comand'\n  comand = x\n           ^ near here");
+  CHECK(error_of("rule r\n  restat = 1\n") == "build.ninja:3: expected 'command =' line");
   CHECK(error_of("build a: nope b\n") ==
         "build.ninja:1: unknown build rule 'nope'\nbuild a: nope b\n         ^ near here");
   CHECK(error_of("rule cat\n  command = c\nbuild a: cta b\n") ==

@@ -24,8 +24,8 @@ TEST_CASE("the streams of a seed are pinned: a change re-mutates every campaign"
 
 TEST_CASE("bounded draws are pinned, in bounds, and reach every value") {
   Random random(7);
-  std::vector<uint64_t> draws;
-  for (int i = 0; i < 12; ++i) draws.push_back(random.below(10));
+  std::vector<uint64_t> draws(12);
+  for (uint64_t& draw : draws) draw = random.below(10);
   CHECK(draws == std::vector<uint64_t>{7, 4, 6, 3, 4, 5, 8, 2, 5, 5, 3, 6});
   std::vector<int> counts(5);
   for (int i = 0; i < 5000; ++i) ++counts[random.below(5)];

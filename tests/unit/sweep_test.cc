@@ -28,6 +28,7 @@ std::vector<Proposal> proposals(const SweepRequest& request) {
 
 std::vector<std::string> notes(const std::vector<Proposal>& from) {
   std::vector<std::string> out;
+  out.reserve(from.size());
   for (const Proposal& proposal : from) out.push_back(proposal.note);
   return out;
 }
@@ -112,6 +113,7 @@ TEST_CASE("the parents take turns, the best one first") {
   Point other = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 256}};
   auto list = proposals({space, {{"v0003", seed_point}, {"v0007", other}}, {}, 0, 2, 5});
   std::vector<size_t> parents;
+  parents.reserve(list.size());
   for (const Proposal& proposal : list) parents.push_back(proposal.parent);
   CHECK(parents == std::vector<size_t>{0, 1, 0, 1, 0});
 }
