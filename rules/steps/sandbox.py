@@ -104,7 +104,10 @@ def _become_init() -> None:
 
 def _hide_tmp() -> None:
     """Puts an empty /tmp over the real one; the interpreter's own folders, if there, show through."""
-    below = [path for path in {sys.prefix, sys.base_prefix} if os.path.realpath(path).startswith("/tmp/")]
+    # Under the names that modules are imported by, and under those that links lead to.
+    prefixes = (sys.prefix, sys.base_prefix)
+    folders = {name for path in prefixes for name in (os.path.abspath(path), os.path.realpath(path))}
+    below = sorted(path for path in folders if path.startswith("/tmp/"))
     opened = [(path, os.open(path, os.O_PATH)) for path in below]
     _mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={_TMP_BYTES},mode=1777")
     for path, fd in opened:
