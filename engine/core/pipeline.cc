@@ -96,8 +96,10 @@ class PipelineReader {
              "'kernel.markers' and 'kernel.evolve_markers' are both given; the "
              "latter is used");
     }
-    if (pipeline_.kernel.marker_start.empty() || pipeline_.kernel.marker_end.empty()) {
-      errors_.add(kernel.key_at("evolve_markers"), "an evolve marker is empty");
+    for (const std::string& marker : {pipeline_.kernel.marker_start, pipeline_.kernel.marker_end}) {
+      if (!marker.empty() && marker.find_first_of("\r\n") == std::string::npos) continue;
+      errors_.add(kernel.key_at("evolve_markers"),
+                  "an evolve marker is empty or has several lines");
     }
     kernel.finish();
   }

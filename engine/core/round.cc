@@ -20,6 +20,16 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
+// A text as one word of a shell's command line, and as a value of the manifest.
+std::string shell_word(const std::string& text) {
+  std::string out = "'";
+  for (char c : text) {
+    if (c == '$') out += '$';
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return out + "'";
+}
+
 // An edge to be written; paths that begin with '$' are the manifest's own and stay as they are.
 struct EdgeText {
   std::string rule;
@@ -114,7 +124,9 @@ class RoundWriter {
       }
     }
     add({"spec", outputs, {shape_.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});
-    normalise_source(shape_.seed, "$work/seed.py", "--keep-markers");
+    normalise_source(shape_.seed, "$work/seed.py",
+                     fmt::format("--markers {} {}", shell_word(shape_.marker_start),
+                                 shell_word(shape_.marker_end)));
     normalise_source(shape_.reference, "$work/reference.py", "");
     if (!shape_.xla.empty()) normalise_source(shape_.xla, "$work/round-0/xla/canonical.py", "");
   }

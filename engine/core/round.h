@@ -23,7 +23,9 @@ struct CampaignShape {
   std::string spec;       // paths of the kernel's files
   std::string seed;
   std::string reference;
-  std::string xla;  // empty: no XLA baseline
+  std::string xla;           // empty: no XLA baseline
+  std::string marker_start;  // what the seed's marker lines contain
+  std::string marker_end;
   std::vector<std::string> bench_cases;
   std::vector<std::string> check_cases;
   std::vector<std::string>

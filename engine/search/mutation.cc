@@ -33,15 +33,15 @@ std::vector<Span> lines_of(std::string_view text, Span within) {
   return out;
 }
 
-Result<Span> find_block(std::string_view source, const Markers& markers) {
+Result<Span> find_block(std::string_view source) {
   std::optional<Span> start, end;
   for (const Span& line : lines_of(source, {0, source.size()})) {
     std::string_view text = source.substr(line.begin, line.end - line.begin);
-    if (text.find(markers.start) != std::string_view::npos) start = line;
-    if (text.find(markers.end) != std::string_view::npos) end = line;
+    if (text.find(kBlockStart) != std::string_view::npos) start = line;
+    if (text.find(kBlockEnd) != std::string_view::npos) end = line;
   }
-  if (!start) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", markers.start));
-  if (!end) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", markers.end));
+  if (!start) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockStart));
+  if (!end) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockEnd));
   if (end->begin <= start->begin) return bad_input("the EVOLVE block ends before it starts");
   return Span{std::min(start->end + 1, source.size()), end->begin};
 }
@@ -128,9 +128,8 @@ Result<Assignment> find_assignment(std::string_view source, Span block, const st
 
 }  // namespace
 
-Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names,
-                              const Markers& markers) {
-  auto block = find_block(source, markers);
+Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names) {
+  auto block = find_block(source);
   if (!block) return std::move(block).error();
   Point point;
   for (const std::string& name : names) {
@@ -141,11 +140,10 @@ Result<Point> read_parameters(std::string_view source, const std::vector<std::st
   return point;
 }
 
-Result<std::string> write_parameters(std::string_view source, const Point& point,
-                                     const Markers& markers) {
+Result<std::string> write_parameters(std::string_view source, const Point& point) {
   std::string out(source);
   for (const auto& [name, value] : point) {
-    auto block = find_block(out, markers);
+    auto block = find_block(out);
     if (!block) return std::move(block).error();
     auto assignment = find_assignment(out, *block, name);
     if (!assignment) return std::move(assignment).error();

@@ -11,21 +11,18 @@
 
 namespace evolve::search {
 
-// The texts that mark the block's first and last line. A line that contains one is a marker; of
-// several the last one counts, as in Glaucis. The block is what lies between.
-struct Markers {
-  std::string start = "# EVOLVE-BLOCK-START";
-  std::string end = "# EVOLVE-BLOCK-END";
-};
+// The texts that mark the block's first and last line in a canonical source (step normalise writes
+// them, whatever the author's are). A line that contains one is a marker; of several the last one
+// counts, as in Glaucis. The block is what lies between.
+constexpr std::string_view kBlockStart = "# EVOLVE-BLOCK-START";
+constexpr std::string_view kBlockEnd = "# EVOLVE-BLOCK-END";
 
 // The values that the block assigns to the names. Bad input: no block, a name with no such
 // assignment or with several, a value that is no whole number.
-Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names,
-                              const Markers& markers = {});
+Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names);
 
 // Returns the source with the block's assignments changed to the point's values; all else, comments
 // on the same line too, stays byte for byte. Bad input as above.
-Result<std::string> write_parameters(std::string_view source, const Point& point,
-                                     const Markers& markers = {});
+Result<std::string> write_parameters(std::string_view source, const Point& point);
 
 }  // namespace evolve::search

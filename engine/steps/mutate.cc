@@ -16,7 +16,6 @@ struct Arguments {
   int round = 0, index = 0, count = 1;
   uint64_t random_seed = 0;
   double explore = 0.25;
-  search::Markers markers;
 };
 
 // A parent's kernel.
@@ -34,10 +33,10 @@ Status write_variant(const Arguments& arguments, const std::string& kernel,
 }
 
 Result<Source> read_source(const std::string& id, const std::string& path,
-                           const search::Space& space, const search::Markers& markers) {
+                           const search::Space& space) {
   auto text = world::read_file(path);
   if (!text) return std::move(text).error();
-  auto point = search::read_parameters(*text, space.names(), markers);
+  auto point = search::read_parameters(*text, space.names());
   if (!point) return std::move(point).error().within(path);
   return Source{id, path, *std::move(text), *std::move(point)};
 }
@@ -47,7 +46,7 @@ Result<std::vector<Source>> read_parents(const Arguments& arguments, const searc
                                          std::vector<search::Point>& tried) {
   std::vector<Source> out;
   auto add = [&](const std::string& id, const std::string& path) -> Status {
-    auto source = read_source(id, path, space, arguments.markers);
+    auto source = read_source(id, path, space);
     if (!source) return std::move(source).error();
     out.push_back(*std::move(source));
     return {};
@@ -78,7 +77,7 @@ Result<search::Space> read_space(const std::string& path) {
 Status copy_seed(const Arguments& arguments) {
   auto space = read_space(arguments.spec);
   if (!space) return std::move(space).error();
-  auto seed = read_source(arguments.id, arguments.seed, *space, arguments.markers);
+  auto seed = read_source(arguments.id, arguments.seed, *space);
   if (!seed) return std::move(seed).error();
   return write_variant(
       arguments, seed->text,
@@ -97,7 +96,7 @@ Status sweep(const Arguments& arguments) {
   if (!proposals) return std::move(proposals).error();
   const search::Proposal& proposal = proposals->at(static_cast<size_t>(arguments.index));
   const Source& parent = parents->at(proposal.parent);
-  auto kernel = search::write_parameters(parent.text, proposal.point, arguments.markers);
+  auto kernel = search::write_parameters(parent.text, proposal.point);
   if (!kernel) return std::move(kernel).error().within(parent.path);
   return write_variant(arguments, *kernel,
                        search::variant_record(arguments.id, arguments.round, {parent.id}, "sweep",
@@ -122,8 +121,6 @@ int main(int argc, char** argv) {
   app.add_option("--random-seed", arguments.random_seed);
   app.add_option("--explore", arguments.explore, "share of proposals drawn from the whole space")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--marker-start", arguments.markers.start);
-  app.add_option("--marker-end", arguments.markers.end);
   app.add_option("--id", arguments.id, "v0007")->required();
   app.add_option("--kernel-out", arguments.kernel_out, "kernel.py")->required();
   app.add_option("--variant-out", arguments.variant_out, "variant.json")->required();

@@ -12,7 +12,9 @@ import os
 import sys
 from pathlib import Path
 
-MARKERS = ("EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END")
+# What marks the EVOLVE block in a canonical source, whatever marks it in the author's.
+START = "# EVOLVE-BLOCK-START"
+END = "# EVOLVE-BLOCK-END"
 
 
 class _DocstringRemover(ast.NodeTransformer):
@@ -29,33 +31,43 @@ class _DocstringRemover(ast.NodeTransformer):
     visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _strip
 
 
-def _split_at_markers(source: str) -> list[tuple[str, str]]:
+def _split_at_markers(source: str, markers: tuple[str, str]) -> list[tuple[str, str]]:
     """The source as pieces, each behind the marker line that opens it ("" for the first)."""
     pieces: list[tuple[str, str]] = [("", "")]
     for line in source.splitlines(keepends=True):
-        marker = next((marker for marker in MARKERS if marker in line), None)
-        if marker is not None and line.lstrip().startswith("#") and not line.startswith((" ", "\t")):
-            pieces.append((f"# {marker}\n", ""))
+        marker = next((kept for text, kept in zip(markers, (START, END), strict=True) if text in line), None)
+        if marker is not None and line.startswith("#"):
+            pieces.append((f"{marker}\n", ""))
         else:
             opening, body = pieces[-1]
             pieces[-1] = (opening, body + line)
     return pieces
 
 
-def canonical(source: str, name: str, keep_markers: bool) -> str:
-    """The canonical form of `source`. Raises SyntaxError. Markers are kept where they are at top level."""
+def canonical(source: str, name: str, markers: tuple[str, str] | None = None) -> str:
+    """The canonical form of `source`. Raises SyntaxError.
+
+    With `markers`, the texts that mark the EVOLVE block's first and last line, those lines are kept where they are
+    at top level, as START and END.
+    """
     tree = ast.parse(source, name)
-    if not keep_markers:
+    if markers is None:
         return ast.unparse(ast.fix_missing_locations(_DocstringRemover().visit(tree))) + "\n"
+    pieces = _split_at_markers(source, markers)
+    for marker, kept in zip(markers, (START, END), strict=True):
+        if not any(opening == f"{kept}\n" for opening, _ in pieces):
+            raise ValueError(f"no EVOLVE block: no comment at the start of a line has '{marker}'")
     out = ""
-    for opening, body in _split_at_markers(source):
+    for opening, body in pieces:
         part = ast.unparse(_DocstringRemover().visit(ast.parse(body, name)))
         out += opening + (part + "\n" if part else "")
     return out
 
 
-def describe(error: SyntaxError, name: str) -> str:
-    """The error in the house's form: place, message, the line and a caret."""
+def describe(error: Exception, name: str) -> str:
+    """The error in the house's form: place, message, and for a syntax error the line and a caret."""
+    if not isinstance(error, SyntaxError):
+        return f"evolve: error: {name}: {error}"
     text = f"evolve: error: {name}:{error.lineno}:{error.offset}: syntax error: {error.msg}"
     if error.text:
         line = error.text.rstrip("\n").expandtabs(1)[:72]
@@ -69,7 +81,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="normalise")
     parser.add_argument("--source", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--keep-markers", action="store_true")
+    parser.add_argument("--markers", nargs=2, metavar=("START", "END"), help="keep the EVOLVE block's marks")
     parser.add_argument(
         "--on-error",
         choices=["fail", "keep"],
@@ -79,11 +91,10 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     source = Path(args.source).read_text(encoding="utf-8", errors="surrogateescape")
     try:
-        text = canonical(source, args.source, args.keep_markers)
+        text = canonical(source, args.source, tuple(args.markers) if args.markers else None)
     except (SyntaxError, ValueError, RecursionError) as error:
         if args.on_error == "fail":
-            told = error if isinstance(error, SyntaxError) else SyntaxError(str(error))
-            print(describe(told, args.source), file=sys.stderr)
+            print(describe(error, args.source), file=sys.stderr)
             return 2
         text = source
     temporary = f"{args.out}.tmp{os.getpid()}"

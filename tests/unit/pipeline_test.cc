@@ -125,6 +125,13 @@ TEST_CASE("markers have two spellings, and both at once get a notice") {
                             "given; the latter is used"});
 }
 
+TEST_CASE("a marker is one line of text") {
+  CHECK(error("kernel: { name: k, spec: s, evolve_markers: { start: '' } }\n")
+            .find("an evolve marker is empty or has several lines") != std::string::npos);
+  CHECK(error("kernel: { name: k, spec: s, evolve_markers: { end: \"# a\\n\" } }\n")
+            .find("an evolve marker is empty or has several lines") != std::string::npos);
+}
+
 TEST_CASE("the extensions of the schema are read") {
   Pipeline pipeline = parsed(kernel_line +
                              "target: tpu7x\n"

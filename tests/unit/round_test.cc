@@ -89,3 +89,12 @@ TEST_CASE("the same shape is the same text, and paths with blanks are escaped") 
   auto graph = graph_of(campaign, "w");
   CHECK(graph->find_node("my kernels/a:b$c/spec.yaml"));
 }
+
+TEST_CASE("the seed's markers reach the shell as they are") {
+  CampaignShape campaign = shape();
+  campaign.marker_start = "# it's $5: begin";
+  campaign.marker_end = "# end";
+  auto graph = graph_of(campaign, "w");
+  EdgeId normalise = *graph->node(*graph->find_node("w/seed.py")).made_by;
+  CHECK(graph->binding(normalise, "flags") == R"(--markers '# it'\''s $5: begin' '# end')");
+}
