@@ -56,12 +56,15 @@ need_python() {
   done
 }
 
-# need_build FOLDER PRESET: configures and builds; PRESET is a file of tests/presets.
+# need_build FOLDER PRESET [tests]: configures and builds; PRESET is a file of tests/presets. The tests need
+# more packages, so they are part of the build once they were asked for.
 need_build() {
-  local folder=$1 preset=$2
-  if [ ! -f "$folder/build.ninja" ]; then
+  local folder=$1 preset=$2 tests=OFF
+  [ "${3:-}" = tests ] && tests=ON
+  if [ ! -f "$folder/build.ninja" ] ||
+    { [ "$tests" = ON ] && ! grep -q '^EVOLVE_TESTS:BOOL=ON$' "$folder/CMakeCache.txt"; }; then
     say "configuring $folder"
-    cmake -S . -B "$folder" -G Ninja -C "tests/presets/$preset.cmake" >"$folder.log" 2>&1 || {
+    cmake -S . -B "$folder" -G Ninja -C "tests/presets/$preset.cmake" "-DEVOLVE_TESTS=$tests" >"$folder.log" 2>&1 || {
       cat "$folder.log" >&2
       die "cmake could not configure $folder"
     }

@@ -9,7 +9,7 @@ source pipelines/setup.sh
 mkdir -p build
 need_packages "${EVOLVE_BUILD_PACKAGES[@]}" "${EVOLVE_TEST_PACKAGES[@]}"
 need_python rules/requirements.lock rules/requirements-dev.lock
-need_build build/release release
+need_build build/release release tests
 
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps)
