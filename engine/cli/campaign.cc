@@ -212,8 +212,7 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
   if (auto status = files.write(campaign.manifest(), text); !status)
     return std::move(status).error();
   auto graph = std::make_unique<Graph>();
-  LoadText load = [&](const std::string& path) { return files.read(path); };
-  if (auto status = parse_manifest(campaign.manifest(), load, *graph); !status) {
+  if (auto status = parse_manifest(campaign.manifest(), world::load_text, *graph); !status) {
     return std::move(status).error();
   }
   return graph;

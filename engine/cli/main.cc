@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "engine/cli/commands.h"
+#include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/world/terminal.h"
@@ -82,6 +83,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   clean->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would be removed");
 
   for (CLI::App* command : app.get_subcommands({})) add_common(*command, arguments);
+  // For --help alone: it has a command line of its own, see run().
+  app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
 
 Result<int> round_number(const std::string& text) {
@@ -138,7 +141,20 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
   return bad_input(message, "", "evolve --help");
 }
 
+// What follows the word that asks for the ninja front end, if anything does.
+std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
+  std::string name = argc > 0 ? argv[0] : "";
+  if (name.substr(name.rfind('/') + 1) == "ninja") {
+    return std::vector<std::string>(argv + 1, argv + argc);
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "ninja") {
+    return std::vector<std::string>(argv + 2, argv + argc);
+  }
+  return std::nullopt;
+}
+
 int run(int argc, char** argv) {
+  if (auto arguments = ninja_arguments(argc, argv)) return run_ninja(*arguments);
   CLI::App app("evolve: a build engine that evolves accelerator kernels", "evolve");
   Arguments arguments;
   add_commands(app, arguments);

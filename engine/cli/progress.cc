@@ -40,7 +40,7 @@ void Progress::planned(const Graph& graph, const Plan& plan) {
   for (EdgeId id : plan.wanted_edges()) {
     if (graph.edge(id).is_phony()) continue;
     std::string step = graph.binding(id, "step");
-    ++steps_[step.empty() ? graph.edge(id).rule->name : step].left;
+    ++steps_[step.empty() ? std::string(graph.edge(id).rule->name) : step].left;
   }
 }
 
@@ -82,12 +82,21 @@ void Progress::tick(const Plan& plan) {
 }
 
 double Progress::remaining_seconds() const {
-  double seconds = 0;
+  // A step that did not run yet is taken to last as long as the others do on average.
+  double seconds = 0, means = 0;
+  size_t known = 0, unknown_left = 0;
   for (const auto& [name, step] : steps_) {
-    if (step.left == 0) continue;
-    if (step.ran > 0)
-      seconds += static_cast<double>(step.left) * step.seconds / static_cast<double>(step.ran);
+    if (step.ran == 0) {
+      unknown_left += step.left;
+      continue;
+    }
+    double mean = step.seconds / static_cast<double>(step.ran);
+    seconds += static_cast<double>(step.left) * mean;
+    means += mean;
+    ++known;
   }
+  if (known == 0) return -1;
+  seconds += static_cast<double>(unknown_left) * means / static_cast<double>(known);
   return seconds > 0 ? seconds / jobs_ : -1;
 }
 
@@ -104,8 +113,13 @@ void Progress::draw(const Plan&) {
   if (cached_ > 0) line += fmt::format(" · {} cached", cached_);
   if (double left = remaining_seconds(); left >= 0) line += " · ETA " + minutes(left);
   auto columns = static_cast<size_t>(world::terminal_columns(STDERR_FILENO));
-  // The dots are two bytes and one column each; a line cut a little early does no harm.
-  if (line.size() >= columns) line.resize(columns - 1);
+  // The dots are two bytes and one column each; a line cut a little early does no harm, but half a
+  // character would.
+  if (line.size() >= columns) {
+    size_t end = columns - 1;
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
+    line.resize(end);
+  }
   print_text(stderr, "\r\x1b[K" + line);
   is_drawn_ = true;
   drawn_at_ = now;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/core/graph.h"
+#include "engine/core/path.h"
 
 namespace evolve {
 

@@ -11,7 +11,10 @@ namespace {
 // Words longer than this are not names that a person mistyped.
 constexpr size_t kLongest = 200;
 
-size_t edit_distance(std::string_view a, std::string_view b) {
+enum class Swaps { cost_one, cost_two };
+
+// Insertions, deletions and replacements cost one edit each.
+size_t edit_distance(std::string_view a, std::string_view b, Swaps swaps = Swaps::cost_one) {
   std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) above[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -19,7 +22,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       row[j] =
           std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      bool swapped = swaps == Swaps::cost_one && i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+                     a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(above);
@@ -54,6 +58,23 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     best_distance = distance;
   }
   return best;
+}
+
+std::optional<std::string> nearest_within(std::string_view word,
+                                          std::span<const std::string> candidates, size_t edits) {
+  const std::string* best = nullptr;
+  size_t least = edits + 1;
+  for (const std::string& candidate : candidates) {
+    size_t difference = candidate.size() > word.size() ? candidate.size() - word.size()
+                                                       : word.size() - candidate.size();
+    if (difference >= least) continue;
+    size_t distance = edit_distance(word, candidate, Swaps::cost_two);
+    if (distance >= least) continue;
+    least = distance;
+    best = &candidate;
+  }
+  if (best == nullptr) return std::nullopt;
+  return *best;
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {

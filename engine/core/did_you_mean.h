@@ -15,6 +15,11 @@ namespace evolve {
 // near.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
+// The candidate nearest to `word` by Levenshtein distance, the first of several; nothing where all
+// are more than `edits` away. Ninja's rule, with 3.
+std::optional<std::string> nearest_within(std::string_view word,
+                                          std::span<const std::string> candidates, size_t edits);
+
 // ", did you mean 'x'?" where a candidate is near, else "; known: a, b and 12 more", at most 8 of
 // them.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#define XXH_STATIC_LINKING_ONLY
+// Inlined: short keys are most of what is hashed, and a call would cost as much as the hash.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace evolve {
@@ -46,6 +47,10 @@ std::optional<Digest> Digest::from_hex(std::string_view text) {
 
 Digest digest_of(std::string_view bytes) {
   return from_xxh(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+uint64_t table_hash(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 struct Hasher::State {

@@ -30,6 +30,9 @@ struct Digest {
 // Returns the digest of `bytes`. The algorithm is fixed for ever: digests are stored.
 Digest digest_of(std::string_view bytes);
 
+// A hash for tables in memory; never stored.
+uint64_t table_hash(std::string_view bytes);
+
 // The digest of bytes that arrive in pieces.
 class Hasher {
  public:

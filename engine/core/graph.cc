@@ -5,86 +5,91 @@
 #include <algorithm>
 
 #include "engine/core/did_you_mean.h"
+#include "engine/core/digest.h"
+#include "engine/core/path.h"
 
 namespace evolve {
 
 namespace {
 
-const std::string no_value;
-
-// Quotes a path for /bin/sh where it has to be.
-std::string shell_quoted(const std::string& path) {
-  auto is_safe = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_+-./=,:@%").find(c) != std::string_view::npos;
-  };
-  if (!path.empty() && std::all_of(path.begin(), path.end(), is_safe)) return path;
-  std::string out = "'";
-  for (char c : path) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 // Evaluates the bindings of one edge; guards against a rule whose variables name each other.
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, const Edge& edge) : graph_(graph), edge_(edge) {}
+  Evaluator(const Graph& graph, const Edge& edge, Graph::Quoting quoting)
+      : graph_(graph), edge_(edge), quoting_(quoting) {}
 
-  std::string get(std::string_view name) {
-    if (name == "in") return paths(edge_.explicit_inputs(), ' ');
-    if (name == "in_newline") return paths(edge_.explicit_inputs(), '\n');
-    if (name == "out") return paths(edge_.explicit_outputs(), ' ');
-    if (const std::string* own = edge_.scope->own(name)) return *own;
-    auto binding = edge_.rule->bindings.find(name);
-    if (binding == edge_.rule->bindings.end()) return edge_.scope->get(name);
-    if (std::find(open_.begin(), open_.end(), name) != open_.end()) return {};
-    open_.emplace_back(name);
-    std::string value =
-        binding->second.evaluate([this](std::string_view inner) { return get(inner); });
+  void append(std::string_view name, std::string& out) {
+    if (name == "in") return append_paths(edge_.explicit_inputs(), ' ', out);
+    if (name == "in_newline") return append_paths(edge_.explicit_inputs(), '\n', out);
+    if (name == "out") return append_paths(edge_.explicit_outputs(), ' ', out);
+    auto own = std::find_if(edge_.bindings.rbegin(), edge_.bindings.rend(),
+                            [&](const Variable& variable) { return variable.name == name; });
+    if (own != edge_.bindings.rend()) {
+      out += own->value;
+      return;
+    }
+    const Rule::Binding* binding = edge_.rule->find(name);
+    if (binding == nullptr) {
+      out += edge_.scope->get(name);
+      return;
+    }
+    auto again = std::find(open_.begin(), open_.end(), name);
+    if (again != open_.end()) {
+      if (!cycle_) cycle_ = fmt::format("{} -> {}", fmt::join(again, open_.end(), " -> "), name);
+      return;
+    }
+    open_.push_back(name);
+    for (const Piece& piece : binding->value) {
+      if (piece.is_variable) {
+        append(piece.text, out);
+      } else {
+        out += piece.text;
+      }
+    }
     open_.pop_back();
-    return value;
   }
+  [[nodiscard]] const std::optional<std::string>& cycle() const { return cycle_; }
 
  private:
-  std::string paths(std::span<const NodeId> nodes, char separator) const {
-    std::string out;
+  void append_paths(std::span<const NodeId> nodes, char separator, std::string& out) const {
+    bool is_first = true;
     for (NodeId node : nodes) {
-      if (!out.empty()) out += separator;
-      out += shell_quoted(graph_.path(node));
+      if (!is_first) out += separator;
+      is_first = false;
+      std::string_view path = graph_.node(node).path;
+      if (quoting_ == Graph::Quoting::shell) {
+        append_shell_quoted(path, out);
+      } else {
+        out += path;
+      }
     }
-    return out;
   }
 
   const Graph& graph_;
   const Edge& edge_;
-  std::vector<std::string> open_;
+  Graph::Quoting quoting_;
+  std::vector<std::string_view> open_;
+  std::optional<std::string> cycle_;
 };
 
-// Depth-first search for a cycle above a target.
+// Depth-first search for a cycle above a target, along edges: all outputs of an edge are one place.
 class CycleFinder {
  public:
   explicit CycleFinder(const Graph& graph)
-      : graph_(graph), marks_(graph.node_count(), Mark::unseen) {}
+      : graph_(graph), marks_(graph.edge_count(), Mark::unseen) {}
 
   std::optional<std::string> visit(NodeId start) {
     // An explicit stack: a long chain of edges must not overflow ours.
-    push(start);
+    if (auto cycle = push(start)) return cycle;
     while (!stack_.empty()) {
       Frame& frame = stack_.back();
-      auto made_by = graph_.node(frame.node).made_by;
-      if (!made_by || frame.next == graph_.edge(*made_by).inputs.size()) {
-        marks_[index(frame.node)] = Mark::done;
+      const Edge& edge = graph_.edge(frame.edge);
+      if (frame.next == edge.inputs.size()) {
+        marks_[index(frame.edge)] = Mark::done;
         stack_.pop_back();
         continue;
       }
-      NodeId input = graph_.edge(*made_by).inputs[frame.next++];
-      if (marks_[index(input)] == Mark::open) return describe(input);
-      if (marks_[index(input)] == Mark::unseen) push(input);
+      if (auto cycle = push(edge.inputs[frame.next++])) return cycle;
     }
     return std::nullopt;
   }
@@ -92,22 +97,36 @@ class CycleFinder {
  private:
   enum class Mark : char { unseen, open, done };
   struct Frame {
-    NodeId node;
+    NodeId node;  // through which the edge was reached
+    EdgeId edge;
     size_t next;
   };
 
-  void push(NodeId node) {
-    if (marks_[index(node)] != Mark::unseen) return;
-    marks_[index(node)] = Mark::open;
-    stack_.push_back({node, 0});
+  std::optional<std::string> push(NodeId node) {
+    auto made_by = graph_.node(node).made_by;
+    if (!made_by) return std::nullopt;
+    Mark& mark = marks_[index(*made_by)];
+    if (mark == Mark::open) return describe(node, *made_by);
+    if (mark == Mark::unseen) {
+      mark = Mark::open;
+      stack_.push_back({node, *made_by, 0});
+    }
+    return std::nullopt;
   }
 
-  std::string describe(NodeId again) const {
+  // Starts at the output through which the circle closes, not at the one by which the edge was
+  // reached first: "a -> c -> a", not "b -> c -> a", where one edge makes a and b.
+  std::string describe(NodeId again, EdgeId edge) const {
     auto from = std::find_if(stack_.begin(), stack_.end(),
-                             [&](const Frame& frame) { return frame.node == again; });
-    std::string out;
-    for (auto it = from; it != stack_.end(); ++it) out += graph_.path(it->node) + " -> ";
-    return out + graph_.path(again);
+                             [&](const Frame& frame) { return frame.edge == edge; });
+    std::string out = graph_.path(again);
+    for (auto it = from + 1; it != stack_.end(); ++it) out += " -> " + graph_.path(it->node);
+    out += " -> " + graph_.path(again);
+    const Edge& closing = graph_.edge(edge);
+    bool is_own_input = from + 1 == stack_.end() && closing.is_phony() &&
+                        closing.outputs.size() == 1 && closing.implicit_outputs == 0 &&
+                        closing.implicit_inputs == 0;
+    return is_own_input ? out + " [-w phonycycle=err]" : out;
   }
 
   const Graph& graph_;
@@ -117,126 +136,151 @@ class CycleFinder {
 
 }  // namespace
 
-void Template::add_text(std::string_view text) {
-  if (!pieces_.empty() && !pieces_.back().is_variable) {
-    pieces_.back().text += text;
-  } else {
-    pieces_.push_back({std::string(text), false});
-  }
+const Rule::Binding* Rule::find(std::string_view binding) const {
+  auto it = std::find_if(bindings.begin(), bindings.end(),
+                         [&](const Binding& candidate) { return candidate.name == binding; });
+  return it == bindings.end() ? nullptr : &*it;
 }
 
-void Template::add_variable(std::string_view name) {
-  pieces_.push_back({std::string(name), true});
-}
-
-const std::string& Scope::get(std::string_view name) const {
+std::string_view Scope::get(std::string_view name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
-    if (const std::string* value = scope->own(name)) return *value;
+    auto it = scope->variables_.find(name);
+    if (it != scope->variables_.end()) return it->second;
   }
-  return no_value;
+  return {};
 }
 
-const std::string* Scope::own(std::string_view name) const {
-  auto it = variables_.find(name);
-  return it == variables_.end() ? nullptr : &it->second;
-}
-
-bool Scope::add_rule(Rule rule) {
-  std::string name = rule.name;
-  return rules_.emplace(std::move(name), std::move(rule)).second;
+const Rule* Scope::own_rule(std::string_view name) const {
+  auto it = rules_.find(name);
+  return it == rules_.end() ? nullptr : it->second;
 }
 
 const Rule* Scope::find_rule(std::string_view name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
-    auto it = scope->rules_.find(name);
-    if (it != scope->rules_.end()) return &it->second;
+    if (const Rule* rule = scope->own_rule(name)) return rule;
   }
   return nullptr;
 }
 
-std::vector<std::string> Scope::rule_names() const {
-  std::vector<std::string> names;
-  for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
-    for (const auto& [name, rule] : scope->rules_) names.push_back(name);
-  }
-  return names;
-}
-
-bool Edge::is_phony() const {
-  return rule->name == "phony";
-}
-
-std::span<const NodeId> Edge::explicit_inputs() const {
-  return std::span(inputs).first(inputs.size() - implicit_inputs - order_only_inputs);
-}
-
-std::span<const NodeId> Edge::content_inputs() const {
-  return std::span(inputs).first(inputs.size() - order_only_inputs);
-}
-
-std::span<const NodeId> Edge::explicit_outputs() const {
-  return std::span(outputs).first(outputs.size() - implicit_outputs);
-}
-
-Graph::Graph() {
-  scopes_.push_back(std::make_unique<Scope>());
-  root_scope()->add_rule({"phony", {}});
+Graph::Graph() : table_(1024) {
+  new_scope(nullptr)->add_rule(add_rule({"phony", {}, true}));
   add_pool({"", 0});
   add_pool({"console", 1});
 }
 
-NodeId Graph::node(const std::string& path) {
-  auto [it, is_new] =
-      by_path_.try_emplace(canonical_path(path), static_cast<NodeId>(nodes_.size()));
-  if (is_new) nodes_.push_back({it->first, std::nullopt, {}});
-  return it->second;
+size_t Graph::slot_of(std::string_view path, uint64_t hash) const {
+  const size_t mask = table_.size() - 1;
+  size_t at = hash & mask;
+  while (table_[at].node >= 0 &&
+         (table_[at].hash != hash || nodes_[static_cast<size_t>(table_[at].node)].path != path)) {
+    at = (at + 1) & mask;
+  }
+  return at;
 }
 
-std::optional<NodeId> Graph::find_node(const std::string& path) const {
-  auto it = by_path_.find(canonical_path(path));
-  if (it == by_path_.end()) return std::nullopt;
-  return it->second;
+void Graph::grow_table() {
+  std::vector<Slot> old(table_.size() * 2);
+  old.swap(table_);
+  const size_t mask = table_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.node < 0) continue;
+    size_t at = slot.hash & mask;
+    while (table_[at].node >= 0) at = (at + 1) & mask;
+    table_[at] = slot;
+  }
 }
 
-const Pool* Graph::find_pool(const std::string& name) const {
+NodeId Graph::node(std::string_view path, bool is_kept) {
+  std::string canonical;
+  if (!is_canonical(path)) {
+    canonical = canonical_path(path);
+    is_kept = is_kept && canonical == path;
+    if (!is_kept) path = canonical;
+  }
+  const uint64_t hash = table_hash(path);
+  size_t at = slot_of(path, hash);
+  if (table_[at].node >= 0) return static_cast<NodeId>(table_[at].node);
+  if (nodes_.size() * 2 >= table_.size()) {
+    grow_table();
+    at = slot_of(path, hash);
+  }
+  auto id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back({is_kept ? path : arena_.copy(path), std::nullopt});
+  users_.emplace_back();
+  table_[at] = {hash, static_cast<int32_t>(id)};
+  return id;
+}
+
+std::optional<NodeId> Graph::find_node(std::string_view path) const {
+  std::string canonical;
+  if (!is_canonical(path)) path = canonical = canonical_path(path);
+  const Slot& slot = table_[slot_of(path, table_hash(path))];
+  if (slot.node < 0) return std::nullopt;
+  return static_cast<NodeId>(slot.node);
+}
+
+const Pool* Graph::find_pool(std::string_view name) const {
   auto it = pools_.find(name);
   return it == pools_.end() ? nullptr : &it->second;
 }
 
-Scope* Graph::new_scope(const Scope* parent) {
-  scopes_.push_back(std::make_unique<Scope>(parent));
-  return scopes_.back().get();
+void Graph::add_use(NodeId node, EdgeId edge) {
+  auto at = static_cast<int32_t>(uses_.size());
+  uses_.push_back({edge, -1});
+  Users& users = users_[index(node)];
+  if (users.last >= 0) {
+    uses_[static_cast<size_t>(users.last)].next = at;
+  } else {
+    users.first = at;
+  }
+  users.last = at;
 }
 
-Status Graph::add_edge(Edge edge) {
+Status Graph::add_edge(const Edge& edge) {
   auto id = static_cast<EdgeId>(edges_.size());
   for (NodeId output : edge.outputs) {
-    if (nodes_[index(output)].made_by) {
-      return bad_input(fmt::format("multiple rules generate {}", path(output)));
+    std::optional<EdgeId>& made_by = nodes_[index(output)].made_by;
+    if (made_by == id) {
+      return bad_input(fmt::format("{} is defined as an output multiple times", path(output)));
     }
-    nodes_[index(output)].made_by = id;
+    if (made_by) return bad_input(fmt::format("multiple rules generate {}", path(output)));
+    made_by = id;
   }
-  for (NodeId input : edge.inputs) {
-    auto& used_by = nodes_[index(input)].used_by;
-    if (used_by.empty() || used_by.back() != id) used_by.push_back(id);
-  }
-  edges_.push_back(std::move(edge));
+  for (NodeId input : edge.inputs) add_use(input, id);
+  edges_.push_back(edge);
   return {};
 }
 
-std::string Graph::binding(EdgeId id, std::string_view name) const {
-  return Evaluator(*this, edge(id)).get(name);
+std::string Graph::binding(EdgeId id, std::string_view name, Quoting quoting) const {
+  std::string out;
+  Evaluator(*this, edge(id), quoting).append(name, out);
+  return out;
 }
 
-std::vector<NodeId> Graph::default_targets() const {
-  if (!defaults_.empty()) return defaults_;
+std::optional<std::string> Graph::find_variable_cycle(EdgeId id) const {
+  Evaluator evaluator(*this, edge(id), Quoting::none);
+  std::string ignored;
+  for (const Rule::Binding& binding : edge(id).rule->bindings) {
+    evaluator.append(binding.name, ignored);
+  }
+  return evaluator.cycle();
+}
+
+Result<std::vector<NodeId>> Graph::root_nodes() const {
   std::vector<NodeId> roots;
   for (const Edge& edge : edges_) {
-    for (NodeId output : edge.outputs) {
-      if (node(output).used_by.empty()) roots.push_back(output);
-    }
+    std::copy_if(edge.outputs.begin(), edge.outputs.end(), std::back_inserter(roots),
+                 [&](NodeId output) { return !has_users(output); });
+  }
+  if (roots.empty() && !edges_.empty()) {
+    return bad_input("could not determine root nodes of build graph");
   }
   return roots;
+}
+
+Result<std::vector<NodeId>> Graph::default_targets() const {
+  if (!defaults_.empty()) return defaults_;
+  return root_nodes();
 }
 
 Result<std::vector<NodeId>> Graph::targets(std::span<const std::string> names) const {
@@ -249,7 +293,7 @@ Result<std::vector<NodeId>> Graph::targets(std::span<const std::string> names) c
       continue;
     }
     std::vector<std::string> known;
-    for (const Node& candidate : nodes_) known.push_back(candidate.path);
+    for (const Node& candidate : nodes_) known.emplace_back(candidate.path);
     auto near = nearest(name, known);
     return bad_input(fmt::format("unknown target '{}'{}", name,
                                  near ? fmt::format(", did you mean '{}'?", *near) : ""));
@@ -263,28 +307,6 @@ std::optional<std::string> Graph::find_cycle(std::span<const NodeId> targets) co
     if (auto cycle = finder.visit(target)) return cycle;
   }
   return std::nullopt;
-}
-
-std::string canonical_path(std::string_view path) {
-  const bool is_absolute = !path.empty() && path.front() == '/';
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    size_t end = std::min(path.find('/'), path.size());
-    std::string_view part = path.substr(0, end);
-    path.remove_prefix(std::min(end + 1, path.size()));
-    if (part.empty() || part == ".") continue;
-    if (part == ".." && !parts.empty() && parts.back() != "..") {
-      parts.pop_back();
-    } else if (part != ".." || !is_absolute) {
-      parts.push_back(part);
-    }
-  }
-  std::string out = is_absolute ? "/" : "";
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out += '/';
-    out += parts[i];
-  }
-  return out.empty() ? "." : out;
 }
 
 }  // namespace evolve

@@ -1,10 +1,13 @@
 // The build graph: nodes (files), edges (one step's instance each), rules, pools, and Ninja's rules
 // for evaluating variables. Filled by manifest.cc; knows nothing of time, keys or processes.
+//
+// Built for manifests of a million edges: ids are dense, arrays and text lie in an arena, and what
+// a manifest spells out is not copied but viewed in its text, which the graph keeps.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/core/arena.h"
 #include "engine/core/result.h"
 
 namespace evolve {
@@ -25,33 +29,31 @@ constexpr size_t index(EdgeId id) {
   return static_cast<size_t>(id);
 }
 
-// Text with variables in it, as parsed: literal pieces and names to be replaced.
-class Template {
- public:
-  void add_text(std::string_view text);
-  void add_variable(std::string_view name);
-  [[nodiscard]] bool empty() const { return pieces_.empty(); }
+// A piece of text as parsed: literal, or the name of a variable to be replaced.
+struct Piece {
+  std::string_view text;
+  bool is_variable = false;
+};
+// Text with variables in it. Empty: no text at all.
+using Template = std::span<const Piece>;
 
-  // Returns the text with each variable replaced by `lookup(name)`.
-  template <typename Lookup>
-  [[nodiscard]] std::string evaluate(Lookup lookup) const {
-    std::string out;
-    for (const Piece& piece : pieces_) out += piece.is_variable ? lookup(piece.text) : piece.text;
-    return out;
-  }
-
- private:
-  struct Piece {
-    std::string text;
-    bool is_variable;
-  };
-  std::vector<Piece> pieces_;
+struct Variable {
+  std::string_view name;
+  std::string_view value;
 };
 
 // A rule: bindings that are evaluated late, in the scope of each edge that uses it.
 struct Rule {
-  std::string name;
-  std::map<std::string, Template, std::less<>> bindings;
+  struct Binding {
+    std::string_view name;
+    Template value;
+  };
+  std::string_view name;
+  std::span<const Binding> bindings;
+  bool is_phony = false;
+
+  // The binding of that name, or null.
+  [[nodiscard]] const Binding* find(std::string_view binding) const;
 };
 
 // Variables and rules of a file; a subninja's scope hangs below its parent's.
@@ -59,91 +61,148 @@ class Scope {
  public:
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
 
-  void set(const std::string& name, std::string value) { variables_[name] = std::move(value); }
+  void set(std::string_view name, std::string_view value) { variables_[name] = value; }
   // The value here or in the scopes above; empty where there is none.
-  [[nodiscard]] const std::string& get(std::string_view name) const;
-  // The variable bound in this very scope, or null.
-  [[nodiscard]] const std::string* own(std::string_view name) const;
-  // False: this scope has a rule of that name already.
-  bool add_rule(Rule rule);
+  [[nodiscard]] std::string_view get(std::string_view name) const;
+  void add_rule(const Rule* rule) { rules_[rule->name] = rule; }
   [[nodiscard]] const Rule* find_rule(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> rule_names() const;
+  // The rule of that name in this very scope.
+  [[nodiscard]] const Rule* own_rule(std::string_view name) const;
+  // The rules of this very scope, by name.
+  [[nodiscard]] const std::map<std::string_view, const Rule*>& rules() const { return rules_; }
   [[nodiscard]] const Scope* parent() const { return parent_; }
 
  private:
   const Scope* parent_;
-  std::map<std::string, std::string, std::less<>> variables_;
-  std::map<std::string, Rule, std::less<>> rules_;
+  std::unordered_map<std::string_view, std::string_view> variables_;
+  std::map<std::string_view, const Rule*> rules_;
 };
 
 struct Pool {
-  std::string name;
+  std::string_view name;
   int depth = 0;  // edges at a time; 0: no limit
 };
 
 struct Node {
-  std::string path;
+  std::string_view path;
   std::optional<EdgeId> made_by;
-  std::vector<EdgeId> used_by;
 };
 
 struct Edge {
   const Rule* rule = nullptr;
-  const Scope* scope = nullptr;  // the edge's own bindings; its parent is the file's
-  std::vector<NodeId> inputs;    // explicit, then implicit, then order-only
-  size_t implicit_inputs = 0;
-  size_t order_only_inputs = 0;
-  std::vector<NodeId> outputs;  // explicit, then implicit
-  size_t implicit_outputs = 0;
-  std::vector<NodeId> validations;
+  const Scope* scope = nullptr;        // of the file
+  std::span<const Variable> bindings;  // the edge's own; of two with one name the last counts
+  const Pool* pool = nullptr;
+  std::span<const NodeId> inputs;   // explicit, then implicit, then order-only
+  std::span<const NodeId> outputs;  // explicit, then implicit
+  std::span<const NodeId> validations;
+  uint32_t implicit_inputs = 0;
+  uint32_t order_only_inputs = 0;
+  uint32_t implicit_outputs = 0;
+  std::optional<NodeId> dyndep;
 
-  [[nodiscard]] bool is_phony() const;
-  [[nodiscard]] std::span<const NodeId> explicit_inputs() const;
+  [[nodiscard]] bool is_phony() const { return rule->is_phony; }
+  [[nodiscard]] std::span<const NodeId> explicit_inputs() const {
+    return inputs.first(inputs.size() - implicit_inputs - order_only_inputs);
+  }
   // Explicit and implicit inputs: those whose content counts.
-  [[nodiscard]] std::span<const NodeId> content_inputs() const;
-  [[nodiscard]] std::span<const NodeId> explicit_outputs() const;
+  [[nodiscard]] std::span<const NodeId> content_inputs() const {
+    return inputs.first(inputs.size() - order_only_inputs);
+  }
+  [[nodiscard]] std::span<const NodeId> explicit_outputs() const {
+    return outputs.first(outputs.size() - implicit_outputs);
+  }
 };
 
 class Graph {
  public:
   Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
 
-  // The node of a path as written in the manifest (canonicalised); made where there is none.
-  NodeId node(const std::string& path);
-  [[nodiscard]] std::optional<NodeId> find_node(const std::string& path) const;
+  // The node of a path, which is canonicalised; made where there is none. `is_kept`: the text lies
+  // in the graph's own memory and need not be copied.
+  NodeId node(std::string_view path, bool is_kept = false);
+  [[nodiscard]] std::optional<NodeId> find_node(std::string_view path) const;
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[index(id)]; }
-  [[nodiscard]] const std::string& path(NodeId id) const { return nodes_[index(id)].path; }
+  [[nodiscard]] std::string path(NodeId id) const { return std::string(nodes_[index(id)].path); }
   [[nodiscard]] const Edge& edge(EdgeId id) const { return edges_[index(id)]; }
   [[nodiscard]] size_t edge_count() const { return edges_.size(); }
   [[nodiscard]] size_t node_count() const { return nodes_.size(); }
+  // Calls `visit(EdgeId)` for each edge that has the node among its inputs, in the manifest's
+  // order, once for each time that it is named.
+  template <typename Visit>
+  void for_each_user(NodeId id, Visit visit) const {
+    for (int32_t at = users_[index(id)].first; at >= 0; at = uses_[static_cast<size_t>(at)].next) {
+      visit(uses_[static_cast<size_t>(at)].edge);
+    }
+  }
+  [[nodiscard]] bool has_users(NodeId id) const { return users_[index(id)].first >= 0; }
 
-  // Takes an edge; the message of a failed Status names the output that two edges make.
-  Status add_edge(Edge edge);
+  // Takes an edge, whose arrays must lie in the arena. Bad input: two edges make one file.
+  Status add_edge(const Edge& edge);
+  void set_pool(EdgeId id, const Pool* pool) { edges_[index(id)].pool = pool; }
+  void set_dyndep(EdgeId id, NodeId file) { edges_[index(id)].dyndep = file; }
   void add_default(NodeId node) { defaults_.push_back(node); }
-  bool add_pool(Pool pool) { return pools_.emplace(pool.name, pool).second; }
-  [[nodiscard]] const Pool* find_pool(const std::string& name) const;
-  Scope* new_scope(const Scope* parent);
-  [[nodiscard]] Scope* root_scope() const { return scopes_.front().get(); }
+  // The pool of that name, or null. "" is the pool without a limit, "console" the terminal's.
+  [[nodiscard]] const Pool* find_pool(std::string_view name) const;
+  void add_pool(const Pool& pool) { pools_.emplace(pool.name, pool); }
+  Scope* new_scope(const Scope* parent) { return &scopes_.emplace_back(parent); }
+  [[nodiscard]] Scope* root_scope() { return &scopes_.front(); }
+  [[nodiscard]] const Scope& root_scope() const { return scopes_.front(); }
+  const Rule* add_rule(const Rule& rule) { return &rules_.emplace_back(rule); }
+  Arena& arena() { return arena_; }
+  // Keeps a manifest's text; its end is marked by a NUL behind the last byte.
+  std::string_view keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
 
+  // How a path among $in and $out is written.
+  enum class Quoting { shell, none };
   // A binding of an edge as Ninja evaluates it: the edge's own, the rule's (late), the file's.
-  [[nodiscard]] std::string binding(EdgeId id, std::string_view name) const;
-  // What to build when nothing is asked for: the default nodes, or all that no edge uses.
-  [[nodiscard]] std::vector<NodeId> default_targets() const;
-  // The nodes asked for by name. An unknown name is bad input, with the nearest one as its hint.
+  [[nodiscard]] std::string binding(EdgeId id, std::string_view name,
+                                    Quoting quoting = Quoting::shell) const;
+  // The variables of the edge's rule that name each other in a circle, as "a -> b -> a".
+  [[nodiscard]] std::optional<std::string> find_variable_cycle(EdgeId id) const;
+
+  // What to build when nothing is asked for: the default nodes, or all that no edge uses. Bad input
+  // where each node is used by some edge.
+  [[nodiscard]] Result<std::vector<NodeId>> default_targets() const;
+  // What no edge uses. Bad input as above.
+  [[nodiscard]] Result<std::vector<NodeId>> root_nodes() const;
+  // The nodes asked for by name. An unknown name is bad input, with the nearest one.
   [[nodiscard]] Result<std::vector<NodeId>> targets(std::span<const std::string> names) const;
   // A cycle among the edges needed for `targets`, as "a -> b -> a"; nullopt where there is none.
   [[nodiscard]] std::optional<std::string> find_cycle(std::span<const NodeId> targets) const;
 
  private:
+  struct Slot {
+    uint64_t hash = 0;
+    int32_t node = -1;
+  };
+  struct Use {
+    EdgeId edge;
+    int32_t next;
+  };
+  struct Users {
+    int32_t first = -1;
+    int32_t last = -1;
+  };
+
+  // The slot that holds the path, or the free one where it belongs.
+  [[nodiscard]] size_t slot_of(std::string_view path, uint64_t hash) const;
+  void grow_table();
+  void add_use(NodeId node, EdgeId edge);
+
+  Arena arena_;
+  std::deque<std::string> texts_;
   std::vector<Node> nodes_;
-  std::unordered_map<std::string, NodeId> by_path_;
+  std::vector<Users> users_;  // per node
+  std::vector<Use> uses_;
+  std::vector<Slot> table_;  // open addressing, by path
   std::vector<Edge> edges_;
   std::vector<NodeId> defaults_;
-  std::map<std::string, Pool> pools_;
-  std::vector<std::unique_ptr<Scope>> scopes_;
+  std::map<std::string_view, Pool> pools_;
+  std::deque<Scope> scopes_;
+  std::deque<Rule> rules_;
 };
-
-// Returns `path` without "." parts, doubled slashes and resolvable ".." parts, as Ninja does.
-std::string canonical_path(std::string_view path);
 
 }  // namespace evolve

@@ -128,7 +128,7 @@ KeyWriter write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
     return role != roles.end() ? role->second : symbolic_path(path, machine);
   };
   KeyWriter key;
-  key.add("rule", "", edge.rule->name);
+  key.add("rule", "", std::string(edge.rule->name));
   key.add("command", "", rewrite_words(graph.binding(id, "command"), rename));
   auto content = edge.content_inputs();
   for (size_t i = 0; i < content.size(); ++i) {

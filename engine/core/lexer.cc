@@ -4,29 +4,51 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <cstring>
 
 namespace evolve {
 
 namespace {
 
-// Names of rules and variables; a name in braces may also hold dots.
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
+// What a character may be part of.
+enum : uint8_t {
+  kName = 1,       // names of rules and variables
+  kShortName = 2,  // names of variables without braces: no dots
+  kPathEnd = 4,    // ends a literal piece of a path
+  kValueEnd = 8,   // ends a literal piece of a value
+};
+
+constexpr std::array<uint8_t, 256> make_classes() {
+  std::array<uint8_t, 256> classes{};
+  for (int c = 0; c < 256; ++c) {
+    bool is_short = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '-';
+    bool is_value_end = c == '\0' || c == '$' || c == '\n' || c == '\r';
+    bool is_path_end = is_value_end || c == ' ' || c == ':' || c == '|';
+    classes[static_cast<size_t>(c)] =
+        static_cast<uint8_t>((is_short || c == '.' ? kName : 0) | (is_short ? kShortName : 0) |
+                             (is_path_end ? kPathEnd : 0) | (is_value_end ? kValueEnd : 0));
+  }
+  return classes;
 }
-bool is_short_name_char(char c) {
-  return is_name_char(c) && c != '.';
+constexpr std::array<uint8_t, 256> kClasses = make_classes();
+
+bool is(char c, uint8_t kind) {
+  return (kClasses[static_cast<unsigned char>(c)] & kind) != 0;
 }
 
-constexpr std::array<std::pair<std::string_view, Token>, 6> kKeywords = {{
-    {"build", Token::build},
-    {"default", Token::defaults},
-    {"include", Token::include},
-    {"pool", Token::pool},
-    {"rule", Token::rule},
-    {"subninja", Token::subninja},
-}};
+Token keyword(std::string_view word) {
+  if (word == "build") return Token::build;
+  if (word == "rule") return Token::rule;
+  if (word == "pool") return Token::pool;
+  if (word == "default") return Token::defaults;
+  if (word == "include") return Token::include;
+  if (word == "subninja") return Token::subninja;
+  return Token::identifier;
+}
+
+constexpr std::string_view kDollar = "$";
+constexpr std::string_view kNewline = "\n";
 
 }  // namespace
 
@@ -52,60 +74,61 @@ const char* token_name(Token token) {
   return "";
 }
 
+Lexer::Lexer(std::string path, std::string_view text)
+    : path_(std::move(path)), begin_(text.data()), at_(begin_), last_(begin_) {}
+
 void Lexer::skip_blanks() {
   while (true) {
-    if (peek() == ' ') {
-      ++position_;
-    } else if (starts_with("$\n")) {
-      position_ += 2;
-    } else if (starts_with("$\r\n")) {
-      position_ += 3;
+    if (*at_ == ' ') {
+      ++at_;
+    } else if (at_[0] == '$' && at_[1] == '\n') {
+      at_ += 2;
+    } else if (at_[0] == '$' && at_[1] == '\r' && at_[2] == '\n') {
+      at_ += 3;
     } else {
       return;
     }
   }
 }
 
+Token Lexer::taken(const char* from, const char* to, Token token) {
+  last_ = from;
+  at_ = to;
+  if (token != Token::newline && token != Token::end) skip_blanks();
+  return token;
+}
+
 Token Lexer::next() {
   while (true) {
-    last_ = position_;
-    size_t blanks = 0;
-    while (peek(blanks) == ' ') ++blanks;
-    // A line of blanks and a comment is no line at all.
-    if (peek(blanks) == '#') {
-      size_t end = text_.find('\n', position_);
-      position_ = end == std::string_view::npos ? text_.size() : end + 1;
-      continue;
+    const char* from = at_;
+    const char* p = from;
+    while (*p == ' ') ++p;
+    if (*p == '#') {
+      // A comment's line is no line at all; one that the text's end cuts off is an error.
+      const char* end = p;
+      while (*end != '\n' && *end != '\0') ++end;
+      if (*end == '\n') {
+        at_ = end + 1;
+        continue;
+      }
     }
-    if (blanks > 0) {
-      position_ += blanks;
-      if (peek() == '\n' || starts_with("\r\n")) continue;
-      return Token::indent;
+    if (*p == '\n') return taken(from, p + 1, Token::newline);
+    if (p[0] == '\r' && p[1] == '\n') return taken(from, p + 2, Token::newline);
+    if (p != from) return taken(from, p, Token::indent);
+    switch (*p) {
+      case '\0': return taken(from, p, Token::end);
+      case '=': return taken(from, p + 1, Token::equals);
+      case ':': return taken(from, p + 1, Token::colon);
+      case '|':
+        if (p[1] == '@') return taken(from, p + 2, Token::pipe_at);
+        if (p[1] == '|') return taken(from, p + 2, Token::pipe2);
+        return taken(from, p + 1, Token::pipe);
+      default: break;
     }
-    break;
+    while (is(*p, kName)) ++p;
+    if (p == from) return taken(from, p + 1, Token::error);
+    return taken(from, p, keyword({from, static_cast<size_t>(p - from)}));
   }
-  if (position_ >= text_.size()) return Token::end;
-  auto take_text = [&](std::string_view text, Token token) {
-    position_ += text.size();
-    if (token != Token::newline) skip_blanks();
-    return token;
-  };
-  if (starts_with("\r\n")) return take_text("\r\n", Token::newline);
-  if (starts_with("\n")) return take_text("\n", Token::newline);
-  if (starts_with("=")) return take_text("=", Token::equals);
-  if (starts_with(":")) return take_text(":", Token::colon);
-  if (starts_with("|@")) return take_text("|@", Token::pipe_at);
-  if (starts_with("||")) return take_text("||", Token::pipe2);
-  if (starts_with("|")) return take_text("|", Token::pipe);
-  size_t length = 0;
-  while (is_name_char(peek(length))) ++length;
-  if (length == 0) return Token::error;
-  std::string_view word = text_.substr(position_, length);
-  for (const auto& [keyword, token] : kKeywords) {
-    if (word == keyword) return take_text(keyword, token);
-  }
-  position_ += length;
-  return Token::identifier;
 }
 
 bool Lexer::take(Token wanted) {
@@ -114,103 +137,99 @@ bool Lexer::take(Token wanted) {
   return false;
 }
 
-std::string Lexer::identifier() {
-  last_ = position_;
-  size_t length = 0;
-  while (is_name_char(peek(length))) ++length;
-  std::string name(text_.substr(position_, length));
-  position_ += length;
-  skip_blanks();
+std::string_view Lexer::identifier() {
+  last_ = at_;
+  while (is(*at_, kName)) ++at_;
+  std::string_view name(last_, static_cast<size_t>(at_ - last_));
+  if (!name.empty()) skip_blanks();
   return name;
 }
 
-Status Lexer::read_escape(Template& out) {
-  last_ = position_;
-  ++position_;  // the '$'
-  char c = peek();
-  if (c == '$' || c == ' ' || c == ':') {
-    out.add_text(std::string_view(&c, 1));
-    ++position_;
+Status Lexer::read_escape(std::vector<Piece>& out) {
+  const char* p = at_ + 1;
+  if (*p == '$') {
+    out.push_back({kDollar, false});
+    at_ = p + 1;
     return {};
   }
-  if (c == '^') {
-    out.add_text("\n");
-    ++position_;
+  if (*p == ' ' || *p == ':') {
+    out.push_back({{p, 1}, false});
+    at_ = p + 1;
     return {};
   }
-  if (c == '\n' || starts_with("\r\n")) {
-    position_ += c == '\n' ? 1 : 2;
-    while (peek() == ' ') ++position_;
+  if (p[0] == '\n' || (p[0] == '\r' && p[1] == '\n')) {
+    p += *p == '\n' ? 1 : 2;
+    while (*p == ' ') ++p;
+    at_ = p;
     return {};
   }
-  bool braced = c == '{';
-  size_t start = position_ + (braced ? 1 : 0);
-  size_t end = start;
-  while (end < text_.size() &&
-         (braced ? is_name_char(text_[end]) : is_short_name_char(text_[end]))) {
-    ++end;
+  if (*p == '^') {
+    if (!has_newline_escape_) {
+      return error(
+          "using $^ escape requires specifying 'ninja_required_version' with version greater or "
+          "equal 1.14");
+    }
+    out.push_back({kNewline, false});
+    at_ = p + 1;
+    return {};
   }
-  bool closed = !braced || (end < text_.size() && text_[end] == '}');
-  if (end == start || !closed) return error("bad $-escape (literal $ must be written as $$)");
-  out.add_variable(text_.substr(start, end - start));
-  position_ = end + (braced ? 1 : 0);
+  const bool is_braced = *p == '{';
+  const char* name = is_braced ? p + 1 : p;
+  const char* end = name;
+  while (is(*end, is_braced ? kName : kShortName)) ++end;
+  if (end == name || (is_braced && *end != '}')) {
+    last_ = at_;
+    return error("bad $-escape (literal $ must be written as $$)");
+  }
+  out.push_back({{name, static_cast<size_t>(end - name)}, true});
+  at_ = is_braced ? end + 1 : end;
   return {};
 }
 
-Result<Template> Lexer::read(bool is_path) {
-  Template out;
-  size_t begin = position_;
-  const std::string_view stops = is_path ? "$\r\n |:" : "$\r\n";
+Status Lexer::read(std::vector<Piece>& out, bool is_path) {
+  const uint8_t stop = is_path ? kPathEnd : kValueEnd;
   while (true) {
-    size_t end = std::min(text_.find_first_of(stops, position_), text_.size());
-    if (end > position_) out.add_text(text_.substr(position_, end - position_));
-    position_ = end;
-    if (position_ >= text_.size()) {
-      last_ = begin;
-      return error("unexpected EOF");
-    }
-    if (peek() == '$') {
-      if (auto status = read_escape(out); !status) return std::move(status).error();
+    const char* from = at_;
+    const char* p = from;
+    while (!is(*p, stop)) ++p;
+    if (p != from) out.push_back({{from, static_cast<size_t>(p - from)}, false});
+    at_ = p;
+    if (*p == '$') {
+      if (auto status = read_escape(out); !status) return status;
       continue;
     }
-    if (peek() == '\r' && !starts_with("\r\n")) {
-      last_ = position_;
-      return error("carriage returns are not allowed, use newlines");
-    }
+    last_ = p;
+    if (*p == '\0') return error("unexpected EOF");
+    if (*p == '\r' && p[1] != '\n') return error("lexing error");
     break;
   }
-  last_ = begin;
   if (is_path) {
     skip_blanks();
   } else {
-    position_ += starts_with("\r\n") ? 2 : 1;
+    at_ += *at_ == '\r' ? 2 : 1;
   }
-  return out;
+  return {};
 }
 
-Result<Template> Lexer::path() {
-  return read(true);
-}
-Result<Template> Lexer::value() {
-  return read(false);
+const char* Lexer::bad_token() const {
+  return *last_ == '\t' ? "tabs are not allowed, use spaces" : "lexing error";
 }
 
 Error Lexer::error(const std::string& message) const {
   constexpr size_t kColumns = 72;
-  size_t at = std::min(last_, text_.size());
-  size_t line_start = at == 0 ? 0 : text_.rfind('\n', at - 1) + 1;  // npos + 1 is 0
-  size_t line_end = std::min(text_.find('\n', at), text_.size());
-  auto line_number =
-      1 + std::count(text_.begin(), text_.begin() + static_cast<long>(line_start), '\n');
+  auto line_number = 1 + std::count(begin_, last_, '\n');
+  const char* line = last_;
+  while (line > begin_ && line[-1] != '\n') --line;
+  auto column = static_cast<size_t>(last_ - line);
   std::string detail;
-  size_t column = at - line_start;
-  if (column < kColumns && line_end > line_start) {
-    std::string line(text_.substr(line_start, line_end - line_start));
-    std::replace(line.begin(), line.end(), '\t', ' ');
-    if (line.size() > kColumns) line = line.substr(0, kColumns) + "...";
-    detail = line + "\n" + std::string(column, ' ') + "^ near here";
+  std::string_view shown(line, std::strcspn(line, "\n"));
+  if (column < kColumns && !shown.empty()) {
+    detail = fmt::format("{}{}\n{}^ near here", shown.substr(0, kColumns),
+                         shown.size() > kColumns ? "..." : "", std::string(column, ' '));
   }
-  return bad_input(fmt::format("{}:{}: {}", path_, line_number, message), detail);
+  Error error = bad_input(fmt::format("{}:{}: {}", path_, line_number, message), detail);
+  error.is_located = true;
+  return error;
 }
 
 }  // namespace evolve

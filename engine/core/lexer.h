@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/graph.h"
 #include "engine/core/result.h"
@@ -31,43 +32,42 @@ enum class Token {
 // "'build'", "newline" … as they stand in error messages.
 const char* token_name(Token token);
 
+// Reads one text from its start on. What it returns are views into the text.
 class Lexer {
  public:
-  // `text` must outlive the lexer and, as Ninja demands, hold no NUL.
-  Lexer(std::string path, std::string_view text) : path_(std::move(path)), text_(text) {}
+  // `text` must outlive the lexer and be followed by a NUL. A NUL in it ends it, as in Ninja.
+  Lexer(std::string path, std::string_view text);
 
   Token next();
   // Takes back the last token.
-  void back() { position_ = last_; }
+  void back() { at_ = last_; }
   // True, and the token is taken, where the next one is `wanted`.
   bool take(Token wanted);
   // The identifier at the position, blanks after it skipped; empty where there is none.
-  std::string identifier();
-  // A path up to a blank, ':' or '|'; empty where there is none.
-  Result<Template> path();
-  // The rest of the line.
-  Result<Template> value();
-  // An error at the last token: "file:line: message", with the line and a caret.
+  std::string_view identifier();
+  // Appends the pieces of a path, up to a blank, ':' or '|', to `out`; none where there is no path.
+  Status path(std::vector<Piece>& out) { return read(out, true); }
+  // Appends the pieces of the rest of the line.
+  Status value(std::vector<Piece>& out) { return read(out, false); }
+  // An error at the last token: "file:line: message", with the line and a caret below it.
   [[nodiscard]] Error error(const std::string& message) const;
-  // True where a tab is what could not be read.
-  [[nodiscard]] bool at_tab() const { return peek() == '\t'; }
+  // What is wrong with the last token, an error.
+  [[nodiscard]] const char* bad_token() const;
+  // "$^" stands for a newline from here on (a manifest that requires Ninja 1.14).
+  void allow_newline_escape() { has_newline_escape_ = true; }
 
  private:
-  Result<Template> read(bool is_path);
-  // Reads what follows a '$' into `out`.
-  Status read_escape(Template& out);
+  Status read(std::vector<Piece>& out, bool is_path);
+  // Reads what follows the '$' at the position.
+  Status read_escape(std::vector<Piece>& out);
+  Token taken(const char* from, const char* to, Token token);
   void skip_blanks();
-  [[nodiscard]] bool starts_with(std::string_view prefix) const {
-    return text_.substr(position_).starts_with(prefix);
-  }
-  [[nodiscard]] char peek(size_t ahead = 0) const {
-    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
-  }
 
   std::string path_;
-  std::string_view text_;
-  size_t position_ = 0;
-  size_t last_ = 0;  // where the last token began
+  const char* begin_;
+  const char* at_;
+  const char* last_;  // where the last token began
+  bool has_newline_escape_ = false;
 };
 
 }  // namespace evolve

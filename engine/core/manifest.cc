@@ -10,24 +10,66 @@
 
 #include "engine/core/did_you_mean.h"
 #include "engine/core/lexer.h"
+#include "engine/core/path.h"
 
 namespace evolve {
 
 namespace {
 
 // Deep enough for any real tree of includes, and an end for a file that includes itself.
-constexpr int kIncludeDepth = 64;
+constexpr int kIncludeDepth = 256;
 
 // What a rule may bind; edges may bind anything.
 constexpr std::array<std::string_view, 11> kRuleVariables = {
     "command", "depfile", "dyndep",          "description",     "deps", "generator", "pool",
     "restat",  "rspfile", "rspfile_content", "msvc_deps_prefix"};
 
+struct Version {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const Version&, const Version&) = default;
+};
+
+// "1.14.0.git" is 1.14; what is no number counts as 0.
+Version parse_version(std::string_view text) {
+  Version version;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version.major);
+  if (end < text.data() + text.size() && *end == '.') {
+    std::from_chars(end + 1, text.data() + text.size(), version.minor);
+  }
+  return version;
+}
+
+// Vectors that are filled anew for each statement, so that a large manifest allocates little.
+struct Scratch {
+  // Paths as parsed: ranges of `pieces`.
+  struct Path {
+    size_t begin, end;
+  };
+  std::vector<Piece> pieces;
+  std::vector<Path> paths;
+  std::vector<Variable> variables;
+  std::vector<NodeId> nodes;
+  std::string text;
+
+  void clear() {
+    pieces.clear();
+    paths.clear();
+    variables.clear();
+  }
+};
+
 class ManifestParser {
  public:
   ManifestParser(std::string path, std::string_view text, const LoadText& load, Graph& graph,
-                 Scope* scope, int depth)
-      : lexer_(std::move(path), text), load_(load), graph_(graph), scope_(scope), depth_(depth) {}
+                 const ManifestOptions& options, Scope* scope, Scratch& scratch, int depth)
+      : lexer_(std::move(path), text),
+        load_(load),
+        graph_(graph),
+        options_(options),
+        scope_(scope),
+        scratch_(scratch),
+        depth_(depth) {}
 
   Status parse() {
     while (true) {
@@ -39,11 +81,11 @@ class ManifestParser {
         case Token::rule: status = parse_rule(); break;
         case Token::defaults: status = parse_default(); break;
         case Token::identifier: status = parse_variable(); break;
-        case Token::include: status = parse_include(scope_); break;
-        case Token::subninja: status = parse_include(graph_.new_scope(scope_)); break;
+        case Token::include: status = parse_include(false); break;
+        case Token::subninja: status = parse_include(true); break;
         case Token::newline: break;
         case Token::end: return {};
-        case Token::error: return lexer_.error(bad_character());
+        case Token::error: return lexer_.error(lexer_.bad_token());
         default: return lexer_.error(fmt::format("unexpected {}", token_name(token)));
       }
       if (!status) return status;
@@ -51,61 +93,92 @@ class ManifestParser {
   }
 
  private:
-  std::string bad_character() const {
-    return lexer_.at_tab() ? "tabs are not allowed, use spaces" : "lexing error";
-  }
-
-  Status expect(Token wanted, const char* hint = "") {
+  Status expect(Token wanted) {
     Token token = lexer_.next();
     if (token == wanted) return {};
-    return lexer_.error(
-        fmt::format("expected {}, got {}{}", token_name(wanted), token_name(token), hint));
+    return lexer_.error(fmt::format("expected {}, got {}{}", token_name(wanted), token_name(token),
+                                    wanted == Token::colon ? " ($ also escapes ':')" : ""));
   }
 
-  // name = value, the name's token not yet taken.
-  Result<std::pair<std::string, Template>> parse_assignment() {
-    std::string name = lexer_.identifier();
+  // Takes "name = value" and leaves the value in the scratch's pieces. The name's token was not
+  // taken yet.
+  Status parse_assignment(std::string_view& name) {
+    name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected variable name");
-    if (auto status = expect(Token::equals); !status) return std::move(status).error();
-    auto value = lexer_.value();
-    if (!value) return std::move(value).error();
-    return std::pair(std::move(name), *std::move(value));
+    if (auto status = expect(Token::equals); !status) return status;
+    return lexer_.value(scratch_.pieces);
   }
 
-  std::string evaluate_here(const Template& text) const {
-    return text.evaluate([this](std::string_view name) { return scope_->get(name); });
+  // The text of pieces from `begin` on, evaluated here and now; it lives as long as the graph.
+  std::string_view evaluate_here(size_t begin) {
+    std::span<const Piece> pieces = std::span(scratch_.pieces).subspan(begin);
+    if (pieces.empty()) return {};
+    if (pieces.size() == 1) {
+      return pieces[0].is_variable ? scope_->get(pieces[0].text) : pieces[0].text;
+    }
+    scratch_.text.clear();
+    for (const Piece& piece : pieces) {
+      scratch_.text += piece.is_variable ? scope_->get(piece.text) : piece.text;
+    }
+    return graph_.arena().copy(scratch_.text);
   }
 
   Status parse_variable() {
     lexer_.back();
-    auto assignment = parse_assignment();
-    if (!assignment) return std::move(assignment).error();
-    scope_->set(assignment->first, evaluate_here(assignment->second));
+    scratch_.clear();
+    std::string_view name;
+    if (auto status = parse_assignment(name); !status) return status;
+    std::string_view value = evaluate_here(0);
+    if (name == "ninja_required_version") {
+      if (auto status = check_version(value); !status) return status;
+    }
+    scope_->set(name, value);
     return {};
   }
 
+  Status check_version(std::string_view required_text) {
+    Version ours = parse_version(kNinjaVersion), required = parse_version(required_text);
+    if (ours.major > required.major) {
+      options_.warn(
+          fmt::format("ninja executable version ({}) greater than build file "
+                      "ninja_required_version ({}); versions may be incompatible.",
+                      kNinjaVersion, required_text));
+    } else if (ours < required) {
+      return bad_input(
+          fmt::format("ninja version ({}) incompatible with build file ninja_required_version "
+                      "version ({}).",
+                      kNinjaVersion, required_text));
+    }
+    if (required >= Version{1, 14}) lexer_.allow_newline_escape();
+    return {};
+  }
+
+  Error unexpected_variable(std::string_view name) const {
+    return lexer_.error(fmt::format("unexpected variable '{}'", name));
+  }
+
   Status parse_pool() {
-    std::string name = lexer_.identifier();
+    std::string_view name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected pool name");
-    if (graph_.find_pool(name) != nullptr)
-      return lexer_.error(fmt::format("duplicate pool '{}'", name));
     if (auto status = expect(Token::newline); !status) return status;
+    if (graph_.find_pool(name) != nullptr) {
+      return lexer_.error(fmt::format("duplicate pool '{}'", name));
+    }
     int depth = -1;
     while (lexer_.take(Token::indent)) {
-      auto assignment = parse_assignment();
-      if (!assignment) return std::move(assignment).error();
-      if (assignment->first != "depth") return unexpected_variable(assignment->first);
-      std::string text = evaluate_here(assignment->second);
+      scratch_.clear();
+      std::string_view variable;
+      if (auto status = parse_assignment(variable); !status) return status;
+      if (variable != "depth") return unexpected_variable(variable);
+      std::string_view text = evaluate_here(0);
       auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), depth);
-      if (error != std::errc() || depth < 0) return lexer_.error("invalid pool depth");
+      if (error != std::errc() || end != text.data() + text.size() || depth < 0) {
+        return lexer_.error("invalid pool depth");
+      }
     }
     if (depth < 0) return lexer_.error("expected 'depth =' line");
     graph_.add_pool({name, depth});
     return {};
-  }
-
-  Error unexpected_variable(const std::string& name) const {
-    return lexer_.error(fmt::format("unexpected variable '{}'", name));
   }
 
   Status parse_rule() {
@@ -113,147 +186,224 @@ class ManifestParser {
     rule.name = lexer_.identifier();
     if (rule.name.empty()) return lexer_.error("expected rule name");
     if (auto status = expect(Token::newline); !status) return status;
-    if (scope_->find_rule(rule.name) != nullptr) {
+    if (scope_->own_rule(rule.name) != nullptr) {
       return lexer_.error(fmt::format("duplicate rule '{}'", rule.name));
     }
+    std::vector<Rule::Binding> bindings;
     while (lexer_.take(Token::indent)) {
-      auto assignment = parse_assignment();
-      if (!assignment) return std::move(assignment).error();
-      if (std::find(kRuleVariables.begin(), kRuleVariables.end(), assignment->first) ==
-          kRuleVariables.end()) {
-        return unexpected_variable(assignment->first);
+      scratch_.clear();
+      std::string_view name;
+      if (auto status = parse_assignment(name); !status) return status;
+      if (std::find(kRuleVariables.begin(), kRuleVariables.end(), name) == kRuleVariables.end()) {
+        return unexpected_variable(name);
       }
-      rule.bindings.insert_or_assign(assignment->first, std::move(assignment->second));
+      std::erase_if(bindings, [&](const Rule::Binding& old) { return old.name == name; });
+      bindings.push_back({name, graph_.arena().copy(Template(scratch_.pieces))});
     }
-    if (!rule.bindings.contains("command")) return lexer_.error("expected 'command =' line");
-    if (rule.bindings.contains("rspfile") != rule.bindings.contains("rspfile_content")) {
+    rule.bindings = graph_.arena().copy(std::span<const Rule::Binding>(bindings));
+    auto is_empty = [&](std::string_view name) {
+      const Rule::Binding* binding = rule.find(name);
+      return binding == nullptr || binding->value.empty();
+    };
+    if (is_empty("rspfile") != is_empty("rspfile_content")) {
       return lexer_.error("rspfile and rspfile_content need to be both specified");
     }
-    scope_->add_rule(std::move(rule));
+    if (is_empty("command")) return lexer_.error("expected 'command =' line");
+    scope_->add_rule(graph_.add_rule(rule));
     return {};
   }
 
   Status parse_default() {
-    auto paths = parse_paths();
-    if (!paths) return std::move(paths).error();
-    if (paths->empty()) return lexer_.error("expected target name");
-    for (const Template& path : *paths) {
-      std::string name = evaluate_here(path);
+    // One after the other, so that an error points at its own.
+    for (bool is_first = true;; is_first = false) {
+      scratch_.clear();
+      if (auto status = lexer_.path(scratch_.pieces); !status) return status;
+      if (scratch_.pieces.empty()) {
+        return is_first ? lexer_.error("expected target name") : expect(Token::newline);
+      }
+      std::string_view name = evaluate_here(0);
+      if (name.empty()) return lexer_.error("empty path");
       auto node = graph_.find_node(name);
-      if (name.empty() || !node) return lexer_.error(fmt::format("unknown target '{}'", name));
+      if (!node) return lexer_.error(fmt::format("unknown target '{}'", canonical_path(name)));
       graph_.add_default(*node);
     }
-    return expect(Token::newline);
   }
 
-  // Paths up to the next token that is none.
-  Result<std::vector<Template>> parse_paths() {
-    std::vector<Template> paths;
+  // Takes paths up to the next token that is none, into the scratch.
+  Status parse_paths() {
     while (true) {
-      auto path = lexer_.path();
-      if (!path) return std::move(path).error();
-      if (path->empty()) return paths;
-      paths.push_back(*std::move(path));
+      size_t begin = scratch_.pieces.size();
+      if (auto status = lexer_.path(scratch_.pieces); !status) return status;
+      if (scratch_.pieces.size() == begin) return {};
+      scratch_.paths.push_back({begin, scratch_.pieces.size()});
     }
   }
 
-  // Paths behind `separator`, where it comes next.
-  Result<std::vector<Template>> parse_paths_after(Token separator) {
-    if (!lexer_.take(separator)) return std::vector<Template>{};
-    return parse_paths();
+  // Takes the paths behind `separator`, where it comes next, and counts them.
+  Status parse_paths_after(Token separator, uint32_t& count) {
+    if (!lexer_.take(separator)) return {};
+    size_t before = scratch_.paths.size();
+    auto status = parse_paths();
+    count = static_cast<uint32_t>(scratch_.paths.size() - before);
+    return status;
   }
 
-  struct EdgePaths {
-    std::vector<Template> outputs, implicit_outputs, inputs, implicit, order_only, validations;
+  // How many of the scratch's paths are what, in the order of the line.
+  struct EdgeLine {
+    uint32_t outputs = 0, inputs = 0, validations = 0;  // the implicit ones included
   };
 
   // outs | implicit outs : rule ins | implicit || order-only |@ validations
-  Result<std::string> parse_edge_line(EdgePaths& paths) {
-    auto read = [](Result<std::vector<Template>> from, std::vector<Template>& to) -> Status {
-      if (!from) return std::move(from).error();
-      to = *std::move(from);
-      return {};
-    };
-    if (auto status = read(parse_paths(), paths.outputs); !status) return std::move(status).error();
-    if (auto status = read(parse_paths_after(Token::pipe), paths.implicit_outputs); !status) {
-      return std::move(status).error();
-    }
-    if (paths.outputs.empty() && paths.implicit_outputs.empty())
-      return lexer_.error("expected path");
-    if (auto status = expect(Token::colon); !status) return std::move(status).error();
-    std::string rule = lexer_.identifier();
+  Status parse_edge_line(Edge& edge, EdgeLine& line) {
+    if (auto status = parse_paths(); !status) return status;
+    if (auto status = parse_paths_after(Token::pipe, edge.implicit_outputs); !status) return status;
+    if (scratch_.paths.empty()) return lexer_.error("expected path");
+    line.outputs = static_cast<uint32_t>(scratch_.paths.size());
+    if (auto status = expect(Token::colon); !status) return status;
+    std::string_view rule = lexer_.identifier();
     if (rule.empty()) return lexer_.error("expected build command name");
-    if (scope_->find_rule(rule) == nullptr) {
-      auto near = nearest(rule, scope_->rule_names());
-      return lexer_.error(fmt::format("unknown build rule '{}'{}", rule,
-                                      near ? fmt::format(", did you mean '{}'?", *near) : ""));
+    edge.rule = scope_->find_rule(rule);
+    if (edge.rule == nullptr) return unknown_rule(rule);
+    if (auto status = parse_paths(); !status) return status;
+    for (auto [token, count] : {std::pair(Token::pipe, &edge.implicit_inputs),
+                                std::pair(Token::pipe2, &edge.order_only_inputs),
+                                std::pair(Token::pipe_at, &line.validations)}) {
+      if (auto status = parse_paths_after(token, *count); !status) return status;
     }
-    if (auto status = read(parse_paths(), paths.inputs); !status) return std::move(status).error();
-    for (auto [token, to] :
-         {std::pair(Token::pipe, &paths.implicit), std::pair(Token::pipe2, &paths.order_only),
-          std::pair(Token::pipe_at, &paths.validations)}) {
-      if (auto status = read(parse_paths_after(token), *to); !status)
-        return std::move(status).error();
+    line.inputs = static_cast<uint32_t>(scratch_.paths.size()) - line.outputs - line.validations;
+    return expect(Token::newline);
+  }
+
+  Error unknown_rule(std::string_view rule) const {
+    std::vector<std::string> known;
+    for (const Scope* scope = scope_; scope != nullptr; scope = scope->parent()) {
+      for (const auto& [name, value] : scope->rules()) known.emplace_back(name);
     }
-    if (auto status = expect(Token::newline); !status) return std::move(status).error();
-    return rule;
+    Error error = lexer_.error(fmt::format("unknown build rule '{}'", rule));
+    if (auto near = nearest(rule, known)) error.hint = fmt::format("did you mean '{}'?", *near);
+    return error;
   }
 
   Status parse_build() {
-    EdgePaths paths;
-    auto rule = parse_edge_line(paths);
-    if (!rule) return std::move(rule).error();
-    Scope* scope = graph_.new_scope(scope_);
-    while (lexer_.take(Token::indent)) {
-      auto assignment = parse_assignment();
-      if (!assignment) return std::move(assignment).error();
-      scope->set(assignment->first, evaluate_here(assignment->second));
-    }
+    scratch_.clear();
     Edge edge;
-    edge.rule = scope_->find_rule(*rule);
-    edge.scope = scope;
-    auto add = [&](const std::vector<Template>& from, std::vector<NodeId>& to) -> Status {
-      for (const Template& path : from) {
-        std::string text = path.evaluate([&](std::string_view name) { return scope->get(name); });
-        if (text.empty()) return lexer_.error("empty path");
-        to.push_back(graph_.node(text));
-      }
-      return {};
-    };
-    edge.implicit_outputs = paths.implicit_outputs.size();
-    edge.implicit_inputs = paths.implicit.size();
-    edge.order_only_inputs = paths.order_only.size();
-    for (auto [from, to] :
-         {std::pair(&paths.outputs, &edge.outputs),
-          std::pair(&paths.implicit_outputs, &edge.outputs), std::pair(&paths.inputs, &edge.inputs),
-          std::pair(&paths.implicit, &edge.inputs), std::pair(&paths.order_only, &edge.inputs),
-          std::pair(&paths.validations, &edge.validations)}) {
-      if (auto status = add(*from, *to); !status) return status;
+    edge.scope = scope_;
+    EdgeLine line;
+    if (auto status = parse_edge_line(edge, line); !status) return status;
+    while (lexer_.take(Token::indent)) {
+      size_t begin = scratch_.pieces.size();
+      std::string_view name;
+      if (auto status = parse_assignment(name); !status) return status;
+      scratch_.variables.push_back({name, evaluate_here(begin)});
     }
-    return add_edge(std::move(edge));
+    edge.bindings = graph_.arena().copy(std::span<const Variable>(scratch_.variables));
+    auto paths = std::span<const Scratch::Path>(scratch_.paths);
+    auto outputs = nodes_of(paths.first(line.outputs), edge.outputs);
+    if (!outputs) return outputs;
+    auto inputs = nodes_of(paths.subspan(line.outputs, line.inputs), edge.inputs);
+    if (!inputs) return inputs;
+    auto validations = nodes_of(paths.last(line.validations), edge.validations);
+    if (!validations) return validations;
+    drop_phony_cycle(edge);
+    edge.pool = graph_.find_pool("");
+    auto id = static_cast<EdgeId>(graph_.edge_count());
+    if (auto status = graph_.add_edge(edge); !status) return lexer_.error(status.error().message);
+    return check_bindings(id);
   }
 
-  Status add_edge(Edge edge) {
-    auto id = static_cast<EdgeId>(graph_.edge_count());
-    if (auto status = graph_.add_edge(std::move(edge)); !status) {
-      return lexer_.error(status.error().message);
+  // Evaluates paths in the edge's own scope, and makes their nodes.
+  Status nodes_of(std::span<const Scratch::Path> paths, std::span<const NodeId>& nodes) {
+    scratch_.nodes.clear();
+    for (const Scratch::Path& path : paths) {
+      const Piece& first = scratch_.pieces[path.begin];
+      if (path.end - path.begin == 1 && !first.is_variable) {
+        scratch_.nodes.push_back(graph_.node(first.text, true));
+        continue;
+      }
+      scratch_.text.clear();
+      for (size_t i = path.begin; i < path.end; ++i) {
+        const Piece& piece = scratch_.pieces[i];
+        scratch_.text += piece.is_variable ? variable(piece.text) : piece.text;
+      }
+      if (scratch_.text.empty()) return lexer_.error("empty path");
+      scratch_.nodes.push_back(graph_.node(scratch_.text));
     }
-    std::string pool = graph_.binding(id, "pool");
-    if (graph_.find_pool(pool) == nullptr) {
-      return lexer_.error(fmt::format("unknown pool name '{}'", pool));
-    }
+    nodes = graph_.arena().copy(std::span<const NodeId>(scratch_.nodes));
     return {};
   }
 
-  Status parse_include(Scope* scope) {
-    auto path = lexer_.path();
-    if (!path) return std::move(path).error();
-    std::string name = evaluate_here(*path);
-    if (depth_ >= kIncludeDepth)
+  // A variable of the edge that is being read: its own, or the file's.
+  [[nodiscard]] std::string_view variable(std::string_view name) const {
+    for (size_t i = scratch_.variables.size(); i-- > 0;) {
+      if (scratch_.variables[i].name == name) return scratch_.variables[i].value;
+    }
+    return scope_->get(name);
+  }
+
+  void drop_phony_cycle(Edge& edge) {
+    bool is_like_cmake = edge.is_phony() && edge.outputs.size() == 1 &&
+                         edge.implicit_outputs == 0 && edge.implicit_inputs == 0;
+    if (!is_like_cmake || options_.is_phony_cycle_error) return;
+    NodeId output = edge.outputs.front();
+    if (std::find(edge.inputs.begin(), edge.inputs.end(), output) == edge.inputs.end()) return;
+    std::vector<NodeId> inputs;
+    for (size_t i = 0; i < edge.inputs.size(); ++i) {
+      if (edge.inputs[i] != output) {
+        inputs.push_back(edge.inputs[i]);
+      } else if (i >= edge.inputs.size() - edge.order_only_inputs) {
+        --edge.order_only_inputs;
+      }
+    }
+    edge.inputs = graph_.arena().copy(std::span<const NodeId>(inputs));
+    options_.warn(
+        fmt::format("phony target '{}' names itself as an input; ignoring [-w phonycycle=warn]",
+                    graph_.path(output)));
+  }
+
+  // What an edge's bindings say about the graph: its pool and its dyndep file.
+  Status check_bindings(EdgeId id) {
+    const Edge& edge = graph_.edge(id);
+    bool may_bind = !edge.bindings.empty() || edge.rule->find("pool") != nullptr ||
+                    edge.rule->find("dyndep") != nullptr;
+    if (!may_bind && scope_has_none_of_both()) return {};
+    if (auto cycle = graph_.find_variable_cycle(id)) {
+      return bad_input("cycle in rule variables: " + *cycle);
+    }
+    std::string name = graph_.binding(id, "pool");
+    if (!name.empty()) {
+      const Pool* pool = graph_.find_pool(name);
+      if (pool == nullptr) return lexer_.error(fmt::format("unknown pool name '{}'", name));
+      graph_.set_pool(id, pool);
+    }
+    std::string dyndep = graph_.binding(id, "dyndep", Graph::Quoting::none);
+    if (dyndep.empty()) return {};
+    dyndep = canonical_path(dyndep);
+    auto node = graph_.find_node(dyndep);
+    if (!node || std::find(edge.inputs.begin(), edge.inputs.end(), *node) == edge.inputs.end()) {
+      return lexer_.error(fmt::format("dyndep '{}' is not an input", dyndep));
+    }
+    graph_.set_dyndep(id, *node);
+    return {};
+  }
+
+  // An edge's bindings fall back to the file's variables.
+  [[nodiscard]] bool scope_has_none_of_both() const {
+    return scope_->get("pool").empty() && scope_->get("dyndep").empty();
+  }
+
+  Status parse_include(bool has_own_scope) {
+    scratch_.clear();
+    size_t begin = 0;
+    if (auto status = lexer_.path(scratch_.pieces); !status) return status;
+    std::string name(evaluate_here(begin));
+    if (depth_ >= kIncludeDepth) {
       return lexer_.error(fmt::format("include of '{}' is too deep", name));
+    }
     auto text = load_(name);
-    if (!text) return lexer_.error(fmt::format("loading {}", text.error().message));
-    ManifestParser inner(name, *text, load_, graph_, scope, depth_ + 1);
+    if (!text) return lexer_.error(fmt::format("loading '{}': {}", name, text.error().message));
+    Scope* scope = has_own_scope ? graph_.new_scope(scope_) : scope_;
+    ManifestParser inner(name, graph_.keep_text(*std::move(text)), load_, graph_, options_, scope,
+                         scratch_, depth_ + 1);
     if (auto status = inner.parse(); !status) return status;
     return expect(Token::newline);
   }
@@ -261,16 +411,22 @@ class ManifestParser {
   Lexer lexer_;
   const LoadText& load_;
   Graph& graph_;
+  const ManifestOptions& options_;
   Scope* scope_;
+  Scratch& scratch_;
   int depth_;
 };
 
 }  // namespace
 
-Status parse_manifest(const std::string& path, const LoadText& load, Graph& graph) {
+Status parse_manifest(const std::string& path, const LoadText& load, Graph& graph,
+                      const ManifestOptions& options) {
   auto text = load(path);
-  if (!text) return std::move(text).error();
-  return ManifestParser(path, *text, load, graph, graph.root_scope(), 0).parse();
+  if (!text) return std::move(text).error().within(fmt::format("loading '{}'", path));
+  Scratch scratch;
+  return ManifestParser(path, graph.keep_text(*std::move(text)), load, graph, options,
+                        graph.root_scope(), scratch, 0)
+      .parse();
 }
 
 }  // namespace evolve

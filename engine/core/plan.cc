@@ -7,15 +7,13 @@ namespace evolve {
 Plan::Plan(const Graph& graph, std::span<const NodeId> targets)
     : graph_(graph),
       states_(graph.edge_count(), EdgeState::unwanted),
-      missing_(graph.edge_count(), 0),
-      pools_(graph.edge_count()) {
+      missing_(graph.edge_count(), 0) {
   counts_[static_cast<size_t>(EdgeState::unwanted)] = graph.edge_count();
   want(targets);
   std::sort(wanted_.begin(), wanted_.end());
   for (EdgeId id : wanted_) {
     const Edge& edge = graph_.edge(id);
     if (!edge.is_phony()) ++total_;
-    pools_[index(id)] = graph_.binding(id, "pool");
     std::set<EdgeId> makers;
     for (NodeId input : edge.inputs) {
       if (auto maker = graph_.node(input).made_by) makers.insert(*maker);
@@ -45,10 +43,10 @@ void Plan::set(EdgeId id, EdgeState state) {
   ++counts_[static_cast<size_t>(state)];
   if (current == EdgeState::ready) ready_.erase(id);
   if (current == EdgeState::queued) queued_.erase(id);
-  if (current == EdgeState::running) --in_pool_[pools_[index(id)]];
+  if (current == EdgeState::running) --in_pool_[graph_.edge(id).pool];
   if (state == EdgeState::ready) ready_.insert(id);
   if (state == EdgeState::queued) queued_.insert(id);
-  if (state == EdgeState::running) ++in_pool_[pools_[index(id)]];
+  if (state == EdgeState::running) ++in_pool_[graph_.edge(id).pool];
   current = state;
 }
 
@@ -59,11 +57,9 @@ std::optional<EdgeId> Plan::next_ready() const {
 
 std::optional<EdgeId> Plan::next_queued() const {
   for (EdgeId id : queued_) {
-    const std::string& name = pools_[index(id)];
-    const Pool* pool = graph_.find_pool(name);
-    auto in_pool = in_pool_.find(name);
-    bool has_room = pool == nullptr || pool->depth == 0 || in_pool == in_pool_.end() ||
-                    in_pool->second < pool->depth;
+    const Pool* pool = graph_.edge(id).pool;
+    auto in_pool = in_pool_.find(pool);
+    bool has_room = pool->depth == 0 || in_pool == in_pool_.end() || in_pool->second < pool->depth;
     if (has_room) return id;
   }
   return std::nullopt;
@@ -72,9 +68,9 @@ std::optional<EdgeId> Plan::next_queued() const {
 std::vector<EdgeId> Plan::dependents(EdgeId id) const {
   std::set<EdgeId> out;
   for (NodeId output : graph_.edge(id).outputs) {
-    for (EdgeId user : graph_.node(output).used_by) {
+    graph_.for_each_user(output, [&](EdgeId user) {
       if (state(user) == EdgeState::wanted) out.insert(user);
-    }
+    });
   }
   return {out.begin(), out.end()};
 }

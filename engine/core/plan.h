@@ -64,11 +64,10 @@ class Plan {
   const Graph& graph_;
   std::vector<EdgeState> states_;
   std::vector<int> missing_;        // per edge: inputs whose edges are not done
-  std::vector<std::string> pools_;  // per edge
   std::array<size_t, 8> counts_{};  // per state
   std::set<EdgeId> ready_;
   std::set<EdgeId> queued_;
-  std::map<std::string, int> in_pool_;  // running edges
+  std::map<const Pool*, int> in_pool_;  // running edges
   std::vector<EdgeId> wanted_;          // in manifest order
   size_t total_ = 0;
 };

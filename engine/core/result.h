@@ -38,7 +38,8 @@ struct Error {
   std::string message;  // "<where>: <what>: <why>", lower case, no final period
   std::string
       detail;  // further lines to print as they are (a source excerpt, captured output), or empty
-  std::string hint;  // one line on what to do about it, or empty
+  std::string hint;         // one line on what to do about it, or empty
+  bool is_located = false;  // the message begins with a file and a line, shown in `detail`
 
   // Returns the same error with `where` put in front of its message.
   [[nodiscard]] Error within(const std::string& where) && {
@@ -48,16 +49,16 @@ struct Error {
 };
 
 inline Error failed(std::string message) {
-  return {ErrorCode::failed, std::move(message), {}, {}};
+  return {ErrorCode::failed, std::move(message), {}, {}, false};
 }
 inline Error bad_input(std::string message, std::string detail = {}, std::string hint = {}) {
-  return {ErrorCode::bad_input, std::move(message), std::move(detail), std::move(hint)};
+  return {ErrorCode::bad_input, std::move(message), std::move(detail), std::move(hint), false};
 }
 inline Error external(std::string message) {
-  return {ErrorCode::external, std::move(message), {}, {}};
+  return {ErrorCode::external, std::move(message), {}, {}, false};
 }
 inline Error internal_error(std::string message) {
-  return {ErrorCode::internal, std::move(message), {}, {}};
+  return {ErrorCode::internal, std::move(message), {}, {}, false};
 }
 
 // Either a value or an Error. `if (!r) return std::move(r).error();` passes a failure on.

@@ -71,6 +71,33 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp{}.{}", path, ::getpid(), counter++);
 }
 
+// The call that failed, and errno; false: none did.
+struct ReadFailure {
+  const char* call = nullptr;
+  int error_number = 0;
+  explicit operator bool() const { return call != nullptr; }
+};
+
+// Reads into a buffer of the file's size at once: manifests are large.
+ReadFailure read_whole(const std::string& path, std::string& bytes) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return {"open", errno};
+  struct stat st = {};
+  if (::fstat(fd.get(), &st) != 0) return {"stat", errno};
+  size_t filled = 0;
+  bytes.resize(static_cast<size_t>(st.st_size) + 1);
+  while (true) {
+    if (filled == bytes.size()) bytes.resize(bytes.size() * 2);
+    ssize_t count = ::read(fd.get(), bytes.data() + filled, bytes.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return {"read", errno};
+    if (count == 0) break;
+    filled += static_cast<size_t>(count);
+  }
+  bytes.resize(filled);
+  return {};
+}
+
 bool holds(const std::string& path, std::string_view bytes) {
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0 || static_cast<uint64_t>(st.st_size) != bytes.size())
@@ -87,11 +114,18 @@ Error system_error(std::string_view call, const std::string& path, int error_num
 }
 
 Result<std::string> read_file(const std::string& path) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return system_error("open", path, errno);
   std::string bytes;
-  auto status = for_each_piece(fd.get(), path, [&](std::string_view piece) { bytes += piece; });
-  if (!status) return std::move(status).error();
+  if (ReadFailure failure = read_whole(path, bytes)) {
+    return system_error(failure.call, path, failure.error_number);
+  }
+  return bytes;
+}
+
+Result<std::string> load_text(const std::string& path) {
+  std::string bytes;
+  if (ReadFailure failure = read_whole(path, bytes)) {
+    return bad_input(std::generic_category().message(failure.error_number));
+  }
   return bytes;
 }
 

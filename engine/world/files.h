@@ -15,6 +15,8 @@ Error system_error(std::string_view call, const std::string& path, int error_num
 
 // Returns the bytes of a file. A missing file is an external error.
 Result<std::string> read_file(const std::string& path);
+// As read_file, for a manifest's texts: the error is bad input, and its message the reason alone.
+Result<std::string> load_text(const std::string& path);
 
 // Replaces `path` by `bytes` so that a reader sees the old or the new content, never a part:
 // written to a temporary name in the same folder, then renamed. Leaves the file alone, mtime and

@@ -254,7 +254,7 @@ TEST_CASE("explain says what would run, and what might") {
   world.files.files["in"] = "1";
   auto pending = [&] {
     Lookup lookup(*world.graph, world.files, world.memo, world.ledger, {}, {});
-    return *explain(*world.graph, world.graph->default_targets(), lookup, world.blobs);
+    return *explain(*world.graph, *world.graph->default_targets(), lookup, world.blobs);
   };
   auto before = pending();
   REQUIRE(before.size() == 2);

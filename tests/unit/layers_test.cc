@@ -22,10 +22,11 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"engine/search", {"engine/core"}},
       {"engine/ir", {"engine/core"}},
       {"engine", {"engine/core"}},
+      {"engine/ninja", {"engine/core", "engine"}},
       {"engine/world", {"engine/core", "engine"}},
       {"cache", {"engine/core"}},
       {"engine/steps", {"engine/core", "engine/search", "engine/ir", "engine/world"}},
-      {"engine/cli", {"engine/core", "engine", "engine/world", "cache"}},
+      {"engine/cli", {"engine/core", "engine", "engine/ninja", "engine/world", "cache"}},
   };
   return rooms;
 }

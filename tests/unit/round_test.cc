@@ -58,7 +58,7 @@ TEST_CASE("variants count through the campaign") {
 
 TEST_CASE("the manifest is a graph without cycles in which every round needs the one before") {
   auto graph = graph_of(shape(), "w");
-  auto targets = graph->default_targets();
+  auto targets = *graph->default_targets();
   REQUIRE(targets == std::vector{*graph->find_node("round-3")});
   CHECK(!graph->find_cycle(targets));
   EdgeId mutate = *graph->node(*graph->find_node("w/round-2/v0009/kernel.py")).made_by;
@@ -71,7 +71,7 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   auto graph = graph_of(shape(), "w");
   std::map<std::string, int> edges;
   for (size_t i = 0; i < graph->edge_count(); ++i)
-    ++edges[graph->edge(static_cast<EdgeId>(i)).rule->name];
+    ++edges[std::string(graph->edge(static_cast<EdgeId>(i)).rule->name)];
   CHECK(edges["mutate"] == 25);         // the seed too
   CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
   CHECK(edges["check"] == 25 * 2);

@@ -1,0 +1,87 @@
+#include "engine/cli/ninja.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "engine/core/manifest.h"
+#include "engine/ninja/messages.h"
+#include "engine/ninja/options.h"
+#include "engine/ninja/tools.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+// Ninja shows no excerpt for what stands in a line's first column, but ends the line all the same.
+int print_located(const Error& error) {
+  bool has_excerpt = error.detail.find("\n^ near here") == std::string::npos;
+  ninja::print_error(fmt::format("{}\n{}", error.message, has_excerpt ? error.detail : ""));
+  return 1;
+}
+
+// Reads the manifest; the exit code where that fails.
+std::optional<int> read_manifest(const ninja::Options& options, Graph& graph) {
+  ManifestOptions reading;
+  reading.is_phony_cycle_error = options.is_phony_cycle_error;
+  reading.warn = ninja::print_warning;
+  bool is_there = true;
+  LoadText load = [&](const std::string& path) {
+    auto text = world::load_text(path);
+    is_there = static_cast<bool>(text);
+    return text;
+  };
+  auto status = parse_manifest(options.manifest, load, graph, reading);
+  if (status) return std::nullopt;
+  if (status.error().is_located) return print_located(status.error());
+  if (is_there) return ninja::print_fatal(status.error().message);
+  ninja::print_error(status.error().message);
+  return 1;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+int run_with(const ninja::Options& options) {
+  if (!options.folder.empty()) {
+    // The odd quotes are what Emacs looks for to follow the change of folder.
+    if (options.tool.empty() && options.verbosity != ninja::Verbosity::quiet) {
+      ninja::print_info(fmt::format("Entering directory `{}'", options.folder));
+    }
+    if (::chdir(options.folder.c_str()) != 0) {
+      return ninja::print_fatal(
+          fmt::format("chdir to '{}' - {}", options.folder, std::strerror(errno)));
+    }
+  }
+  world::DiskFiles files;
+  Graph graph;
+  const ninja::Tool* tool = ninja::find_tool(options.tool);
+  std::error_code error;
+  ninja::ToolContext context{graph, options, files, std::filesystem::current_path(error).string()};
+  if (tool != nullptr && tool->needs == ninja::ToolNeeds::nothing) {
+    return tool->run(context, options.arguments);
+  }
+  if (auto exit_code = read_manifest(options, graph)) return *exit_code;
+  if (tool != nullptr) return tool->run(context, options.arguments);
+  return ninja::print_fatal("building is not there yet; use -t");
+}
+
+}  // namespace
+
+int run_ninja(const std::vector<std::string>& arguments) {
+  auto options = ninja::parse_options(arguments, usable_cores());
+  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
+  return run_with(std::get<ninja::Options>(options));
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,62 @@
+#include "engine/core/path.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace evolve {
+
+bool is_canonical(std::string_view path) {
+  if (path.empty()) return true;
+  if (path.front() == '.' || path.back() == '/') return false;
+  for (size_t slash = path.find('/'); slash != std::string_view::npos;
+       slash = path.find('/', slash + 1)) {
+    char next = path[slash + 1];  // there is one: no slash at the end
+    if (next == '/' || next == '.') return false;
+  }
+  return true;
+}
+
+std::string canonical_path(std::string_view path) {
+  if (is_canonical(path)) return std::string(path);
+  const bool is_absolute = path.front() == '/';
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    size_t end = std::min(path.find('/'), path.size());
+    std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else {
+      parts.push_back(part);
+    }
+  }
+  std::string out = is_absolute ? "/" : "";
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += '/';
+    out += parts[i];
+  }
+  return out.empty() ? "." : out;
+}
+
+void append_shell_quoted(std::string_view path, std::string& out) {
+  auto is_safe = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '+' || c == '-' || c == '.' || c == '/';
+  };
+  if (std::all_of(path.begin(), path.end(), is_safe)) {
+    out += path;
+    return;
+  }
+  out += '\'';
+  for (char c : path) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  out += '\'';
+}
+
+}  // namespace evolve

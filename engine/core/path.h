@@ -1,0 +1,20 @@
+// Paths as Ninja writes them: canonical in the graph, quoted in commands.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace evolve {
+
+// True where canonical_path would return `path` itself; a false "false" costs time alone.
+bool is_canonical(std::string_view path);
+
+// Returns `path` without "." parts, doubled and trailing slashes and resolvable ".." parts, by
+// Ninja's rules: "a/../b" is "b", "../a" and "/../a" stay, "a/.." is ".", "" stays.
+std::string canonical_path(std::string_view path);
+
+// Appends `path` to `out`, quoted for /bin/sh where it holds anything but letters, digits and
+// "_+-./" (Ninja's set: commands must come out the same).
+void append_shell_quoted(std::string_view path, std::string& out);
+
+}  // namespace evolve

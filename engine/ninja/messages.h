@@ -1,0 +1,29 @@
+// Ninja's four kinds of message, and its usage of names that are almost known.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+namespace evolve::ninja {
+
+// How many edits away a name may be to be suggested, as in Ninja.
+constexpr size_t kNinjaEdits = 3;
+
+inline void print_error(const std::string& message) {
+  fmt::print(stderr, "ninja: error: {}\n", message);
+}
+inline void print_warning(const std::string& message) {
+  fmt::print(stderr, "ninja: warning: {}\n", message);
+}
+inline void print_info(const std::string& message) {
+  fmt::print("ninja: {}\n", message);
+}
+// Prints the message and returns the exit code.
+inline int print_fatal(const std::string& message) {
+  fmt::print(stderr, "ninja: fatal: {}\n", message);
+  return 1;
+}
+
+}  // namespace evolve::ninja
