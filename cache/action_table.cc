@@ -20,10 +20,11 @@ std::string encode(const ActionResult& result) {
               {"parts", parts},
               {"discovered", result.discovered},
               {"verdict", result.verdict},
+              {"output", result.output},
               {"seconds", result.seconds},
               {"paid_by", result.paid_by},
               {"built_at", result.built_at}}
-      .dump();
+      .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // Reads what encode wrote. Throws json's exceptions where the row is not of that form.
@@ -41,6 +42,7 @@ ActionResult decode_row(const Digest& key, const json& row) {
   }
   result.discovered = row.at("discovered").get<std::vector<std::string>>();
   result.verdict = row.at("verdict").get<std::string>();
+  result.output = row.value("output", "");  // not in rows of old
   result.seconds = row.at("seconds").get<double>();
   result.paid_by = row.at("paid_by").get<std::string>();
   result.built_at = row.at("built_at").get<std::string>();

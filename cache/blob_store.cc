@@ -2,12 +2,41 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 namespace evolve::cache {
 
 std::string FolderBlobStore::path_of(const Digest& digest) const {
   std::string hex = digest.hex();
   return fmt::format("{}/{}/{}", folder_, hex.substr(0, 2), hex.substr(2));
+}
+
+Status FolderBlobStore::place(const std::string& from, const std::string& to, Role role) {
+  if (sharing_ == Sharing::names) {
+    auto status = files_.link(from, to);
+    // Both names of the file are now read-only: who writes it anew makes another file.
+    if (status && role == Role::blob) ::chmod(to.c_str(), 0444);
+    return status;
+  }
+  struct stat st = {};
+  const bool is_executable = ::stat(from.c_str(), &st) == 0 && (st.st_mode & S_IXUSR) != 0;
+  const std::string temporary = fmt::format("{}.tmp{}", to, ::getpid());
+  std::error_code error;
+  std::filesystem::copy_file(from, temporary, std::filesystem::copy_options::overwrite_existing,
+                             error);
+  mode_t mode = role == Role::blob ? 0444 : 0644;
+  if (is_executable) mode |= 0111;
+  if (!error && ::chmod(temporary.c_str(), mode) == 0 &&
+      std::rename(temporary.c_str(), to.c_str()) == 0) {
+    return {};
+  }
+  if (!error) error = {errno, std::generic_category()};
+  ::unlink(temporary.c_str());
+  return external(fmt::format("copy '{}': {}", to, error.message()));
 }
 
 Result<bool> FolderBlobStore::contains(const Digest& digest) {
@@ -25,10 +54,8 @@ Result<Digest> FolderBlobStore::put_file(const std::string& path) {
   if (*is_there) return **digest;
   std::string blob = path_of(**digest);
   auto status = files_.make_folders(blob.substr(0, blob.rfind('/')));
-  if (status) status = files_.link(path, blob);
+  if (status) status = place(path, blob, Role::blob);
   if (!status) return std::move(status).error();
-  // Both names of the file are now read-only: who writes it anew makes another file.
-  ::chmod(blob.c_str(), 0444);
   return **digest;
 }
 
@@ -41,7 +68,7 @@ Result<bool> FolderBlobStore::fetch(const Digest& digest, const std::string& pat
     if (auto removed = files_.remove(blob); !removed) return std::move(removed).error();
     return false;
   }
-  if (auto linked = files_.link(blob, path); !linked) return std::move(linked).error();
+  if (auto placed = place(blob, path, Role::file); !placed) return std::move(placed).error();
   return true;
 }
 

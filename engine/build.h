@@ -18,7 +18,11 @@ struct EdgeEvent {
   std::string step;     // "compile"; the rule's name where the manifest names no step
   std::string subject;  // "v0012 square_4096"; the first output where the manifest names none
   Outcome outcome = Outcome::hit;
+  bool is_restored = false;  // a hit, some of whose files had to be put back
+  bool has_console = false;  // the command has the terminal to itself
   std::string verdict;
+  std::string output;   // what the command printed, when it ran
+  int exit_status = 0;  // not 0: of a command that failed
   double seconds = 0;
 };
 
@@ -45,9 +49,21 @@ struct BuildPorts {
   Listener& listener;
 };
 
+// What a build takes for granted of its commands.
+struct CommandRules {
+  // True: outputs are gone when a command starts and there when it has ended, and a depfile that is
+  // declared is written. False, for manifests of others, as in Ninja: a command finds what its last
+  // run left, may write no output (it runs every time, then) and no depfile.
+  bool are_strict = true;
+  bool keep_depfile = false;  // of `deps = gcc`, which is removed once it was read
+  bool keep_rsp = false;      // a response file, which is removed where the command succeeded
+};
+
 struct BuildOptions {
   int jobs = 1;        // edges at a time
   int keep_going = 1;  // stop after this many faults; 0: never
+  CommandRules rules;
+  double max_load = 0;  // above it no command is started beside one that runs; 0: no limit
   std::vector<MachineBinding> machine;
   // The variables that edges may declare, and those that every command gets.
   std::map<std::string, std::string> environment;
@@ -61,6 +77,7 @@ struct BuildSummary {
   int cached = 0;  // hits and joined edges
   int failed = 0;
   int skipped = 0;
+  int exit_status = 0;  // of the last command that failed
   double seconds = 0;
 };
 
@@ -68,17 +85,5 @@ struct BuildSummary {
 // or an interruption, is the returned error.
 Result<BuildSummary> build(const Graph& graph, const std::vector<NodeId>& targets,
                            const BuildPorts& ports, const BuildOptions& options);
-
-// An edge that a build would run, or might.
-struct Pending {
-  EdgeId edge{};
-  bool is_certain = false;  // false: only if an input's edge, which will run, gives new bytes
-  std::vector<std::string> reasons;  // why, where it is certain
-};
-
-// The edges of `targets` that are not up to date, in the manifest's order. Runs and changes
-// nothing.
-Result<std::vector<Pending>> explain(const Graph& graph, const std::vector<NodeId>& targets,
-                                     Lookup& lookup, BlobStore& blobs);
 
 }  // namespace evolve

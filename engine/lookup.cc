@@ -27,7 +27,7 @@ Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
   auto digest = files_.digest(path);
   if (!digest) return std::move(digest).error();
   if (!*digest) {
-    return bad_input(fmt::format("'{}', needed by '{}', is missing and no edge makes it", path,
+    return bad_input(fmt::format("'{}', needed by '{}', missing and no known rule to make it", path,
                                  graph_.path(graph_.edge(needed_by).outputs.front())));
   }
   set_digest(node, **digest);
@@ -44,21 +44,52 @@ std::vector<std::pair<std::string, std::string>> Lookup::declared_environment(Ed
   return out;
 }
 
+Status Lookup::settle_phony(EdgeId id) {
+  const Edge& edge = graph_.edge(id);
+  Hasher hasher;
+  bool is_dirty = false;
+  for (NodeId input : edge.content_inputs()) {
+    auto input_digest = digest(input, id);
+    if (!input_digest) return std::move(input_digest).error();
+    hasher.add(input_digest->hex());
+    is_dirty = is_dirty || dirty_.contains(input);
+  }
+  const bool is_bare = edge.inputs.empty() && edge.validations.empty();
+  for (NodeId output : edge.outputs) {
+    Result<std::optional<Digest>> file = std::optional<Digest>{};
+    if (is_bare) file = files_.digest(graph_.path(output));
+    if (!file) return std::move(file).error();
+    if (*file) hasher.add((*file)->hex());
+    if (is_dirty || (is_bare && !*file)) dirty_.insert(output);
+  }
+  for (NodeId output : edge.outputs) set_digest(output, hasher.digest());
+  return {};
+}
+
 Result<Finding> Lookup::find(EdgeId id) {
   InputDigests inputs;
+  std::vector<NodeId> dirty;
   for (NodeId input : graph_.edge(id).content_inputs()) {
     auto input_digest = digest(input, id);
     if (!input_digest) return std::move(input_digest).error();
     inputs.content.push_back(*input_digest);
+    if (dirty_.contains(input)) dirty.push_back(input);
   }
   inputs.environment = declared_environment(id);
-  Finding finding{write_key(graph_, id, inputs, machine_), std::nullopt, std::nullopt};
+  Finding finding{
+      std::move(dirty), {}, write_key(graph_, id, inputs, machine_), std::nullopt, std::nullopt};
   auto discovered = discovered_by(finding.declared.key());
   if (!discovered) return std::move(discovered).error();
   if (!*discovered) return finding;
+  for (const std::string& path : **discovered) {
+    auto node = graph_.find_node(path);
+    if (node && !knows(*node)) finding.unmade.push_back(*node);
+  }
+  if (!finding.unmade.empty()) return finding;
   auto full = full_key(id, finding.declared, **discovered);
   if (!full) return std::move(full).error();
   finding.full = *std::move(full);
+  if (!finding.dirty.empty()) return finding;
   auto result = stored(finding.full->key());
   if (!result) return std::move(result).error();
   finding.result = *std::move(result);
@@ -122,6 +153,11 @@ Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& fin
   if (!last) return std::move(last).error();
   if (!*last) return std::vector<std::string>{"never built"};
   if ((*last)->outcome == Outcome::failed) return std::vector<std::string>{"failed last time"};
+  if (!finding.dirty.empty()) {
+    std::vector<std::string> out;
+    for (NodeId node : finding.dirty) out.push_back(graph_.path(node) + " is always new");
+    return out;
+  }
   const KeyWriter& now = finding.full ? *finding.full : finding.declared;
   std::vector<KeyPart> before = (*last)->result.parts;
   if (!finding.full) {

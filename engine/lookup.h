@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/core/graph.h"
@@ -15,6 +16,8 @@ namespace evolve {
 
 // What is known of an edge before it runs.
 struct Finding {
+  std::vector<NodeId> dirty;           // inputs that are always new: the edge has to run
+  std::vector<NodeId> unmade;          // discovered inputs that other edges have yet to make
   KeyWriter declared;                  // the key without discovered inputs
   std::optional<KeyWriter> full;       // with them; none where the action never ran
   std::optional<ActionResult> result;  // the stored result: a hit
@@ -27,11 +30,15 @@ class Lookup {
          std::vector<MachineBinding> machine, std::map<std::string, std::string> environment);
 
   // The digest of a node's file: a source file's from disk (once), a made one's as set_digest told.
-  // A missing source is bad input.
+  // A missing source is bad input, in Ninja's words.
   Result<Digest> digest(NodeId node, EdgeId needed_by);
   void set_digest(NodeId node, Digest digest) { digests_[node] = digest; }
   [[nodiscard]] bool knows(NodeId node) const;
 
+  // Gives a phony edge's outputs their digest, of its inputs and of files that lie there by their
+  // names. One with no inputs, no validations and no file is always new, and so is what uses it.
+  // REQUIRES: the digests of the edge's made inputs are set.
+  Status settle_phony(EdgeId edge);
   // REQUIRES: the digests of the edge's made inputs are set.
   Result<Finding> find(EdgeId edge);
   // The key of an edge that ran and read `discovered` besides its declared inputs.
@@ -56,6 +63,7 @@ class Lookup {
   std::vector<MachineBinding> machine_;
   std::map<std::string, std::string> environment_;
   std::unordered_map<NodeId, Digest> digests_;
+  std::unordered_set<NodeId> dirty_;
   std::unordered_map<std::string, std::optional<Digest>> discovered_digests_;
 };
 

@@ -180,6 +180,8 @@ class FakeRunner : public Runner {
     clock_.now += 1;
     return RunnerEvent(Completed{command.id, run(command.line), false, "", 1});
   }
+  double load() override { return load_now; }
+  double load_now = 0;
   void stop() override {
     stopped = true;
     running_.clear();

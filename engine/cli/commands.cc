@@ -13,6 +13,7 @@
 #include "engine/cli/state.h"
 #include "engine/cli/toolchain.h"
 #include "engine/core/did_you_mean.h"
+#include "engine/scan.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"
 #include "engine/world/signals.h"
@@ -136,7 +137,7 @@ json pending_report(const Session& session, const std::vector<Pending>& pending)
     rows.push_back({{"output", graph.path(graph.edge(one.edge).outputs.front())},
                     {"step", graph.binding(one.edge, "step")},
                     {"subject", graph.binding(one.edge, "subject")},
-                    {"certain", one.is_certain},
+                    {"certain", one.need == Pending::Need::run},
                     {"reasons", one.reasons}});
   }
   return rows;
@@ -173,7 +174,11 @@ std::string pending_text(const json& rows) {
 Result<std::vector<Pending>> pending_edges(Session& session, const std::vector<NodeId>& targets) {
   Lookup lookup(*session.graph, session.state->files, *session.state->memo, *session.state->ledger,
                 session.campaign.machine(), process_environment());
-  return explain(*session.graph, targets, lookup, *session.state->blobs);
+  auto pending = scan(*session.graph, targets, lookup, session.state->files, *session.state->blobs);
+  // Putting a file back is no work to tell of.
+  if (pending)
+    std::erase_if(*pending, [](const Pending& one) { return one.need == Pending::Need::restore; });
+  return pending;
 }
 
 ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& command) {

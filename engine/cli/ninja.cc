@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/cli/ninja_build.h"
 #include "engine/core/manifest.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/options.h"
@@ -63,17 +64,18 @@ int run_with(const ninja::Options& options) {
           fmt::format("chdir to '{}' - {}", options.folder, std::strerror(errno)));
     }
   }
+  if (options.tool.empty()) {
+    return build_ninja(options, [&](Graph& graph) { return read_manifest(options, graph); });
+  }
   world::DiskFiles files;
   Graph graph;
   const ninja::Tool* tool = ninja::find_tool(options.tool);
   std::error_code error;
   ninja::ToolContext context{graph, options, files, std::filesystem::current_path(error).string()};
-  if (tool != nullptr && tool->needs == ninja::ToolNeeds::nothing) {
-    return tool->run(context, options.arguments);
+  if (tool->needs != ninja::ToolNeeds::nothing) {
+    if (auto exit_code = read_manifest(options, graph)) return *exit_code;
   }
-  if (auto exit_code = read_manifest(options, graph)) return *exit_code;
-  if (tool != nullptr) return tool->run(context, options.arguments);
-  return ninja::print_fatal("building is not there yet; use -t");
+  return tool->run(context, options.arguments);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What is known of an action: its key parts, its result, and the record of an edge in a build.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,9 +30,15 @@ struct ActionResult {
   std::vector<Digest> outputs;          // of the edge's outputs, in their order
   std::string
       verdict;  // of the step's report: "ok", "rejected", "not_reached"; empty where it has none
+  std::string output;    // what the command printed; told again where the result is restored
   double seconds = 0;    // wall time of the run
   std::string paid_by;   // the first output of the edge that ran it, symbolic (key.h)
   std::string built_at;  // UTC
+
+  // False: the command did not write some output, so this is no result to restore.
+  [[nodiscard]] bool has_all_outputs() const {
+    return std::find(outputs.begin(), outputs.end(), missing_digest()) == outputs.end();
+  }
 };
 
 // How an edge of a build ended.

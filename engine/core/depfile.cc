@@ -78,4 +78,40 @@ Result<std::vector<std::string>> parse_depfile(std::string_view text, const std:
   return inputs;
 }
 
+ShownIncludes parse_show_includes(std::string_view output, std::string_view prefix) {
+  if (prefix.empty()) prefix = "Note: including file: ";
+  auto lower = [](std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return out;
+  };
+  ShownIncludes shown;
+  while (!output.empty()) {
+    size_t end = output.find('\n');
+    std::string_view line = output.substr(0, end);
+    output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string small = lower(line);
+    if (line.starts_with(prefix)) {
+      std::string_view path = line.substr(prefix.size());
+      path.remove_prefix(std::min(path.find_first_not_of(' '), path.size()));
+      const std::string small_path = lower(path);
+      bool is_system = small_path.find("program files") != std::string::npos ||
+                       small_path.find("microsoft visual studio") != std::string::npos;
+      if (!path.empty() && !is_system) shown.inputs.push_back(canonical_path(path));
+      continue;
+    }
+    // The compiler opens with the name of what it compiles.
+    bool is_source = shown.inputs.empty() &&
+                     (small.ends_with(".c") || small.ends_with(".cc") || small.ends_with(".cxx") ||
+                      small.ends_with(".cpp") || small.ends_with(".c++"));
+    if (!is_source) shown.output += std::string(line) + "\n";
+  }
+  std::sort(shown.inputs.begin(), shown.inputs.end());
+  shown.inputs.erase(std::unique(shown.inputs.begin(), shown.inputs.end()), shown.inputs.end());
+  return shown;
+}
+
 }  // namespace evolve

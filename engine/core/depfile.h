@@ -13,4 +13,13 @@ namespace evolve {
 // messages.
 Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path);
 
+// What MSVC's /showIncludes says among a command's output.
+struct ShownIncludes {
+  std::vector<std::string> inputs;  // canonical, sorted, each once; system headers left out
+  std::string output;               // the rest of what was printed
+};
+
+// `prefix` opens a line that names a header; empty: the English compiler's.
+ShownIncludes parse_show_includes(std::string_view output, std::string_view prefix);
+
 }  // namespace evolve

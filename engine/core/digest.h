@@ -30,6 +30,15 @@ struct Digest {
 // Returns the digest of `bytes`. The algorithm is fixed for ever: digests are stored.
 Digest digest_of(std::string_view bytes);
 
+// A folder stands for its existence alone: what is in it is no input.
+inline Digest folder_digest() {
+  return digest_of("folder");
+}
+// What stands in a result for an output that a command did not write. Nothing has this digest.
+inline Digest missing_digest() {
+  return digest_of("missing");
+}
+
 // A hash for tables in memory; never stored.
 uint64_t table_hash(std::string_view bytes);
 

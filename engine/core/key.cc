@@ -129,7 +129,10 @@ KeyWriter write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
   };
   KeyWriter key;
   key.add("rule", "", std::string(edge.rule->name));
-  key.add("command", "", rewrite_words(graph.binding(id, "command"), rename));
+  // What a generator's command says is the generator's business, as in Ninja.
+  if (graph.binding(id, "generator").empty()) {
+    key.add("command", "", rewrite_words(graph.binding(id, "command"), rename));
+  }
   auto content = edge.content_inputs();
   for (size_t i = 0; i < content.size(); ++i) {
     key.add("input", rename(graph.path(content[i])), inputs.content[i].hex());

@@ -1,5 +1,7 @@
 #include "engine/core/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace evolve {
@@ -10,20 +12,10 @@ Plan::Plan(const Graph& graph, std::span<const NodeId> targets)
       missing_(graph.edge_count(), 0) {
   counts_[static_cast<size_t>(EdgeState::unwanted)] = graph.edge_count();
   want(targets);
-  std::sort(wanted_.begin(), wanted_.end());
-  for (EdgeId id : wanted_) {
-    const Edge& edge = graph_.edge(id);
-    if (!edge.is_phony()) ++total_;
-    std::set<EdgeId> makers;
-    for (NodeId input : edge.inputs) {
-      if (auto maker = graph_.node(input).made_by) makers.insert(*maker);
-    }
-    missing_[index(id)] = static_cast<int>(makers.size());
-    if (makers.empty()) set(id, EdgeState::ready);
-  }
 }
 
 void Plan::want(std::span<const NodeId> targets) {
+  const size_t known = wanted_.size();
   std::vector<NodeId> open(targets.begin(), targets.end());
   while (!open.empty()) {
     auto maker = graph_.node(open.back()).made_by;
@@ -35,6 +27,65 @@ void Plan::want(std::span<const NodeId> targets) {
     open.insert(open.end(), edge.inputs.begin(), edge.inputs.end());
     open.insert(open.end(), edge.validations.begin(), edge.validations.end());
   }
+  auto added = wanted_.begin() + static_cast<long>(known);
+  std::sort(added, wanted_.end());
+  for (; added != wanted_.end(); ++added) {
+    const Edge& edge = graph_.edge(*added);
+    if (!edge.is_phony()) ++total_;
+    std::set<EdgeId> makers;
+    for (NodeId input : edge.inputs) {
+      auto maker = graph_.node(input).made_by;
+      if (maker && state(*maker) != EdgeState::done) makers.insert(*maker);
+    }
+    missing_[index(*added)] = static_cast<int>(makers.size());
+    if (makers.empty()) set(*added, EdgeState::ready);
+  }
+}
+
+bool Plan::needs(EdgeId id, EdgeId other) const {
+  std::set<EdgeId> seen = {id};
+  std::vector<EdgeId> open = {id};
+  while (!open.empty()) {
+    EdgeId next = open.back();
+    open.pop_back();
+    if (next == other) return true;
+    auto visit = [&](EdgeId maker) {
+      if (state(maker) == EdgeState::wanted && seen.insert(maker).second) open.push_back(maker);
+    };
+    for (NodeId input : graph_.edge(next).inputs) {
+      auto maker = graph_.node(input).made_by;
+      if (maker && *maker == other) return true;
+      if (maker) visit(*maker);
+    }
+    for (const auto& [maker, users] : late_users_) {
+      if (std::find(users.begin(), users.end(), next) == users.end()) continue;
+      if (maker == other) return true;
+      visit(maker);
+    }
+  }
+  return false;
+}
+
+Result<bool> Plan::wait_for(EdgeId id, std::span<const NodeId> nodes) {
+  want(nodes);
+  int waits = 0;
+  for (NodeId node : nodes) {
+    auto maker = graph_.node(node).made_by;
+    if (!maker || state(*maker) == EdgeState::done) continue;
+    if (*maker == id || needs(*maker, id)) {
+      return bad_input(fmt::format("dependency cycle: {} -> {} -> {}", graph_.path(node),
+                                   graph_.path(graph_.edge(id).outputs.front()),
+                                   graph_.path(node)));
+    }
+    std::vector<EdgeId>& users = late_users_[*maker];
+    if (std::find(users.begin(), users.end(), id) != users.end()) continue;
+    users.push_back(id);
+    ++waits;
+  }
+  if (waits == 0) return false;
+  missing_[index(id)] = waits;
+  set(id, EdgeState::wanted);
+  return true;
 }
 
 void Plan::set(EdgeId id, EdgeState state) {
@@ -71,6 +122,11 @@ std::vector<EdgeId> Plan::dependents(EdgeId id) const {
     graph_.for_each_user(output, [&](EdgeId user) {
       if (state(user) == EdgeState::wanted) out.insert(user);
     });
+  }
+  if (auto late = late_users_.find(id); late != late_users_.end()) {
+    for (EdgeId user : late->second) {
+      if (state(user) == EdgeState::wanted) out.insert(user);
+    }
   }
   return {out.begin(), out.end()};
 }

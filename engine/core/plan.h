@@ -42,6 +42,10 @@ class Plan {
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
+  // Makes a ready edge wait for what makes `nodes`, too: inputs that were found out late. Wants
+  // their edges. False: all of them are done, and the edge stays ready. Bad input: one of them
+  // needs this very edge.
+  Result<bool> wait_for(EdgeId id, std::span<const NodeId> nodes);
   // Marks the edge done and readies what waited for it alone.
   void finish(EdgeId id);
   // Marks the edge failed and skips what needs it.
@@ -57,14 +61,17 @@ class Plan {
 
  private:
   void want(std::span<const NodeId> targets);
+  // True where `id` waits for `other`, directly or not.
+  [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
   void set(EdgeId id, EdgeState state);
   // Edges that wait for `id`.
   [[nodiscard]] std::vector<EdgeId> dependents(EdgeId id) const;
 
   const Graph& graph_;
   std::vector<EdgeState> states_;
-  std::vector<int> missing_;        // per edge: inputs whose edges are not done
-  std::array<size_t, 8> counts_{};  // per state
+  std::vector<int> missing_;                          // per edge: edges that it waits for
+  std::map<EdgeId, std::vector<EdgeId>> late_users_;  // who waits for an edge by wait_for
+  std::array<size_t, 8> counts_{};                    // per state
   std::set<EdgeId> ready_;
   std::set<EdgeId> queued_;
   std::map<const Pool*, int> in_pool_;  // running edges

@@ -26,7 +26,7 @@ class Files {
   virtual Status remove(const std::string& path) = 0;
   // Makes the folder `path` and those above it.
   virtual Status make_folders(const std::string& path) = 0;
-  // The digest of a file's bytes; nullopt where there is no file.
+  // The digest of a file's bytes; folder_digest() for a folder; nullopt where there is nothing.
   virtual Result<std::optional<Digest>> digest(const std::string& path) = 0;
   // Makes `to` a second name of the file `from` in place of what `to` was; a copy where the file
   // system cannot.
@@ -98,6 +98,8 @@ class Runner {
   virtual Status start(const Command& command) = 0;
   // Waits until a command has completed, the user interrupts, or about `tick_seconds` have passed.
   virtual Result<RunnerEvent> wait(double tick_seconds) = 0;
+  // How busy the machine is: the number of processes that run or want to, over the last minute.
+  virtual double load() = 0;
   // Ends all commands and their descendants, and returns when they are gone.
   virtual void stop() = 0;
 };

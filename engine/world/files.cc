@@ -177,9 +177,8 @@ Result<std::optional<Digest>> DiskFiles::digest(const std::string& path) {
     return system_error("open", path, errno);
   }
   struct stat st = {};
-  // A folder stands for its existence alone: what is in it is not an input.
   if (::fstat(fd.get(), &st) == 0 && S_ISDIR(st.st_mode)) {
-    return std::optional<Digest>(digest_of("folder"));
+    return std::optional<Digest>(folder_digest());
   }
   Hasher hasher;
   auto status = for_each_piece(fd.get(), path, [&](std::string_view piece) { hasher.add(piece); });

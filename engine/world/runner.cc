@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <vector>
 
 #include "engine/world/signals.h"
@@ -116,6 +117,11 @@ Completed LocalRunner::completed(const Running& running, int exit_status, bool t
 
 void LocalRunner::drop_worker(const Worker* worker) {
   workers_.remove_if([&](const Worker& candidate) { return &candidate == worker; });
+}
+
+double LocalRunner::load() {
+  double average = 0;
+  return ::getloadavg(&average, 1) == 1 ? average : 0;
 }
 
 void LocalRunner::stop() {

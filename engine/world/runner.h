@@ -20,6 +20,7 @@ class LocalRunner : public Runner {
 
   Status start(const Command& command) override;
   Result<RunnerEvent> wait(double tick_seconds) override;
+  double load() override;
   void stop() override;
 
  private:

@@ -56,6 +56,7 @@ ActionResult result_under(const std::string& key) {
   result.discovered = {"a.py", "dir/b c.py"};
   result.outputs = {digest_of("1"), digest_of("2")};
   result.verdict = "rejected";
+  result.output = "warning: it\n";
   result.seconds = 1.25;
   result.paid_by = "$work/x";
   result.built_at = "2026-01-01T00:00:00Z";
@@ -69,6 +70,7 @@ void check_same(const ActionResult& a, const ActionResult& b) {
   CHECK(a.discovered == b.discovered);
   CHECK(a.outputs == b.outputs);
   CHECK(a.verdict == b.verdict);
+  CHECK(a.output == b.output);
   CHECK(a.seconds == b.seconds);
   CHECK(a.paid_by == b.paid_by);
   CHECK(a.built_at == b.built_at);

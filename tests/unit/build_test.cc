@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/scan.h"
 #include "tests/fakes.h"
 
 using namespace evolve;
@@ -163,7 +164,7 @@ TEST_CASE("a missing source is bad input that names who needs it") {
   auto summary = world.build();
   REQUIRE(!summary);
   CHECK(summary.error().code == ErrorCode::bad_input);
-  CHECK(summary.error().message == "'in', needed by 'mid', is missing and no edge makes it");
+  CHECK(summary.error().message == "'in', needed by 'mid', missing and no known rule to make it");
 }
 
 TEST_CASE("discovered inputs are part of the key on the second look") {
@@ -248,18 +249,19 @@ TEST_CASE("an interruption stops the runner and is an error of its own kind") {
   CHECK(world.runner.stopped);
 }
 
-TEST_CASE("explain says what would run, and what might") {
+TEST_CASE("a scan says what would run, and what might") {
   World world;
   REQUIRE(world.load(kChain));
   world.files.files["in"] = "1";
   auto pending = [&] {
     Lookup lookup(*world.graph, world.files, world.memo, world.ledger, {}, {});
-    return *explain(*world.graph, *world.graph->default_targets(), lookup, world.blobs);
+    return *scan(*world.graph, *world.graph->default_targets(), lookup, world.files, world.blobs);
   };
   auto before = pending();
   REQUIRE(before.size() == 2);
   CHECK(before[0].reasons == std::vector<std::string>{"never built"});
-  CHECK(!before[1].is_certain);
+  CHECK(before[1].need == Pending::Need::maybe);
+  CHECK(before[1].dirty_inputs == std::vector{*world.graph->find_node("mid")});
   REQUIRE(world.build());
   CHECK(pending().empty());
   world.files.files["in"] = "2";

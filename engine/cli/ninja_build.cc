@@ -1,0 +1,267 @@
+#include "engine/cli/ninja_build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cache/blob_store.h"
+#include "cache/ledger.h"
+#include "cache/memo.h"
+#include "engine/adopt.h"
+#include "engine/build.h"
+#include "engine/cli/state.h"
+#include "engine/ninja/messages.h"
+#include "engine/ninja/status.h"
+#include "engine/ninja/tools.h"
+#include "engine/scan.h"
+#include "engine/world/clock.h"
+#include "engine/world/files.h"
+#include "engine/world/guard.h"
+#include "engine/world/runner.h"
+#include "engine/world/signals.h"
+
+namespace evolve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A manifest that changes whenever it is built would be rebuilt for ever.
+constexpr int kMostRebuilds = 100;
+
+// Where the records of builds lie: $EVOLVE_STATE, shared by all that set it, or `.evolve` in the
+// builddir.
+struct Records {
+  world::DiskFiles files;
+  world::SystemClock clock;
+  std::unique_ptr<cache::SqliteMemo> memo;
+  std::unique_ptr<cache::SqliteLedger> ledger;
+  std::unique_ptr<cache::FolderBlobStore> blobs;
+};
+
+Result<std::unique_ptr<Records>> open_records(const std::string& builddir) {
+  auto records = std::make_unique<Records>();
+  const char* shared = std::getenv("EVOLVE_STATE");
+  std::string folder = shared != nullptr && *shared != '\0' ? shared
+                       : builddir.empty()                   ? ".evolve"
+                                                            : builddir + "/.evolve";
+  if (auto status = records->files.make_folders(folder); !status) return std::move(status).error();
+  std::string warning;
+  auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);
+  if (!memo) return std::move(memo).error();
+  if (!warning.empty()) ninja::print_warning(warning);
+  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db");
+  if (!ledger) return std::move(ledger).error();
+  records->memo = *std::move(memo);
+  records->ledger = *std::move(ledger);
+  records->blobs = std::make_unique<cache::FolderBlobStore>(folder + "/blobs", records->files,
+                                                            cache::Sharing::bytes);
+  return records;
+}
+
+// One manifest's build, from the look at what is to do to the last line.
+class NinjaBuild {
+ public:
+  NinjaBuild(const ninja::Options& options, const Graph& graph, Records& records,
+             world::Guard& guard, const ninja::StatusFormat& format)
+      : options_(options), graph_(graph), records_(records), guard_(guard), format_(format) {}
+
+  // True: the manifest was made anew and is to be read again.
+  Result<bool> rebuild_manifest() {
+    auto node = graph_.find_node(options_.manifest);
+    if (!node || !graph_.node(*node).made_by) return false;
+    if (auto status = adopt_generated(*graph_.node(*node).made_by); !status) {
+      return std::move(status).error();
+    }
+    auto before = records_.files.digest(options_.manifest);
+    if (!before) return std::move(before).error();
+    auto pending = look({*node});
+    if (!pending) return std::move(pending).error();
+    if (pending->empty()) return false;
+    auto summary = run({*node}, *pending);
+    if (!summary) return std::move(summary).error();
+    if (summary->failed > 0) return failed(why_stopped(*summary));
+    auto after = records_.files.digest(options_.manifest);
+    if (!after) return std::move(after).error();
+    return options_.dry_run || *before != *after;
+  }
+
+  int build(const std::vector<NodeId>& targets) {
+    for (NodeId target : targets) {
+      if (auto status = check_source(target); !status) return fail(status.error());
+    }
+    auto pending = look(targets);
+    if (!pending) return fail(pending.error());
+    if (pending->empty()) {
+      if (options_.verbosity != ninja::Verbosity::quiet) ninja::print_info("no work to do.");
+      return 0;
+    }
+    auto summary = run(targets, *pending);
+    if (!summary) return fail(summary.error());
+    if (summary->failed == 0) return 0;
+    ninja::print_info(fmt::format("build stopped: {}.", why_stopped(*summary)));
+    return summary->exit_status;
+  }
+
+  static int fail(const Error& error) {
+    if (error.code == ErrorCode::interrupted) {
+      ninja::print_info("build stopped: interrupted by user.");
+      return exit_code(error.code);
+    }
+    ninja::print_error(error.message);
+    return 1;
+  }
+
+ private:
+  Result<std::vector<Pending>> look(const std::vector<NodeId>& targets) {
+    Lookup lookup(graph_, records_.files, *records_.memo, *records_.ledger, {}, {});
+    auto pending = scan(graph_, targets, lookup, records_.files, *records_.blobs);
+    if (!pending) return pending;
+    for (const Pending& one : *pending) {
+      for (NodeId input : graph_.edge(one.edge).inputs) {
+        if (auto status = check_source(input, one.edge); !status) return std::move(status).error();
+      }
+    }
+    return pending;
+  }
+
+  // A source that an edge is to be built from, order-only ones too, or that is asked for, must be
+  // there.
+  Status check_source(NodeId node, std::optional<EdgeId> needed_by = std::nullopt) {
+    if (graph_.node(node).made_by) return {};
+    const std::string path = graph_.path(node);
+    auto there = records_.files.digest(path);
+    if (!there) return std::move(there).error();
+    if (*there) return {};
+    std::string user = needed_by ? fmt::format(", needed by '{}',",
+                                               graph_.path(graph_.edge(*needed_by).outputs.front()))
+                                 : "";
+    return bad_input(fmt::format("'{}'{} missing and no known rule to make it", path, user));
+  }
+
+  Result<BuildSummary> run(const std::vector<NodeId>& targets,
+                           const std::vector<Pending>& pending) {
+    ninja::StatusPrinter printer(graph_, pending, options_, format_, ninja::look_at_terminal(),
+                                 records_.clock);
+    if (options_.dry_run) return pretend(pending, printer);
+    world::LocalRunner runner(guard_, records_.clock);
+    BuildOptions building;
+    building.jobs = options_.jobs;
+    building.keep_going = options_.keep_going;
+    building.max_load = options_.max_load;
+    building.rules = {false, options_.keep_depfile, options_.keep_rsp};
+    building.command_environment = process_environment();
+    auto summary = evolve::build(graph_, targets,
+                                 {records_.files, *records_.blobs, *records_.memo, *records_.ledger,
+                                  runner, records_.clock, printer},
+                                 building);
+    runner.stop();
+    printer.end();
+    return summary;
+  }
+
+  // -n: tells of what would run as if it did.
+  BuildSummary pretend(const std::vector<Pending>& pending, ninja::StatusPrinter& printer) {
+    Plan plan(graph_, std::vector<NodeId>{});
+    for (const Pending& one : pending) {
+      EdgeEvent event;
+      event.edge = one.edge;
+      event.outcome = Outcome::ran;
+      event.has_console = graph_.edge(one.edge).pool->name == "console";
+      printer.started(event);
+      printer.finished(event, plan);
+    }
+    printer.end();
+    return {};
+  }
+
+  [[nodiscard]] std::string why_stopped(const BuildSummary& summary) const {
+    if (options_.keep_going == 0 || summary.failed < options_.keep_going) {
+      return "cannot make progress due to previous errors";
+    }
+    return options_.keep_going > 1 ? "subcommands failed" : "subcommand failed";
+  }
+
+  // What a generator wrote before there were records of it is taken for good where it is no older
+  // than what it was made from: Ninja's own rule for generators.
+  Status adopt_generated(EdgeId id) {
+    const Edge& edge = graph_.edge(id);
+    if (graph_.binding(id, "generator").empty()) return {};
+    const std::string first = graph_.path(edge.outputs.front());
+    auto known = records_.ledger->last_record(first);
+    if (!known) return std::move(known).error();
+    auto newest_input = fs::file_time_type::min(), oldest_output = fs::file_time_type::max();
+    std::error_code error;
+    for (NodeId input : edge.content_inputs()) {
+      auto time = fs::last_write_time(graph_.path(input), error);
+      if (error) return {};
+      newest_input = std::max(newest_input, time);
+    }
+    for (NodeId output : edge.outputs) {
+      auto time = fs::last_write_time(graph_.path(output), error);
+      if (error) return {};
+      oldest_output = std::min(oldest_output, time);
+    }
+    if (*known || newest_input > oldest_output) return {};
+    Lookup lookup(graph_, records_.files, *records_.memo, *records_.ledger, {}, {});
+    for (NodeId input : edge.content_inputs()) {
+      auto maker = graph_.node(input).made_by;
+      if (!maker) continue;
+      if (!graph_.edge(*maker).is_phony()) return {};
+      if (auto status = lookup.settle_phony(*maker); !status) return status;
+    }
+    return adopt(graph_, id, {}, lookup, records_.files, *records_.memo);
+  }
+
+  const ninja::Options& options_;
+  const Graph& graph_;
+  Records& records_;
+  world::Guard& guard_;
+  const ninja::StatusFormat& format_;
+};
+
+}  // namespace
+
+int build_ninja(const ninja::Options& options, const ReadManifest& read) {
+  world::watch_interrupts();
+  // Before any file is open: the guard must not hold what is not its own.
+  auto guard = world::Guard::start();
+  if (!guard) return NinjaBuild::fail(guard.error());
+  auto format = ninja::StatusFormat::parse(
+      options.has_status_format ? &options.status_format : nullptr, std::getenv("NINJA_STATUS"));
+  if (!format) return ninja::print_fatal(format.error().message);
+  std::unique_ptr<Records> records;
+  for (int round = 0; round < kMostRebuilds; ++round) {
+    auto graph = std::make_unique<Graph>();
+    if (auto exit_code = read(*graph)) return *exit_code;
+    if (!records) {
+      const Graph& read_graph = *graph;
+      auto opened = open_records(std::string(read_graph.root_scope().get("builddir")));
+      if (!opened) return NinjaBuild::fail(opened.error());
+      records = *std::move(opened);
+    }
+    NinjaBuild build(options, *graph, *records, *guard, *format);
+    auto is_new = build.rebuild_manifest();
+    if (!is_new && is_new.error().code == ErrorCode::interrupted) {
+      return NinjaBuild::fail(is_new.error());
+    }
+    if (!is_new) {
+      ninja::print_error(
+          fmt::format("rebuilding '{}': {}", options.manifest, is_new.error().message));
+      return 1;
+    }
+    if (*is_new && options.dry_run) return 0;
+    if (*is_new) continue;
+    auto targets = ninja::find_targets(*graph, options.arguments);
+    if (!targets) return NinjaBuild::fail(targets.error());
+    return build.build(*targets);
+  }
+  ninja::print_error(
+      fmt::format("manifest '{}' still dirty after {} tries, perhaps system time is not set",
+                  options.manifest, kMostRebuilds));
+  return 1;
+}
+
+}  // namespace evolve::cli

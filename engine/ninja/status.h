@@ -1,0 +1,53 @@
+// What `evolve ninja` prints while it builds: Ninja's status line, the commands' output and
+// failures.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/build.h"
+#include "engine/ninja/line_printer.h"
+#include "engine/ninja/options.h"
+#include "engine/ninja/status_format.h"
+#include "engine/scan.h"
+
+namespace evolve::ninja {
+
+class StatusPrinter : public Listener {
+ public:
+  // `pending`: what a scan found; those edges count. All that is given must outlive the printer.
+  StatusPrinter(const Graph& graph, const std::vector<Pending>& pending, const Options& options,
+                const StatusFormat& format, Terminal terminal, Clock& clock);
+
+  void planned(const Graph&, const Plan&) override {}
+  void started(const EdgeEvent& event) override;
+  void finished(const EdgeEvent& event, const Plan& plan) override;
+  // Told with the edge's end already, as Ninja tells it.
+  void fault(const Error&) override {}
+  void tick(const Plan&) override {}
+  // Prints what a console command held back, and ends the line.
+  void end();
+
+ private:
+  void print_status(const EdgeEvent& event);
+  void explain(EdgeId id);
+  void print_failure(const EdgeEvent& event);
+  void print_output(const EdgeEvent& event);
+  [[nodiscard]] double elapsed() const;
+
+  const Graph& graph_;
+  const Options& options_;
+  const StatusFormat& format_;
+  Clock& clock_;
+  double start_;
+  LinePrinter printer_;
+  bool shows_starts_;  // on a smart terminal, the line tells of starts, too
+  std::map<EdgeId, const Pending*> pending_;
+  Counts counts_;
+};
+
+// Why an edge is to run, one line each, in Ninja's words where it has some.
+std::vector<std::string> explanations(const Graph& graph, const Pending& pending);
+
+}  // namespace evolve::ninja

@@ -1,0 +1,106 @@
+#include "engine/scan.h"
+
+namespace evolve {
+
+namespace {
+
+// Tells of each edge, in an order in which they could run, how far it is from being up to date.
+class Scan {
+ public:
+  Scan(const Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
+       BlobStore& blobs)
+      : graph_(graph), lookup_(lookup), files_(files), blobs_(blobs), plan_(graph, targets) {}
+
+  Result<std::vector<Pending>> run() {
+    while (auto next = plan_.next_ready()) {
+      if (auto status = look_at(*next); !status) return std::move(status).error();
+    }
+    return std::move(pending_);
+  }
+
+ private:
+  Status look_at(EdgeId id) {
+    const Edge& edge = graph_.edge(id);
+    Pending pending;
+    pending.edge = id;
+    for (NodeId input : edge.content_inputs()) {
+      if (!lookup_.knows(input)) pending.dirty_inputs.push_back(input);
+    }
+    const bool is_known = pending.dirty_inputs.empty();
+    if (edge.is_phony()) {
+      plan_.finish(id);
+      return is_known ? lookup_.settle_phony(id) : Status{};
+    }
+    if (!is_known) {
+      plan_.finish(id);
+      pending.need = Pending::Need::maybe;
+      return add(std::move(pending));
+    }
+    auto finding = lookup_.find(id);
+    if (!finding) return std::move(finding).error();
+    if (!finding->unmade.empty()) {
+      auto waits = plan_.wait_for(id, finding->unmade);
+      if (!waits) return std::move(waits).error();
+      if (*waits) return {};
+      // Those edges were looked at; what they will make is not known yet.
+      pending.dirty_inputs = finding->unmade;
+      pending.need = Pending::Need::maybe;
+      plan_.finish(id);
+      return add(std::move(pending));
+    }
+    plan_.finish(id);
+    pending.dirty_inputs = finding->dirty;
+    return look_at_result(*finding, std::move(pending));
+  }
+
+  Status look_at_result(const Finding& finding, Pending pending) {
+    const Edge& edge = graph_.edge(pending.edge);
+    bool is_stored = finding.result && finding.result->outputs.size() == edge.outputs.size() &&
+                     finding.result->has_all_outputs();
+    bool is_in_place = is_stored;
+    for (size_t i = 0; i < edge.outputs.size(); ++i) {
+      auto there = files_.digest(graph_.path(edge.outputs[i]));
+      if (!there) return std::move(there).error();
+      if (!*there && !pending.missing_output) pending.missing_output = edge.outputs[i];
+      if (!is_stored || *there == finding.result->outputs[i]) continue;
+      is_in_place = false;
+      auto is_blob = blobs_.contains(finding.result->outputs[i]);
+      if (!is_blob) return std::move(is_blob).error();
+      is_stored = *is_blob;
+    }
+    if (!is_stored) {
+      auto reasons = lookup_.reasons(pending.edge, finding);
+      if (!reasons) return std::move(reasons).error();
+      pending.reasons = *std::move(reasons);
+      return add(std::move(pending));
+    }
+    for (size_t i = 0; i < edge.outputs.size(); ++i) {
+      lookup_.set_digest(edge.outputs[i], finding.result->outputs[i]);
+    }
+    if (is_in_place) return {};
+    pending.need = Pending::Need::restore;
+    return add(std::move(pending));
+  }
+
+  Status add(Pending pending) {
+    pending_.push_back(std::move(pending));
+    return {};
+  }
+
+  const Graph& graph_;
+  Lookup& lookup_;
+  Files& files_;
+  BlobStore& blobs_;
+  Plan plan_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+Result<std::vector<Pending>> scan(const Graph& graph, const std::vector<NodeId>& targets,
+                                  Lookup& lookup, Files& files, BlobStore& blobs) {
+  if (auto cycle = graph.find_cycle(targets)) return bad_input("dependency cycle: " + *cycle);
+  return Scan(graph, targets, lookup, files, blobs).run();
+}
+
+}  // namespace evolve
