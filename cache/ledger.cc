@@ -176,12 +176,24 @@ Result<std::vector<EdgeRecord>> SqliteLedger::edges_of_build(int64_t id) {
       "SELECT output, step, outcome, reason, key FROM edge WHERE build = ? ORDER BY id");
   if (!statement) return std::move(statement).error();
   statement->bind(1, id);
+  return read_edges(*statement);
+}
+
+Result<std::vector<EdgeRecord>> SqliteLedger::last_records() {
+  auto statement = database_->prepare(
+      "SELECT output, step, outcome, reason, key FROM edge WHERE id IN"
+      " (SELECT max(id) FROM edge GROUP BY output) ORDER BY output");
+  if (!statement) return std::move(statement).error();
+  return read_edges(*statement);
+}
+
+Result<std::vector<EdgeRecord>> SqliteLedger::read_edges(Statement& statement) {
   std::vector<EdgeRecord> out;
   while (true) {
-    auto row = statement->step();
+    auto row = statement.step();
     if (!row) return std::move(row).error();
     if (!*row) return out;
-    auto record = read_edge(*statement);
+    auto record = read_edge(statement);
     if (!record) return std::move(record).error();
     out.push_back(*std::move(record));
   }

@@ -47,6 +47,8 @@ class SqliteLedger : public Ledger {
   }
   // A hit whose key is the edge's last recorded one adds nothing, and writes nothing.
   Status record(const EdgeRecord& record) override;
+  // The last record of each output, in the order of the outputs' names.
+  Result<std::vector<EdgeRecord>> last_records();
   Result<std::optional<EdgeRecord>> last_record(const std::string& output) override;
 
   // Records a round's selection; the same text twice is one record.
@@ -66,6 +68,8 @@ class SqliteLedger : public Ledger {
         insert_edge_(std::move(insert_edge)),
         last_edge_(std::move(last_edge)) {}
   Result<EdgeRecord> read_edge(const Statement& row);
+  // The rows of a statement that is bound.
+  Result<std::vector<EdgeRecord>> read_edges(Statement& statement);
 
   std::unique_ptr<Database> database_;
   ActionTable table_;

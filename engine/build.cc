@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "engine/core/depfile.h"
+#include "engine/core/dyndep.h"
 
 namespace evolve {
 
@@ -34,7 +35,7 @@ std::string last_lines(const std::string& text, size_t count) {
 
 class Build {
  public:
-  Build(const Graph& graph, const std::vector<NodeId>& targets, const BuildPorts& ports,
+  Build(Graph& graph, const std::vector<NodeId>& targets, const BuildPorts& ports,
         const BuildOptions& options)
       : graph_(graph),
         ports_(ports),
@@ -109,6 +110,9 @@ class Build {
       plan_.finish(id);
       return {};
     }
+    auto waits_for_dyndep = settle_dyndep(id);
+    if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
+    if (*waits_for_dyndep) return {};
     auto finding = lookup_.find(id);
     if (!finding) return std::move(finding).error();
     if (!finding->unmade.empty()) {
@@ -128,6 +132,21 @@ class Build {
     found_.insert_or_assign(id, Running{*std::move(finding), *std::move(reasons), {}});
     plan_.queue(id);
     return {};
+  }
+
+  // Reads the edge's dyndep file, which is made by now. True: the edge has to wait for what stands
+  // there.
+  Result<bool> settle_dyndep(EdgeId id) {
+    const auto file = graph_.edge(id).dyndep;
+    if (!file) return false;
+    if (!graph_.is_dyndep_loaded(*file)) {
+      auto text = ports_.files.read(graph_.path(*file));
+      if (!text) return std::move(text).error();
+      ports_.listener.dyndep_loaded(*file);
+      auto status = load_dyndep(graph_, *file, *std::move(text));
+      if (!status) return std::move(status).error();
+    }
+    return plan_.wait_for(id, graph_.edge(id).inputs);
   }
 
   enum class Restored {
@@ -477,7 +496,7 @@ class Build {
     return fmt::format("{}", fmt::join(reasons, "; "));
   }
 
-  const Graph& graph_;
+  Graph& graph_;
   const BuildPorts& ports_;
   const BuildOptions& options_;
   Plan plan_;
@@ -503,7 +522,7 @@ const char* outcome_name(Outcome outcome) {
   return "";
 }
 
-Result<BuildSummary> build(const Graph& graph, const std::vector<NodeId>& targets,
+Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets,
                            const BuildPorts& ports, const BuildOptions& options) {
   if (auto cycle = graph.find_cycle(targets)) return bad_input("dependency cycle: " + *cycle);
   return Build(graph, targets, ports, options).run();

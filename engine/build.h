@@ -30,6 +30,8 @@ struct EdgeEvent {
 class Listener {
  public:
   virtual ~Listener() = default;
+  // A dyndep file was read, and edges that bind it have what it says.
+  virtual void dyndep_loaded(NodeId) {}
   virtual void planned(const Graph& graph, const Plan& plan) = 0;
   virtual void started(const EdgeEvent& event) = 0;
   virtual void finished(const EdgeEvent& event, const Plan& plan) = 0;
@@ -81,9 +83,9 @@ struct BuildSummary {
   double seconds = 0;
 };
 
-// Builds `targets`. Faults of edges are told to the listener and counted; the build's own failure,
-// or an interruption, is the returned error.
-Result<BuildSummary> build(const Graph& graph, const std::vector<NodeId>& targets,
+// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges are told
+// to the listener and counted; the build's own failure, or an interruption, is the returned error.
+Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets,
                            const BuildPorts& ports, const BuildOptions& options);
 
 }  // namespace evolve

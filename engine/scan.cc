@@ -1,5 +1,9 @@
 #include "engine/scan.h"
 
+#include <set>
+
+#include "engine/core/dyndep.h"
+
 namespace evolve {
 
 namespace {
@@ -7,9 +11,14 @@ namespace {
 // Tells of each edge, in an order in which they could run, how far it is from being up to date.
 class Scan {
  public:
-  Scan(const Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
-       BlobStore& blobs)
-      : graph_(graph), lookup_(lookup), files_(files), blobs_(blobs), plan_(graph, targets) {}
+  Scan(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
+       BlobStore& blobs, const std::function<void(NodeId)>& tell)
+      : graph_(graph),
+        lookup_(lookup),
+        files_(files),
+        blobs_(blobs),
+        tell_(tell),
+        plan_(graph, targets) {}
 
   Result<std::vector<Pending>> run() {
     while (auto next = plan_.next_ready()) {
@@ -19,7 +28,28 @@ class Scan {
   }
 
  private:
+  // Reads the edge's dyndep file, where it is up to date. True: the edge has to wait for what
+  // stands there.
+  Result<bool> settle_dyndep(EdgeId id) {
+    const auto file = graph_.edge(id).dyndep;
+    if (!file || !lookup_.knows(*file) || absent_.contains(*file)) return false;
+    if (!graph_.is_dyndep_loaded(*file)) {
+      // A missing source is told by the look-up.
+      auto digest = lookup_.digest(*file, id);
+      if (!digest) return std::move(digest).error();
+      auto text = files_.read(graph_.path(*file));
+      if (!text) return std::move(text).error();
+      tell_(*file);
+      auto status = load_dyndep(graph_, *file, *std::move(text));
+      if (!status) return std::move(status).error();
+    }
+    return plan_.wait_for(id, graph_.edge(id).inputs);
+  }
+
   Status look_at(EdgeId id) {
+    auto waits_for_dyndep = settle_dyndep(id);
+    if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
+    if (*waits_for_dyndep) return {};
     const Edge& edge = graph_.edge(id);
     Pending pending;
     pending.edge = id;
@@ -78,6 +108,7 @@ class Scan {
       lookup_.set_digest(edge.outputs[i], finding.result->outputs[i]);
     }
     if (is_in_place) return {};
+    absent_.insert(edge.outputs.begin(), edge.outputs.end());
     pending.need = Pending::Need::restore;
     return add(std::move(pending));
   }
@@ -87,20 +118,23 @@ class Scan {
     return {};
   }
 
-  const Graph& graph_;
+  Graph& graph_;
   Lookup& lookup_;
   Files& files_;
   BlobStore& blobs_;
+  const std::function<void(NodeId)>& tell_;
+  std::set<NodeId> absent_;  // made files that are known and not in place
   Plan plan_;
   std::vector<Pending> pending_;
 };
 
 }  // namespace
 
-Result<std::vector<Pending>> scan(const Graph& graph, const std::vector<NodeId>& targets,
-                                  Lookup& lookup, Files& files, BlobStore& blobs) {
+Result<std::vector<Pending>> scan(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
+                                  Files& files, BlobStore& blobs,
+                                  const std::function<void(NodeId)>& tell) {
   if (auto cycle = graph.find_cycle(targets)) return bad_input("dependency cycle: " + *cycle);
-  return Scan(graph, targets, lookup, files, blobs).run();
+  return Scan(graph, targets, lookup, files, blobs, tell).run();
 }
 
 }  // namespace evolve

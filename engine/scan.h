@@ -2,6 +2,7 @@
 // and Ninja's "[3/7]" are told from, by the same look-up as the build's own.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,8 +29,10 @@ struct Pending {
 };
 
 // The edges of `targets` that are not up to date, in an order in which they could run. Runs and
-// changes nothing.
-Result<std::vector<Pending>> scan(const Graph& graph, const std::vector<NodeId>& targets,
-                                  Lookup& lookup, Files& files, BlobStore& blobs);
+// changes nothing but the graph, into which dyndep files that are up to date are read; `tell` is
+// told of each.
+Result<std::vector<Pending>> scan(
+    Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
+    BlobStore& blobs, const std::function<void(NodeId dyndep_file)>& tell = [](NodeId) {});
 
 }  // namespace evolve

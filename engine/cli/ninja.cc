@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/cli/ninja_build.h"
+#include "engine/cli/ninja_records.h"
 #include "engine/core/manifest.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/options.h"
@@ -71,7 +72,8 @@ int run_with(const ninja::Options& options) {
   Graph graph;
   const ninja::Tool* tool = ninja::find_tool(options.tool);
   std::error_code error;
-  ninja::ToolContext context{graph, options, files, std::filesystem::current_path(error).string()};
+  ninja::ToolContext context{graph, options, files, std::filesystem::current_path(error).string(),
+                             [&graph] { return last_records(graph); }};
   if (tool->needs != ninja::ToolNeeds::nothing) {
     if (auto exit_code = read_manifest(options, graph)) return *exit_code;
   }

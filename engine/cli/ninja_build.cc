@@ -6,18 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cache/blob_store.h"
-#include "cache/ledger.h"
-#include "cache/memo.h"
 #include "engine/adopt.h"
 #include "engine/build.h"
+#include "engine/cli/ninja_records.h"
 #include "engine/cli/state.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/status.h"
 #include "engine/ninja/tools.h"
 #include "engine/scan.h"
-#include "engine/world/clock.h"
-#include "engine/world/files.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"
 #include "engine/world/signals.h"
@@ -31,41 +27,11 @@ namespace fs = std::filesystem;
 // A manifest that changes whenever it is built would be rebuilt for ever.
 constexpr int kMostRebuilds = 100;
 
-// Where the records of builds lie: $EVOLVE_STATE, shared by all that set it, or `.evolve` in the
-// builddir.
-struct Records {
-  world::DiskFiles files;
-  world::SystemClock clock;
-  std::unique_ptr<cache::SqliteMemo> memo;
-  std::unique_ptr<cache::SqliteLedger> ledger;
-  std::unique_ptr<cache::FolderBlobStore> blobs;
-};
-
-Result<std::unique_ptr<Records>> open_records(const std::string& builddir) {
-  auto records = std::make_unique<Records>();
-  const char* shared = std::getenv("EVOLVE_STATE");
-  std::string folder = shared != nullptr && *shared != '\0' ? shared
-                       : builddir.empty()                   ? ".evolve"
-                                                            : builddir + "/.evolve";
-  if (auto status = records->files.make_folders(folder); !status) return std::move(status).error();
-  std::string warning;
-  auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);
-  if (!memo) return std::move(memo).error();
-  if (!warning.empty()) ninja::print_warning(warning);
-  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db");
-  if (!ledger) return std::move(ledger).error();
-  records->memo = *std::move(memo);
-  records->ledger = *std::move(ledger);
-  records->blobs = std::make_unique<cache::FolderBlobStore>(folder + "/blobs", records->files,
-                                                            cache::Sharing::bytes);
-  return records;
-}
-
 // One manifest's build, from the look at what is to do to the last line.
 class NinjaBuild {
  public:
-  NinjaBuild(const ninja::Options& options, const Graph& graph, Records& records,
-             world::Guard& guard, const ninja::StatusFormat& format)
+  NinjaBuild(const ninja::Options& options, Graph& graph, Records& records, world::Guard& guard,
+             const ninja::StatusFormat& format)
       : options_(options), graph_(graph), records_(records), guard_(guard), format_(format) {}
 
   // True: the manifest was made anew and is to be read again.
@@ -99,7 +65,11 @@ class NinjaBuild {
       return 0;
     }
     auto summary = run(targets, *pending);
-    if (!summary) return fail(summary.error());
+    if (!summary && summary.error().code == ErrorCode::interrupted) return fail(summary.error());
+    if (!summary) {
+      ninja::print_info(fmt::format("build stopped: {}.", summary.error().message));
+      return 1;
+    }
     if (summary->failed == 0) return 0;
     ninja::print_info(fmt::format("build stopped: {}.", why_stopped(*summary)));
     return summary->exit_status;
@@ -117,7 +87,10 @@ class NinjaBuild {
  private:
   Result<std::vector<Pending>> look(const std::vector<NodeId>& targets) {
     Lookup lookup(graph_, records_.files, *records_.memo, *records_.ledger, {}, {});
-    auto pending = scan(graph_, targets, lookup, records_.files, *records_.blobs);
+    auto pending =
+        scan(graph_, targets, lookup, records_.files, *records_.blobs, [&](NodeId dyndep_file) {
+          if (options_.explain) ninja::explain_dyndep(graph_.path(dyndep_file));
+        });
     if (!pending) return pending;
     for (const Pending& one : *pending) {
       for (NodeId input : graph_.edge(one.edge).inputs) {
@@ -216,7 +189,7 @@ class NinjaBuild {
   }
 
   const ninja::Options& options_;
-  const Graph& graph_;
+  Graph& graph_;
   Records& records_;
   world::Guard& guard_;
   const ninja::StatusFormat& format_;
@@ -237,8 +210,7 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
     auto graph = std::make_unique<Graph>();
     if (auto exit_code = read(*graph)) return *exit_code;
     if (!records) {
-      const Graph& read_graph = *graph;
-      auto opened = open_records(std::string(read_graph.root_scope().get("builddir")));
+      auto opened = open_records(*graph);
       if (!opened) return NinjaBuild::fail(opened.error());
       records = *std::move(opened);
     }

@@ -251,6 +251,26 @@ Status Graph::add_edge(const Edge& edge) {
   return {};
 }
 
+Status Graph::extend_edge(EdgeId id, std::span<const NodeId> outputs,
+                          std::span<const NodeId> inputs) {
+  Edge& edge = edges_[index(id)];
+  for (NodeId output : outputs) {
+    std::optional<EdgeId>& made_by = nodes_[index(output)].made_by;
+    if (made_by) return bad_input(fmt::format("multiple rules generate {}", path(output)));
+    made_by = id;
+  }
+  std::vector<NodeId> all(edge.outputs.begin(), edge.outputs.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  edge.outputs = arena_.copy(std::span<const NodeId>(all));
+  edge.implicit_outputs += static_cast<uint32_t>(outputs.size());
+  all.assign(edge.inputs.begin(), edge.inputs.end());
+  all.insert(all.end() - edge.order_only_inputs, inputs.begin(), inputs.end());
+  edge.inputs = arena_.copy(std::span<const NodeId>(all));
+  edge.implicit_inputs += static_cast<uint32_t>(inputs.size());
+  for (NodeId input : inputs) add_use(input, id);
+  return {};
+}
+
 std::string Graph::binding(EdgeId id, std::string_view name, Quoting quoting) const {
   std::string out;
   Evaluator(*this, edge(id), quoting).append(name, out);

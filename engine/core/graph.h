@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -141,6 +142,11 @@ class Graph {
 
   // Takes an edge, whose arrays must lie in the arena. Bad input: two edges make one file.
   Status add_edge(const Edge& edge);
+  // Adds implicit outputs and inputs that were found out late. Bad input: two edges make one file.
+  Status extend_edge(EdgeId id, std::span<const NodeId> outputs, std::span<const NodeId> inputs);
+  // Whether a dyndep file was read into the graph.
+  void set_dyndep_loaded(NodeId file) { loaded_dyndeps_.insert(file); }
+  [[nodiscard]] bool is_dyndep_loaded(NodeId file) const { return loaded_dyndeps_.contains(file); }
   void set_pool(EdgeId id, const Pool* pool) { edges_[index(id)].pool = pool; }
   void set_dyndep(EdgeId id, NodeId file) { edges_[index(id)].dyndep = file; }
   void add_default(NodeId node) { defaults_.push_back(node); }
@@ -200,6 +206,7 @@ class Graph {
   std::vector<Slot> table_;  // open addressing, by path
   std::vector<Edge> edges_;
   std::vector<NodeId> defaults_;
+  std::set<NodeId> loaded_dyndeps_;
   std::map<std::string_view, Pool> pools_;
   std::deque<Scope> scopes_;
   std::deque<Rule> rules_;

@@ -61,6 +61,11 @@ class Cleaner {
       if (graph_.edge(id).rule->name == name) remove_files_of(id);
     }
   }
+  void clean_dead(const std::vector<EdgeRecord>& records) {
+    for (const EdgeRecord& record : records) {
+      if (!graph_.find_node(record.output)) remove(record.output);
+    }
+  }
   int end() {
     if (options_.verbosity != Verbosity::quiet) fmt::print("{} files.\n", count_);
     return exit_code_;
@@ -131,6 +136,17 @@ int clean(const ToolContext& context, const std::vector<std::string>& arguments)
       cleaner.clean_target(name);
     }
   }
+  return cleaner.end();
+}
+
+int clean_dead(const ToolContext& context, const std::vector<std::string>&) {
+  auto records = context.last_records();
+  if (!records) {
+    print_error(records.error().message);
+    return 1;
+  }
+  Cleaner cleaner(context);
+  cleaner.clean_dead(*records);
   return cleaner.end();
 }
 

@@ -1,4 +1,4 @@
-// Tool clean: removes what edges made.
+// Tools clean and cleandead: remove what edges made.
 #pragma once
 
 #include <string>
@@ -9,5 +9,7 @@
 namespace evolve::ninja {
 
 int clean(const ToolContext& context, const std::vector<std::string>& arguments);
+// Removes what earlier builds made and the manifest does not name any more.
+int clean_dead(const ToolContext& context, const std::vector<std::string>& arguments);
 
 }  // namespace evolve::ninja

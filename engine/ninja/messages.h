@@ -20,6 +20,9 @@ inline void print_warning(const std::string& message) {
 inline void print_info(const std::string& message) {
   fmt::print("ninja: {}\n", message);
 }
+inline void explain_dyndep(const std::string& path) {
+  fmt::print(stderr, "ninja explain: loading dyndep file '{}'\n", path);
+}
 // Prints the message and returns the exit code.
 inline int print_fatal(const std::string& message) {
   fmt::print(stderr, "ninja: fatal: {}\n", message);

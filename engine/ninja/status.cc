@@ -60,12 +60,23 @@ void StatusPrinter::end() {
   printer_.print_on_new_line("");
 }
 
+void StatusPrinter::dyndep_loaded(NodeId file) {
+  if (!options_.explain) return;
+  printer_.print_on_new_line("");
+  explain_dyndep(graph_.path(file));
+  graph_.for_each_user(file, [&](EdgeId user) {
+    if (graph_.edge(user).dyndep == file) looked_at_again_.insert(user);
+  });
+}
+
 void StatusPrinter::explain(EdgeId id) {
   auto pending = pending_.find(id);
   if (pending == pending_.end()) return;
   auto lines = explanations(graph_, *pending->second);
   if (!lines.empty()) printer_.print_on_new_line("");
-  for (const std::string& line : lines) fmt::print(stderr, "ninja explain: {}\n", line);
+  for (int times = looked_at_again_.contains(id) ? 2 : 1; times > 0; --times) {
+    for (const std::string& line : lines) fmt::print(stderr, "ninja explain: {}\n", line);
+  }
 }
 
 void StatusPrinter::print_status(const EdgeEvent& event) {

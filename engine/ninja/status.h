@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ class StatusPrinter : public Listener {
   StatusPrinter(const Graph& graph, const std::vector<Pending>& pending, const Options& options,
                 const StatusFormat& format, Terminal terminal, Clock& clock);
 
+  void dyndep_loaded(NodeId file) override;
   void planned(const Graph&, const Plan&) override {}
   void started(const EdgeEvent& event) override;
   void finished(const EdgeEvent& event, const Plan& plan) override;
@@ -44,6 +46,8 @@ class StatusPrinter : public Listener {
   LinePrinter printer_;
   bool shows_starts_;  // on a smart terminal, the line tells of starts, too
   std::map<EdgeId, const Pending*> pending_;
+  // Behind a dyndep file; Ninja tells of them twice, and so do we.
+  std::set<EdgeId> looked_at_again_;
   Counts counts_;
 };
 

@@ -14,6 +14,7 @@
 #include "engine/ninja/clean.h"
 #include "engine/ninja/compdb.h"
 #include "engine/ninja/messages.h"
+#include "engine/ninja/record_tools.h"
 #include "engine/ninja/tool_options.h"
 
 namespace evolve::ninja {
@@ -388,20 +389,27 @@ int unsupported(const ToolContext&, const Arguments&) {
   return print_fatal("this tool is not supported on this platform");
 }
 
-constexpr std::array<Tool, 12> kTools = {{
+constexpr std::array<Tool, 17> kTools = {{
     {"clean", "clean built files", ToolNeeds::manifest, clean},
     {"commands", "list all commands required to rebuild given targets", ToolNeeds::manifest,
      commands},
     {"inputs", "list all inputs required to rebuild given targets", ToolNeeds::manifest, inputs},
     {"multi-inputs", "print one or more sets of inputs required to build targets",
      ToolNeeds::manifest, multi_inputs},
+    {"deps", "show dependencies stored in the deps log", ToolNeeds::records, deps},
+    {"missingdeps", "check deps log dependencies on generated files", ToolNeeds::records,
+     missing_deps},
     {"graph", "output graphviz dot file for targets", ToolNeeds::manifest, graph_as_dot},
     {"query", "show inputs/outputs for a path", ToolNeeds::records, query},
     {"targets", "list targets by their rule or depth in the DAG", ToolNeeds::manifest, targets},
     {"compdb", "dump JSON compilation database to stdout", ToolNeeds::manifest, compdb},
     {"compdb-targets", "dump JSON compilation database for a given list of targets to stdout",
      ToolNeeds::manifest, compdb_targets},
+    {"recompact", "recompacts ninja-internal data structures", ToolNeeds::manifest, recompact},
+    {"restat", "restats all outputs in the build log", ToolNeeds::nothing, restat},
     {"rules", "list all rules", ToolNeeds::manifest, rules},
+    {"cleandead", "clean built files that are no longer produced by the manifest",
+     ToolNeeds::records, clean_dead},
     {"msvc", nullptr, ToolNeeds::nothing, unsupported},
     {"wincodepage", nullptr, ToolNeeds::nothing, unsupported},
 }};

@@ -1,6 +1,7 @@
 // The tools of `-t`: questions about a graph, answered in Ninja's own words.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct ToolContext {
   const Options& options;
   Files& files;
   std::string folder;  // the current one, absolute
+  // The last record of each edge that was ever built here.
+  std::function<Result<std::vector<EdgeRecord>>()> last_records;
 };
 
 struct Tool {
