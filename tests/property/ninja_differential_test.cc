@@ -222,3 +222,115 @@ TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
     }
   }
 }
+
+namespace {
+
+// A project whose commands write what they read, with discovered inputs, dyndep, response files,
+// commands that fail, outputs that do not change, and phony edges among them.
+class Project {
+ public:
+  explicit Project(Random& random) : random_(random) {
+    for (int i = 0; i < kSources; ++i) files_.push_back(fmt::format("src{}", i));
+    text_ =
+        "rule cat\n  command = cat $in > $out\n"
+        "rule first\n  command = head -c 1 $in > $out\n  restat = 1\n"
+        "rule gcc\n  command = cat $in $more > $out && echo $out: $more > $out.d\n"
+        "  depfile = $out.d\n  deps = gcc\n"
+        "rule make\n  command = cat $in $more > $out && echo $out: $more > $out.d\n"
+        "  depfile = $out.d\n"
+        "rule list\n  command = cat $out.rsp > $out\n  rspfile = $out.rsp\n"
+        "  rspfile_content = $in\n"
+        "rule two\n  command = cat $in > $out && cat $in $in > $second\n";
+    for (uint64_t count = 3 + random_.below(12); count > 0; --count) add_edge();
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::vector<std::string>& outputs() const { return outputs_; }
+  static constexpr int kSources = 4;
+
+ private:
+  std::string input() { return files_[random_.below(files_.size())]; }
+
+  void add_edge() {
+    const std::string out = fmt::format("out{}", outputs_.size());
+    std::string inputs = input();
+    while (random_.below(3) == 0) inputs += " " + input();
+    std::string more = random_.below(4) == 0 ? " | " + input() : "";
+    if (random_.below(4) == 0) more += " || " + input();
+    switch (random_.below(7)) {
+      case 0: text_ += fmt::format("build {}: first {}{}\n", out, inputs, more); break;
+      case 1:
+      case 2: {
+        // A header of its own: a discovered input that no edge makes.
+        const char* rule = random_.below(2) == 0 ? "gcc" : "make";
+        text_ += fmt::format("build {}: {} {}{}\n  more = src{}\n", out, rule, inputs, more,
+                             random_.below(kSources));
+        break;
+      }
+      case 3: text_ += fmt::format("build {}: list {}{}\n", out, inputs, more); break;
+      case 4:
+        text_ += fmt::format("build {} | {}.2: two {}{}\n  second = {}.2\n", out, out, inputs, more,
+                             out);
+        files_.push_back(out + ".2");
+        break;
+      case 5:
+        text_ += fmt::format("build alias{}: phony {}\nbuild {}: cat {} || alias{}\n",
+                             outputs_.size(), input(), out, inputs, outputs_.size());
+        break;
+      default: text_ += fmt::format("build {}: cat {}{}\n", out, inputs, more); break;
+    }
+    outputs_.push_back(out);
+    files_.push_back(out);
+  }
+
+  Random& random_;
+  std::string text_;
+  std::vector<std::string> files_;
+  std::vector<std::string> outputs_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return "(missing)";
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed, 8);
+    Project project(random);
+    Folder theirs, mine;
+    auto write = [&](const std::string& name, const std::string& text) {
+      theirs.write(name, text);
+      mine.write(name, text);
+    };
+    write("build.ninja", project.text());
+    for (int i = 0; i < Project::kSources; ++i)
+      write(fmt::format("src{}", i), fmt::format("{}\n", i));
+    for (int round = 0; round < 4; ++round) {
+      INFO("seed " << seed << " round " << round << "\n" << project.text());
+      const std::string options = fmt::format("-j{}", 1 + random.below(4));
+      std::string stock_says = answer(stock(), theirs, options);
+      std::string we_say = answer(ours(), mine, options);
+      INFO(stock_says << "---\n" << we_say);
+      REQUIRE(stock_says.ends_with("exit 0\n"));
+      REQUIRE(we_say.ends_with("exit 0\n"));
+      for (const std::string& output : project.outputs()) {
+        CHECK(content(mine.path() + "/" + output) == content(theirs.path() + "/" + output));
+      }
+      CHECK(answer(ours(), mine, options) == "ninja: no work to do.\nexit 0\n");
+      // A new content, an old one again, or a lost output.
+      const std::string source = fmt::format("src{}", random.below(Project::kSources));
+      write(source, fmt::format("{}\n", random.below(4)));
+      // Stock ninja goes by time alone, whose steps may be coarse.
+      fs::last_write_time(theirs.path() + "/" + source,
+                          fs::file_time_type::clock::now() + std::chrono::seconds(round + 2));
+      if (random.below(2) == 0) {
+        const std::string& lost = project.outputs()[random.below(project.outputs().size())];
+        fs::remove(theirs.path() + "/" + lost);
+        fs::remove(mine.path() + "/" + lost);
+      }
+    }
+  }
+}
