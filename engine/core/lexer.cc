@@ -11,12 +11,10 @@ namespace evolve {
 namespace {
 
 // What a character may be part of.
-enum : uint8_t {
-  kName = 1,       // names of rules and variables
-  kShortName = 2,  // names of variables without braces: no dots
-  kPathEnd = 4,    // ends a literal piece of a path
-  kValueEnd = 8,   // ends a literal piece of a value
-};
+constexpr uint8_t kName = 1;       // names of rules and variables
+constexpr uint8_t kShortName = 2;  // names of variables without braces: no dots
+constexpr uint8_t kPathEnd = 4;    // ends a literal piece of a path
+constexpr uint8_t kValueEnd = 8;   // ends a literal piece of a value
 
 constexpr std::array<uint8_t, 256> make_classes() {
   std::array<uint8_t, 256> classes{};

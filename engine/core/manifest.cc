@@ -24,18 +24,14 @@ constexpr std::array<std::string_view, 11> kRuleVariables = {
     "command", "depfile", "dyndep",          "description",     "deps", "generator", "pool",
     "restat",  "rspfile", "rspfile_content", "msvc_deps_prefix"};
 
-struct Version {
-  int major = 0;
-  int minor = 0;
-  friend auto operator<=>(const Version&, const Version&) = default;
-};
+using Version = std::pair<int, int>;  // major, minor
 
 // "1.14.0.git" is 1.14; what is no number counts as 0.
 Version parse_version(std::string_view text) {
   Version version;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version.major);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version.first);
   if (end < text.data() + text.size() && *end == '.') {
-    std::from_chars(end + 1, text.data() + text.size(), version.minor);
+    std::from_chars(end + 1, text.data() + text.size(), version.second);
   }
   return version;
 }
@@ -138,7 +134,7 @@ class ManifestParser {
 
   Status check_version(std::string_view required_text) {
     Version ours = parse_version(kNinjaVersion), required = parse_version(required_text);
-    if (ours.major > required.major) {
+    if (ours.first > required.first) {
       options_.warn(
           fmt::format("ninja executable version ({}) greater than build file "
                       "ninja_required_version ({}); versions may be incompatible.",

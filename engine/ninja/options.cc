@@ -12,6 +12,7 @@
 #include "engine/core/did_you_mean.h"
 #include "engine/core/manifest.h"
 #include "engine/ninja/messages.h"
+#include "engine/ninja/tool_options.h"
 #include "engine/ninja/tools.h"
 
 namespace evolve::ninja {
@@ -138,7 +139,10 @@ std::optional<int> set_tool(const std::string& name, Options& options) {
   return std::nullopt;
 }
 
-enum LongOption { kVersion = 1, kQuiet, kStatus };
+// Long options without a letter.
+constexpr int kVersion = 1;
+constexpr int kQuiet = 2;
+constexpr int kStatus = 3;
 
 std::optional<int> set_option(int option, Options& options) {
   switch (option) {
@@ -172,27 +176,19 @@ int default_jobs(int cores) {
 std::variant<Options, int> parse_options(const std::vector<std::string>& arguments, int cores) {
   Options options;
   options.jobs = default_jobs(cores);
-  // getopt permutes what it is given, and names the program as Ninja is named.
-  std::vector<std::string> words = {"ninja"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  auto argc = static_cast<int>(words.size());
+  GetoptWords words(arguments);
   const option long_options[] = {{"help", no_argument, nullptr, 'h'},
                                  {"version", no_argument, nullptr, kVersion},
                                  {"verbose", no_argument, nullptr, 'v'},
                                  {"quiet", no_argument, nullptr, kQuiet},
                                  {"status", required_argument, nullptr, kStatus},
                                  {nullptr, 0, nullptr, 0}};
-  optind = 0;
   int found = 0;
   // What follows -t belongs to the tool.
-  while (options.tool.empty() && (found = ::getopt_long(argc, argv.data(), "d:f:j:k:l:nt:vw:C:h",
-                                                        long_options, nullptr)) != -1) {
+  while (options.tool.empty() && (found = words.next("d:f:j:k:l:nt:vw:C:h", long_options)) != -1) {
     if (auto exit_code = set_option(found, options)) return *exit_code;
   }
-  for (int i = optind; i < argc; ++i) options.arguments.emplace_back(argv[static_cast<size_t>(i)]);
+  options.arguments = words.rest();
   return options;
 }
 

@@ -304,7 +304,9 @@ int multi_inputs(const ToolContext& context, const Arguments& arguments) {
     InputWalk walk(context.graph);
     walk.run(node);
     auto paths = walk.paths(false);
-    for (std::string& path : paths) path = context.graph.path(node) + delimiter + path;
+    for (std::string& path : paths) {
+      path = fmt::format("{}{}{}", context.graph.node(node).path, delimiter, path);
+    }
     print_lines(paths, end);
   }
   return 0;
@@ -425,6 +427,7 @@ const Tool* find_tool(const std::string& name) {
 const std::vector<std::string>& tool_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out;
+    out.reserve(kTools.size());
     for (const Tool& tool : kTools) out.emplace_back(tool.name);
     return out;
   }();
