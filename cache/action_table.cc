@@ -74,8 +74,10 @@ Result<ActionTable> ActionTable::open(Database& database) {
   if (!put) return std::move(put).error();
   auto put_discovered = database.prepare("INSERT OR REPLACE INTO discovered VALUES (?, ?)");
   if (!put_discovered) return std::move(put_discovered).error();
+  auto drop_discovered = database.prepare("DELETE FROM discovered WHERE declared_key = ?");
+  if (!drop_discovered) return std::move(drop_discovered).error();
   return ActionTable(*std::move(find), *std::move(discovered), *std::move(put),
-                     *std::move(put_discovered));
+                     *std::move(put_discovered), *std::move(drop_discovered));
 }
 
 Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
@@ -89,27 +91,28 @@ Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
   return std::optional<ActionResult>(*std::move(result));
 }
 
-Result<std::optional<std::vector<std::string>>> ActionTable::discovered(
-    const Digest& declared_key) {
+Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_key) {
   auto row = discovered_.bind(1, declared_key).step();
   std::string text = row && *row ? discovered_.text(0) : "";
   discovered_.reset();
   if (!row) return std::move(row).error();
-  if (!*row) return std::optional<std::vector<std::string>>{};
-  auto paths = json::parse(text, nullptr, false);
-  if (!paths.is_array()) return std::optional<std::vector<std::string>>{};
   std::vector<std::string> out;
+  auto paths = json::parse(text, nullptr, false);
+  if (!paths.is_array()) return out;
   for (const json& path : paths) {
     if (path.is_string()) out.push_back(path.get<std::string>());
   }
-  return std::optional<std::vector<std::string>>(std::move(out));
+  return out;
 }
 
 Status ActionTable::put(const ActionResult& result) {
   // The discovered paths last: whoever sees them also finds the result.
   auto status = put_.bind(1, result.key).bind(2, encode(result)).run();
   if (!status) return status;
-  return put_discovered_.bind(1, result.declared_key).bind(2, json(result.discovered).dump()).run();
+  if (result.discovered.empty()) return drop_discovered_.bind(1, result.declared_key).run();
+  return put_discovered_.bind(1, result.declared_key)
+      .bind(2, json(result.discovered).dump(-1, ' ', false, json::error_handler_t::replace))
+      .run();
 }
 
 }  // namespace evolve::cache

@@ -19,21 +19,24 @@ class ActionTable {
   static Result<ActionTable> open(Database& database);
 
   Result<std::optional<ActionResult>> find(const Digest& key);
-  Result<std::optional<std::vector<std::string>>> discovered(const Digest& declared_key);
+  Result<std::vector<std::string>> discovered(const Digest& declared_key);
   // Stores a result in place of what is there under its key.
   Status put(const ActionResult& result);
 
  private:
-  ActionTable(Statement find, Statement discovered, Statement put, Statement put_discovered)
+  ActionTable(Statement find, Statement discovered, Statement put, Statement put_discovered,
+              Statement drop_discovered)
       : find_(std::move(find)),
         discovered_(std::move(discovered)),
         put_(std::move(put)),
-        put_discovered_(std::move(put_discovered)) {}
+        put_discovered_(std::move(put_discovered)),
+        drop_discovered_(std::move(drop_discovered)) {}
 
   Statement find_;
   Statement discovered_;
   Statement put_;
   Statement put_discovered_;
+  Statement drop_discovered_;
 };
 
 }  // namespace evolve::cache

@@ -78,20 +78,24 @@ Status SqliteLedger::record(const EdgeRecord& record) {
     if (!row) return std::move(row).error();
     if (is_known) return {};
   }
-  if (auto status = database_->execute("BEGIN IMMEDIATE"); !status) return status;
-  Status status;
-  if (record.outcome == Outcome::ran) status = table_.put(record.result);
-  if (status) {
-    status = insert_edge_.bind(1, build_)
-                 .bind(2, record.output)
-                 .bind(3, record.step)
-                 .bind(4, outcome_name(record.outcome))
-                 .bind(5, record.reason)
-                 .bind(6, record.result.key)
-                 .run();
+  if (auto status = database_->begin(); !status) return status;
+  // A hit may be of a result that another's memo gave, or one that a kill kept from being recorded.
+  bool is_recorded = record.outcome == Outcome::failed;
+  if (!is_recorded && record.outcome != Outcome::ran) {
+    auto known = table_.find(record.result.key);
+    if (!known) return std::move(known).error();
+    is_recorded = known->has_value();
   }
-  auto ended = database_->execute(status ? "COMMIT" : "ROLLBACK");
-  return status ? ended : status;
+  if (!is_recorded) {
+    if (auto status = table_.put(record.result); !status) return status;
+  }
+  return insert_edge_.bind(1, build_)
+      .bind(2, record.output)
+      .bind(3, record.step)
+      .bind(4, outcome_name(record.outcome))
+      .bind(5, record.reason)
+      .bind(6, record.result.key)
+      .run();
 }
 
 Result<EdgeRecord> SqliteLedger::read_edge(const Statement& row) {

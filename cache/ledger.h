@@ -41,12 +41,12 @@ class SqliteLedger : public Ledger {
   Result<std::optional<ActionResult>> recall(const Digest& key) override {
     return table_.find(key);
   }
-  Result<std::optional<std::vector<std::string>>> recall_discovered(
-      const Digest& declared_key) override {
+  Result<std::vector<std::string>> recall_discovered(const Digest& declared_key) override {
     return table_.discovered(declared_key);
   }
   // A hit whose key is the edge's last recorded one adds nothing, and writes nothing.
   Status record(const EdgeRecord& record) override;
+  Status flush() override { return database_->commit(); }
   // The last record of each output, in the order of the outputs' names.
   Result<std::vector<EdgeRecord>> last_records();
   Result<std::optional<EdgeRecord>> last_record(const std::string& output) override;

@@ -31,4 +31,12 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
   return std::unique_ptr<SqliteMemo>(new SqliteMemo(std::move(owned), *std::move(table)));
 }
 
+Status SqliteMemo::put(const ActionResult& result) {
+  // Not held open: who waits for it may hold the ledger.
+  if (auto status = database_->begin(); !status) return status;
+  auto status = table_.put(result);
+  auto ended = database_->commit();
+  return status ? ended : status;
+}
+
 }  // namespace evolve::cache

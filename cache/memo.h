@@ -17,10 +17,10 @@ class SqliteMemo : public Memo {
   static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
 
   Result<std::optional<ActionResult>> find(const Digest& key) override { return table_.find(key); }
-  Result<std::optional<std::vector<std::string>>> discovered(const Digest& declared_key) override {
+  Result<std::vector<std::string>> discovered(const Digest& declared_key) override {
     return table_.discovered(declared_key);
   }
-  Status put(const ActionResult& result) override { return table_.put(result); }
+  Status put(const ActionResult& result) override;
 
  private:
   SqliteMemo(std::unique_ptr<Database> database, ActionTable table)

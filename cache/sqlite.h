@@ -47,6 +47,10 @@ class Database {
 
   Result<Statement> prepare(std::string_view sql);
   Status execute(const std::string& sql);
+  // Opens a transaction that writes, unless one is open. Until commit() no other process can write.
+  Status begin();
+  // Ends it, if one is open.
+  Status commit();
   // The version of the schema that the file has; 0 for a new file.
   Result<int> version();
   [[nodiscard]] int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }

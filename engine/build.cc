@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "engine/core/depfile.h"
+#include "engine/collect.h"
 #include "engine/core/dyndep.h"
 
 namespace evolve {
@@ -14,6 +13,7 @@ namespace evolve {
 namespace {
 
 constexpr double kTickSeconds = 0.1;
+constexpr int kLookUpsAtOnce = 16;
 // A command that ends so was interrupted by the user, in Ninja's eyes and in a shell's.
 constexpr int kInterruptStatus = 130;
 
@@ -22,27 +22,20 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// The last `count` lines of a text, to print below an error.
-std::string last_lines(const std::string& text, size_t count) {
-  size_t start = text.size();
-  while (start > 0 && count > 0) {
-    size_t newline = start >= 2 ? text.rfind('\n', start - 2) : std::string::npos;
-    start = newline == std::string::npos ? 0 : newline + 1;
-    --count;
-  }
-  return text.substr(start);
-}
-
 class Build {
  public:
-  Build(Graph& graph, const std::vector<NodeId>& targets, const BuildPorts& ports,
+  Build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, const BuildPorts& ports,
         const BuildOptions& options)
       : graph_(graph),
+        lookup_(lookup),
         ports_(ports),
         options_(options),
-        plan_(graph, targets),
-        lookup_(graph, ports.files, ports.memo, ports.ledger, options.machine,
-                options.environment) {}
+        plan_(graph, targets,
+              [&lookup](EdgeId id) -> std::optional<double> {
+                auto settled = lookup.snapshot().edge(id);
+                return settled ? std::optional<double>(settled->seconds) : std::nullopt;
+              }),
+        collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules) {}
 
   Result<BuildSummary> run() {
     double start = ports_.clock.monotonic_seconds();
@@ -50,8 +43,10 @@ class Build {
     Status status = loop();
     if (!status) {
       ports_.runner.stop();
-      auto removed = remove_half_written();
-      return removed ? std::move(status).error() : std::move(removed).error();
+      for (const Status& after : {remove_half_written(), ports_.ledger.flush()}) {
+        if (!after) return Error(after.error());
+      }
+      return std::move(status).error();
     }
     summary_.skipped = static_cast<int>(plan_.count(EdgeState::skipped));
     summary_.seconds = ports_.clock.monotonic_seconds() - start;
@@ -68,14 +63,18 @@ class Build {
 
   Status loop() {
     while (true) {
-      while (auto edge = plan_.next_ready()) {
+      // A few at a time: commands run while the rest is looked up.
+      for (int i = 0; i < kLookUpsAtOnce; ++i) {
+        auto edge = plan_.next_ready();
+        if (!edge) break;
         if (auto status = look_up(*edge); !status) return status;
       }
       if (auto status = start_queued(); !status) return status;
-      // An edge that joined a result of this build may have readied others.
-      if (plan_.next_ready()) continue;
+      const bool has_ready = plan_.next_ready().has_value();
+      if (running_ == 0 && has_ready) continue;
+      if (auto status = write_records(); !status) return status;
       if (running_ == 0) return check_end();
-      auto event = ports_.runner.wait(kTickSeconds);
+      auto event = ports_.runner.wait(has_ready ? 0 : kTickSeconds);
       if (!event) return std::move(event).error();
       if (std::holds_alternative<Interrupted>(*event)) {
         return interrupted();
@@ -85,6 +84,15 @@ class Build {
       }
       ports_.listener.tick(plan_);
     }
+  }
+
+  // Records of many short commands are written together, though not for long: others may wait for
+  // the ledger meanwhile, and a kill takes what is not written. (Results are in the memo by then.)
+  Status write_records() {
+    const double now = ports_.clock.monotonic_seconds();
+    if (running_ > 0 && now < written_ + kTickSeconds) return {};
+    written_ = now;
+    return ports_.ledger.flush();
   }
 
   // Nothing runs: all is done, or faults keep the rest from starting.
@@ -113,6 +121,21 @@ class Build {
     auto waits_for_dyndep = settle_dyndep(id);
     if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
     if (*waits_for_dyndep) return {};
+    auto is_settled = lookup_.is_settled(id);
+    if (!is_settled) return std::move(is_settled).error();
+    // An edge with a report is told of, for its verdict.
+    if (*is_settled && graph_.binding(id, "report").empty()) {
+      ++summary_.cached;
+      plan_.finish(id);
+      return {};
+    }
+    if (auto hit = lookup_.take_hit(id)) {
+      auto restored = restore(id, *hit);
+      if (!restored) return std::move(restored).error();
+      if (*restored != Restored::not_at_all) {
+        return finish(event_of(id, Outcome::hit, *restored == Restored::now), *hit, "");
+      }
+    }
     auto finding = lookup_.find(id);
     if (!finding) return std::move(finding).error();
     if (!finding->unmade.empty()) {
@@ -166,17 +189,18 @@ class Build {
     const bool is_generator = !graph_.binding(id, "generator").empty();
     Restored restored = Restored::before;
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      const std::string& path = graph_.path(edge.outputs[i]);
-      auto there = ports_.files.digest(path);
+      auto there = lookup_.look(edge.outputs[i]);
       if (!there) return std::move(there).error();
-      if (*there == result.outputs[i]) continue;
+      if (*there && (*there)->content == result.outputs[i]) continue;
       if (is_generator) return Restored::not_at_all;
+      const std::string path = graph_.path(edge.outputs[i]);
       if (auto status = ports_.files.make_folders(folder_of(path)); !status) {
         return std::move(status).error();
       }
       auto fetched = ports_.blobs.fetch(result.outputs[i], path);
       if (!fetched) return std::move(fetched).error();
       if (!*fetched) return Restored::not_at_all;
+      lookup_.set_state(edge.outputs[i], {result.outputs[i], {}});
       restored = Restored::now;
     }
     return restored;
@@ -208,9 +232,9 @@ class Build {
       const std::string& path = graph_.path(output);
       if (auto status = ports_.files.make_folders(folder_of(path)); !status) return status;
       if (!options_.rules.are_strict) {
-        auto before = ports_.files.digest(path);
+        auto before = lookup_.look(output);
         if (!before) return std::move(before).error();
-        before_[output] = *before;
+        before_[output] = *before ? std::optional((*before)->content) : std::nullopt;
         continue;
       }
       // What is there may be a second name of a blob, which a command must not write into.
@@ -237,10 +261,12 @@ class Build {
     }
     command.timeout_seconds = std::strtod(graph_.binding(id, "timeout").c_str(), nullptr);
     command.console = graph_.binding(id, "pool") == "console";
+    command.keeps_leftovers = !options_.rules.are_strict;
+    // Told before it starts: what it writes to the terminal comes behind its line.
+    ports_.listener.started(event_of(id, Outcome::ran, false));
     if (auto status = ports_.runner.start(command); !status) return status;
     ++running_;
     started_.insert(id);
-    ports_.listener.started(event_of(id, Outcome::ran, false));
     return {};
   }
 
@@ -253,7 +279,8 @@ class Build {
         const std::string path = graph_.path(output);
         auto now = ports_.files.digest(path);
         if (!now) return std::move(now).error();
-        bool is_untouched = before_.contains(output) && before_[output] == *now && depfile.empty();
+        auto before = before_.find(output);
+        bool is_untouched = before != before_.end() && before->second == *now && depfile.empty();
         if (!*now || is_untouched) continue;
         if (auto status = ports_.files.remove(path); !status) return status;
       }
@@ -271,7 +298,7 @@ class Build {
     Running running = std::move(found_.at(id));
     found_.erase(id);
     paying_.erase(running.finding.declared.key());
-    auto result = result_of(id, running.finding, completed);
+    auto result = collector_.collect(id, running.finding, completed);
     if (!result && result.error().code != ErrorCode::failed) return std::move(result).error();
     if (!result) return fail(id, running, completed, std::move(result).error());
     if (auto status = ports_.memo.put(*result); !status) return status;
@@ -307,135 +334,17 @@ class Build {
     return finish(event_of(id, Outcome::joined, false), result, reason);
   }
 
-  // Stores the outputs of a run as blobs. An error of code `failed` is the edge's; others are the
-  // build's.
-  Result<ActionResult> result_of(EdgeId id, const Finding& finding, Completed& completed) {
-    auto discovered = read_discovered(id, completed);
-    if (!discovered) return std::move(discovered).error();
-    if (completed.exit_status != 0 || completed.timed_out) return command_error(id, completed);
-    auto full = lookup_.full_key(id, finding.declared, *discovered);
-    if (!full) return std::move(full).error();
-    ActionResult result;
-    result.key = full->key();
-    result.declared_key = finding.declared.key();
-    result.parts = full->parts();
-    result.discovered = *std::move(discovered);
-    result.output = completed.output;
-    result.seconds = completed.seconds;
-    result.paid_by = record_name(id);
-    result.built_at = ports_.clock.utc();
-    for (NodeId output : graph_.edge(id).outputs) {
-      auto digest = store_output(id, graph_.path(output));
-      if (!digest) return std::move(digest).error();
-      result.outputs.push_back(*digest);
-    }
-    auto verdict = read_verdict(id);
-    if (!verdict) return std::move(verdict).error();
-    result.verdict = *std::move(verdict);
-    return result;
-  }
-
-  Result<Digest> store_output(EdgeId id, const std::string& path) {
-    auto there = ports_.files.digest(path);
-    if (!there) return std::move(there).error();
-    if (!*there && options_.rules.are_strict) {
-      return failed(fmt::format("{}: the command did not write '{}'", first_output(id), path));
-    }
-    if (!*there) return missing_digest();
-    if (**there == folder_digest()) return folder_digest();
-    return ports_.blobs.put_file(path);
-  }
-
-  [[nodiscard]] std::string first_output(EdgeId id) const {
-    return graph_.path(graph_.edge(id).outputs.front());
-  }
-
-  Error command_error(EdgeId id, const Completed& completed) const {
-    constexpr size_t kLines = 20;
-    std::string what = completed.timed_out ? "command timed out"
-                       : completed.exit_status > 128
-                           ? fmt::format("command died of signal {}", completed.exit_status - 128)
-                           : fmt::format("command exited with {}", completed.exit_status);
-    Error error =
-        failed(fmt::format("{}: {} after {:.1f} s", first_output(id), what, completed.seconds));
-    error.detail = fmt::format("  command: {}", graph_.binding(id, "command"));
-    std::string output = last_lines(completed.output, kLines);
-    while (output.ends_with('\n')) output.pop_back();
-    if (!output.empty()) error.detail += "\n" + output;
-    return error;
-  }
-
-  // The inputs that a run discovered, without those that were declared. What the compiler told
-  // among its output is taken out of it, of a command that failed too.
-  Result<std::vector<std::string>> read_discovered(EdgeId id, Completed& completed) {
-    std::vector<std::string> inputs;
-    const std::string kind = graph_.binding(id, "deps");
-    if (kind == "msvc") {
-      auto shown = parse_show_includes(completed.output, graph_.binding(id, "msvc_deps_prefix"));
-      completed.output = std::move(shown.output);
-      inputs = std::move(shown.inputs);
-    }
-    if (completed.exit_status != 0 || completed.timed_out) return inputs;
-    if (kind != "msvc") {
-      auto read = read_depfile(id, kind);
-      if (!read) return read;
-      inputs = *std::move(read);
-    }
-    std::erase_if(inputs, [&](const std::string& input) {
-      auto node = graph_.find_node(input);
-      auto declared = graph_.edge(id).content_inputs();
-      return node && std::find(declared.begin(), declared.end(), *node) != declared.end();
-    });
-    return inputs;
-  }
-
-  Result<std::vector<std::string>> read_depfile(EdgeId id, const std::string& kind) {
-    const std::string path = graph_.binding(id, "depfile", Graph::Quoting::none);
-    if (!kind.empty() && kind != "gcc") return failed(fmt::format("unknown deps type '{}'", kind));
-    if (path.empty() && kind == "gcc") {
-      return failed("edge with deps=gcc but no depfile makes no sense");
-    }
-    if (path.empty()) return std::vector<std::string>{};
-    auto there = ports_.files.digest(path);
-    if (!there) return std::move(there).error();
-    if (!*there && options_.rules.are_strict) {
-      return failed(
-          fmt::format("{}: the command did not write its depfile '{}'", first_output(id), path));
-    }
-    if (!*there) return std::vector<std::string>{};
-    auto text = ports_.files.read(path);
-    if (!text) return std::move(text).error();
-    auto inputs = parse_depfile(*text, path);
-    if (!inputs) return failed(inputs.error().message);
-    if (kind == "gcc" && !options_.rules.keep_depfile) {
-      if (auto status = ports_.files.remove(path); !status) return std::move(status).error();
-    }
-    return inputs;
-  }
-
-  // The verdict in the edge's report, where it has one.
-  Result<std::string> read_verdict(EdgeId id) {
-    std::string path = graph_.binding(id, "report");
-    if (path.empty()) return std::string();
-    auto text = ports_.files.read(path);
-    if (!text) return std::move(text).error();
-    auto report = nlohmann::json::parse(*text, nullptr, false);
-    if (!report.is_object() || !report.contains("verdict") || !report["verdict"].is_string()) {
-      return failed(fmt::format("{}: the report has no verdict", path));
-    }
-    return report["verdict"].get<std::string>();
-  }
-
   Status finish(EdgeEvent event, const ActionResult& result, const std::string& reason) {
     const EdgeId id = event.edge;
     const Edge& edge = graph_.edge(id);
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
       lookup_.set_digest(edge.outputs[i], result.outputs[i]);
     }
+    if (result.has_all_outputs()) lookup_.settle(id, result);
     event.verdict = result.verdict;
     event.seconds = event.outcome == Outcome::ran ? result.seconds : 0;
     if (event.is_restored || event.outcome == Outcome::ran) event.output = result.output;
-    EdgeRecord record{record_name(id), event.step, event.outcome, reason, result};
+    EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
     if (auto status = ports_.ledger.record(record); !status) return status;
     plan_.finish(id);
     ++summary_.by_step[event.step][event.outcome];
@@ -456,7 +365,7 @@ class Build {
       event.exit_status = summary_.exit_status;
       event.output = completed.output;
       if (completed.exit_status == 0) event.output += error.message + "\n";
-      EdgeRecord record{record_name(edge), event.step, Outcome::failed, error.message, {}};
+      EdgeRecord record{lookup_.record_name(edge), event.step, Outcome::failed, error.message, {}};
       record.result.built_at = ports_.clock.utc();
       if (auto status = ports_.ledger.record(record); !status) return status;
       plan_.fail(edge);
@@ -478,7 +387,7 @@ class Build {
     event.step = graph_.binding(id, "step");
     if (event.step.empty()) event.step = std::string(edge.rule->name);
     event.subject = graph_.binding(id, "subject");
-    if (event.subject.empty()) event.subject = first_output(id);
+    if (event.subject.empty()) event.subject = graph_.path(edge.outputs.front());
     return event;
   }
 
@@ -488,19 +397,16 @@ class Build {
     return error;
   }
 
-  [[nodiscard]] std::string record_name(EdgeId id) const {
-    return symbolic_path(graph_.path(graph_.edge(id).outputs.front()), options_.machine);
-  }
-
   static std::string joined_text(const std::vector<std::string>& reasons) {
     return fmt::format("{}", fmt::join(reasons, "; "));
   }
 
   Graph& graph_;
+  Lookup& lookup_;
   const BuildPorts& ports_;
   const BuildOptions& options_;
   Plan plan_;
-  Lookup lookup_;
+  Collector collector_;
   BuildSummary summary_;
   std::unordered_map<EdgeId, Running> found_;       // queued and running edges
   std::unordered_map<Digest, EdgeId> paying_;       // running actions by declared key
@@ -508,6 +414,7 @@ class Build {
   std::set<EdgeId> started_;                        // commands that run
   std::map<NodeId, std::optional<Digest>> before_;  // what lay where they write
   int running_ = 0;                                 // commands
+  double written_ = 0;                              // when the ledger was
 };
 
 }  // namespace
@@ -522,10 +429,10 @@ const char* outcome_name(Outcome outcome) {
   return "";
 }
 
-Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets,
+Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
                            const BuildPorts& ports, const BuildOptions& options) {
   if (auto cycle = graph.find_cycle(targets)) return bad_input("dependency cycle: " + *cycle);
-  return Build(graph, targets, ports, options).run();
+  return Build(graph, targets, lookup, ports, options).run();
 }
 
 }  // namespace evolve

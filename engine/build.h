@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/collect.h"
 #include "engine/core/graph.h"
 #include "engine/core/plan.h"
 #include "engine/core/ports.h"
@@ -51,25 +52,12 @@ struct BuildPorts {
   Listener& listener;
 };
 
-// What a build takes for granted of its commands.
-struct CommandRules {
-  // True: outputs are gone when a command starts and there when it has ended, and a depfile that is
-  // declared is written. False, for manifests of others, as in Ninja: a command finds what its last
-  // run left, may write no output (it runs every time, then) and no depfile.
-  bool are_strict = true;
-  bool keep_depfile = false;  // of `deps = gcc`, which is removed once it was read
-  bool keep_rsp = false;      // a response file, which is removed where the command succeeded
-};
-
 struct BuildOptions {
   int jobs = 1;        // edges at a time
   int keep_going = 1;  // stop after this many faults; 0: never
   CommandRules rules;
   double max_load = 0;  // above it no command is started beside one that runs; 0: no limit
-  std::vector<MachineBinding> machine;
-  // The variables that edges may declare, and those that every command gets.
-  std::map<std::string, std::string> environment;
-  std::map<std::string, std::string> command_environment;
+  std::map<std::string, std::string> command_environment;  // what every command gets
 };
 
 struct BuildSummary {
@@ -83,9 +71,10 @@ struct BuildSummary {
   double seconds = 0;
 };
 
-// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges are told
-// to the listener and counted; the build's own failure, or an interruption, is the returned error.
-Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets,
+// Builds `targets`. Dyndep files are read into the graph as they are made. What `lookup` has found
+// settled before is not told of. Faults of edges are told to the listener and counted; the build's
+// own failure, or an interruption, is the returned error.
+Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
                            const BuildPorts& ports, const BuildOptions& options);
 
 }  // namespace evolve

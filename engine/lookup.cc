@@ -4,89 +4,200 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace evolve {
 
-Lookup::Lookup(const Graph& graph, Files& files, Memo& memo, Ledger& ledger,
-               std::vector<MachineBinding> machine, std::map<std::string, std::string> environment)
+Lookup::Lookup(Graph& graph, Files& files, Memo& memo, Ledger& ledger, Snapshot& snapshot,
+               Surroundings surroundings)
     : graph_(graph),
       files_(files),
       memo_(memo),
       ledger_(ledger),
-      machine_(std::move(machine)),
-      environment_(std::move(environment)) {}
+      snapshot_(snapshot),
+      surroundings_(std::move(surroundings)),
+      digests_(graph.node_count()),
+      dirty_(graph.node_count()),
+      settled_(graph.edge_count()) {}
 
 bool Lookup::knows(NodeId node) const {
-  return !graph_.node(node).made_by || digests_.contains(node);
+  if (!graph_.node(node).made_by) return true;
+  return index(node) < digests_.size() && digests_[index(node)] != Digest{};
+}
+
+void Lookup::set_digest(NodeId node, const Digest& digest) {
+  // Nodes come up late: discovered files, and what dyndep files name.
+  if (index(node) >= digests_.size())
+    digests_.resize(std::max(index(node) + 1, graph_.node_count()));
+  digests_[index(node)] = digest;
+  if (index(node) < discovered_parts_.size()) discovered_parts_[index(node)] = {};
+}
+
+Result<std::optional<FileState>> Lookup::look(NodeId node) {
+  const Node& its = graph_.node(node);
+  const FileState* before = snapshot_.file(node);
+  path_.assign(its.path);
+  auto state = files_.look(path_, before);
+  if (!state) return state;
+  // What an edge gave is not there any more: the note that it was up to date is worth nothing.
+  bool is_other = before != nullptr && (!*state || (*state)->content != before->content);
+  if (is_other && its.made_by) snapshot_.forget(*its.made_by);
+  if (*state) snapshot_.set_file(node, **state);
+  return state;
+}
+
+void Lookup::set_state(NodeId node, const FileState& state) {
+  snapshot_.set_file(node, state);
+  set_digest(node, state.content);
 }
 
 Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
-  auto known = digests_.find(node);
-  if (known != digests_.end()) return known->second;
-  const std::string& path = graph_.path(node);
-  auto digest = files_.digest(path);
-  if (!digest) return std::move(digest).error();
-  if (!*digest) {
-    return bad_input(fmt::format("'{}', needed by '{}', missing and no known rule to make it", path,
+  if (index(node) < digests_.size() && digests_[index(node)] != Digest{}) {
+    return digests_[index(node)];
+  }
+  auto state = look(node);
+  if (!state) return std::move(state).error();
+  if (!*state) {
+    return bad_input(fmt::format("'{}', needed by '{}', missing and no known rule to make it",
+                                 graph_.path(node),
                                  graph_.path(graph_.edge(needed_by).outputs.front())));
   }
-  set_digest(node, **digest);
-  return **digest;
+  set_digest(node, (*state)->content);
+  return (*state)->content;
 }
 
 std::vector<std::pair<std::string, std::string>> Lookup::declared_environment(EdgeId edge) const {
   std::vector<std::pair<std::string, std::string>> out;
-  std::istringstream names(graph_.binding(edge, "environment"));
+  const std::string declared = graph_.binding(edge, "environment");
+  if (declared.empty()) return out;
+  std::istringstream names(declared);
   for (std::string name; names >> name;) {
-    auto it = environment_.find(name);
-    out.emplace_back(name, it == environment_.end() ? "" : it->second);
+    auto it = surroundings_.environment.find(name);
+    out.emplace_back(name, it == surroundings_.environment.end() ? "" : it->second);
   }
   return out;
+}
+
+bool Lookup::is_dirty(NodeId node) const {
+  return index(node) < dirty_.size() && dirty_[index(node)];
 }
 
 Status Lookup::settle_phony(EdgeId id) {
   const Edge& edge = graph_.edge(id);
   Hasher hasher;
-  bool is_dirty = false;
+  bool has_dirty = false;
   for (NodeId input : edge.content_inputs()) {
     auto input_digest = digest(input, id);
     if (!input_digest) return std::move(input_digest).error();
     hasher.add(input_digest->hex());
-    is_dirty = is_dirty || dirty_.contains(input);
+    has_dirty = has_dirty || is_dirty(input);
   }
   const bool is_bare = edge.inputs.empty() && edge.validations.empty();
   for (NodeId output : edge.outputs) {
-    Result<std::optional<Digest>> file = std::optional<Digest>{};
-    if (is_bare) file = files_.digest(graph_.path(output));
+    Result<std::optional<FileState>> file = std::optional<FileState>{};
+    if (is_bare) file = look(output);
     if (!file) return std::move(file).error();
-    if (*file) hasher.add((*file)->hex());
-    if (is_dirty || (is_bare && !*file)) dirty_.insert(output);
+    if (*file) hasher.add((*file)->content.hex());
+    if (!has_dirty && (!is_bare || *file)) continue;
+    if (index(output) >= dirty_.size()) dirty_.resize(graph_.node_count());
+    dirty_[index(output)] = true;
   }
   for (NodeId output : edge.outputs) set_digest(output, hasher.digest());
   return {};
 }
 
-Result<Finding> Lookup::find(EdgeId id) {
-  InputDigests inputs;
-  std::vector<NodeId> dirty;
+Status Lookup::read_inputs(EdgeId id) {
+  inputs_.content.clear();
   for (NodeId input : graph_.edge(id).content_inputs()) {
     auto input_digest = digest(input, id);
     if (!input_digest) return std::move(input_digest).error();
-    inputs.content.push_back(*input_digest);
-    if (dirty_.contains(input)) dirty.push_back(input);
+    inputs_.content.push_back(*input_digest);
   }
-  inputs.environment = declared_environment(id);
-  Finding finding{
-      std::move(dirty), {}, write_key(graph_, id, inputs, machine_), std::nullopt, std::nullopt};
+  inputs_.environment = declared_environment(id);
+  return {};
+}
+
+Result<Digest> Lookup::quick_key(EdgeId id, std::span<const NodeId> discovered) {
+  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  quick_.clear();
+  write_key(graph_, id, inputs_, surroundings_.machine, quick_);
+  for (NodeId node : discovered) {
+    auto part = discovered_part(node);
+    if (!part) return std::move(part).error();
+    quick_.add(*part);
+  }
+  return quick_.key();
+}
+
+Result<bool> Lookup::is_settled(EdgeId id) {
+  if (index(id) < settled_.size() && settled_[index(id)]) return true;
+  const auto before = snapshot_.edge(id);
+  if (!before) return false;
+  const Edge& edge = graph_.edge(id);
+  auto inputs = edge.content_inputs();
+  if (std::any_of(inputs.begin(), inputs.end(), [&](NodeId node) { return is_dirty(node); }) ||
+      !std::all_of(before->discovered.begin(), before->discovered.end(),
+                   [&](NodeId node) { return knows(node); })) {
+    return false;
+  }
+  auto key = quick_key(id, before->discovered);
+  if (!key) return std::move(key).error();
+  if (*key != before->key) return false;
+  for (NodeId output : edge.outputs) {
+    const FileState* old = snapshot_.file(output);
+    if (old == nullptr) return false;
+    const Digest content = old->content;
+    auto now = look(output);
+    if (!now) return std::move(now).error();
+    if (!*now || (*now)->content != content) return false;
+  }
+  note_settled(id);
+  return true;
+}
+
+void Lookup::note_settled(EdgeId id) {
+  for (NodeId output : graph_.edge(id).outputs) {
+    set_digest(output, snapshot_.file(output)->content);
+  }
+  if (index(id) >= settled_.size()) settled_.resize(graph_.edge_count());
+  settled_[index(id)] = true;
+}
+
+Result<bool> Lookup::adopt(EdgeId id, std::span<const NodeId> discovered) {
+  for (NodeId output : graph_.edge(id).outputs) {
+    auto state = look(output);
+    if (!state) return std::move(state).error();
+    if (!*state) return false;
+  }
+  auto key = quick_key(id, discovered);
+  if (!key) return std::move(key).error();
+  snapshot_.set_edge(id, {*key, 0, discovered});
+  note_settled(id);
+  return true;
+}
+
+void Lookup::settle(EdgeId id, const ActionResult& result) {
+  std::vector<NodeId> discovered;
+  discovered.reserve(result.discovered.size());
+  for (const std::string& path : result.discovered) discovered.push_back(node_of(path));
+  snapshot_.set_edge(id, {result.key, static_cast<float>(result.seconds), discovered});
+}
+
+Result<Finding> Lookup::find(EdgeId id) {
+  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  Finding finding;
+  for (NodeId input : graph_.edge(id).content_inputs()) {
+    if (is_dirty(input)) finding.dirty.push_back(input);
+  }
+  write_key(graph_, id, inputs_, surroundings_.machine, finding.declared);
   auto discovered = discovered_by(finding.declared.key());
   if (!discovered) return std::move(discovered).error();
-  if (!*discovered) return finding;
-  for (const std::string& path : **discovered) {
-    auto node = graph_.find_node(path);
-    if (node && !knows(*node)) finding.unmade.push_back(*node);
+  for (const std::string& path : *discovered) {
+    const NodeId node = node_of(path);
+    if (!knows(node)) finding.unmade.push_back(node);
   }
   if (!finding.unmade.empty()) return finding;
-  auto full = full_key(id, finding.declared, **discovered);
+  auto full = full_key(id, finding.declared, *discovered);
   if (!full) return std::move(full).error();
   finding.full = *std::move(full);
   if (!finding.dirty.empty()) return finding;
@@ -96,31 +207,67 @@ Result<Finding> Lookup::find(EdgeId id) {
   return finding;
 }
 
+NodeId Lookup::node_of(const std::string& discovered) {
+  // Stands in the graph under its symbolic name, and is no file.
+  if (is_binding(discovered, surroundings_.machine)) return graph_.node(discovered);
+  return graph_.node(machine_path(discovered, surroundings_.machine));
+}
+
+Result<std::string> Lookup::discovered_value(NodeId node) {
+  if (index(node) < digests_.size() && digests_[index(node)] != Digest{}) {
+    return digests_[index(node)].hex();
+  }
+  const std::string_view path = graph_.node(node).path;
+  if (is_binding(path, surroundings_.machine)) {
+    return machine_path(path, surroundings_.machine);
+  }
+  auto state = look(node);
+  if (!state) return std::move(state).error();
+  if (!*state) return std::string("missing");
+  // A made file's digest is known once its edge has ended, and not by what lies there before.
+  if (!graph_.node(node).made_by) set_digest(node, (*state)->content);
+  return (*state)->content.hex();
+}
+
 Result<KeyWriter> Lookup::full_key(EdgeId edge, const KeyWriter& declared,
-                                   const std::vector<std::string>& discovered) {
+                                   std::span<const std::string> discovered) {
   KeyWriter full = declared;
   for (const std::string& path : discovered) {
-    std::optional<Digest> content;
-    auto node = graph_.find_node(path);
-    if (node && graph_.node(*node).made_by && digests_.contains(*node)) {
-      content = digests_[*node];
-    } else {
-      auto [it, is_new] = discovered_digests_.try_emplace(path);
-      if (is_new) {
-        auto read = files_.digest(path);
-        if (!read) return std::move(read).error().within(graph_.path(graph_.edge(edge).outputs[0]));
-        it->second = *read;
-      }
-      content = it->second;
+    auto value = discovered_value(node_of(path));
+    if (!value) {
+      return std::move(value).error().within(graph_.path(graph_.edge(edge).outputs[0]));
     }
-    full.add("discovered", symbolic_path(path, machine_), content ? content->hex() : "missing");
+    full.add("discovered", path, *value);
   }
   return full;
 }
 
-Result<std::optional<std::vector<std::string>>> Lookup::discovered_by(const Digest& declared_key) {
+Result<Digest> Lookup::discovered_part(NodeId node) {
+  if (index(node) >= discovered_parts_.size()) discovered_parts_.resize(graph_.node_count());
+  if (discovered_parts_[index(node)] != Digest{}) return discovered_parts_[index(node)];
+  auto value = discovered_value(node);
+  if (!value) return std::move(value).error();
+  const std::string path = symbolic_path(graph_.node(node).path, surroundings_.machine);
+  return discovered_parts_[index(node)] = part_digest("discovered", path, *value);
+}
+
+std::string Lookup::record_name(EdgeId id) const {
+  return symbolic_path(graph_.node(graph_.edge(id).outputs.front()).path, surroundings_.machine);
+}
+
+void Lookup::note_hit(EdgeId id, ActionResult result) {
+  result.parts.clear();
+  hits_.insert_or_assign(id, std::move(result));
+}
+
+std::optional<ActionResult> Lookup::take_hit(EdgeId id) {
+  auto hit = hits_.extract(id);
+  return hit ? std::optional(std::move(hit.mapped())) : std::nullopt;
+}
+
+Result<std::vector<std::string>> Lookup::discovered_by(const Digest& declared_key) {
   auto discovered = memo_.discovered(declared_key);
-  if (!discovered || *discovered) return discovered;
+  if (!discovered || !discovered->empty()) return discovered;
   return ledger_.recall_discovered(declared_key);
 }
 
@@ -139,17 +286,18 @@ std::string Lookup::with_paths(EdgeId id, std::string text) const {
     }
   };
   for (size_t i = 0; i < edge.inputs.size(); ++i) {
-    replace(fmt::format("{{in{}}}", i), symbolic_path(graph_.path(edge.inputs[i]), machine_));
+    replace(fmt::format("{{in{}}}", i),
+            symbolic_path(graph_.node(edge.inputs[i]).path, surroundings_.machine));
   }
   for (size_t i = 0; i < edge.outputs.size(); ++i) {
-    replace(fmt::format("{{out{}}}", i), symbolic_path(graph_.path(edge.outputs[i]), machine_));
+    replace(fmt::format("{{out{}}}", i),
+            symbolic_path(graph_.node(edge.outputs[i]).path, surroundings_.machine));
   }
   return text;
 }
 
 Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& finding) {
-  auto last =
-      ledger_.last_record(symbolic_path(graph_.path(graph_.edge(edge).outputs.front()), machine_));
+  auto last = ledger_.last_record(record_name(edge));
   if (!last) return std::move(last).error();
   if (!*last) return std::vector<std::string>{"never built"};
   if ((*last)->outcome == Outcome::failed) return std::vector<std::string>{"failed last time"};
@@ -160,9 +308,10 @@ Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& fin
   }
   const KeyWriter& now = finding.full ? *finding.full : finding.declared;
   std::vector<KeyPart> before = (*last)->result.parts;
-  if (!finding.full) {
+  auto is_discovered = [](const KeyPart& part) { return part.tag == "discovered"; };
+  if (std::none_of(now.parts().begin(), now.parts().end(), is_discovered)) {
     // What it will discover is not known yet; say only what is.
-    std::erase_if(before, [](const KeyPart& part) { return part.tag == "discovered"; });
+    std::erase_if(before, is_discovered);
   }
   auto changes = describe_changes(before, now.parts());
   if (changes.empty()) return std::vector<std::string>{"its stored result is gone"};

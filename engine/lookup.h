@@ -2,15 +2,17 @@
 // Used by the build loop and by `why`, so that the explanation is the decision.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "engine/core/graph.h"
 #include "engine/core/key.h"
 #include "engine/core/ports.h"
+#include "engine/core/snapshot.h"
 
 namespace evolve {
 
@@ -19,52 +21,100 @@ struct Finding {
   std::vector<NodeId> dirty;           // inputs that are always new: the edge has to run
   std::vector<NodeId> unmade;          // discovered inputs that other edges have yet to make
   KeyWriter declared;                  // the key without discovered inputs
-  std::optional<KeyWriter> full;       // with them; none where the action never ran
+  std::optional<KeyWriter> full;       // with those that its last run discovered; none: `unmade`
   std::optional<ActionResult> result;  // the stored result: a hit
+};
+
+// Where keys get from the world what the manifest does not say.
+struct Surroundings {
+  std::vector<MachineBinding> machine;
+  // The declared environment's source: the variables of this process.
+  std::map<std::string, std::string> environment;
 };
 
 class Lookup {
  public:
-  // `environment` is the declared environment's source: the variables of this process.
-  Lookup(const Graph& graph, Files& files, Memo& memo, Ledger& ledger,
-         std::vector<MachineBinding> machine, std::map<std::string, std::string> environment);
+  // Files that were discovered become nodes of `graph`. What is found out of files and edges is
+  // told to `snapshot`.
+  Lookup(Graph& graph, Files& files, Memo& memo, Ledger& ledger, Snapshot& snapshot,
+         Surroundings surroundings);
 
-  // The digest of a node's file: a source file's from disk (once), a made one's as set_digest told.
-  // A missing source is bad input, in Ninja's words.
+  // The digest of a node's file: a source file's from disk (once), a made one's as it was set. A
+  // missing source is bad input, in Ninja's words.
   Result<Digest> digest(NodeId node, EdgeId needed_by);
-  void set_digest(NodeId node, Digest digest) { digests_[node] = digest; }
+  // What lies at a node's path now.
+  Result<std::optional<FileState>> look(NodeId node);
+  void set_digest(NodeId node, const Digest& digest);
+  // Notes what was put at a node's path.
+  void set_state(NodeId node, const FileState& state);
   [[nodiscard]] bool knows(NodeId node) const;
+  // The node of a discovered file, whose path is symbolic (key.h).
+  NodeId node_of(const std::string& discovered);
 
   // Gives a phony edge's outputs their digest, of its inputs and of files that lie there by their
   // names. One with no inputs, no validations and no file is always new, and so is what uses it.
   // REQUIRES: the digests of the edge's made inputs are set.
   Status settle_phony(EdgeId edge);
+  // True where the snapshot tells that the edge is up to date: its key is the one that it had, and
+  // its outputs, whose digests are then set, are the files that they were.
+  // REQUIRES: the digests of the edge's made inputs are set.
+  Result<bool> is_settled(EdgeId edge);
+  // Notes that the result is in place as the edge's outputs.
+  void settle(EdgeId edge, const ActionResult& result);
+  // Takes what lies there for what the edge gave: it is up to date from now on, and settled. Its
+  // bytes do not become blobs: a result that was not made here is good where it lies, and nowhere
+  // else. False: some output is not there.
+  // REQUIRES: the digests of the edge's made inputs, and of such among `discovered`, are set.
+  Result<bool> adopt(EdgeId edge, std::span<const NodeId> discovered);
   // REQUIRES: the digests of the edge's made inputs are set.
   Result<Finding> find(EdgeId edge);
-  // The key of an edge that ran and read `discovered` besides its declared inputs.
+  // Keeps the result of an edge, all but its parts, for who restores it.
+  void note_hit(EdgeId edge, ActionResult result);
+  std::optional<ActionResult> take_hit(EdgeId edge);
+  // The key of an edge that ran and read `discovered`, symbolic paths, besides its declared inputs.
   Result<KeyWriter> full_key(EdgeId edge, const KeyWriter& declared,
-                             const std::vector<std::string>& discovered);
+                             std::span<const std::string> discovered);
   // The values of the variables that the edge declares in `environment = NAME …`.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> declared_environment(
       EdgeId edge) const;
   // Why the edge has to run, against the last record of it: "never built", "input 'x': a -> b".
   Result<std::vector<std::string>> reasons(EdgeId edge, const Finding& finding);
+  // The name under which an edge is recorded: its first output's, without the machine's paths.
+  [[nodiscard]] std::string record_name(EdgeId edge) const;
+  [[nodiscard]] const Snapshot& snapshot() const { return snapshot_; }
+  [[nodiscard]] std::span<const MachineBinding> machine() const { return surroundings_.machine; }
 
  private:
-  Result<std::optional<std::vector<std::string>>> discovered_by(const Digest& declared_key);
+  [[nodiscard]] bool is_dirty(NodeId node) const;
+  // The digests of the edge's content inputs and its environment, into inputs_.
+  Status read_inputs(EdgeId edge);
+  // What stands for it in a key: its digest, "missing", or the path that a binding stands for.
+  // REQUIRES: knows(node).
+  Result<std::string> discovered_value(NodeId node);
+  // What it adds to a key.
+  Result<Digest> discovered_part(NodeId node);
+  // The edge's key, with those discovered inputs, without the parts that it was made of.
+  Result<Digest> quick_key(EdgeId edge, std::span<const NodeId> discovered);
+  void note_settled(EdgeId edge);
+  Result<std::vector<std::string>> discovered_by(const Digest& declared_key);
   Result<std::optional<ActionResult>> stored(const Digest& key);
   // "{in3}" in a text becomes the path that it stands for.
   [[nodiscard]] std::string with_paths(EdgeId edge, std::string text) const;
 
-  const Graph& graph_;
+  Graph& graph_;
   Files& files_;
   Memo& memo_;
   Ledger& ledger_;
-  std::vector<MachineBinding> machine_;
-  std::map<std::string, std::string> environment_;
-  std::unordered_map<NodeId, Digest> digests_;
-  std::unordered_set<NodeId> dirty_;
-  std::unordered_map<std::string, std::optional<Digest>> discovered_digests_;
+  Snapshot& snapshot_;
+  Surroundings surroundings_;
+  std::vector<Digest> digests_;  // by node; zero: not known
+  std::vector<bool> dirty_;      // by node
+  std::vector<bool> settled_;    // by edge
+  std::unordered_map<EdgeId, ActionResult> hits_;
+  std::vector<Digest> discovered_parts_;  // by node: the part of a key; zero: not known
+  InputDigests inputs_;                   // of the edge that is looked at
+  KeyWriter quick_{KeyWriter::Keep::digests};
+  std::string path_;
 };
 
 }  // namespace evolve

@@ -66,6 +66,12 @@ class Scan {
       pending.need = Pending::Need::maybe;
       return add(std::move(pending));
     }
+    auto is_settled = lookup_.is_settled(id);
+    if (!is_settled) return std::move(is_settled).error();
+    if (*is_settled) {
+      plan_.finish(id);
+      return {};
+    }
     auto finding = lookup_.find(id);
     if (!finding) return std::move(finding).error();
     if (!finding->unmade.empty()) {
@@ -80,19 +86,19 @@ class Scan {
     }
     plan_.finish(id);
     pending.dirty_inputs = finding->dirty;
-    return look_at_result(*finding, std::move(pending));
+    return look_at_result(*std::move(finding), std::move(pending));
   }
 
-  Status look_at_result(const Finding& finding, Pending pending) {
+  Status look_at_result(Finding finding, Pending pending) {
     const Edge& edge = graph_.edge(pending.edge);
     bool is_stored = finding.result && finding.result->outputs.size() == edge.outputs.size() &&
                      finding.result->has_all_outputs();
     bool is_in_place = is_stored;
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      auto there = files_.digest(graph_.path(edge.outputs[i]));
+      auto there = lookup_.look(edge.outputs[i]);
       if (!there) return std::move(there).error();
       if (!*there && !pending.missing_output) pending.missing_output = edge.outputs[i];
-      if (!is_stored || *there == finding.result->outputs[i]) continue;
+      if (!is_stored || (*there && (*there)->content == finding.result->outputs[i])) continue;
       is_in_place = false;
       auto is_blob = blobs_.contains(finding.result->outputs[i]);
       if (!is_blob) return std::move(is_blob).error();
@@ -107,9 +113,13 @@ class Scan {
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
       lookup_.set_digest(edge.outputs[i], finding.result->outputs[i]);
     }
-    if (is_in_place) return {};
+    if (is_in_place) {
+      lookup_.settle(pending.edge, *finding.result);
+      return {};
+    }
     absent_.insert(edge.outputs.begin(), edge.outputs.end());
     pending.need = Pending::Need::restore;
+    lookup_.note_hit(pending.edge, *std::move(finding.result));
     return add(std::move(pending));
   }
 

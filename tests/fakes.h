@@ -56,13 +56,13 @@ class FakeFiles : public Files {
     folders.insert(path);
     return {};
   }
-  Result<std::optional<Digest>> digest(const std::string& path) override {
+  Result<std::optional<FileState>> look(const std::string& path, const FileState*) override {
     if (fails()) return FaultPlan::error();
     auto it = files.find(path);
-    if (it == files.end()) return std::optional<Digest>{};
-    return std::optional<Digest>(digest_of(it->second));
+    if (it == files.end()) return std::optional<FileState>{};
+    return std::optional(FileState{digest_of(it->second), digest_of(it->second)});
   }
-  Status link(const std::string& from, const std::string& to) override {
+  Status place(const std::string& from, const std::string& to, Sharing) override {
     if (fails()) return FaultPlan::error();
     auto it = files.find(from);
     if (it == files.end()) return external("link '" + to + "': No such file or directory");
@@ -81,11 +81,10 @@ class FakeBlobs : public BlobStore {
   FaultPlan* faults = nullptr;
 
   Result<bool> contains(const Digest& digest) override { return blobs.contains(digest); }
-  Result<Digest> put_file(const std::string& path) override {
+  Status put_file(const std::string& path, const Digest& digest) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
-    Digest digest = digest_of(files_.files.at(path));
     blobs[digest] = files_.files.at(path);
-    return digest;
+    return {};
   }
   Result<bool> fetch(const Digest& digest, const std::string& path) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
@@ -109,9 +108,9 @@ class FakeMemo : public Memo {
     auto it = results.find(key);
     return it == results.end() ? std::optional<ActionResult>{} : it->second;
   }
-  Result<std::optional<std::vector<std::string>>> discovered(const Digest& key) override {
+  Result<std::vector<std::string>> discovered(const Digest& key) override {
     auto it = discoveries.find(key);
-    return it == discoveries.end() ? std::optional<std::vector<std::string>>{} : it->second;
+    return it == discoveries.end() ? std::vector<std::string>{} : it->second;
   }
   Status put(const ActionResult& result) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
@@ -129,14 +128,15 @@ class FakeLedger : public Ledger {
   Result<std::optional<ActionResult>> recall(const Digest&) override {
     return std::optional<ActionResult>{};
   }
-  Result<std::optional<std::vector<std::string>>> recall_discovered(const Digest&) override {
-    return std::optional<std::vector<std::string>>{};
+  Result<std::vector<std::string>> recall_discovered(const Digest&) override {
+    return std::vector<std::string>{};
   }
   Status record(const EdgeRecord& record) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     records.push_back(record);
     return {};
   }
+  Status flush() override { return {}; }
   Result<std::optional<EdgeRecord>> last_record(const std::string& output) override {
     for (auto it = records.rbegin(); it != records.rend(); ++it) {
       if (it->output == output) return std::optional<EdgeRecord>(*it);
@@ -226,6 +226,8 @@ class World {
   FakeRunner runner{files, clock};
   QuietListener listener;
   BuildOptions options;
+  std::map<std::string, std::string> environment;
+  Snapshot snapshot;
   std::unique_ptr<Graph> graph;
 
   World() {
@@ -239,6 +241,7 @@ class World {
 
   Status load(const std::string& manifest) {
     graph = std::make_unique<Graph>();
+    snapshot = {};
     return parse_manifest(
         "build.ninja", [&](const std::string&) { return Result<std::string>(manifest); }, *graph);
   }
@@ -247,8 +250,9 @@ class World {
     runner.started.clear();
     auto targets = graph->targets(names);
     if (!targets) return std::move(targets).error();
-    return evolve::build(*graph, *targets, {files, blobs, memo, ledger, runner, clock, listener},
-                         options);
+    Lookup lookup(*graph, files, memo, ledger, snapshot, {{}, environment});
+    return evolve::build(*graph, *targets, lookup,
+                         {files, blobs, memo, ledger, runner, clock, listener}, options);
   }
 
   void fail_at(FaultPlan* plan) {

@@ -172,8 +172,9 @@ std::string pending_text(const json& rows) {
 }
 
 Result<std::vector<Pending>> pending_edges(Session& session, const std::vector<NodeId>& targets) {
+  Snapshot snapshot;
   Lookup lookup(*session.graph, session.state->files, *session.state->memo, *session.state->ledger,
-                session.campaign.machine(), process_environment());
+                snapshot, {session.campaign.machine(), process_environment()});
   auto pending = scan(*session.graph, targets, lookup, session.state->files, *session.state->blobs);
   // Putting a file back is no work to tell of.
   if (pending)
@@ -238,13 +239,14 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   BuildOptions options;
   options.jobs = command.jobs > 0 ? command.jobs : usable_cores();
   options.keep_going = command.keep_going;
-  options.machine = session->campaign.machine();
-  options.environment = process_environment();
   options.command_environment = command_environment();
   world::LocalRunner runner(*guard, state.clock);
   Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);
+  Snapshot snapshot;
+  Lookup lookup(*session->graph, state.files, *state.memo, *state.ledger, snapshot,
+                {session->campaign.machine(), process_environment()});
   auto summary =
-      build(*session->graph, *targets,
+      build(*session->graph, *targets, lookup,
             {state.files, *state.blobs, *state.memo, *state.ledger, runner, state.clock, progress},
             options);
   progress.clear();
@@ -337,7 +339,7 @@ Status run_why(const CommonOptions& common, const std::string& target) {
     if (!edges) return std::move(edges).error();
     json ran = json::array();
     for (const EdgeRecord& edge : *edges) {
-      if (edge.outcome == Outcome::hit) continue;
+      if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
       ran.push_back({{"output", edge.output},
                      {"step", edge.step},
                      {"outcome", outcome_name(edge.outcome)},

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "engine/adopt.h"
 #include "engine/build.h"
+#include "engine/cli/ninja_import.h"
 #include "engine/cli/ninja_records.h"
 #include "engine/cli/state.h"
 #include "engine/ninja/messages.h"
@@ -32,7 +32,27 @@ class NinjaBuild {
  public:
   NinjaBuild(const ninja::Options& options, Graph& graph, Records& records, world::Guard& guard,
              const ninja::StatusFormat& format)
-      : options_(options), graph_(graph), records_(records), guard_(guard), format_(format) {}
+      : options_(options),
+        graph_(graph),
+        records_(records),
+        guard_(guard),
+        format_(format),
+        stored_(load_snapshot(records, options.manifest, graph)),
+        snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
+        lookup_(graph, records.files, *records.memo, *records.ledger, snapshot_,
+                {machine_paths(), {}}) {}
+  ~NinjaBuild() {
+    auto saved = save_snapshot(records_, options_.manifest, graph_, snapshot_);
+    if (!saved) ninja::print_warning(saved.error().message);
+  }
+  NinjaBuild(const NinjaBuild&) = delete;
+  NinjaBuild& operator=(const NinjaBuild&) = delete;
+
+  // A folder of which nothing is known yet may be known to stock ninja.
+  Status import_logs() {
+    if (stored_) return {};
+    return import_ninja_logs(graph_, lookup_, records_.files);
+  }
 
   // True: the manifest was made anew and is to be read again.
   Result<bool> rebuild_manifest() {
@@ -86,9 +106,8 @@ class NinjaBuild {
 
  private:
   Result<std::vector<Pending>> look(const std::vector<NodeId>& targets) {
-    Lookup lookup(graph_, records_.files, *records_.memo, *records_.ledger, {}, {});
     auto pending =
-        scan(graph_, targets, lookup, records_.files, *records_.blobs, [&](NodeId dyndep_file) {
+        scan(graph_, targets, lookup_, records_.files, *records_.blobs, [&](NodeId dyndep_file) {
           if (options_.explain) ninja::explain_dyndep(graph_.path(dyndep_file));
         });
     if (!pending) return pending;
@@ -126,7 +145,7 @@ class NinjaBuild {
     building.max_load = options_.max_load;
     building.rules = {false, options_.keep_depfile, options_.keep_rsp};
     building.command_environment = process_environment();
-    auto summary = evolve::build(graph_, targets,
+    auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, *records_.memo, *records_.ledger,
                                   runner, records_.clock, printer},
                                  building);
@@ -178,14 +197,14 @@ class NinjaBuild {
       oldest_output = std::min(oldest_output, time);
     }
     if (*known || newest_input > oldest_output) return {};
-    Lookup lookup(graph_, records_.files, *records_.memo, *records_.ledger, {}, {});
     for (NodeId input : edge.content_inputs()) {
       auto maker = graph_.node(input).made_by;
       if (!maker) continue;
       if (!graph_.edge(*maker).is_phony()) return {};
-      if (auto status = lookup.settle_phony(*maker); !status) return status;
+      if (auto status = lookup_.settle_phony(*maker); !status) return status;
     }
-    return adopt(graph_, id, {}, lookup, records_.files, *records_.memo);
+    auto adopted = lookup_.adopt(id, {});
+    return adopted ? Status{} : std::move(adopted).error();
   }
 
   const ninja::Options& options_;
@@ -193,6 +212,9 @@ class NinjaBuild {
   Records& records_;
   world::Guard& guard_;
   const ninja::StatusFormat& format_;
+  std::optional<Snapshot> stored_;  // moved from; whether there was one
+  Snapshot snapshot_;
+  Lookup lookup_;
 };
 
 }  // namespace
@@ -215,6 +237,7 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
       records = *std::move(opened);
     }
     NinjaBuild build(options, *graph, *records, *guard, *format);
+    if (auto status = build.import_logs(); !status) return NinjaBuild::fail(status.error());
     auto is_new = build.rebuild_manifest();
     if (!is_new && is_new.error().code == ErrorCode::interrupted) {
       return NinjaBuild::fail(is_new.error());

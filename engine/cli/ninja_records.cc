@@ -1,5 +1,7 @@
 #include "engine/cli/ninja_records.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -17,11 +19,53 @@ std::string records_folder(const Graph& graph) {
   return builddir.empty() ? ".evolve" : builddir + "/.evolve";
 }
 
+// Records may be shared; a snapshot is of one manifest in one folder.
+std::string snapshot_path(const Records& records, const std::string& manifest) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string();
+  return fmt::format("{}/snapshots/{}", records.folder, digest_of(here + "\n" + manifest).brief());
+}
+
 }  // namespace
+
+std::vector<MachineBinding> machine_paths() {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  std::vector<MachineBinding> out = {{"folder", here.string()}};
+  const char* named = std::getenv("EVOLVE_BASE");
+  if (named != nullptr && *named != '\0') {
+    out.push_back({"root", std::filesystem::absolute(named, error).lexically_normal().string()});
+    return out;
+  }
+  for (auto folder = here; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (!std::filesystem::exists(folder / ".git", error)) continue;
+    if (folder != here) out.push_back({"root", folder.string()});
+    break;
+  }
+  return out;
+}
+
+std::optional<Snapshot> load_snapshot(Records& records, const std::string& manifest, Graph& graph) {
+  const std::string path = snapshot_path(records, manifest);
+  auto bytes = records.files.read(path);
+  if (!bytes) return std::nullopt;
+  auto snapshot = Snapshot::decode(*bytes, graph);
+  if (!snapshot) ninja::print_warning(fmt::format("{}: damaged; all files are read again", path));
+  return snapshot;
+}
+
+Status save_snapshot(Records& records, const std::string& manifest, const Graph& graph,
+                     const Snapshot& snapshot) {
+  if (!snapshot.is_changed()) return {};
+  if (auto status = records.files.make_folders(records.folder + "/snapshots"); !status) {
+    return status;
+  }
+  return records.files.write(snapshot_path(records, manifest), snapshot.encode(graph));
+}
 
 Result<std::unique_ptr<Records>> open_records(const Graph& graph) {
   auto records = std::make_unique<Records>();
-  const std::string folder = records_folder(graph);
+  const std::string folder = records->folder = records_folder(graph);
   if (auto status = records->files.make_folders(folder); !status) return std::move(status).error();
   std::string warning;
   auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);
@@ -31,8 +75,8 @@ Result<std::unique_ptr<Records>> open_records(const Graph& graph) {
   if (!ledger) return std::move(ledger).error();
   records->memo = *std::move(memo);
   records->ledger = *std::move(ledger);
-  records->blobs = std::make_unique<cache::FolderBlobStore>(folder + "/blobs", records->files,
-                                                            cache::Sharing::bytes);
+  records->blobs =
+      std::make_unique<cache::FolderBlobStore>(folder + "/blobs", records->files, Sharing::bytes);
   return records;
 }
 
@@ -42,7 +86,16 @@ Result<std::vector<EdgeRecord>> last_records(const Graph& graph) {
   if (!std::filesystem::exists(path, error)) return std::vector<EdgeRecord>{};
   auto ledger = cache::SqliteLedger::open(path);
   if (!ledger) return std::move(ledger).error();
-  return (*ledger)->last_records();
+  auto records = (*ledger)->last_records();
+  if (!records) return records;
+  const auto machine = machine_paths();
+  for (EdgeRecord& record : *records) {
+    record.output = machine_path(record.output, machine);
+    auto& discovered = record.result.discovered;
+    std::erase_if(discovered, [&](const std::string& one) { return is_binding(one, machine); });
+    for (std::string& one : discovered) one = machine_path(one, machine);
+  }
+  return records;
 }
 
 }  // namespace evolve::cli

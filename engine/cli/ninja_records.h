@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
 #include "engine/core/graph.h"
+#include "engine/core/key.h"
+#include "engine/core/snapshot.h"
 #include "engine/world/clock.h"
 #include "engine/world/files.h"
 
@@ -19,11 +22,23 @@ struct Records {
   std::unique_ptr<cache::SqliteMemo> memo;
   std::unique_ptr<cache::SqliteLedger> ledger;
   std::unique_ptr<cache::FolderBlobStore> blobs;
+  std::string folder;
 };
+
+// The paths that are called otherwise in another clone: "root", the project's folder, which is
+// $EVOLVE_BASE or the nearest one with a `.git`, and "folder", the current one.
+std::vector<MachineBinding> machine_paths();
 
 // Opens or makes the records of a manifest: in $EVOLVE_STATE, which many may share, or in `.evolve`
 // in its `builddir`, which is the current folder where it binds none.
 Result<std::unique_ptr<Records>> open_records(const Graph& graph);
+
+// What is known of a manifest's files in the current folder; nullopt where nothing is, with a
+// warning where the snapshot is damaged.
+std::optional<Snapshot> load_snapshot(Records& records, const std::string& manifest, Graph& graph);
+// Keeps what is known, if anything is new.
+Status save_snapshot(Records& records, const std::string& manifest, const Graph& graph,
+                     const Snapshot& snapshot);
 
 // The last record of each edge; none, and nothing is made, where nothing was ever built.
 Result<std::vector<EdgeRecord>> last_records(const Graph& graph);

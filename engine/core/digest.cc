@@ -1,8 +1,6 @@
 // XXH3-128 behind Digest; the only file that includes xxHash.
 #include "engine/core/digest.h"
 
-#include <fmt/format.h>
-
 // Inlined: short keys are most of what is hashed, and a call would cost as much as the hash.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -33,8 +31,20 @@ std::optional<uint64_t> parse_hex64(std::string_view text) {
 
 }  // namespace
 
+std::array<char, 32> Digest::hex_digits() const {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<char, 32> out;
+  for (size_t i = 0; i < 16; ++i) {
+    const size_t shift = 4 * (15 - i);
+    out[i] = kDigits[high >> shift & 15];
+    out[16 + i] = kDigits[low >> shift & 15];
+  }
+  return out;
+}
+
 std::string Digest::hex() const {
-  return fmt::format("{:016x}{:016x}", high, low);
+  auto digits = hex_digits();
+  return {digits.data(), digits.size()};
 }
 
 std::optional<Digest> Digest::from_hex(std::string_view text) {

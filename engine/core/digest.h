@@ -21,6 +21,8 @@ struct Digest {
   // 32 lower-case hex digits, most significant first: the canonical form, used in names and
   // databases.
   [[nodiscard]] std::string hex() const;
+  // The same, without memory of its own.
+  [[nodiscard]] std::array<char, 32> hex_digits() const;
   // The first 12 hex digits: for people.
   [[nodiscard]] std::string brief() const { return hex().substr(0, 12); }
   // Reads the canonical form; anything else is nullopt.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
 #include <map>
 #include <optional>
 
@@ -10,13 +13,7 @@ namespace evolve {
 
 namespace {
 
-void add_framed(Hasher& hasher, std::string_view text) {
-  uint64_t size = text.size();
-  char frame[8];
-  for (int i = 0; i < 8; ++i) frame[i] = static_cast<char>(size >> (8 * i) & 0xff);
-  hasher.add(std::string_view(frame, sizeof frame));
-  hasher.add(text);
-}
+static_assert(std::endian::native == std::endian::little, "keys are hashed as they lie in memory");
 
 // The parts of a word that can be a path: behind "--flag=", say.
 size_t path_start(std::string_view word) {
@@ -34,30 +31,95 @@ std::string rewrite_words(std::string_view command, Rewrite rewrite) {
     std::string_view word = command.substr(position, end - position);
     size_t start = path_start(word);
     out += word.substr(0, start);
-    out += rewrite(std::string(word.substr(start)));
+    out += rewrite(word.substr(start));
     if (end < command.size()) out += ' ';
     position = end + 1;
   }
   return out;
 }
 
-// What stands in a key for the name of one of the edge's files.
-using Roles = std::map<std::string, std::string, std::less<>>;
-
-Roles roles_of(const Graph& graph, EdgeId id) {
-  const Edge& edge = graph.edge(id);
-  Roles roles;
-  for (size_t i = 0; i < edge.inputs.size(); ++i) {
-    roles.emplace(graph.path(edge.inputs[i]), fmt::format("{{in{}}}", i));
-  }
-  for (size_t i = 0; i < edge.outputs.size(); ++i) {
-    roles.insert_or_assign(graph.path(edge.outputs[i]), fmt::format("{{out{}}}", i));
-  }
-  for (const char* name : {"depfile", "rspfile"}) {
-    roles.emplace(graph.binding(id, name), fmt::format("{{{}}}", name));
-  }
-  return roles;
+bool is_absolute(std::string_view path) {
+  return path.starts_with('/');
 }
+
+// The binding whose path is the longest that `path` starts with; null where there is none.
+const MachineBinding* binding_of(std::string_view path, std::span<const MachineBinding> machine) {
+  const MachineBinding* longest = nullptr;
+  for (const MachineBinding& binding : machine) {
+    bool is_prefix = !binding.value.empty() && path.starts_with(binding.value) &&
+                     (path.size() == binding.value.size() || path[binding.value.size()] == '/');
+    if (is_prefix && (longest == nullptr || binding.value.size() > longest->value.size())) {
+      longest = &binding;
+    }
+  }
+  return longest;
+}
+
+// Replaces an absolute path of the machine wherever it stands in a text: in "-I/home/me/x" too.
+void replace_absolute(std::string& text, const MachineBinding& binding) {
+  auto ends_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.';
+  };
+  const std::string symbol = "$" + binding.name;
+  for (size_t at = text.find(binding.value); at != std::string::npos;) {
+    const size_t end = at + binding.value.size();
+    if (end == text.size() || ends_name(text[end])) {
+      text.replace(at, binding.value.size(), symbol);
+      at = text.find(binding.value, at + symbol.size());
+    } else {
+      at = text.find(binding.value, end);
+    }
+  }
+}
+
+// Gives the files of one edge the names that they have in its key.
+class Names {
+ public:
+  Names(const Graph& graph, EdgeId id, std::span<const MachineBinding> machine)
+      : machine_(machine), is_portable_(graph.binding(id, "portable") == "1") {
+    if (!is_portable_) return;
+    const Edge& edge = graph.edge(id);
+    for (size_t i = 0; i < edge.inputs.size(); ++i) {
+      roles_.emplace(graph.path(edge.inputs[i]), fmt::format("{{in{}}}", i));
+    }
+    for (size_t i = 0; i < edge.outputs.size(); ++i) {
+      roles_.insert_or_assign(graph.path(edge.outputs[i]), fmt::format("{{out{}}}", i));
+    }
+    for (const char* name : {"depfile", "rspfile"}) {
+      roles_.emplace(graph.binding(id, name), fmt::format("{{{}}}", name));
+    }
+  }
+
+  // Good until the next call.
+  std::string_view of_path(std::string_view path) {
+    if (is_portable_) {
+      auto role = roles_.find(path);
+      if (role != roles_.end()) return role->second;
+    }
+    if (binding_of(path, machine_) == nullptr) return path;
+    name_ = symbolic_path(path, machine_);
+    return name_;
+  }
+
+  void rename(std::string& text) {
+    bool has_relative = is_portable_;
+    for (const MachineBinding& binding : machine_) {
+      if (is_portable_ || !is_absolute(binding.value)) {
+        has_relative = true;
+      } else {
+        replace_absolute(text, binding);
+      }
+    }
+    if (has_relative)
+      text = rewrite_words(text, [&](std::string_view word) { return of_path(word); });
+  }
+
+ private:
+  std::span<const MachineBinding> machine_;
+  bool is_portable_;
+  std::map<std::string, std::string, std::less<>> roles_;
+  std::string name_;
+};
 
 std::string brief_value(const std::string& value) {
   if (auto digest = Digest::from_hex(value)) return digest->brief();
@@ -90,60 +152,86 @@ std::string describe_values(const std::string& before, const std::string& after)
 
 }  // namespace
 
-void KeyWriter::add(std::string tag, std::string name, std::string value) {
-  parts_.push_back({std::move(tag), std::move(name), std::move(value)});
+Digest part_digest(std::string_view tag, std::string_view name, std::string_view value) {
+  thread_local std::string bytes;
+  const std::array<uint32_t, 2> sizes = {static_cast<uint32_t>(tag.size()),
+                                         static_cast<uint32_t>(name.size())};
+  bytes.assign(reinterpret_cast<const char*>(sizes.data()), sizeof sizes);
+  bytes.append(tag).append(name).append(value);
+  return digest_of(bytes);
+}
+
+void KeyWriter::add(std::string_view tag, std::string_view name, std::string_view value) {
+  digests_.push_back(part_digest(tag, name, value));
+  if (keep_ == Keep::parts) {
+    parts_.push_back({std::string(tag), std::string(name), std::string(value)});
+  }
+}
+
+void KeyWriter::clear() {
+  digests_.clear();
+  parts_.clear();
 }
 
 Digest KeyWriter::key() const {
-  Hasher hasher;
-  add_framed(hasher, kKeyScheme);
-  for (const KeyPart& part : parts_) {
-    add_framed(hasher, part.tag);
-    add_framed(hasher, part.name);
-    add_framed(hasher, part.value);
-  }
-  return hasher.digest();
+  static const Digest scheme = digest_of(kKeyScheme);
+  thread_local std::vector<Digest> all;
+  all.assign(1, scheme);
+  all.insert(all.end(), digests_.begin(), digests_.end());
+  return digest_of({reinterpret_cast<const char*>(all.data()), all.size() * sizeof(Digest)});
 }
 
-std::string symbolic_path(const std::string& path, std::span<const MachineBinding> machine) {
-  const MachineBinding* longest = nullptr;
-  for (const MachineBinding& binding : machine) {
-    bool is_prefix = !binding.value.empty() && path.starts_with(binding.value) &&
-                     (path.size() == binding.value.size() || path[binding.value.size()] == '/');
-    if (is_prefix && (longest == nullptr || binding.value.size() > longest->value.size())) {
-      longest = &binding;
+std::string symbolic_path(std::string_view path, std::span<const MachineBinding> machine) {
+  const MachineBinding* binding = binding_of(path, machine);
+  if (binding == nullptr) return std::string(path);
+  return fmt::format("${}{}", binding->name, path.substr(binding->value.size()));
+}
+
+std::string machine_path(std::string_view symbolic, std::span<const MachineBinding> machine) {
+  if (symbolic.starts_with('$')) {
+    const std::string_view name = symbolic.substr(1, symbolic.find('/') - 1);
+    for (const MachineBinding& binding : machine) {
+      if (binding.name == name) {
+        return binding.value + std::string(symbolic.substr(1 + name.size()));
+      }
     }
   }
-  if (longest == nullptr) return path;
-  return fmt::format("${}{}", longest->name, path.substr(longest->value.size()));
+  return std::string(symbolic);
 }
 
-KeyWriter write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
-                    std::span<const MachineBinding> machine) {
+bool is_binding(std::string_view symbolic, std::span<const MachineBinding> machine) {
+  return symbolic.starts_with('$') &&
+         std::any_of(machine.begin(), machine.end(), [&](const MachineBinding& binding) {
+           return symbolic.substr(1) == binding.name;
+         });
+}
+
+void write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
+               std::span<const MachineBinding> machine, KeyWriter& key) {
   const Edge& edge = graph.edge(id);
-  const bool is_portable = graph.binding(id, "portable") == "1";
-  const Roles roles = is_portable ? roles_of(graph, id) : Roles{};
-  auto rename = [&](const std::string& path) {
-    auto role = roles.find(path);
-    return role != roles.end() ? role->second : symbolic_path(path, machine);
-  };
-  KeyWriter key;
-  key.add("rule", "", std::string(edge.rule->name));
+  Names names(graph, id, machine);
+  key.add("rule", "", edge.rule->name);
   // What a generator's command says is the generator's business, as in Ninja.
   if (graph.binding(id, "generator").empty()) {
-    key.add("command", "", rewrite_words(graph.binding(id, "command"), rename));
+    std::string command = graph.binding(id, "command");
+    names.rename(command);
+    key.add("command", "", command);
   }
   auto content = edge.content_inputs();
   for (size_t i = 0; i < content.size(); ++i) {
-    key.add("input", rename(graph.path(content[i])), inputs.content[i].hex());
+    auto hex = inputs.content[i].hex_digits();
+    key.add("input", names.of_path(graph.node(content[i]).path), {hex.data(), hex.size()});
   }
-  for (NodeId output : edge.outputs) key.add("output", rename(graph.path(output)), "");
+  for (NodeId output : edge.outputs) {
+    key.add("output", names.of_path(graph.node(output).path), "");
+  }
   for (const auto& [name, value] : inputs.environment) key.add("environment", name, value);
   for (const char* name : {"toolchain", "rspfile_content"}) {
     std::string value = graph.binding(id, name);
-    if (!value.empty()) key.add(name, "", rewrite_words(value, rename));
+    if (value.empty()) continue;
+    names.rename(value);
+    key.add(name, "", value);
   }
-  return key;
 }
 
 std::vector<std::string> describe_changes(std::span<const KeyPart> before,

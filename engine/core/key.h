@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/core/action.h"
@@ -13,17 +15,32 @@
 namespace evolve {
 
 // Bumped whenever the meaning of a key changes: every key then is new.
-constexpr const char* kKeyScheme = "evolve-key-1";
+constexpr const char* kKeyScheme = "evolve-key-2";
 
-// Collects parts in order. A key is XXH3-128 over the scheme and, for each part, tag, name and
-// value, each framed by its length, so that no two lists of parts are the same bytes.
+// The digest of one part: of the lengths of tag and name, four bytes each, and the three texts, so
+// that no two parts are the same bytes.
+Digest part_digest(std::string_view tag, std::string_view name, std::string_view value);
+
+// Collects parts in order. A key is XXH3-128 over the digest of the scheme and those of the parts,
+// 16 bytes each: a part that many keys share, a header say, is hashed once.
 class KeyWriter {
  public:
-  void add(std::string tag, std::string name, std::string value);
+  enum class Keep {
+    parts,    // what was hashed can be told: for keys that are stored
+    digests,  // the key alone: for the look at edges of which most are up to date
+  };
+  explicit KeyWriter(Keep keep = Keep::parts) : keep_(keep) {}
+
+  void add(std::string_view tag, std::string_view name, std::string_view value);
+  // A part whose digest is known. REQUIRES: Keep::digests.
+  void add(const Digest& part) { digests_.push_back(part); }
+  void clear();
   [[nodiscard]] Digest key() const;
   [[nodiscard]] const std::vector<KeyPart>& parts() const { return parts_; }
 
  private:
+  Keep keep_;
+  std::vector<Digest> digests_;
   std::vector<KeyPart> parts_;
 };
 
@@ -34,7 +51,13 @@ struct MachineBinding {
 };
 
 // Replaces a machine's path at the start of a path: "/home/me/state/x" -> "$state/x".
-std::string symbolic_path(const std::string& path, std::span<const MachineBinding> machine);
+std::string symbolic_path(std::string_view path, std::span<const MachineBinding> machine);
+// The path that symbolic_path() made `symbolic` of.
+std::string machine_path(std::string_view symbolic, std::span<const MachineBinding> machine);
+
+// True for "$name" of a binding, without more. Among discovered inputs it says that the run depended
+// on what that path is.
+bool is_binding(std::string_view symbolic, std::span<const MachineBinding> machine);
 
 // What the world tells of an edge's inputs, in the order of Edge::content_inputs().
 struct InputDigests {
@@ -42,12 +65,13 @@ struct InputDigests {
   std::vector<std::pair<std::string, std::string>> environment;  // declared variables: name, value
 };
 
-// Writes the declared parts of an edge's key: rule, command, inputs, outputs, environment,
-// toolchain, response file. An edge with `portable = 1` does not depend on what its files are
-// called: its inputs and outputs count by position, so that two variants with the same program
-// share one result.
-KeyWriter write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
-                    std::span<const MachineBinding> machine);
+// Adds the declared parts of an edge's key: rule, command, inputs, outputs, environment, toolchain,
+// response file. An edge with `portable = 1` does not depend on what its files are called: its
+// inputs and outputs count by position, so that two variants with the same program share one
+// result. Absolute paths of the machine count for nothing wherever they stand in a command, others
+// at the start of a word.
+void write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
+               std::span<const MachineBinding> machine, KeyWriter& key);
 
 // "input 'x': 0123… -> 4567…" for each part that differs between two keys, new parts and lost ones
 // too.

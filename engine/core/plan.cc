@@ -3,11 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace evolve {
 
-Plan::Plan(const Graph& graph, std::span<const NodeId> targets)
+namespace {
+
+// Sorts, and leaves each once.
+void remove_repeated(std::vector<EdgeId>& edges) {
+  if (edges.size() < 2) return;
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+}
+
+}  // namespace
+
+Plan::Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost)
     : graph_(graph),
+      cost_(std::move(cost)),
       states_(graph.edge_count(), EdgeState::unwanted),
       missing_(graph.edge_count(), 0) {
   counts_[static_cast<size_t>(EdgeState::unwanted)] = graph.edge_count();
@@ -29,14 +43,17 @@ void Plan::want(std::span<const NodeId> targets) {
   }
   auto added = wanted_.begin() + static_cast<long>(known);
   std::sort(added, wanted_.end());
+  std::vector<EdgeId> makers;
+  if (cost_) weigh();
   for (; added != wanted_.end(); ++added) {
     const Edge& edge = graph_.edge(*added);
     if (!edge.is_phony()) ++total_;
-    std::set<EdgeId> makers;
+    makers.clear();
     for (NodeId input : edge.inputs) {
       auto maker = graph_.node(input).made_by;
-      if (maker && state(*maker) != EdgeState::done) makers.insert(*maker);
+      if (maker && state(*maker) != EdgeState::done) makers.push_back(*maker);
     }
+    remove_repeated(makers);
     missing_[index(*added)] = static_cast<int>(makers.size());
     if (makers.empty()) set(*added, EdgeState::ready);
   }
@@ -92,43 +109,97 @@ void Plan::set(EdgeId id, EdgeState state) {
   EdgeState& current = states_[index(id)];
   --counts_[static_cast<size_t>(current)];
   ++counts_[static_cast<size_t>(state)];
-  if (current == EdgeState::ready) ready_.erase(id);
-  if (current == EdgeState::queued) queued_.erase(id);
-  if (current == EdgeState::running) --in_pool_[graph_.edge(id).pool];
-  if (state == EdgeState::ready) ready_.insert(id);
-  if (state == EdgeState::queued) queued_.insert(id);
-  if (state == EdgeState::running) ++in_pool_[graph_.edge(id).pool];
+  if (current == EdgeState::running) --pools_[graph_.edge(id).pool].running;
   current = state;
-}
-
-std::optional<EdgeId> Plan::next_ready() const {
-  if (ready_.empty()) return std::nullopt;
-  return *ready_.begin();
-}
-
-std::optional<EdgeId> Plan::next_queued() const {
-  for (EdgeId id : queued_) {
-    const Pool* pool = graph_.edge(id).pool;
-    auto in_pool = in_pool_.find(pool);
-    bool has_room = pool->depth == 0 || in_pool == in_pool_.end() || in_pool->second < pool->depth;
-    if (has_room) return id;
+  if (state == EdgeState::ready) ready_.push({weight_of(id), id});
+  if (state == EdgeState::running) ++pools_[graph_.edge(id).pool].running;
+  if (state == EdgeState::queued) {
+    pools_[graph_.edge(id).pool].queued.push({weight_of(id), id});
   }
-  return std::nullopt;
 }
 
-std::vector<EdgeId> Plan::dependents(EdgeId id) const {
-  std::set<EdgeId> out;
+float Plan::weight_of(EdgeId id) const {
+  return weights_.empty() ? 0 : weights_[index(id)];
+}
+
+void Plan::weigh() {
+  // What is not known counts as much as what is known does on the average.
+  std::vector<std::optional<double>> costs(graph_.edge_count());
+  double sum = 0;
+  size_t known = 0;
+  for (EdgeId id : wanted_) {
+    if (graph_.edge(id).is_phony()) {
+      costs[index(id)] = 0;
+    } else {
+      costs[index(id)] = cost_(id);
+      if (costs[index(id)]) sum += *costs[index(id)], ++known;
+    }
+  }
+  const double usual = known > 0 ? sum / static_cast<double>(known) : 1;
+  auto cost_of = [&](EdgeId id) { return static_cast<float>(costs[index(id)].value_or(usual)); };
+
+  // From the ends backwards: an edge is settled when all its wanted users are.
+  std::vector<int> users(graph_.edge_count());
+  auto for_each_maker = [&](EdgeId id, auto visit) {
+    for (NodeId input : graph_.edge(id).inputs) {
+      auto maker = graph_.node(input).made_by;
+      if (maker && state(*maker) != EdgeState::unwanted) visit(*maker);
+    }
+  };
+  for (EdgeId id : wanted_) for_each_maker(id, [&](EdgeId maker) { ++users[index(maker)]; });
+  weights_.assign(graph_.edge_count(), 0);
+  std::vector<EdgeId> open;
+  for (EdgeId id : wanted_) {
+    weights_[index(id)] = cost_of(id);
+    if (users[index(id)] == 0) open.push_back(id);
+  }
+  while (!open.empty()) {
+    const EdgeId id = open.back();
+    open.pop_back();
+    for_each_maker(id, [&](EdgeId maker) {
+      float& weight = weights_[index(maker)];
+      weight = std::max(weight, weights_[index(id)] + cost_of(maker));
+      if (--users[index(maker)] == 0) open.push_back(maker);
+    });
+  }
+}
+
+const Plan::Place* Plan::front(std::priority_queue<Place>& queue, EdgeState state) const {
+  while (!queue.empty() && states_[index(queue.top().edge)] != state) queue.pop();
+  return queue.empty() ? nullptr : &queue.top();
+}
+
+std::optional<EdgeId> Plan::next_ready() {
+  const Place* first = front(ready_, EdgeState::ready);
+  if (first == nullptr) return std::nullopt;
+  return first->edge;
+}
+
+std::optional<EdgeId> Plan::next_queued() {
+  const Place* best = nullptr;
+  for (auto& [pool, queue] : pools_) {
+    if (pool->depth > 0 && queue.running >= pool->depth) continue;
+    const Place* first = front(queue.queued, EdgeState::queued);
+    if (first != nullptr && (best == nullptr || *best < *first)) best = first;
+  }
+  if (best == nullptr) return std::nullopt;
+  return best->edge;
+}
+
+const std::vector<EdgeId>& Plan::dependents(EdgeId id) {
+  dependents_.clear();
   for (NodeId output : graph_.edge(id).outputs) {
     graph_.for_each_user(output, [&](EdgeId user) {
-      if (state(user) == EdgeState::wanted) out.insert(user);
+      if (state(user) == EdgeState::wanted) dependents_.push_back(user);
     });
   }
   if (auto late = late_users_.find(id); late != late_users_.end()) {
     for (EdgeId user : late->second) {
-      if (state(user) == EdgeState::wanted) out.insert(user);
+      if (state(user) == EdgeState::wanted) dependents_.push_back(user);
     }
   }
-  return {out.begin(), out.end()};
+  remove_repeated(dependents_);
+  return dependents_;
 }
 
 void Plan::finish(EdgeId id) {
@@ -146,13 +217,14 @@ void Plan::fail(EdgeId id) {
     open.pop_back();
     if (state(user) != EdgeState::wanted) continue;
     set(user, EdgeState::skipped);
-    auto further = dependents(user);
+    const std::vector<EdgeId>& further = dependents(user);
     open.insert(open.end(), further.begin(), further.end());
   }
 }
 
 bool Plan::is_finished() const {
-  return ready_.empty() && queued_.empty() && count(EdgeState::running) == 0;
+  return count(EdgeState::ready) == 0 && count(EdgeState::queued) == 0 &&
+         count(EdgeState::running) == 0;
 }
 
 }  // namespace evolve

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
-#include <set>
+#include <queue>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@
 
 namespace evolve {
 
-enum class EdgeState {
+enum class EdgeState : uint8_t {
   unwanted,  // no target needs it
   wanted,    // an input's edge is not done
   ready,     // all inputs are there; its key was not looked up yet
@@ -31,14 +33,19 @@ enum class EdgeState {
 
 class Plan {
  public:
-  // Wants the edges that `targets` and their validations need. `graph` must outlive the plan.
-  // REQUIRES: no cycle above the targets.
-  Plan(const Graph& graph, std::span<const NodeId> targets);
+  // How long an edge is expected to run, in any unit; nullopt: as long as the others.
+  using Cost = std::function<std::optional<double>(EdgeId)>;
 
-  // The first edge, in the manifest's order, whose key can be looked up. It stays ready.
-  [[nodiscard]] std::optional<EdgeId> next_ready() const;
+  // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. Of
+  // edges that could go first that one does from which the longest way leads to the end, the sum of
+  // the costs along it; of equal ones, and without costs, the first in the manifest.
+  // REQUIRES: no cycle above the targets.
+  Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {});
+
+  // The first edge whose key can be looked up. It stays ready.
+  [[nodiscard]] std::optional<EdgeId> next_ready();
   // The first queued edge whose pool has room. It stays queued.
-  [[nodiscard]] std::optional<EdgeId> next_queued() const;
+  [[nodiscard]] std::optional<EdgeId> next_queued();
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
@@ -60,22 +67,45 @@ class Plan {
   [[nodiscard]] bool is_finished() const;
 
  private:
+  // A place in a queue. Queues keep those whose edge has left them, until they come to the front.
+  struct Place {
+    float weight = 0;
+    EdgeId edge{};
+
+    // True: `other` goes first.
+    friend bool operator<(const Place& place, const Place& other) {
+      if (place.weight != other.weight) return place.weight < other.weight;
+      return place.edge > other.edge;
+    }
+  };
+  struct PoolQueue {
+    int running = 0;
+    std::priority_queue<Place> queued;
+  };
+
   void want(std::span<const NodeId> targets);
   // True where `id` waits for `other`, directly or not.
   [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
   void set(EdgeId id, EdgeState state);
-  // Edges that wait for `id`.
-  [[nodiscard]] std::vector<EdgeId> dependents(EdgeId id) const;
+  // Edges that wait for `id`; good until the next call.
+  const std::vector<EdgeId>& dependents(EdgeId id);
+  // Finds the weights of all wanted edges.
+  void weigh();
+  [[nodiscard]] float weight_of(EdgeId id) const;
+  // Drops places whose edge is not in `state` any more; null where nothing is left.
+  const Place* front(std::priority_queue<Place>& queue, EdgeState state) const;
 
   const Graph& graph_;
+  Cost cost_;
   std::vector<EdgeState> states_;
   std::vector<int> missing_;                          // per edge: edges that it waits for
   std::map<EdgeId, std::vector<EdgeId>> late_users_;  // who waits for an edge by wait_for
   std::array<size_t, 8> counts_{};                    // per state
-  std::set<EdgeId> ready_;
-  std::set<EdgeId> queued_;
-  std::map<const Pool*, int> in_pool_;  // running edges
-  std::vector<EdgeId> wanted_;          // in manifest order
+  std::priority_queue<Place> ready_;
+  std::map<const Pool*, PoolQueue> pools_;
+  std::vector<float> weights_;  // per edge; none without costs
+  std::vector<EdgeId> wanted_;  // in manifest order
+  std::vector<EdgeId> dependents_;
   size_t total_ = 0;
 };
 

@@ -12,9 +12,20 @@
 
 #include "engine/core/action.h"
 #include "engine/core/digest.h"
+#include "engine/core/file_state.h"
 #include "engine/core/result.h"
 
 namespace evolve {
+
+// What two files with the same bytes have in common.
+enum class Sharing {
+  // They are one file under two names, read-only from then on, or copies where the file system
+  // cannot link. For work folders that evolve alone writes.
+  names,
+  // Nothing but their bytes, which the file system may share, and who may execute them. For folders
+  // of others, whose commands write into files as they like.
+  bytes,
+};
 
 class Files {
  public:
@@ -26,11 +37,19 @@ class Files {
   virtual Status remove(const std::string& path) = 0;
   // Makes the folder `path` and those above it.
   virtual Status make_folders(const std::string& path) = 0;
-  // The digest of a file's bytes; folder_digest() for a folder; nullopt where there is nothing.
-  virtual Result<std::optional<Digest>> digest(const std::string& path) = 0;
-  // Makes `to` a second name of the file `from` in place of what `to` was; a copy where the file
-  // system cannot.
-  virtual Status link(const std::string& from, const std::string& to) = 0;
+  // The state of a file, whose content is folder_digest() for a folder; nullopt where there is
+  // nothing. The bytes are not read where the stamp is that of `before`, which may be null.
+  virtual Result<std::optional<FileState>> look(const std::string& path,
+                                                const FileState* before) = 0;
+  // Puts the file `from` at `to`, in place of what was there, as a whole or not at all.
+  virtual Status place(const std::string& from, const std::string& to, Sharing sharing) = 0;
+
+  // The digest of a file's bytes, as look() reads it.
+  Result<std::optional<Digest>> digest(const std::string& path) {
+    auto state = look(path, nullptr);
+    if (!state) return std::move(state).error();
+    return *state ? std::optional((*state)->content) : std::nullopt;
+  }
 };
 
 // Bytes by digest. What is in the store is complete and unchanged, or it is not in the store.
@@ -38,8 +57,8 @@ class BlobStore {
  public:
   virtual ~BlobStore() = default;
   virtual Result<bool> contains(const Digest& digest) = 0;
-  // Puts the file at `path` into the store by a link or a copy, and returns its digest.
-  virtual Result<Digest> put_file(const std::string& path) = 0;
+  // Puts the file at `path`, whose bytes have that digest, into the store by a link or a copy.
+  virtual Status put_file(const std::string& path, const Digest& digest) = 0;
   // Puts the blob at `path`, whose folder must exist. False: the store does not hold it (any more).
   virtual Result<bool> fetch(const Digest& digest, const std::string& path) = 0;
 };
@@ -49,9 +68,8 @@ class Memo {
  public:
   virtual ~Memo() = default;
   virtual Result<std::optional<ActionResult>> find(const Digest& key) = 0;
-  // The paths that the last run under this declared key discovered; nullopt: never run.
-  virtual Result<std::optional<std::vector<std::string>>> discovered(
-      const Digest& declared_key) = 0;
+  // The paths that the last run under this declared key discovered; none where there was no run.
+  virtual Result<std::vector<std::string>> discovered(const Digest& declared_key) = 0;
   // Durable against a kill of this process once it returns.
   virtual Status put(const ActionResult& result) = 0;
 };
@@ -62,10 +80,11 @@ class Ledger {
   virtual ~Ledger() = default;
   // An action result of any past build, for when the memo was lost.
   virtual Result<std::optional<ActionResult>> recall(const Digest& key) = 0;
-  virtual Result<std::optional<std::vector<std::string>>> recall_discovered(
-      const Digest& declared_key) = 0;
-  // Appends the outcome of an edge in this build, with its result's parts the first time.
+  virtual Result<std::vector<std::string>> recall_discovered(const Digest& declared_key) = 0;
+  // Appends the outcome of an edge in this build, with its result's parts the first time. Durable
+  // against a kill of this process after the next flush(), until which others cannot write.
   virtual Status record(const EdgeRecord& record) = 0;
+  virtual Status flush() = 0;
   // The last record of the edge that makes `output`.
   virtual Result<std::optional<EdgeRecord>> last_record(const std::string& output) = 0;
 };
@@ -73,12 +92,13 @@ class Ledger {
 // A command line to run, and how.
 struct Command {
   uint64_t id = 0;        // the caller's, returned with the completion
-  std::string line;       // for /bin/sh -c
+  std::string line;       // as for /bin/sh -c
   std::string worker;     // command line of a persistent worker that can serve it, or empty
   std::string arguments;  // what the worker is asked for: plain words
   std::map<std::string, std::string> environment;  // all of it; nothing is inherited
   double timeout_seconds = 0;                      // 0: none
   bool console = false;                            // has the terminal to itself
+  bool keeps_leftovers = false;                    // what it leaves in the background lives on
 };
 
 struct Completed {

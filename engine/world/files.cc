@@ -2,55 +2,44 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
+
+#include "engine/world/fd.h"
 
 namespace evolve::world {
 
 namespace {
 
-// Closes a file descriptor at the end of the scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  // Closes now; false where the close reports a late write error.
-  bool close() {
-    int fd = fd_;
-    fd_ = -1;
-    return ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
-// Feeds the file's bytes to `sink` in pieces.
+// Feeds the file's bytes, as many as it has now, to `sink` in pieces.
 template <typename Sink>
-Status for_each_piece(int fd, const std::string& path, Sink sink) {
+Status for_each_piece(int fd, const std::string& path, const struct stat& st, Sink sink) {
   std::array<char, 1 << 16> buffer;
-  while (true) {
+  // Files that are no regular ones do not say how long they are.
+  off_t left = S_ISREG(st.st_mode) ? st.st_size : -1;
+  while (left != 0) {
     ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0) {
       if (errno == EINTR) continue;
       return system_error("read", path, errno);
     }
-    if (count == 0) return {};
+    if (count == 0) break;
     sink(std::string_view(buffer.data(), static_cast<size_t>(count)));
+    if (left > 0) left = std::max<off_t>(left - count, 0);
   }
+  return {};
 }
 
 Status write_all(int fd, const std::string& path, std::string_view bytes) {
@@ -62,6 +51,30 @@ Status write_all(int fd, const std::string& path, std::string_view bytes) {
     }
     bytes.remove_prefix(static_cast<size_t>(count));
   }
+  return {};
+}
+
+// Copies a file that does not change meanwhile to a new one, sharing its blocks where the file
+// system can.
+Status copy_bytes(const std::string& from, const std::string& to) {
+  Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (in.get() < 0) return system_error("open", from, errno);
+  struct stat st = {};
+  if (::fstat(in.get(), &st) != 0) return system_error("stat", from, errno);
+  const mode_t mode = S_IRUSR | S_IWUSR | (st.st_mode & 0777);
+  Fd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (out.get() < 0) return system_error("create", to, errno);
+  constexpr off_t kWorthSharing = 1 << 16;
+  bool is_done = st.st_size >= kWorthSharing && ::ioctl(out.get(), FICLONE, in.get()) == 0;
+  if (!is_done) {
+    Status status;
+    auto read = for_each_piece(in.get(), from, st, [&](std::string_view piece) {
+      if (status) status = write_all(out.get(), to, piece);
+    });
+    if (!read) return read;
+    if (!status) return status;
+  }
+  if (!out.reset()) return system_error("close", to, errno);
   return {};
 }
 
@@ -80,7 +93,7 @@ struct ReadFailure {
 
 // Reads into a buffer of the file's size at once: manifests are large.
 ReadFailure read_whole(const std::string& path, std::string& bytes) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return {"open", errno};
   struct stat st = {};
   if (::fstat(fd.get(), &st) != 0) return {"stat", errno};
@@ -96,6 +109,38 @@ ReadFailure read_whole(const std::string& path, std::string& bytes) {
   }
   bytes.resize(filled);
   return {};
+}
+
+bool is_absence(int error_number) {
+  return error_number == ENOENT || error_number == ENOTDIR;
+}
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+int64_t nanoseconds(const timespec& time) {
+  return int64_t{time.tv_sec} * kSecond + time.tv_nsec;
+}
+
+// The clock by which the kernel stamps files.
+int64_t coarse_now() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return nanoseconds(now);
+}
+
+Digest stamp_of(const struct stat& st) {
+  const std::array<int64_t, 5> fields = {static_cast<int64_t>(st.st_dev),
+                                         static_cast<int64_t>(st.st_ino), st.st_size,
+                                         nanoseconds(st.st_mtim), nanoseconds(st.st_ctim)};
+  return digest_of({reinterpret_cast<const char*>(fields.data()), sizeof fields});
+}
+
+// True where the file may be written again after `now` and keep its stamp. Times step by at most
+// 10 ms in Linux; a time of whole seconds tells of a file system that has no finer ones, of which
+// FAT's are the coarsest with two seconds.
+bool is_too_new(const struct stat& st, int64_t now) {
+  const int64_t step = st.st_mtim.tv_nsec == 0 ? 2 * kSecond : kSecond / 100;
+  return nanoseconds(st.st_mtim) + step >= now || nanoseconds(st.st_ctim) + step >= now;
 }
 
 bool holds(const std::string& path, std::string_view bytes) {
@@ -133,10 +178,10 @@ Status write_file_atomic(const std::string& path, std::string_view bytes) {
   if (holds(path, bytes)) return {};
   std::string temporary = temporary_name(path);
   {
-    Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd.get() < 0) return system_error("create", temporary, errno);
     auto status = write_all(fd.get(), path, bytes);
-    if (status && !fd.close()) status = system_error("close", path, errno);
+    if (status && !fd.reset()) status = system_error("close", path, errno);
     if (!status) {
       ::unlink(temporary.c_str());
       return status;
@@ -170,37 +215,59 @@ Status DiskFiles::make_folders(const std::string& path) {
   return {};
 }
 
-Result<std::optional<Digest>> DiskFiles::digest(const std::string& path) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const FileState* before) {
+  struct stat st = {};
+  if (before != nullptr && before->stamp != Digest{}) {
+    if (::stat(path.c_str(), &st) != 0) {
+      if (is_absence(errno)) return std::optional<FileState>{};
+      return system_error("stat", path, errno);
+    }
+    if (stamp_of(st) == before->stamp) return std::optional(*before);
+  }
+  const int64_t now = coarse_now();
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<Digest>{};
+    if (is_absence(errno)) return std::optional<FileState>{};
     return system_error("open", path, errno);
   }
-  struct stat st = {};
-  if (::fstat(fd.get(), &st) == 0 && S_ISDIR(st.st_mode)) {
-    return std::optional<Digest>(folder_digest());
+  if (::fstat(fd.get(), &st) != 0) return system_error("stat", path, errno);
+  FileState state;
+  if (!is_too_new(st, now)) state.stamp = stamp_of(st);
+  if (S_ISDIR(st.st_mode)) {
+    state.content = folder_digest();
+    return std::optional(state);
   }
   Hasher hasher;
-  auto status = for_each_piece(fd.get(), path, [&](std::string_view piece) { hasher.add(piece); });
+  auto status =
+      for_each_piece(fd.get(), path, st, [&](std::string_view piece) { hasher.add(piece); });
   if (!status) return std::move(status).error();
-  return std::optional<Digest>(hasher.digest());
+  state.content = hasher.digest();
+  return std::optional(state);
 }
 
-Status DiskFiles::link(const std::string& from, const std::string& to) {
-  std::string temporary = temporary_name(to);
-  if (::link(from.c_str(), temporary.c_str()) != 0) {
+Status DiskFiles::place(const std::string& from, const std::string& to, Sharing sharing) {
+  const std::string temporary = temporary_name(to);
+  Status status;
+  if (sharing == Sharing::bytes) {
+    status = copy_bytes(from, temporary);
+  } else if (::link(from.c_str(), temporary.c_str()) != 0) {
     if (errno == ENOENT || errno == ENOSPC) return system_error("link", to, errno);
-    std::error_code error;
-    std::filesystem::copy_file(from, temporary, error);
-    if (error) return system_error("copy", to, error.value());
+    status = copy_bytes(from, temporary);
+  }
+  if (!status) {
+    ::unlink(temporary.c_str());
+    return status;
   }
   if (::rename(temporary.c_str(), to.c_str()) != 0) {
     int error_number = errno;
     ::unlink(temporary.c_str());
     return system_error("rename", to, error_number);
   }
-  // rename(2) of two names of one file does nothing and leaves both.
-  ::unlink(temporary.c_str());
+  if (sharing == Sharing::names) {
+    // rename(2) of two names of one file does nothing and leaves both.
+    ::unlink(temporary.c_str());
+    ::chmod(to.c_str(), 0444);
+  }
   return {};
 }
 

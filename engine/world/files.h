@@ -30,8 +30,11 @@ class DiskFiles : public Files {
   Status write(const std::string& path, std::string_view bytes) override;
   Status remove(const std::string& path) override;
   Status make_folders(const std::string& path) override;
-  Result<std::optional<Digest>> digest(const std::string& path) override;
-  Status link(const std::string& from, const std::string& to) override;
+  // The stamp is the digest of device, inode, size, mtime and ctime. A file is too new for one
+  // where it was written within the file system's granularity of time before it is read (git's
+  // "racy" files).
+  Result<std::optional<FileState>> look(const std::string& path, const FileState* before) override;
+  Status place(const std::string& from, const std::string& to, Sharing sharing) override;
 };
 
 }  // namespace evolve::world

@@ -4,6 +4,9 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <atomic>
+
 #include "engine/core/result.h"
 
 namespace evolve::world {
@@ -18,16 +21,21 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Takes a process group under guard, and out again once it is gone.
-  void add(pid_t group) { tell(group); }
-  void remove(pid_t group) { tell(-group); }
+  // Takes a process group under guard, and out again once it is gone. May be called from any
+  // thread.
+  void add(pid_t group);
+  void remove(pid_t group);
 
  private:
-  Guard(pid_t pid, int pipe) : pid_(pid), pipe_(pipe) {}
-  void tell(pid_t message) const;
+  // The groups under guard, in memory that the guard shares: 0 is a free place. The guard looks at
+  // it when we are gone, and sleeps until then.
+  using Groups = std::array<std::atomic<pid_t>, 4096>;
+
+  Guard(pid_t pid, int pipe, Groups* groups) : pid_(pid), pipe_(pipe), groups_(groups) {}
 
   pid_t pid_;
-  int pipe_;
+  int pipe_;  // closes with us
+  Groups* groups_;
 };
 
 }  // namespace evolve::world

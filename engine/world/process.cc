@@ -1,19 +1,21 @@
 #include "engine/world/process.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/world/files.h"
+#include "engine/world/words.h"
 
 namespace evolve::world {
 
@@ -33,52 +35,52 @@ void set_non_blocking(const Fd& fd) {
   ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
 }
 
-// What the child does between fork and exec: only calls that are safe there.
-struct ChildSetup {
-  int in = -1;  // becomes stdin, and so on; -1: stays
-  int out = -1;
-  int err = -1;
-  bool own_group = true;
-  pid_t parent = 0;
+WordArray variables_of(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> out;
+  out.reserve(environment.size());
+  for (const auto& [name, value] : environment) out.push_back(name + "=" + value);
+  return WordArray(std::move(out));
+}
 
-  void apply() const {
-    // A child that starts after its parent died would never get the signal: look again after prctl.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127);
-    if (own_group) ::setpgid(0, 0);
-    if (in >= 0) ::dup2(in, 0);
-    if (out >= 0) ::dup2(out, 1);
-    if (err >= 0) ::dup2(err, 2);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+bool is_program(const std::string& path) {
+  struct stat st = {};
+  return ::access(path.c_str(), X_OK) == 0 && ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+// Where a program that is named without a folder lies, by the PATH that the command would have;
+// empty: nowhere. What was found is taken to stay where it is while it is there.
+std::string find_program(const std::string& name,
+                         const std::map<std::string, std::string>& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  auto path = environment.find("PATH");
+  if (path == environment.end()) return {};
+  thread_local std::map<std::pair<std::string, std::string>, std::string> found;
+  std::string& place = found[{path->second, name}];
+  if (!place.empty() && is_program(place)) return place;
+  std::string_view rest = path->second;
+  while (true) {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    place = rest.substr(0, end);
+    place += place.empty() ? name : "/" + name;
+    if (is_program(place)) return place;
+    place.clear();
+    if (end == rest.size()) return {};
+    rest.remove_prefix(end + 1);
   }
-};
+}
 
 }  // namespace
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int Fd::release() {
-  return std::exchange(fd_, -1);
-}
-
-void Fd::reset() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 Result<Process> Process::start(const std::string& line,
                                const std::map<std::string, std::string>& environment,
-                               Streams streams, Guard& guard) {
+                               Streams streams, Leftovers leftovers, Spawner& spawner) {
   Process process;
-  process.guard_ = &guard;
+  process.guard_ = &spawner.guard();
+  process.leftovers_ = leftovers;
+  process.is_group_ = streams != Streams::console;
+  Child child;
+  child.has_console = streams == Streams::console;
   Pipe in, out, err;
-  Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (streams != Streams::console) {
     auto made = make_pipe();
     if (!made) return std::move(made).error();
@@ -91,78 +93,90 @@ Result<Process> Process::start(const std::string& line,
       *pipe = *std::move(made);
     }
   }
-  ChildSetup setup;
-  setup.parent = ::getpid();
-  setup.own_group = streams != Streams::console;
-  if (streams != Streams::console) {
-    setup.in = streams == Streams::separate ? in.read.get() : null.get();
-    setup.out = out.write.get();
-    setup.err = streams == Streams::separate ? err.write.get() : out.write.get();
+  child.in = std::move(in.read);
+  child.out = std::move(out.write);
+  child.err = std::move(err.write);
+  child.variables = variables_of(environment);
+  child.shell = WordArray({"/bin/sh", "-c", line});
+  if (auto plain = plain_command(line)) {
+    child.program = find_program(plain->front(), environment);
+    child.words = WordArray(*std::move(plain));
   }
-  std::vector<std::string> variables;
-  std::vector<char*> envp;
-  variables.reserve(environment.size());
-  envp.reserve(environment.size() + 1);
-  for (const auto& [name, value] : environment) {
-    variables.push_back(fmt::format("{}={}", name, value));
-    envp.push_back(variables.back().data());
-  }
-  envp.push_back(nullptr);
-  std::string shell = "/bin/sh", flag = "-c", text = line;
-  std::array<char*, 4> argv = {shell.data(), flag.data(), text.data(), nullptr};
-
-  process.pid_ = ::fork();
-  if (process.pid_ < 0) return system_error("fork", line, errno);
-  if (process.pid_ == 0) {
-    setup.apply();
-    ::execve(argv[0], argv.data(), envp.data());
-    ::_exit(127);
-  }
-  process.is_group_ = setup.own_group;
-  if (process.is_group_) {
-    ::setpgid(process.pid_, process.pid_);  // whoever of the two comes first
-    guard.add(process.pid_);
-  }
-  process.exit_fd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid_, 0)));
   process.in_ = std::move(in.write);
   process.out_ = std::move(out.read);
   process.err_ = std::move(err.read);
   for (const Fd* fd : {&process.out_, &process.err_}) {
     if (fd->is_open()) set_non_blocking(*fd);
   }
+  process.started_ = spawner.start(std::move(child));
   return process;
 }
 
 Process::Process(Process&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : started_(std::move(other.started_)),
+      pid_(std::exchange(other.pid_, 0)),
+      status_(other.status_),
       is_group_(other.is_group_),
+      leftovers_(other.leftovers_),
       guard_(other.guard_),
+      failure_(std::move(other.failure_)),
       in_(std::move(other.in_)),
       out_(std::move(other.out_)),
       err_(std::move(other.err_)),
       exit_fd_(std::move(other.exit_fd_)) {}
 
 Process::~Process() {
-  if (pid_ < 0) return;
+  if (pid() == 0) return;
   kill();
   wait();
 }
 
+pid_t Process::pid() {
+  if (started_.valid()) {
+    pid_ = started_.get();
+    if (pid_ < 0) {
+      failure_ = system_error("vfork", "/bin/sh", -pid_).message;
+      status_ = 127;
+      pid_ = 0;
+    }
+  }
+  return pid_;
+}
+
+int Process::exit_descriptor() {
+  if (!exit_fd_.is_open() && pid() != 0) {
+    exit_fd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid(), 0)));
+  }
+  return exit_fd_.get();
+}
+
+int Process::end(int wait_status) {
+  if (is_group_) {
+    if (leftovers_ == Leftovers::end) ::kill(-pid_, SIGKILL);
+    guard_->remove(pid_);
+  }
+  pid_ = 0;
+  status_ = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  return status_;
+}
+
+std::optional<int> Process::ended() {
+  if (pid() == 0) return status_;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  return end(status);
+}
+
 int Process::wait() {
+  if (pid() == 0) return status_;
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  if (is_group_) {
-    // What the command left behind in its group is no part of any build.
-    ::kill(-pid_, SIGKILL);
-    guard_->remove(pid_);
-  }
-  pid_ = -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return end(status);
 }
 
 void Process::kill() {
-  if (pid_ > 0) ::kill(is_group_ ? -pid_ : pid_, SIGKILL);
+  if (pid() != 0) ::kill(is_group_ ? -pid_ : pid_, SIGKILL);
 }
 
 bool read_available(int fd, std::string& text) {

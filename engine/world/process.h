@@ -3,33 +3,17 @@
 
 #include <sys/types.h>
 
+#include <future>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "engine/core/result.h"
+#include "engine/world/fd.h"
 #include "engine/world/guard.h"
+#include "engine/world/spawner.h"
 
 namespace evolve::world {
-
-// Owns a file descriptor.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() { reset(); }
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
-  Fd& operator=(Fd&& other) noexcept;
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  int release();
-  void reset();
-
- private:
-  int fd_ = -1;
-};
 
 enum class Streams {
   merged,    // stdin empty; stdout and stderr are one pipe
@@ -37,13 +21,21 @@ enum class Streams {
   console,   // the terminal's own
 };
 
-// A running shell command. Ended, with all its group, when the object goes.
+// What becomes of processes that a command leaves in its group.
+enum class Leftovers {
+  end,   // they are no part of any build
+  stay,  // a compiler server, say, which the next command is to find
+};
+
+// A running command. Ended, with all its group, when the object goes.
 class Process {
  public:
-  // Starts `/bin/sh -c line` with `environment` as its whole environment. `guard` must outlive it.
+  // Starts a command line with `environment` as its whole environment: as `/bin/sh -c line`, or
+  // without the shell where that comes to the same. Where no process could be made, the command has
+  // ended with 127 and said why. `spawner` must outlive the process.
   static Result<Process> start(const std::string& line,
                                const std::map<std::string, std::string>& environment,
-                               Streams streams, Guard& guard);
+                               Streams streams, Leftovers leftovers, Spawner& spawner);
   ~Process();
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
@@ -55,19 +47,32 @@ class Process {
   [[nodiscard]] Fd& err() { return err_; }
   [[nodiscard]] Fd& in() { return in_; }
   // Readable once the process has ended.
-  [[nodiscard]] int exit_descriptor() const { return exit_fd_.get(); }
+  int exit_descriptor();
 
-  // Waits for the end; the exit code, or 128 + the signal.
+  // The exit code, or 128 + the signal, once the process has ended.
+  std::optional<int> ended();
+  // Waits for the end; what ended() tells then.
   int wait();
   // Ends the whole group at once.
   void kill();
+  // Where no process could be made: why; empty otherwise.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
   Process() = default;
+  // Takes note of the end.
+  int end(int wait_status);
 
-  pid_t pid_ = -1;
+  // Its number, once it has been started; 0: it has ended.
+  pid_t pid();
+
+  std::future<pid_t> started_;  // valid until pid() was asked for
+  pid_t pid_ = 0;
+  int status_ = 0;  // how it ended
   bool is_group_ = false;
+  Leftovers leftovers_ = Leftovers::end;
   Guard* guard_ = nullptr;
+  std::string failure_;
   Fd in_, out_, err_, exit_fd_;
 };
 

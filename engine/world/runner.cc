@@ -23,8 +23,9 @@ Status LocalRunner::start(const Command& command) {
     if (auto status = (*worker)->ask(command.id + 1, command.arguments); !status) return status;
     running.worker = *worker;
   } else {
-    auto process = Process::start(command.line, command.environment,
-                                  command.console ? Streams::console : Streams::merged, guard_);
+    auto process = Process::start(
+        command.line, command.environment, command.console ? Streams::console : Streams::merged,
+        command.keeps_leftovers ? Leftovers::stay : Leftovers::end, spawner_);
     if (!process) return std::move(process).error();
     running.process = std::make_unique<Process>(*std::move(process));
   }
@@ -36,7 +37,7 @@ Result<Worker*> LocalRunner::idle_worker(const Command& command) {
   for (Worker& worker : workers_) {
     if (!worker.is_busy() && worker.command() == command.worker) return &worker;
   }
-  auto worker = Worker::start(command.worker, command.environment, guard_);
+  auto worker = Worker::start(command.worker, command.environment, spawner_);
   if (!worker) return std::move(worker).error();
   workers_.push_back(*std::move(worker));
   return &workers_.back();
@@ -77,18 +78,19 @@ void LocalRunner::poll(double seconds) {
 std::optional<Completed> LocalRunner::look_at(Running& running) {
   if (running.worker != nullptr) return look_at_worker(running);
   Process& process = *running.process;
-  bool has_ended = false;
-  if (process.out().is_open()) {
-    // The end of the pipe, as in Ninja: what the command left in the background is waited for.
-    has_ended = !read_available(process.out().get(), running.output);
-  } else {
-    pollfd exit = {process.exit_descriptor(), POLLIN, 0};
-    has_ended = ::poll(&exit, 1, 0) > 0;
+  // The end of the pipe, as in Ninja: what the command left in the background is waited for.
+  if (process.out().is_open() && !read_available(process.out().get(), running.output)) {
+    process.out().reset();
   }
-  if (has_ended) return completed(running, process.wait(), false);
+  if (!process.out().is_open()) {
+    if (auto status = process.ended()) {
+      if (!process.failure().empty()) running.output += process.failure() + "\n";
+      return completed(running, *status, false);
+    }
+  }
   if (running.deadline == 0 || clock_.monotonic_seconds() < running.deadline) return std::nullopt;
   process.kill();
-  read_available(process.out().get(), running.output);
+  if (process.out().is_open()) read_available(process.out().get(), running.output);
   return completed(running, process.wait(), true);
 }
 

@@ -16,7 +16,7 @@ namespace evolve::world {
 class LocalRunner : public Runner {
  public:
   // `guard` must outlive the runner.
-  LocalRunner(Guard& guard, Clock& clock) : guard_(guard), clock_(clock) {}
+  LocalRunner(Guard& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
 
   Status start(const Command& command) override;
   Result<RunnerEvent> wait(double tick_seconds) override;
@@ -42,7 +42,7 @@ class LocalRunner : public Runner {
   Completed completed(const Running& running, int exit_status, bool timed_out);
   void drop_worker(const Worker* worker);
 
-  Guard& guard_;
+  Spawner spawner_;  // outlives what it started, below
   Clock& clock_;
   std::list<Running> running_;
   std::list<Worker> workers_;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/world/files.h"
+#include "engine/world/words.h"
 
 namespace evolve::world {
 
@@ -14,59 +15,13 @@ namespace {
 
 constexpr size_t kErrorTail = 4096;
 
-bool needs_shell(char c) {
-  return std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
-std::optional<std::vector<std::string>> split_words(const std::string& line) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = '\0';
-  for (size_t i = 0; i < line.size(); ++i) {
-    char c = line[i];
-    if (quote == '\'') {
-      if (c == '\'') {
-        quote = '\0';
-      } else {
-        word += c;
-      }
-    } else if (c == '\\') {
-      if (++i == line.size()) return std::nullopt;
-      word += line[i];
-      in_word = true;
-    } else if (quote == '"') {
-      if (c == '$' || c == '`') return std::nullopt;
-      if (c == '"') {
-        quote = '\0';
-      } else {
-        word += c;
-      }
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t') {
-      if (in_word) words.push_back(std::move(word));
-      word.clear();
-      in_word = false;
-    } else if (needs_shell(c)) {
-      return std::nullopt;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != '\0') return std::nullopt;
-  if (in_word) words.push_back(std::move(word));
-  return words;
-}
-
 Result<Worker> Worker::start(const std::string& command,
-                             const std::map<std::string, std::string>& environment, Guard& guard) {
+                             const std::map<std::string, std::string>& environment,
+                             Spawner& spawner) {
   auto process = Process::start("exec " + command + " --persistent_worker", environment,
-                                Streams::separate, guard);
+                                Streams::separate, Leftovers::end, spawner);
   if (!process) return std::move(process).error();
   return Worker(command, *std::move(process));
 }

@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "engine/world/process.h"
 
@@ -17,7 +15,8 @@ class Worker {
  public:
   // Starts `command --persistent_worker`.
   static Result<Worker> start(const std::string& command,
-                              const std::map<std::string, std::string>& environment, Guard& guard);
+                              const std::map<std::string, std::string>& environment,
+                              Spawner& spawner);
 
   [[nodiscard]] const std::string& command() const { return command_; }
   [[nodiscard]] bool is_busy() const { return request_ != 0; }
@@ -47,9 +46,5 @@ class Worker {
   std::string out_;  // read, not yet a whole line
   std::string err_;
 };
-
-// Splits a command line into words as /bin/sh would for plain words, quotes and backslashes.
-// nullopt where it holds anything that only a shell can do (pipes, variables, globs, …).
-std::optional<std::vector<std::string>> split_words(const std::string& line);
 
 }  // namespace evolve::world

@@ -4,7 +4,7 @@
 
 #include "engine/world/clock.h"
 #include "engine/world/runner.h"
-#include "engine/world/worker.h"
+#include "engine/world/words.h"
 
 using namespace evolve;
 using namespace evolve::world;
@@ -121,6 +121,24 @@ TEST_CASE("a worker that dies fails its request with its last words, and is repl
   CHECK(dead.output == "worker died: last words\n");
   runs.start_worker(2, kEchoWorker, "again");
   CHECK(runs.next().exit_status == 4);
+}
+
+TEST_CASE("a command without a shell means what the shell would make of it") {
+  using Words = std::vector<std::string>;
+  CHECK(*plain_command("cp 'a b' \"c\\\"d\" e\\ f ''") == Words{"cp", "a b", "c\"d", "e f", ""});
+  CHECK(*plain_command("cc \"-DX=\\n\" -o a=b") == Words{"cc", "-DX=\\n", "-o", "a=b"});
+  for (const char* line : {"A=1 cc", "echo a", "cd x", "true", "a && b", "a > b", "a *", "a ~",
+                           "a #", "a \"$x\"", "a `b`", "a \\", "a \"b", "a\nb", "", "''", "if"}) {
+    CAPTURE(line);
+    CHECK(!plain_command(line));
+  }
+  Runs runs;
+  runs.start(1, "no-such-program-here 1");
+  Completed none = runs.next();
+  CHECK(none.exit_status == 127);
+  CHECK(none.output.find("no-such-program-here: not found") != std::string::npos);
+  runs.start(2, "env");
+  CHECK(runs.next().output == "ONLY=this\nPATH=/usr/bin:/bin\n");
 }
 
 TEST_CASE("arguments of a worker are plain words") {

@@ -1,0 +1,170 @@
+#include "engine/collect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/core/depfile.h"
+
+namespace evolve {
+
+namespace {
+
+// The last `count` lines of a text, to print below an error.
+std::string last_lines(const std::string& text, size_t count) {
+  size_t start = text.size();
+  while (start > 0 && count > 0) {
+    size_t newline = start >= 2 ? text.rfind('\n', start - 2) : std::string::npos;
+    start = newline == std::string::npos ? 0 : newline + 1;
+    --count;
+  }
+  return text.substr(start);
+}
+
+}  // namespace
+
+Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Completed& completed) {
+  auto discovered = read_discovered(id, completed);
+  if (!discovered) return std::move(discovered).error();
+  if (completed.exit_status != 0 || completed.timed_out) return command_error(id, completed);
+  ActionResult result;
+  result.declared_key = finding.declared.key();
+  result.discovered = *std::move(discovered);
+  result.output = completed.output;
+  result.seconds = completed.seconds;
+  result.paid_by = lookup_.record_name(id);
+  result.built_at = clock_.utc();
+  for (NodeId output : graph_.edge(id).outputs) {
+    auto digest = store_output(id, output);
+    if (!digest) return std::move(digest).error();
+    result.outputs.push_back(*digest);
+  }
+  if (!rules_.are_strict) {
+    if (auto status = find_machine_paths(id, result); !status) return std::move(status).error();
+  }
+  auto full = lookup_.full_key(id, finding.declared, result.discovered);
+  if (!full) return std::move(full).error();
+  result.key = full->key();
+  result.parts = full->parts();
+  auto verdict = read_verdict(id);
+  if (!verdict) return std::move(verdict).error();
+  result.verdict = *std::move(verdict);
+  return result;
+}
+
+Result<Digest> Collector::store_output(EdgeId id, NodeId output) {
+  auto state = lookup_.look(output);
+  if (!state) return std::move(state).error();
+  if (!*state && rules_.are_strict) {
+    return failed(
+        fmt::format("{}: the command did not write '{}'", first_output(id), graph_.path(output)));
+  }
+  if (!*state) return missing_digest();
+  const Digest content = (*state)->content;
+  if (content == folder_digest()) return content;
+  if (auto status = blobs_.put_file(graph_.path(output), content); !status) {
+    return std::move(status).error();
+  }
+  return content;
+}
+
+Status Collector::find_machine_paths(EdgeId id, ActionResult& result) {
+  auto note = [&](std::string_view bytes) {
+    for (const MachineBinding& binding : lookup_.machine()) {
+      const std::string name = "$" + binding.name;
+      auto& known = result.discovered;
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (bytes.find(binding.value) != std::string_view::npos) known.push_back(name);
+    }
+  };
+  note(result.output);
+  auto outputs = graph_.edge(id).outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (result.outputs[i] == missing_digest() || result.outputs[i] == folder_digest()) continue;
+    auto bytes = files_.read(graph_.path(outputs[i]));
+    if (!bytes) return std::move(bytes).error();
+    note(*bytes);
+  }
+  return {};
+}
+
+std::string Collector::first_output(EdgeId id) const {
+  return graph_.path(graph_.edge(id).outputs.front());
+}
+
+Error Collector::command_error(EdgeId id, const Completed& completed) const {
+  constexpr size_t kLines = 20;
+  std::string what = completed.timed_out ? "command timed out"
+                     : completed.exit_status > 128
+                         ? fmt::format("command died of signal {}", completed.exit_status - 128)
+                         : fmt::format("command exited with {}", completed.exit_status);
+  Error error =
+      failed(fmt::format("{}: {} after {:.1f} s", first_output(id), what, completed.seconds));
+  error.detail = fmt::format("  command: {}", graph_.binding(id, "command"));
+  std::string output = last_lines(completed.output, kLines);
+  while (output.ends_with('\n')) output.pop_back();
+  if (!output.empty()) error.detail += "\n" + output;
+  return error;
+}
+
+Result<std::vector<std::string>> Collector::read_discovered(EdgeId id, Completed& completed) {
+  std::vector<std::string> inputs;
+  const std::string kind = graph_.binding(id, "deps");
+  if (kind == "msvc") {
+    auto shown = parse_show_includes(completed.output, graph_.binding(id, "msvc_deps_prefix"));
+    completed.output = std::move(shown.output);
+    inputs = std::move(shown.inputs);
+  }
+  if (completed.exit_status != 0 || completed.timed_out) return inputs;
+  if (kind != "msvc") {
+    auto read = read_depfile(id, kind);
+    if (!read) return read;
+    inputs = *std::move(read);
+  }
+  std::erase_if(inputs, [&](const std::string& input) {
+    auto node = graph_.find_node(input);
+    auto declared = graph_.edge(id).content_inputs();
+    return node && std::find(declared.begin(), declared.end(), *node) != declared.end();
+  });
+  for (std::string& input : inputs) input = symbolic_path(input, lookup_.machine());
+  return inputs;
+}
+
+Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::string& kind) {
+  const std::string path = graph_.binding(id, "depfile", Graph::Quoting::none);
+  if (!kind.empty() && kind != "gcc") return failed(fmt::format("unknown deps type '{}'", kind));
+  if (path.empty() && kind == "gcc") {
+    return failed("edge with deps=gcc but no depfile makes no sense");
+  }
+  if (path.empty()) return std::vector<std::string>{};
+  auto there = files_.digest(path);
+  if (!there) return std::move(there).error();
+  if (!*there && rules_.are_strict) {
+    return failed(
+        fmt::format("{}: the command did not write its depfile '{}'", first_output(id), path));
+  }
+  if (!*there) return std::vector<std::string>{};
+  auto text = files_.read(path);
+  if (!text) return std::move(text).error();
+  auto inputs = parse_depfile(*text, path);
+  if (!inputs) return failed(inputs.error().message);
+  if (kind == "gcc" && !rules_.keep_depfile) {
+    if (auto status = files_.remove(path); !status) return std::move(status).error();
+  }
+  return inputs;
+}
+
+Result<std::string> Collector::read_verdict(EdgeId id) {
+  std::string path = graph_.binding(id, "report");
+  if (path.empty()) return std::string();
+  auto text = files_.read(path);
+  if (!text) return std::move(text).error();
+  auto report = nlohmann::json::parse(*text, nullptr, false);
+  if (!report.is_object() || !report.contains("verdict") || !report["verdict"].is_string()) {
+    return failed(fmt::format("{}: the report has no verdict", path));
+  }
+  return report["verdict"].get<std::string>();
+}
+
+}  // namespace evolve

@@ -1,0 +1,277 @@
+// Speed beside stock ninja: load, null build, clean build, restore. Each engine is a whole process;
+// the engines take turns, and what is printed is the best of the rounds and its ratio to the first
+// engine's. Usage:
+//
+//   ninja_bench [--edges N] [--rounds N] [SCENARIO…] [-- NAME=PROGRAM…]
+//
+// Scenarios: load, null, clean, restore; all by default. Engines: every program among `evolve`,
+// `ninja`, `samu` and `n2` that is found by default; the first one named is what others are
+// compared to. Works in a folder of its own below $TMPDIR and removes it.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Engine {
+  std::string name;
+  std::vector<std::string> command;  // the program, and words that come before its options
+};
+
+struct Measurement {
+  double seconds = 0;
+  double megabytes = 0;  // the largest resident set
+  int status = 0;
+};
+
+// Runs a command in a folder, its output thrown away.
+Measurement run(const std::vector<std::string>& command, const fs::path& folder) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  const auto start = std::chrono::steady_clock::now();
+  pid_t pid = -1;
+  Measurement out;
+  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return {0, 0, 127};
+  rusage usage = {};
+  wait4(pid, &out.status, 0, &usage);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
+  return out;
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// `edges` copies of small files, each from a source of its own.
+void write_copies(const fs::path& folder, int edges) {
+  constexpr int kPerFolder = 1000;
+  std::string manifest = "rule cp\n  command = cp $in $out\n";
+  for (int i = 0; i < edges; ++i) {
+    const std::string part = std::to_string(i / kPerFolder);
+    if (i % kPerFolder == 0) {
+      fs::create_directories(folder / "in" / part);
+      fs::create_directories(folder / "out" / part);
+    }
+    const std::string name = fmt::format("{}/file{}", part, i);
+    write(folder / "in" / name, fmt::format("source {}\n", i));
+    manifest += fmt::format("build out/{}: cp in/{}\n", name, name);
+  }
+  write(folder / "build.ninja", manifest);
+}
+
+// A manifest as large projects' generators write them: long command lines, many bindings,
+// order-only groups; `edges` compilations in files of sixty.
+void write_large_manifest(const fs::path& folder, int edges) {
+  constexpr int kPerFile = 60;
+  std::string root =
+      "rule cxx\n  command = clang++ -MMD -MF $out.d $defines $includes $cflags $cflags_cc -c $in "
+      "-o "
+      "$out\n  description = CXX $out\n  depfile = $out.d\n  deps = gcc\n"
+      "rule alink\n  command = rm -f $out && ar rcs $out $in\n  description = AR $out\n"
+      "rule stamp\n  command = touch $out\n";
+  for (int file = 0; file * kPerFile < edges; ++file) {
+    const std::string name = fmt::format("obj/component_{}/target_{}.ninja", file / 20, file);
+    root += fmt::format("subninja {}\n", name);
+    std::string text = fmt::format(
+        "defines = -DCOMPONENT_{0}=1 -DUSE_LIBRARY_{0} -DNDEBUG -D_FORTIFY_SOURCE=2 "
+        "-DVERSION=3.{0}\n"
+        "includes = -I. -Igen -I../third_party/library_{0}/include -I../component_{0}\n"
+        "cflags = -fno-strict-aliasing -Wall -Werror -Wno-unused-parameter -fvisibility=hidden "
+        "-O2\n"
+        "cflags_cc = -std=c++20 -fno-exceptions -fno-rtti\n",
+        file);
+    std::string objects;
+    for (int i = 0; i < kPerFile; ++i) {
+      const std::string stem =
+          fmt::format("component_{}/target_{}/source_file_number_{}", file / 20, file, i);
+      text += fmt::format("build obj/{0}.o: cxx ../../{0}.cc || obj/target_{1}.inputdeps.stamp\n",
+                          stem, file);
+      objects += fmt::format(" obj/{}.o", stem);
+    }
+    text += fmt::format(
+        "build obj/target_{0}.inputdeps.stamp: stamp\nbuild obj/target_{0}.a: alink{1}\n", file,
+        objects);
+    fs::create_directories((folder / name).parent_path());
+    write(folder / name, text);
+  }
+  write(folder / "build.ninja", root);
+}
+
+struct Bench {
+  std::vector<Engine> engines;
+  fs::path folder;
+  int rounds = 5;
+  int edges = 30000;
+
+  static std::vector<std::string> command(const Engine& engine,
+                                          std::vector<std::string> arguments) {
+    std::vector<std::string> out = engine.command;
+    out.insert(out.end(), arguments.begin(), arguments.end());
+    return out;
+  }
+
+  // Runs the command of each engine in its folder in turns; before each run, `prepare`.
+  void compare(
+      const std::string& title, int times, const std::function<fs::path(const Engine&)>& where,
+      const std::vector<std::string>& arguments,
+      const std::function<void(const Engine&)>& prepare = [](const Engine&) {}) {
+    std::map<std::string, Measurement> best;
+    for (int round = 0; round < times; ++round) {
+      for (const Engine& engine : engines) {
+        prepare(engine);
+        Measurement one = run(command(engine, arguments), where(engine));
+        auto [it, is_first] = best.try_emplace(engine.name, one);
+        if (is_first) continue;
+        it->second.seconds = std::min(it->second.seconds, one.seconds);
+        it->second.megabytes = std::max(it->second.megabytes, one.megabytes);
+        it->second.status |= one.status;
+      }
+    }
+    fmt::print("{}\n", title);
+    const Measurement& base = best.at(engines.front().name);
+    for (const Engine& engine : engines) {
+      const Measurement& one = best.at(engine.name);
+      if (one.status != 0) {
+        fmt::print("  {:<12} cannot do this\n", engine.name);
+        continue;
+      }
+      fmt::print("  {:<12} {:9.3f} s {:8.1f} MB   {:.2f} x\n", engine.name, one.seconds,
+                 one.megabytes, one.seconds / base.seconds);
+    }
+    std::fflush(stdout);
+  }
+
+  void load() {
+    const fs::path at = folder / "load";
+    fs::create_directories(at);
+    write_large_manifest(at, 3 * edges);
+    compare(fmt::format("load: {} edges, asked for the rules", 3 * edges), rounds,
+            [&](const Engine&) { return at; }, {"-t", "rules"});
+  }
+
+  // Nothing is removed before the end: a file system that has just lost many files is slower to
+  // make new ones.
+  fs::path copies(const Engine& engine, const char* clone = "a") const {
+    return folder / engine.name / clone / "work";
+  }
+
+  void make_copies() {
+    for (const Engine& engine : engines) {
+      if (fs::exists(copies(engine))) continue;
+      write_copies(copies(engine), edges);
+      run(command(engine, {}), copies(engine));
+    }
+  }
+
+  void clean() {
+    for (const Engine& engine : engines) write_copies(copies(engine), edges);
+    compare(fmt::format("clean: {} copies of small files", edges), 1,
+            [&](const Engine& engine) { return copies(engine); }, {});
+  }
+
+  void null() {
+    make_copies();
+    // The first look after a build may have more to do.
+    for (const Engine& engine : engines) run(command(engine, {}), copies(engine));
+    compare(fmt::format("null: {} edges, {} files, nothing to do", edges, 2 * edges), rounds,
+            [&](const Engine& engine) { return copies(engine); }, {});
+  }
+
+  void restore() {
+    make_copies();
+    for (const Engine& engine : engines) write_copies(copies(engine, "b"), edges);
+    compare(
+        fmt::format("restore: {} outputs, in a second clone; who has no blobs runs its commands",
+                    edges),
+        1, [&](const Engine& engine) { return copies(engine, "b"); }, {},
+        [&](const Engine& engine) {
+          ::setenv("EVOLVE_STATE", (copies(engine) / ".evolve").c_str(), 1);
+        });
+    ::unsetenv("EVOLVE_STATE");
+  }
+};
+
+std::vector<Engine> usual_engines() {
+  std::vector<Engine> out;
+  for (const char* name : {"ninja", "samu", "n2"}) {
+    for (const char* place : {"/usr/bin/", "/usr/local/bin/"}) {
+      if (::access((std::string(place) + name).c_str(), X_OK) == 0)
+        out.push_back({name, {std::string(place) + name}});
+    }
+  }
+  const std::string current = std::string(EVOLVE_SOURCE) + "/.venv/bin/ninja";
+  if (::access(current.c_str(), X_OK) == 0) out.push_back({"ninja-pypi", {current}});
+  out.push_back({"evolve", {std::string(EVOLVE_BUILD) + "/evolve", "ninja"}});
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Bench bench;
+  std::vector<std::string> scenarios;
+  bool is_engine = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const size_t equals = word.find('=');
+    if (word == "--") {
+      is_engine = true;
+    } else if (is_engine && equals != std::string::npos) {
+      bench.engines.push_back({word.substr(0, equals), {word.substr(equals + 1)}});
+      if (word.starts_with("evolve")) bench.engines.back().command.emplace_back("ninja");
+    } else if (word == "--edges" && i + 1 < argc) {
+      bench.edges = std::atoi(argv[++i]);
+    } else if (word == "--rounds" && i + 1 < argc) {
+      bench.rounds = std::atoi(argv[++i]);
+    } else {
+      scenarios.push_back(word);
+    }
+  }
+  if (bench.engines.empty()) bench.engines = usual_engines();
+  if (scenarios.empty()) scenarios = {"load", "clean", "null", "restore"};
+  std::string pattern = (fs::temp_directory_path() / "evolve-bench-XXXXXX").string();
+  bench.folder = ::mkdtemp(pattern.data());
+  const std::map<std::string, void (Bench::*)()> all = {{"load", &Bench::load},
+                                                        {"clean", &Bench::clean},
+                                                        {"null", &Bench::null},
+                                                        {"restore", &Bench::restore}};
+  int status = 0;
+  for (const std::string& scenario : scenarios) {
+    auto found = all.find(scenario);
+    if (found == all.end()) {
+      fmt::print(stderr, "ninja_bench: error: no scenario '{}'\n", scenario);
+      status = 2;
+      break;
+    }
+    (bench.*found->second)();
+  }
+  std::error_code error;
+  fs::remove_all(bench.folder, error);
+  return status;
+}
