@@ -2,6 +2,7 @@
 // ones do.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
@@ -132,6 +133,32 @@ TEST_CASE("a file that holds the bytes already is left alone", "[contract]") {
   fs::last_write_time(folder / "f", before - std::chrono::hours(1));
   REQUIRE(files.write(folder / "f", "same"));
   CHECK(fs::last_write_time(folder / "f") == before - std::chrono::hours(1));
+}
+
+TEST_CASE("a file whose stamp is known is not read, one that is too new has none", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  const std::string path = folder / "f";
+  REQUIRE(files.write(path, "one"));
+  // Written just now: another write might leave the same stamp.
+  auto fresh = files.look(path, nullptr);
+  REQUIRE(fresh);
+  CHECK((*fresh)->stamp == Digest{});
+  fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  // The time of that change itself counts, too; it passes.
+  std::optional<FileState> settled;
+  while (!settled || settled->stamp == Digest{}) settled = **files.look(path, nullptr);
+  CHECK(settled->content == digest_of("one"));
+  // What is told of a file with that stamp is taken for true.
+  const FileState told = {digest_of("told"), settled->stamp};
+  CHECK((*files.look(path, &told))->content == digest_of("told"));
+  // The same size and time, and yet other bytes.
+  const auto time = fs::last_write_time(path);
+  { std::ofstream(path) << "two"; }
+  fs::last_write_time(path, time);
+  CHECK((*files.look(path, &told))->content == digest_of("two"));
+  REQUIRE(files.remove(path));
+  CHECK(!*files.look(path, &told));
 }
 
 TEST_CASE("a memo in memory and one on disk", "[contract]") {
