@@ -209,7 +209,7 @@ class Build {
   Status start_queued() {
     while (running_ < options_.jobs && may_start() && !is_too_busy()) {
       auto id = plan_.next_queued();
-      if (!id) return {};
+      if (!id || !ports_.runner.acquire()) return {};
       plan_.run(*id);
       Digest action = found_.at(*id).finding.declared.key();
       if (auto paid = paid_.find(action); paid != paid_.end()) {

@@ -165,6 +165,7 @@ class FakeRunner : public Runner {
   bool stopped = false;
   FaultPlan* faults = nullptr;
 
+  bool acquire() override { return true; }
   Status start(const Command& command) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     started.push_back(command.line);

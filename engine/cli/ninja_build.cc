@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "engine/build.h"
 #include "engine/cli/ninja_import.h"
@@ -84,6 +86,7 @@ class NinjaBuild {
       if (options_.verbosity != ninja::Verbosity::quiet) ninja::print_info("no work to do.");
       return 0;
     }
+    use_jobserver();
     auto summary = run(targets, *pending);
     if (!summary && summary.error().code == ErrorCode::interrupted) return fail(summary.error());
     if (!summary) {
@@ -119,6 +122,29 @@ class NinjaBuild {
     return pending;
   }
 
+  // The jobserver of the make, or other tool, that called us.
+  void use_jobserver() {
+    const char* makeflags = std::getenv("MAKEFLAGS");
+    if (makeflags == nullptr || options_.is_jobs_given || options_.dry_run) return;
+    auto fifo = world::Jobserver::find(makeflags);
+    if (!fifo) {
+      ninja::print_warning(
+          fmt::format("Ignoring jobserver: {} [{}]", fifo.error().message, makeflags));
+      return;
+    }
+    if (fifo->empty()) return;
+    if (options_.verbosity != ninja::Verbosity::quiet) {
+      ninja::print_info(fmt::format("Jobserver mode detected: {}", makeflags));
+    }
+    auto opened = world::Jobserver::open(*fifo);
+    if (!opened) {
+      ninja::print_error("Could not initialize jobserver: " + opened.error().message);
+      return;
+    }
+    jobserver_.emplace(*std::move(opened));
+    has_jobserver_ = true;
+  }
+
   // A source that an edge is to be built from, order-only ones too, or that is asked for, must be
   // there.
   Status check_source(NodeId node, std::optional<EdgeId> needed_by = std::nullopt) {
@@ -139,8 +165,10 @@ class NinjaBuild {
                                  records_.clock);
     if (options_.dry_run) return pretend(pending, printer);
     world::LocalRunner runner(guard_, records_.clock);
+    if (jobserver_) runner.use(*std::exchange(jobserver_, std::nullopt));
     BuildOptions building;
-    building.jobs = options_.jobs;
+    // With a jobserver its slots are the limit.
+    building.jobs = has_jobserver_ ? INT_MAX : options_.jobs;
     building.keep_going = options_.keep_going;
     building.max_load = options_.max_load;
     building.rules = {false, options_.keep_depfile, options_.keep_rsp};
@@ -212,6 +240,8 @@ class NinjaBuild {
   Records& records_;
   world::Guard& guard_;
   const ninja::StatusFormat& format_;
+  std::optional<world::Jobserver> jobserver_;  // until the runner has it
+  bool has_jobserver_ = false;
   std::optional<Snapshot> stored_;  // moved from; whether there was one
   Snapshot snapshot_;
   Lookup lookup_;

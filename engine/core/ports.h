@@ -115,6 +115,10 @@ using RunnerEvent = std::variant<Completed, Interrupted, Idle>;
 class Runner {
  public:
   virtual ~Runner() = default;
+  // Asks for a slot for one more command, where other programs share the machine's slots. False:
+  // none is free now; wait() returns when one may be. A slot is given back when its command has
+  // ended, or, if none was started with it, by wait().
+  virtual bool acquire() = 0;
   virtual Status start(const Command& command) = 0;
   // Waits until a command has completed, the user interrupts, or about `tick_seconds` have passed.
   virtual Result<RunnerEvent> wait(double tick_seconds) = 0;

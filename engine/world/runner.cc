@@ -5,13 +5,22 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "engine/world/signals.h"
 
 namespace evolve::world {
 
+bool LocalRunner::acquire() {
+  if (!jobserver_ || has_slot_) return true;
+  has_slot_ = jobserver_->acquire();
+  waits_for_slot_ = !has_slot_;
+  return has_slot_;
+}
+
 Status LocalRunner::start(const Command& command) {
+  has_slot_ = false;
   Running running;
   running.id = command.id;
   running.started = clock_.monotonic_seconds();
@@ -45,11 +54,14 @@ Result<Worker*> LocalRunner::idle_worker(const Command& command) {
 
 Result<RunnerEvent> LocalRunner::wait(double tick_seconds) {
   if (was_interrupted()) return RunnerEvent(Interrupted{});
+  if (jobserver_ && std::exchange(has_slot_, false)) jobserver_->release();
   poll(tick_seconds);
+  waits_for_slot_ = false;
   if (was_interrupted()) return RunnerEvent(Interrupted{});
   for (auto it = running_.begin(); it != running_.end(); ++it) {
     if (auto done = look_at(*it)) {
       running_.erase(it);
+      if (jobserver_) jobserver_->release();
       return RunnerEvent(*std::move(done));
     }
   }
@@ -62,6 +74,7 @@ void LocalRunner::poll(double seconds) {
     if (fd >= 0) fds.push_back({fd, POLLIN, 0});
   };
   add(interrupt_descriptor());
+  if (waits_for_slot_) add(jobserver_->descriptor());
   for (Running& running : running_) {
     if (running.worker != nullptr) {
       add(running.worker->process().out().get());
@@ -129,6 +142,7 @@ double LocalRunner::load() {
 void LocalRunner::stop() {
   running_.clear();
   workers_.clear();
+  jobserver_.reset();  // gives back what it holds
 }
 
 }  // namespace evolve::world

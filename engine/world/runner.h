@@ -4,10 +4,12 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/core/ports.h"
 #include "engine/world/guard.h"
+#include "engine/world/jobserver.h"
 #include "engine/world/process.h"
 #include "engine/world/worker.h"
 
@@ -18,6 +20,10 @@ class LocalRunner : public Runner {
   // `guard` must outlive the runner.
   LocalRunner(Guard& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
 
+  // Slots are asked for there from now on.
+  void use(Jobserver jobserver) { jobserver_.emplace(std::move(jobserver)); }
+
+  bool acquire() override;
   Status start(const Command& command) override;
   Result<RunnerEvent> wait(double tick_seconds) override;
   double load() override;
@@ -46,6 +52,9 @@ class LocalRunner : public Runner {
   Clock& clock_;
   std::list<Running> running_;
   std::list<Worker> workers_;
+  std::optional<Jobserver> jobserver_;
+  bool has_slot_ = false;  // one that no command has yet
+  bool waits_for_slot_ = false;
 };
 
 }  // namespace evolve::world
