@@ -55,8 +55,8 @@ std::string symbolic_path(std::string_view path, std::span<const MachineBinding>
 // The path that symbolic_path() made `symbolic` of.
 std::string machine_path(std::string_view symbolic, std::span<const MachineBinding> machine);
 
-// True for "$name" of a binding, without more. Among discovered inputs it says that the run depended
-// on what that path is.
+// True for "$name" of a binding, without more. Among discovered inputs it says that the run
+// depended on what that path is.
 bool is_binding(std::string_view symbolic, std::span<const MachineBinding> machine);
 
 // What the world tells of an edge's inputs, in the order of Edge::content_inputs().

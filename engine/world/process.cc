@@ -1,6 +1,7 @@
 #include "engine/world/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -38,7 +39,7 @@ void set_non_blocking(const Fd& fd) {
 WordArray variables_of(const std::map<std::string, std::string>& environment) {
   std::vector<std::string> out;
   out.reserve(environment.size());
-  for (const auto& [name, value] : environment) out.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) out.push_back(fmt::format("{}={}", name, value));
   return WordArray(std::move(out));
 }
 

@@ -41,13 +41,14 @@ struct ChildSetup {
 // tables. posix_spawn itself cannot tell the child to die with us.
 pid_t spawn(const ChildSetup& setup, const char* program, char* const* words, char* const* shell,
             char* const* variables) {
-  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
+  // NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
   pid_t pid = ::vfork();
   if (pid != 0) return pid;
   setup.apply();
   if (program != nullptr) ::execve(program, words, variables);
   ::execve(shell[0], shell, variables);
   ::_exit(127);
+  // NOLINTEND(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
 }
 
 pid_t start_now(const Child& child, Guard& guard) {
