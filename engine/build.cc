@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr double kTickSeconds = 0.1;
 constexpr int kLookUpsAtOnce = 16;
+// Commands that take less count as if they took so long.
+constexpr double kShortSeconds = 1;
 // A command that ends so was interrupted by the user, in Ninja's eyes and in a shell's.
 constexpr int kInterruptStatus = 130;
 
@@ -33,7 +36,9 @@ class Build {
         plan_(graph, targets,
               [&lookup](EdgeId id) -> std::optional<double> {
                 auto settled = lookup.snapshot().edge(id);
-                return settled ? std::optional<double>(settled->seconds) : std::nullopt;
+                if (!settled) return std::nullopt;
+                // Of what is done in no time the order should not depend on how little that was.
+                return std::max<double>(settled->seconds, kShortSeconds);
               }),
         collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules) {}
 

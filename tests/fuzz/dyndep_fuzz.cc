@@ -1,0 +1,25 @@
+// Any bytes as a dyndep file of a manifest with two edges.
+#include <cstdint>
+#include <cstdlib>
+
+#include "engine/core/dyndep.h"
+#include "engine/core/manifest.h"
+
+using namespace evolve;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Graph graph;
+  auto parsed = parse_manifest(
+      "build.ninja",
+      [](const std::string&) {
+        return Result<std::string>(
+            "rule c\n  command = c\nbuild a: c || dd\n  dyndep = dd\nbuild b: c || dd\n  dyndep = "
+            "dd\n");
+      },
+      graph);
+  if (!parsed) std::abort();
+  auto status = load_dyndep(graph, *graph.find_node("dd"),
+                            std::string(reinterpret_cast<const char*>(data), size));
+  if (!status && status.error().message.empty()) std::abort();
+  return 0;
+}

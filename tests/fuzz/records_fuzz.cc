@@ -1,0 +1,32 @@
+// Any bytes as the files that a build finds of earlier ones: ninja's two logs, and a snapshot,
+// whose check sum is made good first, for the bytes behind it to be read at all.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/core/manifest.h"
+#include "engine/core/snapshot.h"
+#include "engine/ninja/ninja_logs.h"
+
+using namespace evolve;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  if (auto log = ninja::parse_build_log(bytes); log && log->size() > size) std::abort();
+  if (auto deps = ninja::parse_deps_log(bytes); deps && deps->size() > size) std::abort();
+  constexpr std::string_view kMagic = "evolve-snapshot-1\n";
+  const Digest check = digest_of(bytes);
+  bytes.insert(0, reinterpret_cast<const char*>(&check), sizeof check);
+  bytes.insert(0, kMagic);
+  Graph graph;
+  auto parsed = parse_manifest(
+      "build.ninja",
+      [](const std::string&) {
+        return Result<std::string>("rule c\n  command = c\nbuild a: c b\n");
+      },
+      graph);
+  if (!parsed) std::abort();
+  auto snapshot = Snapshot::decode(bytes, graph);
+  if (snapshot) (void)snapshot->encode(graph);
+  return 0;
+}

@@ -1,0 +1,3 @@
+out: a.h \
+  dir/./b.h with\ space c$$d
+out two: a.h e
