@@ -135,11 +135,9 @@ class Build {
       return {};
     }
     if (auto hit = lookup_.take_hit(id)) {
-      auto restored = restore(id, *hit);
-      if (!restored) return std::move(restored).error();
-      if (*restored != Restored::not_at_all) {
-        return finish(event_of(id, Outcome::hit, *restored == Restored::now), *hit, "");
-      }
+      auto is_done = finish_with(id, *hit);
+      if (!is_done) return std::move(is_done).error();
+      if (*is_done) return {};
     }
     auto finding = lookup_.find(id);
     if (!finding) return std::move(finding).error();
@@ -149,11 +147,9 @@ class Build {
       return *waits ? Status{} : internal_error("a file was made and has no digest");
     }
     if (finding->result) {
-      auto restored = restore(id, *finding->result);
-      if (!restored) return std::move(restored).error();
-      if (*restored != Restored::not_at_all) {
-        return finish(event_of(id, Outcome::hit, *restored == Restored::now), *finding->result, "");
-      }
+      auto is_done = finish_with(id, *finding->result);
+      if (!is_done) return std::move(is_done).error();
+      if (*is_done) return {};
     }
     auto reasons = lookup_.reasons(id, *finding);
     if (!reasons) return std::move(reasons).error();
@@ -209,6 +205,16 @@ class Build {
       restored = Restored::now;
     }
     return restored;
+  }
+
+  // Ends an edge with a stored result. False: it could not be put in place.
+  Result<bool> finish_with(EdgeId id, const ActionResult& result) {
+    auto restored = restore(id, result);
+    if (!restored) return std::move(restored).error();
+    if (*restored == Restored::not_at_all) return false;
+    auto status = finish(event_of(id, Outcome::hit, *restored == Restored::now), result, "");
+    if (!status) return std::move(status).error();
+    return true;
   }
 
   Status start_queued() {

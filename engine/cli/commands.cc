@@ -46,7 +46,7 @@ Result<Session> open_session(const CommonOptions& common) {
   auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
   if (!toolchain) return std::move(toolchain).error();
   std::string warning;
-  auto state = open_state(*campaign, warning);
+  auto state = open_state(campaign->state, Sharing::names, warning);
   if (!state) return std::move(state).error();
   if (!warning.empty()) print_warning(warning, common.color);
   auto graph = write_manifest(*campaign, toolchain->versions);

@@ -32,7 +32,7 @@ constexpr int kMostRebuilds = 100;
 // One manifest's build, from the look at what is to do to the last line.
 class NinjaBuild {
  public:
-  NinjaBuild(const ninja::Options& options, Graph& graph, Records& records, world::Guard& guard,
+  NinjaBuild(const ninja::Options& options, Graph& graph, State& records, world::Guard& guard,
              const ninja::StatusFormat& format)
       : options_(options),
         graph_(graph),
@@ -63,11 +63,11 @@ class NinjaBuild {
     if (auto status = adopt_generated(*graph_.node(*node).made_by); !status) {
       return std::move(status).error();
     }
-    auto before = records_.files.digest(options_.manifest);
-    if (!before) return std::move(before).error();
     auto pending = look({*node});
     if (!pending) return std::move(pending).error();
     if (pending->empty()) return false;
+    auto before = records_.files.digest(options_.manifest);
+    if (!before) return std::move(before).error();
     auto summary = run({*node}, *pending);
     if (!summary) return std::move(summary).error();
     if (summary->failed > 0) return failed(why_stopped(*summary));
@@ -149,14 +149,14 @@ class NinjaBuild {
   // there.
   Status check_source(NodeId node, std::optional<EdgeId> needed_by = std::nullopt) {
     if (graph_.node(node).made_by) return {};
-    const std::string path = graph_.path(node);
-    auto there = records_.files.digest(path);
+    auto there = lookup_.look(node);
     if (!there) return std::move(there).error();
     if (*there) return {};
     std::string user = needed_by ? fmt::format(", needed by '{}',",
                                                graph_.path(graph_.edge(*needed_by).outputs.front()))
                                  : "";
-    return bad_input(fmt::format("'{}'{} missing and no known rule to make it", path, user));
+    return bad_input(
+        fmt::format("'{}'{} missing and no known rule to make it", graph_.path(node), user));
   }
 
   Result<BuildSummary> run(const std::vector<NodeId>& targets,
@@ -209,8 +209,7 @@ class NinjaBuild {
   Status adopt_generated(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (graph_.binding(id, "generator").empty()) return {};
-    const std::string first = graph_.path(edge.outputs.front());
-    auto known = records_.ledger->last_record(first);
+    auto known = records_.ledger->last_record(lookup_.record_name(id));
     if (!known) return std::move(known).error();
     auto newest_input = fs::file_time_type::min(), oldest_output = fs::file_time_type::max();
     std::error_code error;
@@ -237,7 +236,7 @@ class NinjaBuild {
 
   const ninja::Options& options_;
   Graph& graph_;
-  Records& records_;
+  State& records_;
   world::Guard& guard_;
   const ninja::StatusFormat& format_;
   std::optional<world::Jobserver> jobserver_;  // until the runner has it
@@ -257,7 +256,7 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   auto format = ninja::StatusFormat::parse(
       options.has_status_format ? &options.status_format : nullptr, std::getenv("NINJA_STATUS"));
   if (!format) return ninja::print_fatal(format.error().message);
-  std::unique_ptr<Records> records;
+  std::unique_ptr<State> records;
   for (int round = 0; round < kMostRebuilds; ++round) {
     auto graph = std::make_unique<Graph>();
     if (auto exit_code = read(*graph)) return *exit_code;

@@ -20,7 +20,7 @@ std::string records_folder(const Graph& graph) {
 }
 
 // Records may be shared; a snapshot is of one manifest in one folder.
-std::string snapshot_path(const Records& records, const std::string& manifest) {
+std::string snapshot_path(const State& records, const std::string& manifest) {
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();
   return fmt::format("{}/snapshots/{}", records.folder, digest_of(here + "\n" + manifest).brief());
@@ -45,7 +45,7 @@ std::vector<MachineBinding> machine_paths() {
   return out;
 }
 
-std::optional<Snapshot> load_snapshot(Records& records, const std::string& manifest, Graph& graph) {
+std::optional<Snapshot> load_snapshot(State& records, const std::string& manifest, Graph& graph) {
   const std::string path = snapshot_path(records, manifest);
   auto bytes = records.files.read(path);
   if (!bytes) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<Snapshot> load_snapshot(Records& records, const std::string& manif
   return snapshot;
 }
 
-Status save_snapshot(Records& records, const std::string& manifest, const Graph& graph,
+Status save_snapshot(State& records, const std::string& manifest, const Graph& graph,
                      const Snapshot& snapshot) {
   if (!snapshot.is_changed()) return {};
   if (auto status = records.files.make_folders(records.folder + "/snapshots"); !status) {
@@ -63,20 +63,10 @@ Status save_snapshot(Records& records, const std::string& manifest, const Graph&
   return records.files.write(snapshot_path(records, manifest), snapshot.encode(graph));
 }
 
-Result<std::unique_ptr<Records>> open_records(const Graph& graph) {
-  auto records = std::make_unique<Records>();
-  const std::string folder = records->folder = records_folder(graph);
-  if (auto status = records->files.make_folders(folder); !status) return std::move(status).error();
+Result<std::unique_ptr<State>> open_records(const Graph& graph) {
   std::string warning;
-  auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);
-  if (!memo) return std::move(memo).error();
-  if (!warning.empty()) ninja::print_warning(warning);
-  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db");
-  if (!ledger) return std::move(ledger).error();
-  records->memo = *std::move(memo);
-  records->ledger = *std::move(ledger);
-  records->blobs =
-      std::make_unique<cache::FolderBlobStore>(folder + "/blobs", records->files, Sharing::bytes);
+  auto records = open_state(records_folder(graph), Sharing::bytes, warning);
+  if (records && !warning.empty()) ninja::print_warning(warning);
   return records;
 }
 

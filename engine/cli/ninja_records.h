@@ -5,25 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "cache/blob_store.h"
-#include "cache/ledger.h"
-#include "cache/memo.h"
+#include "engine/cli/state.h"
 #include "engine/core/graph.h"
 #include "engine/core/key.h"
 #include "engine/core/snapshot.h"
-#include "engine/world/clock.h"
-#include "engine/world/files.h"
 
 namespace evolve::cli {
-
-struct Records {
-  world::DiskFiles files;
-  world::SystemClock clock;
-  std::unique_ptr<cache::SqliteMemo> memo;
-  std::unique_ptr<cache::SqliteLedger> ledger;
-  std::unique_ptr<cache::FolderBlobStore> blobs;
-  std::string folder;
-};
 
 // The paths that are called otherwise in another clone: "root", the project's folder, which is
 // $EVOLVE_BASE or the nearest one with a `.git`, and "folder", the current one.
@@ -31,13 +18,13 @@ std::vector<MachineBinding> machine_paths();
 
 // Opens or makes the records of a manifest: in $EVOLVE_STATE, which many may share, or in `.evolve`
 // in its `builddir`, which is the current folder where it binds none.
-Result<std::unique_ptr<Records>> open_records(const Graph& graph);
+Result<std::unique_ptr<State>> open_records(const Graph& graph);
 
 // What is known of a manifest's files in the current folder; nullopt where nothing is, with a
 // warning where the snapshot is damaged.
-std::optional<Snapshot> load_snapshot(Records& records, const std::string& manifest, Graph& graph);
+std::optional<Snapshot> load_snapshot(State& records, const std::string& manifest, Graph& graph);
 // Keeps what is known, if anything is new.
-Status save_snapshot(Records& records, const std::string& manifest, const Graph& graph,
+Status save_snapshot(State& records, const std::string& manifest, const Graph& graph,
                      const Snapshot& snapshot);
 
 // The last record of each edge; none, and nothing is made, where nothing was ever built.

@@ -4,17 +4,18 @@
 
 namespace evolve::cli {
 
-Result<std::unique_ptr<State>> open_state(const Campaign& campaign, std::string& warning) {
+Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
+                                          std::string& warning) {
   auto state = std::make_unique<State>();
-  if (auto status = state->files.make_folders(campaign.state); !status)
-    return std::move(status).error();
-  auto ledger = cache::SqliteLedger::open(campaign.state + "/ledger.db");
+  state->folder = folder;
+  if (auto status = state->files.make_folders(folder); !status) return std::move(status).error();
+  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db");
   if (!ledger) return std::move(ledger).error();
   state->ledger = *std::move(ledger);
-  auto memo = cache::SqliteMemo::open(campaign.state + "/memo.db", warning);
+  auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);
   if (!memo) return std::move(memo).error();
   state->memo = *std::move(memo);
-  state->blobs = std::make_unique<cache::FolderBlobStore>(campaign.state + "/blobs", state->files);
+  state->blobs = std::make_unique<cache::FolderBlobStore>(folder + "/blobs", state->files, sharing);
   return state;
 }
 

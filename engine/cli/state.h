@@ -8,7 +8,6 @@
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
-#include "engine/cli/campaign.h"
 #include "engine/world/clock.h"
 #include "engine/world/files.h"
 
@@ -20,10 +19,13 @@ struct State {
   std::unique_ptr<cache::SqliteMemo> memo;
   std::unique_ptr<cache::SqliteLedger> ledger;
   std::unique_ptr<cache::FolderBlobStore> blobs;
+  std::string folder;
 };
 
-// Opens or makes what is in the campaign's state folder. `warning`: see SqliteMemo::open.
-Result<std::unique_ptr<State>> open_state(const Campaign& campaign, std::string& warning);
+// Opens or makes what is in a state folder. `sharing`: of its blobs with the files that they are
+// put to. `warning`: see SqliteMemo::open.
+Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
+                                          std::string& warning);
 
 // The variables of this process.
 std::map<std::string, std::string> process_environment();
