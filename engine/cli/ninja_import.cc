@@ -1,7 +1,6 @@
 #include "engine/cli/ninja_import.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "engine/core/plan.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/ninja_logs.h"
+#include "engine/ninja/record_tools.h"
 
 namespace evolve::cli {
 
@@ -51,9 +51,8 @@ class Import {
     if (index(node) >= mtimes_.size()) mtimes_.resize(graph_.node_count());
     int64_t& known = mtimes_[index(node)];
     if (known == 0) {
-      struct stat st = {};
-      const bool is_there = ::stat(graph_.path(node).c_str(), &st) == 0;
-      known = is_there ? int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec : -1;
+      known = ninja::modification_time(graph_.path(node));
+      if (known == 0) known = -1;
     }
     return known < 0 ? std::nullopt : std::optional(known);
   }

@@ -111,11 +111,7 @@ class Cleaner {
 
 int clean(const ToolContext& context, const std::vector<std::string>& arguments) {
   bool with_generated = false, by_rule = false;
-  auto names = read_tool_options(arguments, "hgr", {}, [&](int option, const char*) {
-    with_generated = with_generated || option == 'g';
-    by_rule = by_rule || option == 'r';
-    return option == 'g' || option == 'r';
-  });
+  auto names = read_tool_flags(arguments, {{'g', &with_generated}, {'r', &by_rule}});
   if (!names) {
     fmt::print(
         "usage: ninja -t clean [options] [targets]\n\noptions:\n"

@@ -102,10 +102,7 @@ class DatabasePrinter {
 
 int compdb(const ToolContext& context, const std::vector<std::string>& arguments) {
   bool expands = false;
-  auto rules = read_tool_options(arguments, "hx", {}, [&](int option, const char*) {
-    expands = expands || option == 'x';
-    return option == 'x';
-  });
+  auto rules = read_tool_flags(arguments, {{'x', &expands}});
   if (!rules) {
     fmt::print(
         "usage: ninja -t compdb [options] [rules]\n\noptions:\n"
@@ -127,10 +124,7 @@ int compdb(const ToolContext& context, const std::vector<std::string>& arguments
 int compdb_targets(const ToolContext& context, const std::vector<std::string>& arguments) {
   const Graph& graph = context.graph;
   bool expands = false;
-  auto names = read_tool_options(arguments, "hx", {}, [&](int option, const char*) {
-    expands = expands || option == 'x';
-    return option == 'x';
-  });
+  auto names = read_tool_flags(arguments, {{'x', &expands}});
   if (names && names->empty()) {
     print_error("compdb-targets expects the name of at least one target");
     names.reset();

@@ -28,12 +28,6 @@ Result<ByOutput> records_by_output(const ToolContext& context) {
   return out;
 }
 
-int64_t modification_time(const std::string& path) {
-  struct stat st = {};
-  if (::stat(path.c_str(), &st) != 0) return 0;
-  return int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
-}
-
 bool has_discoveries(const Graph& graph, const std::string& output) {
   auto node = graph.find_node(output);
   if (!node || !graph.node(*node).made_by) return false;
@@ -135,6 +129,12 @@ int print_failure(const Error& error) {
 }
 
 }  // namespace
+
+int64_t modification_time(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) != 0) return 0;
+  return int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
+}
 
 int deps(const ToolContext& context, const Arguments& arguments) {
   auto records = records_by_output(context);

@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,19 @@ std::optional<std::vector<std::string>> read_tool_options(const std::vector<std:
     if (!take(found, optarg)) return std::nullopt;
   }
   return words.rest();
+}
+
+// Of options that are letters alone: sets the flag of each that is given. As read_tool_options().
+inline std::optional<std::vector<std::string>> read_tool_flags(
+    const std::vector<std::string>& arguments, const std::map<char, bool*>& flags) {
+  std::string letters = "h";
+  for (const auto& [letter, flag] : flags) letters += letter;
+  return read_tool_options(arguments, letters.c_str(), {}, [&](int option, const char*) {
+    auto found = flags.find(static_cast<char>(option));
+    if (found == flags.end()) return false;
+    *found->second = true;
+    return true;
+  });
 }
 
 }  // namespace evolve::ninja

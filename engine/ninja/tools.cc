@@ -180,10 +180,7 @@ class EdgeWalk {
 
 int commands(const ToolContext& context, const Arguments& arguments) {
   bool is_single = false;
-  auto rest = read_tool_options(arguments, "hs", {}, [&](int option, const char*) {
-    is_single = is_single || option == 's';
-    return option == 's';
-  });
+  auto rest = read_tool_flags(arguments, {{'s', &is_single}});
   if (!rest) {
     fmt::print(
         "usage: ninja -t commands [options] [targets]\n\noptions:\n"
@@ -325,10 +322,7 @@ std::string unparsed(Template text) {
 
 int rules(const ToolContext& context, const Arguments& arguments) {
   bool with_description = false;
-  auto rest = read_tool_options(arguments, "hd", {}, [&](int option, const char*) {
-    with_description = with_description || option == 'd';
-    return option == 'd';
-  });
+  auto rest = read_tool_flags(arguments, {{'d', &with_description}});
   if (!rest) {
     fmt::print(
         "usage: ninja -t rules [options]\n\noptions:\n"

@@ -9,34 +9,13 @@
 #include "cache/memo.h"
 #include "engine/world/files.h"
 #include "tests/fakes.h"
+#include "tests/test_folder.h"
 
 using namespace evolve;
+using tests::TestFolder;
 namespace fs = std::filesystem;
 
 namespace {
-
-// A folder of the test's own, gone when it passes and kept, with its name told, when it fails.
-class TestFolder {
- public:
-  TestFolder() {
-    std::string pattern = (fs::temp_directory_path() / "evolve-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TestFolder() {
-    if (std::uncaught_exceptions() == 0) {
-      std::error_code error;
-      fs::remove_all(path_, error);
-    } else {
-      WARN("test data left in " << path_);
-    }
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 struct RealFiles {
   TestFolder folder;

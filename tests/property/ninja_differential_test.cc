@@ -11,33 +11,13 @@
 #include <fstream>
 
 #include "engine/search/random.h"
+#include "tests/test_folder.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using evolve::search::Random;
-
-// A temporary folder that goes away with the test.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "evolve-ninja-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ + "/" + name) << text;
-  }
-
- private:
-  std::string path_;
-};
+using evolve::tests::TestFolder;
 
 // Manifests: what the manual has, in any mixture.
 class Grammar {
@@ -159,7 +139,8 @@ std::string broken(std::string text, Random& random) {
 }
 
 // stdout and stderr together, then the exit code.
-std::string answer(const std::string& program, const Folder& folder, const std::string& arguments) {
+std::string answer(const std::string& program, const TestFolder& folder,
+                   const std::string& arguments) {
   std::string command =
       fmt::format("cd {} && {} {} 2>&1; echo \"exit $?\"", folder.path(), program, arguments);
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -189,7 +170,7 @@ TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
   for (uint64_t seed = 0; seed < 1500 && failures < 3; ++seed) {
     Random random(seed, 7);
     Grammar grammar(random);
-    Folder folder;
+    TestFolder folder;
     std::string text = grammar.manifest();
     if (random.below(3) == 0) text = broken(text, random);
     folder.write("build.ninja", text);
@@ -300,7 +281,7 @@ TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed, 8);
     Project project(random);
-    Folder theirs, mine;
+    TestFolder theirs, mine;
     auto write = [&](const std::string& name, const std::string& text) {
       theirs.write(name, text);
       mine.write(name, text);
