@@ -76,8 +76,10 @@ Result<ActionTable> ActionTable::open(Database& database) {
   if (!put_discovered) return std::move(put_discovered).error();
   auto drop_discovered = database.prepare("DELETE FROM discovered WHERE declared_key = ?");
   if (!drop_discovered) return std::move(drop_discovered).error();
+  auto drop = database.prepare("DELETE FROM action WHERE key = ?");
+  if (!drop) return std::move(drop).error();
   return ActionTable(*std::move(find), *std::move(discovered), *std::move(put),
-                     *std::move(put_discovered), *std::move(drop_discovered));
+                     *std::move(put_discovered), *std::move(drop_discovered), *std::move(drop));
 }
 
 Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
@@ -108,6 +110,10 @@ Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_
 Status ActionTable::put(const ActionResult& result) {
   // The discovered paths last: whoever sees them also finds the result.
   auto status = put_.bind(1, result.key).bind(2, encode(result)).run();
+  // Only the last run under a declared key counts, and this one is not under it.
+  if (status && result.key != result.declared_key) {
+    status = drop_.bind(1, result.declared_key).run();
+  }
   if (!status) return status;
   if (result.discovered.empty()) return drop_discovered_.bind(1, result.declared_key).run();
   return put_discovered_.bind(1, result.declared_key)

@@ -25,18 +25,20 @@ class ActionTable {
 
  private:
   ActionTable(Statement find, Statement discovered, Statement put, Statement put_discovered,
-              Statement drop_discovered)
+              Statement drop_discovered, Statement drop)
       : find_(std::move(find)),
         discovered_(std::move(discovered)),
         put_(std::move(put)),
         put_discovered_(std::move(put_discovered)),
-        drop_discovered_(std::move(drop_discovered)) {}
+        drop_discovered_(std::move(drop_discovered)),
+        drop_(std::move(drop)) {}
 
   Statement find_;
   Statement discovered_;
   Statement put_;
   Statement put_discovered_;
   Statement drop_discovered_;
+  Statement drop_;
 };
 
 }  // namespace evolve::cache

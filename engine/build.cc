@@ -258,12 +258,15 @@ class Build {
     std::string response_file = graph_.binding(id, "rspfile", Graph::Quoting::none);
     if (!response_file.empty()) {
       if (auto status = ports_.files.make_folders(folder_of(response_file)); !status) return status;
-      auto written = ports_.files.write(response_file, graph_.binding(id, "rspfile_content"));
+      const std::string content = graph_.binding(id, "rspfile_content");
+      if (auto status = graph_.check_length(id, "rspfile_content", content); !status) return status;
+      auto written = ports_.files.write(response_file, content);
       if (!written) return written;
     }
     Command command;
     command.id = static_cast<uint64_t>(index(id));
     command.line = graph_.binding(id, "command");
+    if (auto status = graph_.check_length(id, "command", command.line); !status) return status;
     command.worker = graph_.binding(id, "worker");
     command.arguments = graph_.binding(id, "arguments");
     command.environment = options_.command_environment;

@@ -190,6 +190,14 @@ Result<Finding> Lookup::find(EdgeId id) {
     if (is_dirty(input)) finding.dirty.push_back(input);
   }
   write_key(graph_, id, inputs_, surroundings_.machine, finding.declared);
+  // A run that discovered nothing is found at once.
+  auto plain = stored(finding.declared.key());
+  if (!plain) return std::move(plain).error();
+  if (*plain) {
+    finding.full = finding.declared;
+    if (finding.dirty.empty()) finding.result = *std::move(plain);
+    return finding;
+  }
   auto discovered = discovered_by(finding.declared.key());
   if (!discovered) return std::move(discovered).error();
   for (const std::string& path : *discovered) {

@@ -62,12 +62,13 @@ class FakeFiles : public Files {
     if (it == files.end()) return std::optional<FileState>{};
     return std::optional(FileState{digest_of(it->second), digest_of(it->second)});
   }
-  Status place(const std::string& from, const std::string& to, Sharing) override {
+  Result<bool> place(const std::string& from, const std::string& to, Sharing,
+                     const Digest& content) override {
     if (fails()) return FaultPlan::error();
     auto it = files.find(from);
-    if (it == files.end()) return external("link '" + to + "': No such file or directory");
+    if (it == files.end() || digest_of(it->second) != content) return false;
     files[to] = it->second;
-    return {};
+    return true;
   }
 
  private:
@@ -114,6 +115,7 @@ class FakeMemo : public Memo {
   }
   Status put(const ActionResult& result) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    if (result.key != result.declared_key) results.erase(result.declared_key);
     results[result.key] = result;
     discoveries[result.declared_key] = result.discovered;
     return {};

@@ -14,6 +14,7 @@
 #include "engine/cli/toolchain.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/scan.h"
+#include "engine/trace.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"
 #include "engine/world/signals.h"
@@ -214,6 +215,8 @@ Status finish_build(const CommonOptions& common, const BuildCommand& command, Se
 }  // namespace
 
 Status run_build(const CommonOptions& common, const BuildCommand& command) {
+  // The session changes to the project's root.
+  const std::string trace_path = command.trace.empty() ? "" : fs::absolute(command.trace).string();
   // Before any file is open: the guard must not hold what is not its own.
   world::watch_interrupts();
   auto guard = world::Guard::start();
@@ -242,12 +245,14 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   options.command_environment = command_environment();
   world::LocalRunner runner(*guard, state.clock);
   Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);
+  Trace trace(progress, state.clock);
+  Listener& listener = command.trace.empty() ? static_cast<Listener&>(progress) : trace;
   Snapshot snapshot;
   Lookup lookup(*session->graph, state.files, *state.memo, *state.ledger, snapshot,
                 {session->campaign.machine(), process_environment()});
   auto summary =
       build(*session->graph, *targets, lookup,
-            {state.files, *state.blobs, *state.memo, *state.ledger, runner, state.clock, progress},
+            {state.files, *state.blobs, *state.memo, *state.ledger, runner, state.clock, listener},
             options);
   progress.clear();
   runner.stop();
@@ -256,6 +261,10 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
                : (summary->failed > 0 ? "failed" : "done");
   auto ended =
       state.ledger->end_build(outcome, summary ? summary->ran : 0, summary ? summary->cached : 0);
+  if (!trace_path.empty()) {
+    if (auto written = trace.write(state.files, trace_path); !written) return written;
+    std::fputs(fmt::format("evolve: {}: {}\n", command.trace, trace.summary()).c_str(), stderr);
+  }
   if (!summary) return std::move(summary).error();
   if (!ended) return ended;
   return finish_build(common, command, *session, *summary);

@@ -22,6 +22,7 @@ struct BuildCommand {
   int keep_going = 1;  // as Ninja's -k
   bool dry_run = false;
   bool quiet = false;
+  std::string trace;  // file for the build's timeline; empty: none
 };
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);

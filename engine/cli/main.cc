@@ -60,6 +60,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0, 1'000'000));
   build->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would run, and run nothing");
   build->add_flag("-q,--quiet", arguments.build.quiet, "no progress and no summary");
+  build->add_option("--trace", arguments.build.trace,
+                    "write the timeline to this file, in Chrome's trace format");
 
   auto* show = app.add_subcommand(
       "show", "show a variant: its origin, verdicts, times and who paid for them");

@@ -13,9 +13,11 @@
 #include "engine/cli/ninja_records.h"
 #include "engine/cli/state.h"
 #include "engine/ninja/messages.h"
+#include "engine/ninja/stats.h"
 #include "engine/ninja/status.h"
 #include "engine/ninja/tools.h"
 #include "engine/scan.h"
+#include "engine/trace.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"
 #include "engine/world/signals.h"
@@ -29,17 +31,25 @@ namespace fs = std::filesystem;
 // A manifest that changes whenever it is built would be rebuilt for ever.
 constexpr int kMostRebuilds = 100;
 
+template <typename Work>
+auto timed(ninja::Stats& stats, const char* name, Work work) {
+  const ninja::Stats::Timer timer(stats, name);
+  return work();
+}
+
 // One manifest's build, from the look at what is to do to the last line.
 class NinjaBuild {
  public:
   NinjaBuild(const ninja::Options& options, Graph& graph, State& records, world::Guard& guard,
-             const ninja::StatusFormat& format)
+             const ninja::StatusFormat& format, ninja::Stats& stats)
       : options_(options),
         graph_(graph),
         records_(records),
         guard_(guard),
         format_(format),
-        stored_(load_snapshot(records, options.manifest, graph)),
+        stats_(stats),
+        stored_(timed(stats, "snapshot load",
+                      [&] { return load_snapshot(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
         lookup_(graph, records.files, *records.memo, *records.ledger, snapshot_,
                 {machine_paths(), {}}) {}
@@ -109,6 +119,7 @@ class NinjaBuild {
 
  private:
   Result<std::vector<Pending>> look(const std::vector<NodeId>& targets) {
+    const ninja::Stats::Timer timer(stats_, "scan");
     auto pending =
         scan(graph_, targets, lookup_, records_.files, *records_.blobs, [&](NodeId dyndep_file) {
           if (options_.explain) ninja::explain_dyndep(graph_.path(dyndep_file));
@@ -164,6 +175,8 @@ class NinjaBuild {
     ninja::StatusPrinter printer(graph_, pending, options_, format_, ninja::look_at_terminal(),
                                  records_.clock);
     if (options_.dry_run) return pretend(pending, printer);
+    Trace trace(printer, records_.clock);
+    Listener& listener = options_.trace.empty() ? static_cast<Listener&>(printer) : trace;
     world::LocalRunner runner(guard_, records_.clock);
     if (jobserver_) runner.use(*std::exchange(jobserver_, std::nullopt));
     BuildOptions building;
@@ -173,12 +186,18 @@ class NinjaBuild {
     building.max_load = options_.max_load;
     building.rules = {false, options_.keep_depfile, options_.keep_rsp};
     building.command_environment = process_environment();
+    const ninja::Stats::Timer timer(stats_, "build");
     auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, *records_.memo, *records_.ledger,
-                                  runner, records_.clock, printer},
+                                  runner, records_.clock, listener},
                                  building);
     runner.stop();
     printer.end();
+    if (!options_.trace.empty()) {
+      if (auto written = trace.write(records_.files, options_.trace); !written)
+        return std::move(written).error();
+      ninja::print_info(fmt::format("{}: {}", options_.trace, trace.summary()));
+    }
     return summary;
   }
 
@@ -239,12 +258,34 @@ class NinjaBuild {
   State& records_;
   world::Guard& guard_;
   const ninja::StatusFormat& format_;
+  ninja::Stats& stats_;
   std::optional<world::Jobserver> jobserver_;  // until the runner has it
   bool has_jobserver_ = false;
   std::optional<Snapshot> stored_;  // moved from; whether there was one
   Snapshot snapshot_;
   Lookup lookup_;
 };
+
+// Brings the manifest up to date, then the targets. Nullopt: the manifest was made anew, and is to
+// be read again.
+std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options,
+                              const Graph& graph) {
+  if (auto status = build.import_logs(); !status) return NinjaBuild::fail(status.error());
+  auto is_new = build.rebuild_manifest();
+  if (!is_new && is_new.error().code == ErrorCode::interrupted) {
+    return NinjaBuild::fail(is_new.error());
+  }
+  if (!is_new) {
+    ninja::print_error(
+        fmt::format("rebuilding '{}': {}", options.manifest, is_new.error().message));
+    return 1;
+  }
+  if (*is_new && options.dry_run) return 0;
+  if (*is_new) return std::nullopt;
+  auto targets = ninja::find_targets(graph, options.arguments);
+  if (!targets) return NinjaBuild::fail(targets.error());
+  return build.build(*targets);
+}
 
 }  // namespace
 
@@ -256,31 +297,24 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   auto format = ninja::StatusFormat::parse(
       options.has_status_format ? &options.status_format : nullptr, std::getenv("NINJA_STATUS"));
   if (!format) return ninja::print_fatal(format.error().message);
+  world::SystemClock clock;
+  ninja::Stats stats(clock);
   std::unique_ptr<State> records;
   for (int round = 0; round < kMostRebuilds; ++round) {
     auto graph = std::make_unique<Graph>();
-    if (auto exit_code = read(*graph)) return *exit_code;
+    if (auto exit_code = timed(stats, ".ninja parse", [&] { return read(*graph); })) {
+      return *exit_code;
+    }
     if (!records) {
       auto opened = open_records(*graph);
       if (!opened) return NinjaBuild::fail(opened.error());
       records = *std::move(opened);
     }
-    NinjaBuild build(options, *graph, *records, *guard, *format);
-    if (auto status = build.import_logs(); !status) return NinjaBuild::fail(status.error());
-    auto is_new = build.rebuild_manifest();
-    if (!is_new && is_new.error().code == ErrorCode::interrupted) {
-      return NinjaBuild::fail(is_new.error());
+    NinjaBuild build(options, *graph, *records, *guard, *format, stats);
+    if (auto exit_code = build_once(build, options, *graph)) {
+      if (options.stats) stats.print(graph->node_count(), graph->slot_count());
+      return *exit_code;
     }
-    if (!is_new) {
-      ninja::print_error(
-          fmt::format("rebuilding '{}': {}", options.manifest, is_new.error().message));
-      return 1;
-    }
-    if (*is_new && options.dry_run) return 0;
-    if (*is_new) continue;
-    auto targets = ninja::find_targets(*graph, options.arguments);
-    if (!targets) return NinjaBuild::fail(targets.error());
-    return build.build(*targets);
   }
   ninja::print_error(
       fmt::format("manifest '{}' still dirty after {} tries, perhaps system time is not set",

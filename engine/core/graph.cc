@@ -12,13 +12,15 @@ namespace evolve {
 
 namespace {
 
-// Evaluates the bindings of one edge; guards against a rule whose variables name each other.
+// Evaluates the bindings of one edge; guards against a rule whose variables name each other, and
+// cuts off what is too long.
 class Evaluator {
  public:
   Evaluator(const Graph& graph, const Edge& edge, Graph::Quoting quoting)
       : graph_(graph), edge_(edge), quoting_(quoting) {}
 
   void append(std::string_view name, std::string& out) {
+    if (out.size() >= graph_.most_text() || cycle_) return;
     if (name == "in") return append_paths(edge_.explicit_inputs(), ' ', out);
     if (name == "in_newline") return append_paths(edge_.explicit_inputs(), '\n', out);
     if (name == "out") return append_paths(edge_.explicit_outputs(), ' ', out);
@@ -33,12 +35,13 @@ class Evaluator {
       out += edge_.scope->get(name);
       return;
     }
+    // As in Ninja, the variable that is asked for is not part of a circle until it is named in it.
     auto again = std::find(open_.begin(), open_.end(), name);
     if (again != open_.end()) {
       if (!cycle_) cycle_ = fmt::format("{} -> {}", fmt::join(again, open_.end(), " -> "), name);
       return;
     }
-    open_.push_back(name);
+    if (depth_++ > 0) open_.push_back(name);
     for (const Piece& piece : binding->value) {
       if (piece.is_variable) {
         append(piece.text, out);
@@ -46,7 +49,7 @@ class Evaluator {
         out += piece.text;
       }
     }
-    open_.pop_back();
+    if (--depth_ > 0) open_.pop_back();
   }
   [[nodiscard]] const std::optional<std::string>& cycle() const { return cycle_; }
 
@@ -68,6 +71,7 @@ class Evaluator {
   const Graph& graph_;
   const Edge& edge_;
   Graph::Quoting quoting_;
+  int depth_ = 0;
   std::vector<std::string_view> open_;
   std::optional<std::string> cycle_;
 };
@@ -274,13 +278,23 @@ Status Graph::extend_edge(EdgeId id, std::span<const NodeId> outputs,
 std::string Graph::binding(EdgeId id, std::string_view name, Quoting quoting) const {
   std::string out;
   Evaluator(*this, edge(id), quoting).append(name, out);
+  if (out.size() > most_text_) out.resize(most_text_);
   return out;
 }
 
+Status Graph::check_length(EdgeId id, std::string_view name, std::string_view value) const {
+  if (value.size() < most_text_) return {};
+  return bad_input(fmt::format("{} of '{}': longer than {} bytes", name,
+                               path(edge(id).outputs.front()), most_text_));
+}
+
 std::optional<std::string> Graph::find_variable_cycle(EdgeId id) const {
+  if (!edge(id).rule->is_circular) return std::nullopt;
   Evaluator evaluator(*this, edge(id), Quoting::none);
   std::string ignored;
+  evaluator.append("command", ignored);
   for (const Rule::Binding& binding : edge(id).rule->bindings) {
+    ignored.clear();
     evaluator.append(binding.name, ignored);
   }
   return evaluator.cycle();

@@ -52,6 +52,7 @@ struct Rule {
   std::string_view name;
   std::span<const Binding> bindings;
   bool is_phony = false;
+  bool is_circular = false;  // its bindings name each other in a circle, unless an edge's stand in
 
   // The binding of that name, or null.
   [[nodiscard]] const Binding* find(std::string_view binding) const;
@@ -130,6 +131,8 @@ class Graph {
   [[nodiscard]] const Edge& edge(EdgeId id) const { return edges_[index(id)]; }
   [[nodiscard]] size_t edge_count() const { return edges_.size(); }
   [[nodiscard]] size_t node_count() const { return nodes_.size(); }
+  // Places of the table of paths.
+  [[nodiscard]] size_t slot_count() const { return table_.size(); }
   // Calls `visit(EdgeId)` for each edge that has the node among its inputs, in the manifest's
   // order, once for each time that it is named.
   template <typename Visit>
@@ -161,11 +164,20 @@ class Graph {
   // Keeps a manifest's text; its end is marked by a NUL behind the last byte.
   std::string_view keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
 
+  // The most bytes that one value may come to once its variables are replaced: a few lines that
+  // double each other would else take all memory.
+  static constexpr size_t kMostText = size_t{1} << 26;
+  [[nodiscard]] size_t most_text() const { return most_text_; }
+  void set_most_text(size_t bytes) { most_text_ = bytes; }
+
   // How a path among $in and $out is written.
   enum class Quoting { shell, none };
-  // A binding of an edge as Ninja evaluates it: the edge's own, the rule's (late), the file's.
+  // A binding of an edge as Ninja evaluates it: the edge's own, the rule's (late), the file's. It
+  // ends where it comes to most_text(); check_length() tells.
   [[nodiscard]] std::string binding(EdgeId id, std::string_view name,
                                     Quoting quoting = Quoting::shell) const;
+  // Bad input where a binding's value was cut off.
+  [[nodiscard]] Status check_length(EdgeId id, std::string_view name, std::string_view value) const;
   // The variables of the edge's rule that name each other in a circle, as "a -> b -> a".
   [[nodiscard]] std::optional<std::string> find_variable_cycle(EdgeId id) const;
 
@@ -210,6 +222,7 @@ class Graph {
   std::map<std::string_view, Pool> pools_;
   std::deque<Scope> scopes_;
   std::deque<Rule> rules_;
+  size_t most_text_ = kMostText;
 };
 
 }  // namespace evolve

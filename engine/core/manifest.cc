@@ -24,6 +24,11 @@ constexpr std::array<std::string_view, 11> kRuleVariables = {
     "command", "depfile", "dyndep",          "description",     "deps", "generator", "pool",
     "restat",  "rspfile", "rspfile_content", "msvc_deps_prefix"};
 
+// The pieces of text that a rule's binding may come to, with the rule's other bindings in it.
+constexpr size_t kMostPieces = 1 << 20;
+// All values of a manifest together may be this many times as long as the longest one.
+constexpr size_t kMostLongValues = 16;
+
 using Version = std::pair<int, int>;  // major, minor
 
 // "1.14.0.git" is 1.14; what is no number counts as 0.
@@ -47,12 +52,44 @@ struct Scratch {
   std::vector<Variable> variables;
   std::vector<NodeId> nodes;
   std::string text;
+  size_t evaluated = 0;  // bytes of all that was evaluated
 
   void clear() {
     pieces.clear();
     paths.clear();
     variables.clear();
   }
+};
+
+// How a rule's bindings, which are evaluated late, stand in each other.
+class Nesting {
+ public:
+  explicit Nesting(const Rule& rule) : rule_(rule), pieces_(rule.bindings.size()) {}
+
+  // Of the binding with all that stands in it; kMostPieces + 1 where it is more.
+  size_t pieces(const Rule::Binding& binding) {
+    std::optional<size_t>& known = pieces_[static_cast<size_t>(&binding - rule_.bindings.data())];
+    if (known) {
+      is_circular_ |= *known == kOpen;
+      return *known == kOpen ? 0 : *known;
+    }
+    known = kOpen;
+    size_t sum = 0;
+    for (const Piece& piece : binding.value) {
+      const Rule::Binding* inner = piece.is_variable ? rule_.find(piece.text) : nullptr;
+      sum = std::min(sum + 1 + (inner == nullptr ? 0 : pieces(*inner)), kMostPieces + 1);
+    }
+    known = sum;
+    return sum;
+  }
+  [[nodiscard]] bool is_circular() const { return is_circular_; }
+
+ private:
+  static constexpr size_t kOpen = SIZE_MAX;
+
+  const Rule& rule_;
+  std::vector<std::optional<size_t>> pieces_;
+  bool is_circular_ = false;
 };
 
 class ManifestParser {
@@ -105,17 +142,33 @@ class ManifestParser {
     return lexer_.value(scratch_.pieces);
   }
 
+  // Leaves the text of the pieces in the scratch, their variables replaced by what `value_of` says.
+  template <typename ValueOf>
+  Status evaluate(std::span<const Piece> pieces, ValueOf value_of) {
+    scratch_.text.clear();
+    for (const Piece& piece : pieces) {
+      scratch_.text += piece.is_variable ? value_of(piece.text) : piece.text;
+      if (scratch_.text.size() > graph_.most_text()) {
+        return lexer_.error(fmt::format("value longer than {} bytes", graph_.most_text()));
+      }
+    }
+    scratch_.evaluated += scratch_.text.size();
+    if (scratch_.evaluated / kMostLongValues > graph_.most_text()) {
+      return lexer_.error(fmt::format("values longer than {} bytes together",
+                                      graph_.most_text() * kMostLongValues));
+    }
+    return {};
+  }
+
   // The text of pieces from `begin` on, evaluated here and now; it lives as long as the graph.
-  std::string_view evaluate_here(size_t begin) {
+  Result<std::string_view> evaluate_here(size_t begin) {
     std::span<const Piece> pieces = std::span(scratch_.pieces).subspan(begin);
-    if (pieces.empty()) return {};
+    if (pieces.empty()) return std::string_view();
     if (pieces.size() == 1) {
       return pieces[0].is_variable ? scope_->get(pieces[0].text) : pieces[0].text;
     }
-    scratch_.text.clear();
-    for (const Piece& piece : pieces) {
-      scratch_.text += piece.is_variable ? scope_->get(piece.text) : piece.text;
-    }
+    auto status = evaluate(pieces, [&](std::string_view name) { return scope_->get(name); });
+    if (!status) return std::move(status).error();
     return graph_.arena().copy(scratch_.text);
   }
 
@@ -124,11 +177,12 @@ class ManifestParser {
     scratch_.clear();
     std::string_view name;
     if (auto status = parse_assignment(name); !status) return status;
-    std::string_view value = evaluate_here(0);
+    auto value = evaluate_here(0);
+    if (!value) return std::move(value).error();
     if (name == "ninja_required_version") {
-      if (auto status = check_version(value); !status) return status;
+      if (auto status = check_version(*value); !status) return status;
     }
-    scope_->set(name, value);
+    scope_->set(name, *value);
     return {};
   }
 
@@ -166,9 +220,11 @@ class ManifestParser {
       std::string_view variable;
       if (auto status = parse_assignment(variable); !status) return status;
       if (variable != "depth") return unexpected_variable(variable);
-      std::string_view text = evaluate_here(0);
-      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), depth);
-      if (error != std::errc() || end != text.data() + text.size() || depth < 0) {
+      auto text = evaluate_here(0);
+      if (!text) return std::move(text).error();
+      const char* text_end = text->data() + text->size();
+      auto [end, error] = std::from_chars(text->data(), text_end, depth);
+      if (error != std::errc() || end != text_end || depth < 0) {
         return lexer_.error("invalid pool depth");
       }
     }
@@ -205,6 +261,14 @@ class ManifestParser {
       return lexer_.error("rspfile and rspfile_content need to be both specified");
     }
     if (is_empty("command")) return lexer_.error("expected 'command =' line");
+    Nesting nesting(rule);
+    for (const Rule::Binding& binding : rule.bindings) {
+      if (nesting.pieces(binding) > kMostPieces) {
+        return lexer_.error(fmt::format("variable '{}' of rule '{}' comes to more than {} pieces",
+                                        binding.name, rule.name, kMostPieces));
+      }
+    }
+    rule.is_circular = nesting.is_circular();
     scope_->add_rule(graph_.add_rule(rule));
     return {};
   }
@@ -217,10 +281,11 @@ class ManifestParser {
       if (scratch_.pieces.empty()) {
         return is_first ? lexer_.error("expected target name") : expect(Token::newline);
       }
-      std::string_view name = evaluate_here(0);
-      if (name.empty()) return lexer_.error("empty path");
-      auto node = graph_.find_node(name);
-      if (!node) return lexer_.error(fmt::format("unknown target '{}'", canonical_path(name)));
+      auto name = evaluate_here(0);
+      if (!name) return std::move(name).error();
+      if (name->empty()) return lexer_.error("empty path");
+      auto node = graph_.find_node(*name);
+      if (!node) return lexer_.error(fmt::format("unknown target '{}'", canonical_path(*name)));
       graph_.add_default(*node);
     }
   }
@@ -290,7 +355,9 @@ class ManifestParser {
       size_t begin = scratch_.pieces.size();
       std::string_view name;
       if (auto status = parse_assignment(name); !status) return status;
-      scratch_.variables.push_back({name, evaluate_here(begin)});
+      auto value = evaluate_here(begin);
+      if (!value) return std::move(value).error();
+      scratch_.variables.push_back({name, *value});
     }
     edge.bindings = graph_.arena().copy(std::span<const Variable>(scratch_.variables));
     auto paths = std::span<const Scratch::Path>(scratch_.paths);
@@ -316,11 +383,10 @@ class ManifestParser {
         scratch_.nodes.push_back(graph_.node(first.text, true));
         continue;
       }
-      scratch_.text.clear();
-      for (size_t i = path.begin; i < path.end; ++i) {
-        const Piece& piece = scratch_.pieces[i];
-        scratch_.text += piece.is_variable ? variable(piece.text) : piece.text;
-      }
+      auto pieces =
+          std::span<const Piece>(scratch_.pieces).subspan(path.begin, path.end - path.begin);
+      auto status = evaluate(pieces, [&](std::string_view name) { return variable(name); });
+      if (!status) return status;
       if (scratch_.text.empty()) return lexer_.error("empty path");
       scratch_.nodes.push_back(graph_.node(scratch_.text));
     }
@@ -359,12 +425,12 @@ class ManifestParser {
   // What an edge's bindings say about the graph: its pool and its dyndep file.
   Status check_bindings(EdgeId id) {
     const Edge& edge = graph_.edge(id);
-    bool may_bind = !edge.bindings.empty() || edge.rule->find("pool") != nullptr ||
-                    edge.rule->find("dyndep") != nullptr;
-    if (!may_bind && scope_has_none_of_both()) return {};
     if (auto cycle = graph_.find_variable_cycle(id)) {
       return bad_input("cycle in rule variables: " + *cycle);
     }
+    bool may_bind = !edge.bindings.empty() || edge.rule->find("pool") != nullptr ||
+                    edge.rule->find("dyndep") != nullptr;
+    if (!may_bind && scope_has_none_of_both()) return {};
     std::string name = graph_.binding(id, "pool");
     if (!name.empty()) {
       const Pool* pool = graph_.find_pool(name);
@@ -389,9 +455,10 @@ class ManifestParser {
 
   Status parse_include(bool has_own_scope) {
     scratch_.clear();
-    size_t begin = 0;
     if (auto status = lexer_.path(scratch_.pieces); !status) return status;
-    std::string name(evaluate_here(begin));
+    auto evaluated = evaluate_here(0);
+    if (!evaluated) return std::move(evaluated).error();
+    const std::string name(*evaluated);
     if (depth_ >= kIncludeDepth) {
       return lexer_.error(fmt::format("include of '{}' is too deep", name));
     }

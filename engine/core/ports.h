@@ -41,8 +41,10 @@ class Files {
   // nothing. The bytes are not read where the stamp is that of `before`, which may be null.
   virtual Result<std::optional<FileState>> look(const std::string& path,
                                                 const FileState* before) = 0;
-  // Puts the file `from` at `to`, in place of what was there, as a whole or not at all.
-  virtual Status place(const std::string& from, const std::string& to, Sharing sharing) = 0;
+  // Puts the file `from` at `to`, in place of what was there, as a whole or not at all. False, and
+  // nothing is changed: it is not there, or its bytes have another digest than `content`.
+  virtual Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
+                             const Digest& content) = 0;
 
   // The digest of a file's bytes, as look() reads it.
   Result<std::optional<Digest>> digest(const std::string& path) {
@@ -52,10 +54,11 @@ class Files {
   }
 };
 
-// Bytes by digest. What is in the store is complete and unchanged, or it is not in the store.
+// Bytes by digest. What comes out of the store is complete and unchanged, or does not come out.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
+  // As far as can be told without reading it: fetch() may find it damaged.
   virtual Result<bool> contains(const Digest& digest) = 0;
   // Puts the file at `path`, whose bytes have that digest, into the store by a link or a copy.
   virtual Status put_file(const std::string& path, const Digest& digest) = 0;

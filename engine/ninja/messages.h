@@ -20,6 +20,10 @@ inline void print_warning(const std::string& message) {
 inline void print_info(const std::string& message) {
   fmt::print("ninja: {}\n", message);
 }
+// A tool's usage.
+inline void print_plain(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+}
 inline void explain_dyndep(const std::string& path) {
   fmt::print(stderr, "ninja explain: loading dyndep file '{}'\n", path);
 }

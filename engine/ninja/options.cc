@@ -42,6 +42,7 @@ options:
   --quiet        don't show progress status, just command output
   --status FMT   progress status format using Ninja-style $vars
                  (e.g. --status '[$finished/$total] ')
+  --trace FILE   write the build's timeline to FILE, in Chrome's trace format
 
   -C DIR   change to DIR before doing anything else
   -f FILE  specify input build file [default=build.ninja]
@@ -143,6 +144,7 @@ std::optional<int> set_tool(const std::string& name, Options& options) {
 constexpr int kVersion = 1;
 constexpr int kQuiet = 2;
 constexpr int kStatus = 3;
+constexpr int kTrace = 4;
 
 std::optional<int> set_option(int option, Options& options) {
   switch (option) {
@@ -161,6 +163,7 @@ std::optional<int> set_option(int option, Options& options) {
       options.status_format = optarg;
       options.has_status_format = true;
       return std::nullopt;
+    case kTrace: options.trace = optarg; return std::nullopt;
     case kVersion: fmt::print("{}\n", kNinjaVersion); return 0;
     default: print_usage(options.jobs); return 1;
   }
@@ -182,6 +185,7 @@ std::variant<Options, int> parse_options(const std::vector<std::string>& argumen
                                  {"verbose", no_argument, nullptr, 'v'},
                                  {"quiet", no_argument, nullptr, kQuiet},
                                  {"status", required_argument, nullptr, kStatus},
+                                 {"trace", required_argument, nullptr, kTrace},
                                  {nullptr, 0, nullptr, 0}};
   int found = 0;
   // What follows -t belongs to the tool.

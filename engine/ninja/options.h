@@ -28,6 +28,7 @@ struct Options {
   bool stats = false;
   bool keep_depfile = false;
   bool keep_rsp = false;
+  std::string trace;                   // --trace, which is ours: a file
   bool is_phony_cycle_error = false;   // -w phonycycle=err
   std::string tool;                    // -t
   std::vector<std::string> arguments;  // targets, or what belongs to the tool

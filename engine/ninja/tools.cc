@@ -11,6 +11,7 @@
 
 #include "engine/core/did_you_mean.h"
 #include "engine/core/path.h"
+#include "engine/ninja/browse.h"
 #include "engine/ninja/clean.h"
 #include "engine/ninja/compdb.h"
 #include "engine/ninja/messages.h"
@@ -385,7 +386,8 @@ int unsupported(const ToolContext&, const Arguments&) {
   return print_fatal("this tool is not supported on this platform");
 }
 
-constexpr std::array<Tool, 17> kTools = {{
+constexpr std::array<Tool, 18> kTools = {{
+    {"browse", "browse dependency graph in a web browser", ToolNeeds::manifest, browse},
     {"clean", "clean built files", ToolNeeds::manifest, clean},
     {"commands", "list all commands required to rebuild given targets", ToolNeeds::manifest,
      commands},

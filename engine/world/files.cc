@@ -54,28 +54,24 @@ Status write_all(int fd, const std::string& path, std::string_view bytes) {
   return {};
 }
 
-// Copies a file that does not change meanwhile to a new one, sharing its blocks where the file
-// system can.
-Status copy_bytes(const std::string& from, const std::string& to) {
-  Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  if (in.get() < 0) return system_error("open", from, errno);
-  struct stat st = {};
-  if (::fstat(in.get(), &st) != 0) return system_error("stat", from, errno);
+// Copies the file behind `in` to a new one, and tells the digest of its bytes; its blocks are
+// shared where the file system can and it is worth it.
+Result<Digest> copy_bytes(const Fd& in, const struct stat& st, const std::string& to) {
+  constexpr off_t kWorthSharing = 1 << 16;
   const mode_t mode = S_IRUSR | S_IWUSR | (st.st_mode & 0777);
   Fd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (out.get() < 0) return system_error("create", to, errno);
-  constexpr off_t kWorthSharing = 1 << 16;
-  bool is_done = st.st_size >= kWorthSharing && ::ioctl(out.get(), FICLONE, in.get()) == 0;
-  if (!is_done) {
-    Status status;
-    auto read = for_each_piece(in.get(), from, st, [&](std::string_view piece) {
-      if (status) status = write_all(out.get(), to, piece);
-    });
-    if (!read) return read;
-    if (!status) return status;
-  }
+  if (!out.is_open()) return system_error("create", to, errno);
+  const bool is_shared = st.st_size >= kWorthSharing && ::ioctl(out.get(), FICLONE, in.get()) == 0;
+  Hasher hasher;
+  Status status;
+  auto read = for_each_piece(in.get(), to, st, [&](std::string_view piece) {
+    hasher.add(piece);
+    if (status && !is_shared) status = write_all(out.get(), to, piece);
+  });
+  if (!read) return std::move(read).error();
+  if (!status) return std::move(status).error();
   if (!out.reset()) return system_error("close", to, errno);
-  return {};
+  return hasher.digest();
 }
 
 // A name beside `path` that no other writer of this or another process uses.
@@ -245,18 +241,30 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
   return std::optional(state);
 }
 
-Status DiskFiles::place(const std::string& from, const std::string& to, Sharing sharing) {
+Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sharing sharing,
+                              const Digest& content) {
+  Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!in.is_open() && is_absence(errno)) return false;
+  if (!in.is_open()) return system_error("open", from, errno);
+  struct stat st = {};
+  if (::fstat(in.get(), &st) != 0) return system_error("stat", from, errno);
   const std::string temporary = temporary_name(to);
-  Status status;
-  if (sharing == Sharing::bytes) {
-    status = copy_bytes(from, temporary);
-  } else if (::link(from.c_str(), temporary.c_str()) != 0) {
-    if (errno == ENOENT || errno == ENOSPC) return system_error("link", to, errno);
-    status = copy_bytes(from, temporary);
+  Result<Digest> found = Digest{};
+  const bool is_name = sharing == Sharing::names && ::link(from.c_str(), temporary.c_str()) == 0;
+  if (is_name) {
+    Hasher hasher;
+    auto read =
+        for_each_piece(in.get(), from, st, [&](std::string_view piece) { hasher.add(piece); });
+    found = read ? Result<Digest>(hasher.digest()) : std::move(read).error();
+  } else if (sharing == Sharing::names && errno == ENOSPC) {
+    return system_error("link", to, errno);
+  } else {
+    found = copy_bytes(in, st, temporary);
   }
-  if (!status) {
+  if (!found || *found != content) {
     ::unlink(temporary.c_str());
-    return status;
+    if (!found) return std::move(found).error();
+    return false;
   }
   if (::rename(temporary.c_str(), to.c_str()) != 0) {
     int error_number = errno;
@@ -268,7 +276,7 @@ Status DiskFiles::place(const std::string& from, const std::string& to, Sharing 
     ::unlink(temporary.c_str());
     ::chmod(to.c_str(), 0444);
   }
-  return {};
+  return true;
 }
 
 }  // namespace evolve::world

@@ -34,7 +34,8 @@ class DiskFiles : public Files {
   // where it was written within the file system's granularity of time before it is read (git's
   // "racy" files).
   Result<std::optional<FileState>> look(const std::string& path, const FileState* before) override;
-  Status place(const std::string& from, const std::string& to, Sharing sharing) override;
+  Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
+                     const Digest& content) override;
 };
 
 }  // namespace evolve::world

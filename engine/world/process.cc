@@ -136,7 +136,7 @@ pid_t Process::pid() {
   if (started_.valid()) {
     pid_ = started_.get();
     if (pid_ < 0) {
-      failure_ = system_error("vfork", "/bin/sh", -pid_).message;
+      failure_ = system_error("start", "/bin/sh", -pid_).message;
       status_ = 127;
       pid_ = 0;
     }

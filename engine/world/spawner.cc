@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,15 +39,24 @@ struct ChildSetup {
 };
 
 // vfork(2), as posix_spawn(3) has it inside: the child borrows our memory instead of copying its
-// tables. posix_spawn itself cannot tell the child to die with us.
+// tables, and can leave us word of why it could not start. posix_spawn itself cannot tell the child
+// to die with us. Negative: minus the error's number.
 pid_t spawn(const ChildSetup& setup, const char* program, char* const* words, char* const* shell,
             char* const* variables) {
+  volatile int failure = 0;
   // NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
   pid_t pid = ::vfork();
-  if (pid != 0) return pid;
+  if (pid < 0) return -errno;
+  if (pid > 0) {
+    if (failure == 0) return pid;
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return -failure;
+  }
   setup.apply();
   if (program != nullptr) ::execve(program, words, variables);
   ::execve(shell[0], shell, variables);
+  failure = errno;
   ::_exit(127);
   // NOLINTEND(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
 }
@@ -61,8 +71,7 @@ pid_t start_now(const Child& child, Guard& guard) {
   setup.parent = ::getpid();
   const char* program = child.program.empty() ? nullptr : child.program.c_str();
   pid_t pid = spawn(setup, program, child.words.get(), child.shell.get(), child.variables.get());
-  if (pid < 0) return -errno;
-  if (!child.has_console) guard.add(pid);
+  if (pid > 0 && !child.has_console) guard.add(pid);
   return pid;
 }
 

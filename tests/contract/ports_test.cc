@@ -72,6 +72,16 @@ void check_memo(Memo& memo) {
   result.discovered.clear();
   REQUIRE(memo.put(result));
   CHECK(memo.discovered(result.declared_key)->empty());
+  // A result that discovered nothing has the declared key, until a run under that key discovers.
+  ActionResult plain = result_under("plain");
+  plain.discovered.clear();
+  plain.key = plain.declared_key;
+  REQUIRE(memo.put(plain));
+  CHECK(*memo.find(plain.declared_key));
+  plain.key = digest_of("full");
+  plain.discovered = {"a.h"};
+  REQUIRE(memo.put(plain));
+  CHECK(!*memo.find(plain.declared_key));
 }
 
 }  // namespace
@@ -91,14 +101,18 @@ TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
   REQUIRE(files.write(path, std::string("t\0wo", 4)));
   CHECK(files.read(path)->size() == 4);
   std::string other = world.at("a/other");
-  REQUIRE(files.place(path, other, Sharing::names));
+  CHECK(*files.place(path, other, Sharing::names, **files.digest(path)));
   CHECK(*files.digest(other) == *files.digest(path));
   // Writing replaces a name, it does not change the bytes behind another.
   REQUIRE(files.write(path, "new"));
   CHECK(files.read(other)->size() == 4);
-  REQUIRE(files.place(path, other, Sharing::bytes));
+  CHECK(*files.place(path, other, Sharing::bytes, digest_of("new")));
   CHECK(*files.read(other) == "new");
-  CHECK(!files.place(world.at("nothing"), other, Sharing::bytes));
+  CHECK(!*files.place(world.at("nothing"), other, Sharing::bytes, digest_of("new")));
+  for (Sharing sharing : {Sharing::names, Sharing::bytes}) {
+    CHECK(!*files.place(path, other, sharing, digest_of("old")));
+  }
+  CHECK(*files.read(other) == "new");
   REQUIRE(files.remove(path));
   REQUIRE(files.remove(path));
   CHECK(!*files.digest(path));
@@ -252,7 +266,8 @@ TEST_CASE("a damaged blob counts as absent and goes away", "[contract]") {
   std::string blob = folder / "blobs/" + digest.hex().substr(0, 2) + "/" + digest.hex().substr(2);
   REQUIRE(fs::exists(blob));
   REQUIRE(files.write(blob, "flipped"));
-  CHECK(!*blobs.contains(digest));
   CHECK(!*blobs.fetch(digest, folder / "b"));
+  CHECK(!fs::exists(folder / "b"));
   CHECK(!fs::exists(blob));
+  CHECK(!*blobs.contains(digest));
 }

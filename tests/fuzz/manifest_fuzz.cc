@@ -10,6 +10,7 @@ using namespace evolve;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   Graph graph;
+  graph.set_most_text(size_t{1} << 16);
   // Whatever it includes is the manifest again, to a small depth.
   int left = 4;
   LoadText load = [&](const std::string&) -> Result<std::string> {

@@ -43,6 +43,7 @@ const std::map<std::string, std::set<std::string>>& owners() {
       {"archive_entry.h", {"engine/world"}},
       {"CLI/", {"engine/cli", "engine/steps"}},
       {"curl/", {"engine/world"}},
+      {"httplib.h", {"engine/ninja"}},
   };
   return rooms;
 }

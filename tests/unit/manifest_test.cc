@@ -124,6 +124,45 @@ TEST_CASE("a cycle is described by its path") {
   CHECK(graph.find_cycle(targets) == "a -> b -> c -> a");
 }
 
+TEST_CASE("variables of a rule that name each other are refused, unless an edge's stand in") {
+  Graph graph;
+  const std::string rule = "rule r\n  command = $description\n  description = $command\n";
+  CHECK(error_of(rule + "build a: r\n") ==
+        "cycle in rule variables: description -> command -> description");
+  REQUIRE(parse(rule + "build a: r\n  description = d\n", graph) == "");
+  CHECK(graph.binding(*graph.node(*graph.find_node("a")).made_by, "command") == "d");
+}
+
+TEST_CASE("values that double each other end with their place, not with the memory") {
+  std::string text = "x = 0123456789\n";
+  for (int i = 0; i < 40; ++i) text += "x = $x$x\n";
+  CHECK(error_of(text) ==
+        "build.ninja:24: value longer than 67108864 bytes\nx = $x$x\n        ^ near here");
+
+  // Below the limit each, above it together.
+  text = "x = 0123456789\n";
+  for (int i = 0; i < 22; ++i) text += "x = $x$x\n";
+  for (int i = 0; i < 30; ++i) text += "y = $x$\n  a\n";
+  CHECK(error_of(text).find("values longer than 1073741824 bytes together") != std::string::npos);
+
+  // A rule's are evaluated late, and their pieces are counted.
+  text = "rule r\n  command = c";
+  for (int i = 0; i < 2000; ++i) text += " $description";
+  text += "\n  description =";
+  for (int i = 0; i < 2000; ++i) text += " $depfile";
+  text += "\n  depfile = d\n";
+  CHECK(error_of(text).find("variable 'command' of rule 'r' comes to more than 1048576 pieces") !=
+        std::string::npos);
+
+  Graph graph;
+  graph.set_most_text(4);
+  REQUIRE(parse("rule r\n  command = $x$x$x\nx = 123\nbuild a: r\n", graph) == "");
+  const EdgeId edge = *graph.node(*graph.find_node("a")).made_by;
+  CHECK(graph.binding(edge, "command") == "1231");
+  CHECK(graph.check_length(edge, "command", graph.binding(edge, "command")).error().message ==
+        "command of 'a': longer than 4 bytes");
+}
+
 TEST_CASE("an unknown target is answered with the nearest one") {
   Graph graph;
   REQUIRE(parse("rule r\n  command = c\nbuild round-1: r\n", graph) == "");

@@ -75,6 +75,14 @@ TEST_CASE("a signal is told as 128 and its number") {
   CHECK(runs.next().exit_status == 128 + SIGSEGV);
 }
 
+TEST_CASE("a command that the kernel does not take is told of as failed, and why") {
+  Runs runs;
+  runs.start(1, "true " + std::string(size_t{4} << 20, 'a'));
+  Completed done = runs.next();
+  CHECK(done.exit_status == 127);
+  CHECK(done.output == "start '/bin/sh': Argument list too long\n");
+}
+
 TEST_CASE("a command that takes too long is ended with its children") {
   Runs runs;
   runs.start(1, "sleep 1000 & sleep 1000", 0.2);
