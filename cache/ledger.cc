@@ -71,6 +71,8 @@ Status SqliteLedger::end_build(const std::string& outcome, int ran, int cached) 
 }
 
 Status SqliteLedger::record(const EdgeRecord& record) {
+  // First: within a transaction each query does without locks of its own.
+  if (auto status = database_->begin(); !status) return status;
   if (record.outcome == Outcome::hit) {
     auto row = last_edge_.bind(1, record.output).step();
     bool is_known = row && *row && last_edge_.text(4) == record.result.key.hex();
@@ -78,7 +80,6 @@ Status SqliteLedger::record(const EdgeRecord& record) {
     if (!row) return std::move(row).error();
     if (is_known) return {};
   }
-  if (auto status = database_->begin(); !status) return status;
   // A hit may be of a result that another's memo gave, or one that a kill kept from being recorded.
   bool is_recorded = record.outcome == Outcome::failed;
   if (!is_recorded && record.outcome != Outcome::ran) {

@@ -34,7 +34,9 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
 Status SqliteMemo::put(const ActionResult& result) {
   // Not held open: who waits for it may hold the ledger.
   if (auto status = database_->begin(); !status) return status;
-  auto status = table_.put(result);
+  ActionResult bare = result;
+  bare.parts.clear();
+  auto status = table_.put(bare);
   auto ended = database_->commit();
   return status ? ended : status;
 }

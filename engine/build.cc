@@ -147,7 +147,7 @@ class Build {
       return *waits ? Status{} : internal_error("a file was made and has no digest");
     }
     if (finding->result) {
-      auto is_done = finish_with(id, *finding->result);
+      auto is_done = finish_with(id, {*finding->result});
       if (!is_done) return std::move(is_done).error();
       if (*is_done) return {};
     }
@@ -180,7 +180,8 @@ class Build {
   };
 
   // Puts a result's blobs where the edge's outputs belong.
-  Result<Restored> restore(EdgeId id, const ActionResult& result) {
+  Result<Restored> restore(EdgeId id, const Hit& hit) {
+    const ActionResult& result = hit.result;
     const Edge& edge = graph_.edge(id);
     // A command that did not write all that it was to write runs again.
     if (result.outputs.size() != edge.outputs.size() || !result.has_all_outputs()) {
@@ -190,9 +191,11 @@ class Build {
     const bool is_generator = !graph_.binding(id, "generator").empty();
     Restored restored = Restored::before;
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      auto there = lookup_.look(edge.outputs[i]);
-      if (!there) return std::move(there).error();
-      if (*there && (*there)->content == result.outputs[i]) continue;
+      if (!hit.is_all_absent) {
+        auto there = lookup_.look(edge.outputs[i]);
+        if (!there) return std::move(there).error();
+        if (*there && (*there)->content == result.outputs[i]) continue;
+      }
       if (is_generator) return Restored::not_at_all;
       const std::string path = graph_.path(edge.outputs[i]);
       if (auto status = ports_.files.make_folders(folder_of(path)); !status) {
@@ -208,11 +211,11 @@ class Build {
   }
 
   // Ends an edge with a stored result. False: it could not be put in place.
-  Result<bool> finish_with(EdgeId id, const ActionResult& result) {
-    auto restored = restore(id, result);
+  Result<bool> finish_with(EdgeId id, const Hit& hit) {
+    auto restored = restore(id, hit);
     if (!restored) return std::move(restored).error();
     if (*restored == Restored::not_at_all) return false;
-    auto status = finish(event_of(id, Outcome::hit, *restored == Restored::now), result, "");
+    auto status = finish(event_of(id, Outcome::hit, *restored == Restored::now), hit.result, "");
     if (!status) return std::move(status).error();
     return true;
   }
@@ -338,7 +341,7 @@ class Build {
 
   // Ends an edge with the result of another edge that ran the same action in this build.
   Status join(EdgeId id, const ActionResult& result) {
-    auto restored = restore(id, result);
+    auto restored = restore(id, {result});
     if (!restored) return std::move(restored).error();
     if (*restored == Restored::not_at_all) {
       return internal_error("a blob that was just stored is gone");

@@ -8,6 +8,16 @@
 
 namespace evolve {
 
+namespace {
+
+// The memo keeps no parts.
+ActionResult with_parts(ActionResult result, const KeyWriter& key) {
+  result.parts = key.parts();
+  return result;
+}
+
+}  // namespace
+
 Lookup::Lookup(Graph& graph, Files& files, Memo& memo, Ledger& ledger, Snapshot& snapshot,
                Surroundings surroundings)
     : graph_(graph),
@@ -195,7 +205,7 @@ Result<Finding> Lookup::find(EdgeId id) {
   if (!plain) return std::move(plain).error();
   if (*plain) {
     finding.full = finding.declared;
-    if (finding.dirty.empty()) finding.result = *std::move(plain);
+    if (finding.dirty.empty()) finding.result = with_parts(**std::move(plain), finding.declared);
     return finding;
   }
   auto discovered = discovered_by(finding.declared.key());
@@ -211,7 +221,7 @@ Result<Finding> Lookup::find(EdgeId id) {
   if (!finding.dirty.empty()) return finding;
   auto result = stored(finding.full->key());
   if (!result) return std::move(result).error();
-  finding.result = *std::move(result);
+  if (*result) finding.result = with_parts(**std::move(result), *finding.full);
   return finding;
 }
 
@@ -263,12 +273,7 @@ std::string Lookup::record_name(EdgeId id) const {
   return symbolic_path(graph_.node(graph_.edge(id).outputs.front()).path, surroundings_.machine);
 }
 
-void Lookup::note_hit(EdgeId id, ActionResult result) {
-  result.parts.clear();
-  hits_.insert_or_assign(id, std::move(result));
-}
-
-std::optional<ActionResult> Lookup::take_hit(EdgeId id) {
+std::optional<Hit> Lookup::take_hit(EdgeId id) {
   auto hit = hits_.extract(id);
   return hit ? std::optional(std::move(hit.mapped())) : std::nullopt;
 }

@@ -25,6 +25,12 @@ struct Finding {
   std::optional<ActionResult> result;  // the stored result: a hit
 };
 
+// A stored result that is to be put in place.
+struct Hit {
+  ActionResult result;
+  bool is_all_absent = false;  // there was no file in the place of any output
+};
+
 // Where keys get from the world what the manifest does not say.
 struct Surroundings {
   std::vector<MachineBinding> machine;
@@ -68,9 +74,9 @@ class Lookup {
   Result<bool> adopt(EdgeId edge, std::span<const NodeId> discovered);
   // REQUIRES: the digests of the edge's made inputs are set.
   Result<Finding> find(EdgeId edge);
-  // Keeps the result of an edge, all but its parts, for who restores it.
-  void note_hit(EdgeId edge, ActionResult result);
-  std::optional<ActionResult> take_hit(EdgeId edge);
+  // Keeps the result of an edge, some output of which is not in place, for who restores it.
+  void note_hit(EdgeId edge, Hit hit) { hits_.insert_or_assign(edge, std::move(hit)); }
+  std::optional<Hit> take_hit(EdgeId edge);
   // The key of an edge that ran and read `discovered`, symbolic paths, besides its declared inputs.
   Result<KeyWriter> full_key(EdgeId edge, const KeyWriter& declared,
                              std::span<const std::string> discovered);
@@ -110,7 +116,7 @@ class Lookup {
   std::vector<Digest> digests_;  // by node; zero: not known
   std::vector<bool> dirty_;      // by node
   std::vector<bool> settled_;    // by edge
-  std::unordered_map<EdgeId, ActionResult> hits_;
+  std::unordered_map<EdgeId, Hit> hits_;
   std::vector<Digest> discovered_parts_;  // by node: the part of a key; zero: not known
   InputDigests inputs_;                   // of the edge that is looked at
   KeyWriter quick_{KeyWriter::Keep::digests};

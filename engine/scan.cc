@@ -93,10 +93,11 @@ class Scan {
     const Edge& edge = graph_.edge(pending.edge);
     bool is_stored = finding.result && finding.result->outputs.size() == edge.outputs.size() &&
                      finding.result->has_all_outputs();
-    bool is_in_place = is_stored;
+    bool is_in_place = is_stored, is_all_absent = true;
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
       auto there = lookup_.look(edge.outputs[i]);
       if (!there) return std::move(there).error();
+      is_all_absent = is_all_absent && !*there;
       if (!*there && !pending.missing_output) pending.missing_output = edge.outputs[i];
       if (!is_stored || (*there && (*there)->content == finding.result->outputs[i])) continue;
       is_in_place = false;
@@ -119,7 +120,7 @@ class Scan {
     }
     absent_.insert(edge.outputs.begin(), edge.outputs.end());
     pending.need = Pending::Need::restore;
-    lookup_.note_hit(pending.edge, *std::move(finding.result));
+    lookup_.note_hit(pending.edge, {*std::move(finding.result), is_all_absent});
     return add(std::move(pending));
   }
 

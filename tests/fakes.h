@@ -117,6 +117,7 @@ class FakeMemo : public Memo {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     if (result.key != result.declared_key) results.erase(result.declared_key);
     results[result.key] = result;
+    results[result.key].parts.clear();
     discoveries[result.declared_key] = result.discovered;
     return {};
   }

@@ -160,14 +160,14 @@ class NinjaBuild {
   // there.
   Status check_source(NodeId node, std::optional<EdgeId> needed_by = std::nullopt) {
     if (graph_.node(node).made_by) return {};
+    if (needed_by) {
+      auto digest = lookup_.digest(node, *needed_by);
+      return digest ? Status{} : std::move(digest).error();
+    }
     auto there = lookup_.look(node);
     if (!there) return std::move(there).error();
     if (*there) return {};
-    std::string user = needed_by ? fmt::format(", needed by '{}',",
-                                               graph_.path(graph_.edge(*needed_by).outputs.front()))
-                                 : "";
-    return bad_input(
-        fmt::format("'{}'{} missing and no known rule to make it", graph_.path(node), user));
+    return bad_input(fmt::format("'{}' missing and no known rule to make it", graph_.path(node)));
   }
 
   Result<BuildSummary> run(const std::vector<NodeId>& targets,

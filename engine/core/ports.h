@@ -66,7 +66,8 @@ class BlobStore {
   virtual Result<bool> fetch(const Digest& digest, const std::string& path) = 0;
 };
 
-// Action results by action key. May be lost at any time.
+// Action results by action key, without the parts of the keys: who looks one up has them. May be
+// lost at any time.
 class Memo {
  public:
   virtual ~Memo() = default;

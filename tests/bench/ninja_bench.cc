@@ -4,7 +4,8 @@
 //
 //   ninja_bench [--edges N] [--rounds N] [SCENARIO…] [-- NAME=PROGRAM…]
 //
-// Scenarios: load, null, clean, restore; all by default. Engines: every program among `evolve`,
+// Scenarios: load, null, clean, restore; all of them by default; and laid, a null build of outputs
+// that no engine made, for hundreds of thousands of edges. Engines: every program among `evolve`,
 // `ninja`, `samu` and `n2` that is found by default; the first one named is what others are
 // compared to. Works in a folder of its own below $TMPDIR and removes it.
 #include <fcntl.h>
@@ -68,10 +69,13 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// `edges` copies of small files, each from a source of its own.
-void write_copies(const fs::path& folder, int edges) {
+// `edges` copies of small files, each from a source of its own. `is_done`: the copies are there
+// too, with a log that says so; they are a generator's, whose command every engine takes on trust.
+void write_copies(const fs::path& folder, int edges, bool is_done = false) {
   constexpr int kPerFolder = 1000;
   std::string manifest = "rule cp\n  command = cp $in $out\n";
+  if (is_done) manifest += "  generator = 1\n";
+  std::string log = "# ninja log v5\n";
   for (int i = 0; i < edges; ++i) {
     const std::string part = std::to_string(i / kPerFolder);
     if (i % kPerFolder == 0) {
@@ -81,8 +85,15 @@ void write_copies(const fs::path& folder, int edges) {
     const std::string name = fmt::format("{}/file{}", part, i);
     write(folder / "in" / name, fmt::format("source {}\n", i));
     manifest += fmt::format("build out/{}: cp in/{}\n", name, name);
+    if (!is_done) continue;
+    const fs::path copy = folder / "out" / name;
+    write(copy, fmt::format("source {}\n", i));
+    struct stat st = {};
+    ::stat(copy.c_str(), &st);
+    log += fmt::format("0\t1\t{}{:09}\tout/{}\t0\n", st.st_mtim.tv_sec, st.st_mtim.tv_nsec, name);
   }
   write(folder / "build.ninja", manifest);
+  if (is_done) write(folder / ".ninja_log", log);
 }
 
 // A manifest as large projects' generators write them: long command lines, many bindings,
@@ -203,6 +214,18 @@ struct Bench {
             [&](const Engine& engine) { return copies(engine); }, {});
   }
 
+  // As null, for more edges than one cares to run.
+  void laid() {
+    auto at = [&](const Engine& engine) { return copies(engine, "laid"); };
+    for (const Engine& engine : engines) {
+      write_copies(at(engine), edges, true);
+      run(command(engine, {}), at(engine));
+      run(command(engine, {}), at(engine));
+    }
+    compare(fmt::format("laid: {} edges, {} files, nothing to do", edges, 2 * edges), rounds, at,
+            {});
+  }
+
   void restore() {
     make_copies();
     for (const Engine& engine : engines) write_copies(copies(engine, "b"), edges);
@@ -234,6 +257,9 @@ std::vector<Engine> usual_engines() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // The engines' own, not the caller's.
+  for (const char* name : {"EVOLVE_STATE", "EVOLVE_BASE", "NINJA_STATUS", "MAKEFLAGS"})
+    ::unsetenv(name);
   Bench bench;
   std::vector<std::string> scenarios;
   bool is_engine = false;
@@ -260,6 +286,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, void (Bench::*)()> all = {{"load", &Bench::load},
                                                         {"clean", &Bench::clean},
                                                         {"null", &Bench::null},
+                                                        {"laid", &Bench::laid},
                                                         {"restore", &Bench::restore}};
   int status = 0;
   for (const std::string& scenario : scenarios) {

@@ -58,6 +58,7 @@ void check_same(const ActionResult& a, const ActionResult& b) {
 
 void check_memo(Memo& memo) {
   ActionResult result = result_under("k");
+  result.parts.clear();
   CHECK(!*memo.find(result.key));
   CHECK(memo.discovered(result.declared_key)->empty());
   REQUIRE(memo.put(result));
