@@ -33,13 +33,15 @@ class Build {
         lookup_(lookup),
         ports_(ports),
         options_(options),
-        plan_(graph, targets,
-              [&lookup](EdgeId id) -> std::optional<double> {
-                auto settled = lookup.snapshot().edge(id);
-                if (!settled) return std::nullopt;
-                // Of what is done in no time the order should not depend on how little that was.
-                return std::max<double>(settled->seconds, kShortSeconds);
-              }),
+        plan_(
+            graph, targets,
+            [&lookup](EdgeId id) -> std::optional<double> {
+              auto settled = lookup.snapshot().edge(id);
+              if (!settled) return std::nullopt;
+              // Of what is done in no time the order should not depend on how little that was.
+              return std::max<double>(settled->seconds, kShortSeconds);
+            },
+            options.capacity),
         collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules) {}
 
   Result<BuildSummary> run() {
@@ -64,6 +66,8 @@ class Build {
     Finding finding;
     std::vector<std::string> reasons;
     std::vector<EdgeId> joined;  // edges with the same action, waiting for this one
+    int failures = 0;            // of its command, which is to run again
+    std::string earlier_output;  // of those
   };
 
   Status loop() {
@@ -129,7 +133,7 @@ class Build {
     auto is_settled = lookup_.is_settled(id);
     if (!is_settled) return std::move(is_settled).error();
     // An edge with a report is told of, for its verdict.
-    if (*is_settled && graph_.binding(id, "report").empty()) {
+    if (*is_settled && graph_.extension(id, "report").empty()) {
       ++summary_.cached;
       plan_.finish(id);
       return {};
@@ -153,7 +157,7 @@ class Build {
     }
     auto reasons = lookup_.reasons(id, *finding);
     if (!reasons) return std::move(reasons).error();
-    found_.insert_or_assign(id, Running{*std::move(finding), *std::move(reasons), {}});
+    found_.insert_or_assign(id, Running{*std::move(finding), *std::move(reasons), {}, 0, ""});
     plan_.queue(id);
     return {};
   }
@@ -231,7 +235,7 @@ class Build {
         continue;
       }
       auto [payer, is_first] = paying_.try_emplace(action, *id);
-      if (!is_first) {
+      if (!is_first && payer->second != *id) {
         found_.at(payer->second).joined.push_back(*id);
         continue;
       }
@@ -270,20 +274,48 @@ class Build {
     command.id = static_cast<uint64_t>(index(id));
     command.line = graph_.binding(id, "command");
     if (auto status = graph_.check_length(id, "command", command.line); !status) return status;
-    command.worker = graph_.binding(id, "worker");
-    command.arguments = graph_.binding(id, "arguments");
+    command.worker = graph_.extension(id, "worker");
+    command.arguments = graph_.extension(id, "arguments");
     command.environment = options_.command_environment;
     for (const auto& [name, value] : lookup_.declared_environment(id)) {
       command.environment[name] = value;
     }
-    command.timeout_seconds = std::strtod(graph_.binding(id, "timeout").c_str(), nullptr);
+    auto extensions = extensions_of(graph_, id);
+    if (!extensions) return std::move(extensions).error();
+    if (auto status = check_capacity(id, extensions->needs); !status) return status;
+    command.timeout_seconds = extensions->timeout_seconds;
     command.console = graph_.binding(id, "pool") == "console";
+    command.is_sandboxed = extensions->is_sandboxed;
+    if (command.is_sandboxed) command.writable = folders_of_outputs(id);
     command.keeps_leftovers = !options_.rules.are_strict;
     // Told before it starts: what it writes to the terminal comes behind its line.
-    ports_.listener.started(event_of(id, Outcome::ran, false));
+    if (found_.at(id).failures == 0) ports_.listener.started(event_of(id, Outcome::ran, false));
     if (auto status = ports_.runner.start(command); !status) return status;
     ++running_;
     started_.insert(id);
+    return {};
+  }
+
+  // Where its command writes.
+  [[nodiscard]] std::vector<std::string> folders_of_outputs(EdgeId id) const {
+    std::set<std::string> out;
+    for (NodeId output : graph_.edge(id).outputs) out.insert(folder_of(graph_.path(output)));
+    const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
+    if (!depfile.empty()) out.insert(folder_of(depfile));
+    return {out.begin(), out.end()};
+  }
+
+  // Memory is an estimate, and may be more than there is; a device is there or not.
+  Status check_capacity(EdgeId id, const Resources& needs) const {
+    for (const auto& [name, amount] : needs) {
+      auto capacity = options_.capacity.find(name);
+      if (name == "memory" || capacity == options_.capacity.end()) continue;
+      if (amount > capacity->second) {
+        return bad_input(fmt::format("'{}' needs {} {} and there are {}",
+                                     graph_.path(graph_.edge(id).outputs.front()), amount, name,
+                                     capacity->second));
+      }
+    }
     return {};
   }
 
@@ -291,20 +323,43 @@ class Build {
   // stays, a manifest that was being made anew above all.
   Status remove_half_written() {
     for (EdgeId id : started_) {
-      const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
-      for (NodeId output : graph_.edge(id).outputs) {
-        const std::string path = graph_.path(output);
-        auto now = ports_.files.digest(path);
-        if (!now) return std::move(now).error();
-        auto before = before_.find(output);
-        bool is_untouched = before != before_.end() && before->second == *now && depfile.empty();
-        if (!*now || is_untouched) continue;
-        if (auto status = ports_.files.remove(path); !status) return status;
-      }
-      if (depfile.empty()) continue;
-      if (auto status = ports_.files.remove(depfile); !status) return status;
+      if (auto status = remove_half_written(id); !status) return status;
     }
     return {};
+  }
+
+  Status remove_half_written(EdgeId id) {
+    const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
+    for (NodeId output : graph_.edge(id).outputs) {
+      const std::string path = graph_.path(output);
+      auto now = ports_.files.digest(path);
+      if (!now) return std::move(now).error();
+      auto before = before_.find(output);
+      bool is_untouched = before != before_.end() && before->second == *now && depfile.empty();
+      if (!*now || is_untouched) continue;
+      if (auto status = ports_.files.remove(path); !status) return status;
+    }
+    return depfile.empty() ? Status{} : ports_.files.remove(depfile);
+  }
+
+  // Has a command that failed run again, where its edge says so: true.
+  Result<bool> retry(EdgeId id, Running& running, const Completed& completed) {
+    auto extensions = extensions_of(graph_, id);
+    if (!extensions) return std::move(extensions).error();
+    if (running.failures >= extensions->retries) return false;
+    if (auto status = remove_half_written(id); !status) return std::move(status).error();
+    ++running.failures;
+    ++summary_.retried;
+    const std::string end = completed.timed_out
+                                ? fmt::format("took over {} s", extensions->timeout_seconds)
+                                : fmt::format("ended with {}", completed.exit_status);
+    running.earlier_output +=
+        completed.output + fmt::format("evolve: warning: attempt {} of {} {}: trying again\n",
+                                       running.failures, extensions->retries + 1, end);
+    paying_.emplace(running.finding.declared.key(), id);  // who joins it still waits for it
+    found_.insert_or_assign(id, std::move(running));
+    plan_.queue(id);
+    return true;
   }
 
   Status complete(Completed& completed) {
@@ -317,13 +372,19 @@ class Build {
     paying_.erase(running.finding.declared.key());
     auto result = collector_.collect(id, running.finding, completed);
     if (!result && result.error().code != ErrorCode::failed) return std::move(result).error();
-    if (!result) return fail(id, running, completed, std::move(result).error());
+    if (!result) {
+      auto is_retried = retry(id, running, completed);
+      if (!is_retried) return std::move(is_retried).error();
+      if (*is_retried) return {};
+      completed.output.insert(0, running.earlier_output);
+      return fail(id, running, completed, std::move(result).error());
+    }
     if (auto status = ports_.memo.put(*result); !status) return status;
     paid_.insert_or_assign(result->declared_key, *result);
     if (auto status = remove_response_file(id); !status) return status;
-    if (auto status =
-            finish(event_of(id, Outcome::ran, false), *result, joined_text(running.reasons));
-        !status) {
+    EdgeEvent event = event_of(id, Outcome::ran, false);
+    event.output = running.earlier_output;
+    if (auto status = finish(std::move(event), *result, joined_text(running.reasons)); !status) {
       return status;
     }
     for (EdgeId other : running.joined) {
@@ -360,7 +421,7 @@ class Build {
     if (result.has_all_outputs()) lookup_.settle(id, result);
     event.verdict = result.verdict;
     event.seconds = event.outcome == Outcome::ran ? result.seconds : 0;
-    if (event.is_restored || event.outcome == Outcome::ran) event.output = result.output;
+    if (event.is_restored || event.outcome == Outcome::ran) event.output += result.output;
     EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
     if (auto status = ports_.ledger.record(record); !status) return status;
     plan_.finish(id);
@@ -381,7 +442,7 @@ class Build {
       EdgeEvent event = event_of(edge, Outcome::failed, false);
       event.exit_status = summary_.exit_status;
       event.output = completed.output;
-      if (completed.exit_status == 0) event.output += error.message + "\n";
+      if (completed.exit_status == 0 || completed.timed_out) event.output += error.message + "\n";
       EdgeRecord record{lookup_.record_name(edge), event.step, Outcome::failed, error.message, {}};
       record.result.built_at = ports_.clock.utc();
       if (auto status = ports_.ledger.record(record); !status) return status;
@@ -401,9 +462,9 @@ class Build {
     event.outcome = outcome;
     event.is_restored = is_restored;
     event.has_console = edge.pool->name == "console";
-    event.step = graph_.binding(id, "step");
+    event.step = graph_.extension(id, "step");
     if (event.step.empty()) event.step = std::string(edge.rule->name);
-    event.subject = graph_.binding(id, "subject");
+    event.subject = graph_.extension(id, "subject");
     if (event.subject.empty()) event.subject = graph_.path(edge.outputs.front());
     return event;
   }

@@ -56,6 +56,7 @@ struct BuildOptions {
   int jobs = 1;        // edges at a time
   int keep_going = 1;  // stop after this many faults; 0: never
   CommandRules rules;
+  Resources capacity;   // what running edges may need together (core/plan.h)
   double max_load = 0;  // above it no command is started beside one that runs; 0: no limit
   std::map<std::string, std::string> command_environment;  // what every command gets
 };
@@ -67,6 +68,7 @@ struct BuildSummary {
   int cached = 0;  // hits and joined edges
   int failed = 0;
   int skipped = 0;
+  int retried = 0;      // commands that failed and were run again
   int exit_status = 0;  // of the last command that failed
   double seconds = 0;
 };

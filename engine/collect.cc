@@ -156,7 +156,7 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
 }
 
 Result<std::string> Collector::read_verdict(EdgeId id) {
-  std::string path = graph_.binding(id, "report");
+  std::string path = graph_.extension(id, "report");
   if (path.empty()) return std::string();
   auto text = files_.read(path);
   if (!text) return std::move(text).error();

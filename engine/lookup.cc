@@ -78,7 +78,7 @@ Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
 
 std::vector<std::pair<std::string, std::string>> Lookup::declared_environment(EdgeId edge) const {
   std::vector<std::pair<std::string, std::string>> out;
-  const std::string declared = graph_.binding(edge, "environment");
+  const std::string declared = graph_.extension(edge, "environment");
   if (declared.empty()) return out;
   std::istringstream names(declared);
   for (std::string name; names >> name;) {

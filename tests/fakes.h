@@ -155,7 +155,19 @@ class FakeClock : public Clock {
   std::string utc() override { return "2026-01-01T00:00:00Z"; }
 };
 
-// Runs a command by the function that its first word names; completes in the order of starts.
+// A command's words, which are parted by one blank.
+inline std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = std::min(line.find(' ', at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+// Runs a command by the function that its first word names; completes in the order of starts, or
+// as `pick` says.
 class FakeRunner : public Runner {
  public:
   using Program = std::function<int(const std::vector<std::string>& words, FakeFiles& files)>;
@@ -164,6 +176,8 @@ class FakeRunner : public Runner {
   std::map<std::string, Program> programs;
   std::vector<std::string> started;
   size_t most_at_once = 0;
+  std::function<size_t(size_t count)> pick = [](size_t) { return 0; };  // the one that ends next
+  std::function<void(const std::vector<Command>& running)> at_start;    // the last one is new
   bool interrupt_next = false;
   bool stopped = false;
   FaultPlan* faults = nullptr;
@@ -174,13 +188,15 @@ class FakeRunner : public Runner {
     started.push_back(command.line);
     running_.push_back(command);
     most_at_once = std::max(most_at_once, running_.size());
+    if (at_start) at_start(running_);
     return {};
   }
   Result<RunnerEvent> wait(double) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     if (interrupt_next) return RunnerEvent(Interrupted{});
-    Command command = running_.front();
-    running_.erase(running_.begin());
+    auto next = running_.begin() + static_cast<ptrdiff_t>(pick(running_.size()));
+    Command command = *next;
+    running_.erase(next);
     clock_.now += 1;
     return RunnerEvent(Completed{command.id, run(command.line), false, "", 1});
   }
@@ -193,12 +209,7 @@ class FakeRunner : public Runner {
 
  private:
   int run(const std::string& line) {
-    std::vector<std::string> words;
-    for (size_t at = 0; at < line.size();) {
-      size_t end = std::min(line.find(' ', at), line.size());
-      words.push_back(line.substr(at, end - at));
-      at = end + 1;
-    }
+    const std::vector<std::string> words = words_of(line);
     auto program = programs.find(words.front());
     return program == programs.end() ? 127 : program->second(words, files_);
   }

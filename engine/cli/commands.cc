@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/build.h"
+#include "engine/cli/machine.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
@@ -136,8 +137,8 @@ json pending_report(const Session& session, const std::vector<Pending>& pending)
   for (const Pending& one : pending) {
     const Graph& graph = *session.graph;
     rows.push_back({{"output", graph.path(graph.edge(one.edge).outputs.front())},
-                    {"step", graph.binding(one.edge, "step")},
-                    {"subject", graph.binding(one.edge, "subject")},
+                    {"step", graph.extension(one.edge, "step")},
+                    {"subject", graph.extension(one.edge, "subject")},
                     {"certain", one.need == Pending::Need::run},
                     {"reasons", one.reasons}});
   }
@@ -189,11 +190,6 @@ ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& co
   return world::is_terminal(STDERR_FILENO) ? ProgressStyle::live : ProgressStyle::plain;
 }
 
-int usable_cores() {
-  auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return cores > 0 ? cores : 1;
-}
-
 Status finish_build(const CommonOptions& common, const BuildCommand& command, Session& session,
                     const BuildSummary& summary) {
   if (summary.failed > 0) {
@@ -217,6 +213,12 @@ Status finish_build(const CommonOptions& common, const BuildCommand& command, Se
 Status run_build(const CommonOptions& common, const BuildCommand& command) {
   // The session changes to the project's root.
   const std::string trace_path = command.trace.empty() ? "" : fs::absolute(command.trace).string();
+  Resources capacity;
+  for (const std::string& text : command.resources) {
+    auto resource = parse_resource(text);
+    if (!resource) return std::move(resource).error().within("--resource");
+    capacity.insert(*std::move(resource));
+  }
   // Before any file is open: the guard must not hold what is not its own.
   world::watch_interrupts();
   auto guard = world::Guard::start();
@@ -242,6 +244,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   BuildOptions options;
   options.jobs = command.jobs > 0 ? command.jobs : usable_cores();
   options.keep_going = command.keep_going;
+  options.capacity = with_memory(std::move(capacity));
   options.command_environment = command_environment();
   world::LocalRunner runner(*guard, state.clock);
   Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);

@@ -22,7 +22,8 @@ struct BuildCommand {
   int keep_going = 1;  // as Ninja's -k
   bool dry_run = false;
   bool quiet = false;
-  std::string trace;  // file for the build's timeline; empty: none
+  std::vector<std::string> resources;  // "memory=16GiB", "tpu=4"
+  std::string trace;                   // file for the build's timeline; empty: none
 };
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);

@@ -60,6 +60,11 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0, 1'000'000));
   build->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would run, and run nothing");
   build->add_flag("-q,--quiet", arguments.build.quiet, "no progress and no summary");
+  build
+      ->add_option("--resource", arguments.build.resources,
+                   "what there is for steps that need it: memory=16GiB, tpu=4")
+      ->expected(1)
+      ->take_all();
   build->add_option("--trace", arguments.build.trace,
                     "write the timeline to this file, in Chrome's trace format");
 

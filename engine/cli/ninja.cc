@@ -1,14 +1,13 @@
 #include "engine/cli/ninja.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 
+#include "engine/cli/machine.h"
 #include "engine/cli/ninja_build.h"
 #include "engine/cli/ninja_records.h"
 #include "engine/core/manifest.h"
@@ -45,13 +44,6 @@ std::optional<int> read_manifest(const ninja::Options& options, Graph& graph) {
   if (is_there) return ninja::print_fatal(status.error().message);
   ninja::print_error(status.error().message);
   return 1;
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
 }
 
 int run_with(const ninja::Options& options) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/build.h"
+#include "engine/cli/machine.h"
 #include "engine/cli/ninja_import.h"
 #include "engine/cli/ninja_records.h"
 #include "engine/cli/state.h"
@@ -184,6 +185,7 @@ class NinjaBuild {
     building.jobs = has_jobserver_ ? INT_MAX : options_.jobs;
     building.keep_going = options_.keep_going;
     building.max_load = options_.max_load;
+    building.capacity = with_memory(options_.resources);
     building.rules = {false, options_.keep_depfile, options_.keep_rsp};
     building.command_environment = process_environment();
     const ninja::Stats::Timer timer(stats_, "build");

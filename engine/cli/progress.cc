@@ -39,7 +39,7 @@ void Progress::planned(const Graph& graph, const Plan& plan) {
   total_ = plan.total();
   for (EdgeId id : plan.wanted_edges()) {
     if (graph.edge(id).is_phony()) continue;
-    std::string step = graph.binding(id, "step");
+    std::string step = graph.extension(id, "step");
     ++steps_[step.empty() ? std::string(graph.edge(id).rule->name) : step].left;
   }
 }

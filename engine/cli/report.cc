@@ -146,6 +146,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"ran", summary.ran},
                  {"cached", summary.cached},
                  {"failed", summary.failed},
+                 {"retried", summary.retried},
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"target", campaign.shape.target}};
@@ -164,6 +165,9 @@ std::string build_text(const json& report) {
                       report["failed"].get<int>() + report["skipped"].get<int>(),
                   report["ran"].get<int>(), report["cached"].get<int>(),
                   report["failed"].get<int>(), duration(report["seconds"].get<double>()));
+  if (const int retried = report["retried"].get<int>(); retried > 0) {
+    out += fmt::format("        {} commands failed and were run again\n", retried);
+  }
   if (report["round"].get<int>() == 0) return out;
   std::string verdicts;
   for (const auto& [kind, count] : report["verdicts"].items()) {

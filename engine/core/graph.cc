@@ -24,9 +24,7 @@ class Evaluator {
     if (name == "in") return append_paths(edge_.explicit_inputs(), ' ', out);
     if (name == "in_newline") return append_paths(edge_.explicit_inputs(), '\n', out);
     if (name == "out") return append_paths(edge_.explicit_outputs(), ' ', out);
-    auto own = std::find_if(edge_.bindings.rbegin(), edge_.bindings.rend(),
-                            [&](const Variable& variable) { return variable.name == name; });
-    if (own != edge_.bindings.rend()) {
+    if (const Variable* own = edge_.find_own(name)) {
       out += own->value;
       return;
     }
@@ -144,6 +142,12 @@ const Rule::Binding* Rule::find(std::string_view binding) const {
   auto it = std::find_if(bindings.begin(), bindings.end(),
                          [&](const Binding& candidate) { return candidate.name == binding; });
   return it == bindings.end() ? nullptr : &*it;
+}
+
+const Variable* Edge::find_own(std::string_view name) const {
+  auto own = std::find_if(bindings.rbegin(), bindings.rend(),
+                          [&](const Variable& variable) { return variable.name == name; });
+  return own == bindings.rend() ? nullptr : &*own;
 }
 
 std::string_view Scope::get(std::string_view name) const {
@@ -280,6 +284,11 @@ std::string Graph::binding(EdgeId id, std::string_view name, Quoting quoting) co
   Evaluator(*this, edge(id), quoting).append(name, out);
   if (out.size() > most_text_) out.resize(most_text_);
   return out;
+}
+
+std::string Graph::extension(EdgeId id, std::string_view name) const {
+  const Variable* own = edge(id).find_own(name);
+  return own == nullptr ? std::string() : std::string(own->value);
 }
 
 Status Graph::check_length(EdgeId id, std::string_view name, std::string_view value) const {

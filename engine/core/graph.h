@@ -104,6 +104,8 @@ struct Edge {
   std::optional<NodeId> dyndep;
 
   [[nodiscard]] bool is_phony() const { return rule->is_phony; }
+  // The edge's own variable of that name, or null.
+  [[nodiscard]] const Variable* find_own(std::string_view name) const;
   [[nodiscard]] std::span<const NodeId> explicit_inputs() const {
     return inputs.first(inputs.size() - implicit_inputs - order_only_inputs);
   }
@@ -176,6 +178,9 @@ class Graph {
   // ends where it comes to most_text(); check_length() tells.
   [[nodiscard]] std::string binding(EdgeId id, std::string_view name,
                                     Quoting quoting = Quoting::shell) const;
+  // The edge's own variable, which neither its rule nor its file can set; empty where there is
+  // none.
+  [[nodiscard]] std::string extension(EdgeId id, std::string_view name) const;
   // Bad input where a binding's value was cut off.
   [[nodiscard]] Status check_length(EdgeId id, std::string_view name, std::string_view value) const;
   // The variables of the edge's rule that name each other in a circle, as "a -> b -> a".

@@ -76,7 +76,7 @@ void replace_absolute(std::string& text, const MachineBinding& binding) {
 class Names {
  public:
   Names(const Graph& graph, EdgeId id, std::span<const MachineBinding> machine)
-      : machine_(machine), is_portable_(graph.binding(id, "portable") == "1") {
+      : machine_(machine), is_portable_(graph.extension(id, "portable") == "1") {
     if (!is_portable_) return;
     const Edge& edge = graph.edge(id);
     for (size_t i = 0; i < edge.inputs.size(); ++i) {
@@ -226,12 +226,14 @@ void write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
     key.add("output", names.of_path(graph.node(output).path), "");
   }
   for (const auto& [name, value] : inputs.environment) key.add("environment", name, value);
-  for (const char* name : {"toolchain", "rspfile_content"}) {
-    std::string value = graph.binding(id, name);
+  for (auto& [name, value] : {std::pair("toolchain", graph.extension(id, "toolchain")),
+                              {"rspfile_content", graph.binding(id, "rspfile_content")}}) {
     if (value.empty()) continue;
-    names.rename(value);
-    key.add(name, "", value);
+    std::string renamed = value;
+    names.rename(renamed);
+    key.add(name, "", renamed);
   }
+  if (graph.extension(id, "sandbox") == "1") key.add("sandbox", "", "1");
 }
 
 std::vector<std::string> describe_changes(std::span<const KeyPart> before,

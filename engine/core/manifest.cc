@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/did_you_mean.h"
+#include "engine/core/extensions.h"
 #include "engine/core/lexer.h"
 #include "engine/core/path.h"
 
@@ -427,6 +428,9 @@ class ManifestParser {
     const Edge& edge = graph_.edge(id);
     if (auto cycle = graph_.find_variable_cycle(id)) {
       return bad_input("cycle in rule variables: " + *cycle);
+    }
+    if (auto extensions = extensions_of(graph_, id); !extensions) {
+      return lexer_.error(extensions.error().message);
     }
     bool may_bind = !edge.bindings.empty() || edge.rule->find("pool") != nullptr ||
                     edge.rule->find("dyndep") != nullptr;

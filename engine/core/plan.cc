@@ -19,9 +19,10 @@ void remove_repeated(std::vector<EdgeId>& edges) {
 
 }  // namespace
 
-Plan::Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost)
+Plan::Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost, Resources capacity)
     : graph_(graph),
       cost_(std::move(cost)),
+      capacity_(std::move(capacity)),
       states_(graph.edge_count(), EdgeState::unwanted),
       missing_(graph.edge_count(), 0) {
   counts_[static_cast<size_t>(EdgeState::unwanted)] = graph.edge_count();
@@ -109,13 +110,36 @@ void Plan::set(EdgeId id, EdgeState state) {
   EdgeState& current = states_[index(id)];
   --counts_[static_cast<size_t>(current)];
   ++counts_[static_cast<size_t>(state)];
-  if (current == EdgeState::running) --pools_[graph_.edge(id).pool].running;
+  if (current == EdgeState::running) occupy(line_of(id), -1);
   current = state;
   if (state == EdgeState::ready) ready_.push({weight_of(id), id});
-  if (state == EdgeState::running) ++pools_[graph_.edge(id).pool].running;
-  if (state == EdgeState::queued) {
-    pools_[graph_.edge(id).pool].queued.push({weight_of(id), id});
+  if (state == EdgeState::running) occupy(line_of(id), 1);
+  if (state == EdgeState::queued) queued_[line_of(id)].push({weight_of(id), id});
+}
+
+Plan::Line Plan::line_of(EdgeId id) const {
+  auto extensions = extensions_of(graph_, id);
+  return {graph_.edge(id).pool, extensions ? std::move(extensions->needs) : Resources()};
+}
+
+bool Plan::has_room(const Line& line) const {
+  if (line.pool->depth > 0) {
+    auto running = running_.find(line.pool);
+    if (running != running_.end() && running->second >= line.pool->depth) return false;
   }
+  return std::all_of(line.needs.begin(), line.needs.end(), [&](const auto& need) {
+    const auto& [name, amount] = need;
+    auto used = in_use_.find(name);
+    if (used == in_use_.end() || used->second == 0) return true;
+    auto capacity = capacity_.find(name);
+    if (capacity != capacity_.end()) return used->second + amount <= capacity->second;
+    return name == "memory";
+  });
+}
+
+void Plan::occupy(const Line& line, int count) {
+  running_[line.pool] += count;
+  for (const auto& [name, amount] : line.needs) in_use_[name] += count * amount;
 }
 
 float Plan::weight_of(EdgeId id) const {
@@ -177,9 +201,9 @@ std::optional<EdgeId> Plan::next_ready() {
 
 std::optional<EdgeId> Plan::next_queued() {
   const Place* best = nullptr;
-  for (auto& [pool, queue] : pools_) {
-    if (pool->depth > 0 && queue.running >= pool->depth) continue;
-    const Place* first = front(queue.queued, EdgeState::queued);
+  for (auto& [line, queue] : queued_) {
+    if (!has_room(line)) continue;
+    const Place* first = front(queue, EdgeState::queued);
     if (first != nullptr && (best == nullptr || *best < *first)) best = first;
   }
   if (best == nullptr) return std::nullopt;

@@ -1,6 +1,8 @@
 // The plan: which edges a build needs, and the state of each. Every change of state passes through
-// set(), which keeps the queues, pools and counters in step. Knows nothing of keys or processes.
+// set(), which keeps the queues, pools, resources and counters in step. Knows nothing of keys or
+// processes.
 //
+//                                        ┌─(retry)─┐
 //   unwanted     wanted ──► ready ──► queued ──► running ──► done
 //                  │          └──────────┴──(hit)───────────►┘│
 //                  └──► skipped ◄── (an input's edge failed)   └► failed
@@ -16,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/extensions.h"
 #include "engine/core/graph.h"
 
 namespace evolve {
@@ -24,7 +27,7 @@ enum class EdgeState : uint8_t {
   unwanted,  // no target needs it
   wanted,    // an input's edge is not done
   ready,     // all inputs are there; its key was not looked up yet
-  queued,    // has to run, and waits for a slot and its pool
+  queued,    // has to run, and waits for a slot, its pool and what it needs
   running,   // runs, or waits for the edge that runs the same action
   done,      // its outputs are there
   failed,    // a fault
@@ -38,13 +41,16 @@ class Plan {
 
   // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. Of
   // edges that could go first that one does from which the longest way leads to the end, the sum of
-  // the costs along it; of equal ones, and without costs, the first in the manifest.
+  // the costs along it; of equal ones, and without costs, the first in the manifest. Edges that run
+  // need no more of a resource together than `capacity` says; one edge that needs more runs alone.
+  // Of memory that is not limited there is no end, of a device that is not named there is one.
   // REQUIRES: no cycle above the targets.
-  Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {});
+  Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {},
+       Resources capacity = {});
 
   // The first edge whose key can be looked up. It stays ready.
   [[nodiscard]] std::optional<EdgeId> next_ready();
-  // The first queued edge whose pool has room. It stays queued.
+  // The first queued edge whose pool has room, and whose needs can be met. It stays queued.
   [[nodiscard]] std::optional<EdgeId> next_queued();
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
@@ -78,15 +84,21 @@ class Plan {
       return place.edge > other.edge;
     }
   };
-  struct PoolQueue {
-    int running = 0;
-    std::priority_queue<Place> queued;
+  // Edges of one pool with the same needs: they can all start, or none.
+  struct Line {
+    const Pool* pool;
+    Resources needs;
+    auto operator<=>(const Line&) const = default;
   };
 
   void want(std::span<const NodeId> targets);
   // True where `id` waits for `other`, directly or not.
   [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
   void set(EdgeId id, EdgeState state);
+  [[nodiscard]] Line line_of(EdgeId id) const;
+  [[nodiscard]] bool has_room(const Line& line) const;
+  // `count`: 1 for an edge that starts, -1 for one that ends.
+  void occupy(const Line& line, int count);
   // Edges that wait for `id`; good until the next call.
   const std::vector<EdgeId>& dependents(EdgeId id);
   // Finds the weights of all wanted edges.
@@ -97,12 +109,15 @@ class Plan {
 
   const Graph& graph_;
   Cost cost_;
+  Resources capacity_;
   std::vector<EdgeState> states_;
   std::vector<int> missing_;                          // per edge: edges that it waits for
   std::map<EdgeId, std::vector<EdgeId>> late_users_;  // who waits for an edge by wait_for
   std::array<size_t, 8> counts_{};                    // per state
   std::priority_queue<Place> ready_;
-  std::map<const Pool*, PoolQueue> pools_;
+  std::map<Line, std::priority_queue<Place>> queued_;
+  std::map<const Pool*, int> running_;  // edges
+  Resources in_use_;
   std::vector<float> weights_;  // per edge; none without costs
   std::vector<EdgeId> wanted_;  // in manifest order
   std::vector<EdgeId> dependents_;

@@ -102,7 +102,9 @@ struct Command {
   std::map<std::string, std::string> environment;  // all of it; nothing is inherited
   double timeout_seconds = 0;                      // 0: none
   bool console = false;                            // has the terminal to itself
-  bool keeps_leftovers = false;                    // what it leaves in the background lives on
+  bool is_sandboxed = false;                       // writes in no folder but `writable`
+  std::vector<std::string> writable;
+  bool keeps_leftovers = false;  // what it leaves in the background lives on
 };
 
 struct Completed {

@@ -43,6 +43,8 @@ options:
   --status FMT   progress status format using Ninja-style $vars
                  (e.g. --status '[$finished/$total] ')
   --trace FILE   write the build's timeline to FILE, in Chrome's trace format
+  --resource NAME=N
+                 what there is for edges that need it: memory=16GiB, tpu=4
 
   -C DIR   change to DIR before doing anything else
   -f FILE  specify input build file [default=build.ninja]
@@ -140,11 +142,19 @@ std::optional<int> set_tool(const std::string& name, Options& options) {
   return std::nullopt;
 }
 
+std::optional<int> add_resource(const char* text, Options& options) {
+  auto resource = parse_resource(text);
+  if (!resource) return print_fatal("--resource: " + resource.error().message);
+  options.resources.insert_or_assign(resource->first, resource->second);
+  return std::nullopt;
+}
+
 // Long options without a letter.
 constexpr int kVersion = 1;
 constexpr int kQuiet = 2;
 constexpr int kStatus = 3;
 constexpr int kTrace = 4;
+constexpr int kResource = 5;
 
 std::optional<int> set_option(int option, Options& options) {
   switch (option) {
@@ -163,6 +173,7 @@ std::optional<int> set_option(int option, Options& options) {
       options.status_format = optarg;
       options.has_status_format = true;
       return std::nullopt;
+    case kResource: return add_resource(optarg, options);
     case kTrace: options.trace = optarg; return std::nullopt;
     case kVersion: fmt::print("{}\n", kNinjaVersion); return 0;
     default: print_usage(options.jobs); return 1;
@@ -186,6 +197,7 @@ std::variant<Options, int> parse_options(const std::vector<std::string>& argumen
                                  {"quiet", no_argument, nullptr, kQuiet},
                                  {"status", required_argument, nullptr, kStatus},
                                  {"trace", required_argument, nullptr, kTrace},
+                                 {"resource", required_argument, nullptr, kResource},
                                  {nullptr, 0, nullptr, 0}};
   int found = 0;
   // What follows -t belongs to the tool.

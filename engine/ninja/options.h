@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/core/extensions.h"
+
 namespace evolve::ninja {
 
 enum class Verbosity {
@@ -29,6 +31,7 @@ struct Options {
   bool keep_depfile = false;
   bool keep_rsp = false;
   std::string trace;                   // --trace, which is ours: a file
+  Resources resources;                 // --resource, which is ours
   bool is_phony_cycle_error = false;   // -w phonycycle=err
   std::string tool;                    // -t
   std::vector<std::string> arguments;  // targets, or what belongs to the tool

@@ -48,8 +48,8 @@ bool is_program(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 && ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
 }
 
-// Where a program that is named without a folder lies, by the PATH that the command would have;
-// empty: nowhere. What was found is taken to stay where it is while it is there.
+}  // namespace
+
 std::string find_program(const std::string& name,
                          const std::map<std::string, std::string>& environment) {
   if (name.find('/') != std::string::npos) return name;
@@ -69,8 +69,6 @@ std::string find_program(const std::string& name,
     rest.remove_prefix(end + 1);
   }
 }
-
-}  // namespace
 
 Result<Process> Process::start(const std::string& line,
                                const std::map<std::string, std::string>& environment,

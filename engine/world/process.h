@@ -27,6 +27,11 @@ enum class Leftovers {
   stay,  // a compiler server, say, which the next command is to find
 };
 
+// Where a program that is named without a folder lies, by the PATH that the command would have;
+// empty: nowhere. What was found is taken to stay where it is while it is there.
+std::string find_program(const std::string& name,
+                         const std::map<std::string, std::string>& environment);
+
 // A running command. Ended, with all its group, when the object goes.
 class Process {
  public:

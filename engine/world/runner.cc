@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/world/sandbox.h"
 #include "engine/world/signals.h"
 
 namespace evolve::world {
@@ -32,8 +33,11 @@ Status LocalRunner::start(const Command& command) {
     if (auto status = (*worker)->ask(command.id + 1, command.arguments); !status) return status;
     running.worker = *worker;
   } else {
+    Result<std::string> line = command.line;
+    if (command.is_sandboxed) line = sandboxed(command.line, command.writable, command.environment);
+    if (!line) return std::move(line).error();
     auto process = Process::start(
-        command.line, command.environment, command.console ? Streams::console : Streams::merged,
+        *line, command.environment, command.console ? Streams::console : Streams::merged,
         command.keeps_leftovers ? Leftovers::stay : Leftovers::end, spawner_);
     if (!process) return std::move(process).error();
     running.process = std::make_unique<Process>(*std::move(process));

@@ -1,6 +1,7 @@
 // Random graphs and random changes: what a build does must not depend on the way it came there.
 #include <fmt/format.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "engine/search/random.h"
@@ -26,6 +27,10 @@ std::string random_manifest(search::Random& random, int edges) {
     files.push_back(fmt::format("out{}", i));
   }
   return text;
+}
+
+void set_sources(World& world) {
+  for (int i = 0; i < kSources; ++i) world.files.files[fmt::format("src{}", i)] = std::to_string(i);
 }
 
 std::map<std::string, std::string> outputs_of(const World& world) {
@@ -81,20 +86,127 @@ TEST_CASE("no edge starts before its inputs are there", "[property]") {
     World world;
     REQUIRE(world.load(random_manifest(random, 20)));
     world.options.jobs = 8;
-    for (int i = 0; i < kSources; ++i)
-      world.files.files[fmt::format("src{}", i)] = std::to_string(i);
-    bool was_early = false;
-    world.runner.programs["cat"] = [&](const std::vector<std::string>& words,
-                                       tests::FakeFiles& files) {
-      std::string text;
-      for (size_t i = 2; i < words.size(); ++i) {
-        was_early = was_early || !files.files.contains(words[i]);
-        text += files.files[words[i]];
-      }
-      files.files[words[1]] = text;
-      return 0;
+    set_sources(world);
+    size_t starts = 0, early = 0;
+    world.runner.pick = [&](size_t count) { return random.below(count); };
+    world.runner.at_start = [&](const std::vector<Command>& running) {
+      const auto words = tests::words_of(running.back().line);
+      for (size_t i = 2; i < words.size(); ++i)
+        early += world.files.files.contains(words[i]) ? 0 : 1;
+      ++starts;
     };
     REQUIRE(world.build());
-    CHECK(!was_early);
+    CHECK(starts > 0);
+    CHECK(early == 0);
+  }
+}
+
+TEST_CASE("only what a change can have an effect on runs again", "[property]") {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    search::Random random(seed, 3);
+    World world;
+    REQUIRE(world.load(random_manifest(random, 20)));
+    world.options.jobs = 1 + static_cast<int>(random.below(4));
+    set_sources(world);
+    REQUIRE(world.build());
+    std::set<std::string> affected = {fmt::format("src{}", random.below(kSources))};
+    world.files.files[*affected.begin()] = "never seen before";
+    // Edges stand in an order in which they can run.
+    for (size_t i = 0; i < world.graph->edge_count(); ++i) {
+      const Edge& edge = world.graph->edge(static_cast<EdgeId>(i));
+      const bool is_affected =
+          std::any_of(edge.inputs.begin(), edge.inputs.end(),
+                      [&](NodeId input) { return affected.contains(world.graph->path(input)); });
+      if (is_affected) affected.insert(world.graph->path(edge.outputs.front()));
+    }
+    REQUIRE(world.build());
+    for (const std::string& line : world.runner.started) {
+      CHECK(affected.contains(tests::words_of(line)[1]));
+    }
+  }
+}
+
+TEST_CASE("no pool, no resource and no -j is ever exceeded, and all are made use of",
+          "[property]") {
+  size_t most_in_pool = 0, most_memory = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    search::Random random(seed, 4);
+    // pool0 holds one edge at a time, pool1 two, pool2 three; pool3 is no pool.
+    std::string text;
+    for (int pool = 0; pool < 3; ++pool) {
+      text += fmt::format(
+          "pool pool{0}\n  depth = {1}\nrule in{0}\n  command = cat $out $in\n  pool = pool{0}\n",
+          pool, pool + 1);
+    }
+    text += "rule in3\n  command = cat $out $in\n";
+    std::map<std::string, size_t> pool_of, memory_of;
+    for (int i = 0; i < 30; ++i) {
+      const size_t pool = random.below(4);
+      pool_of[fmt::format("out{}", i)] = pool;
+      const size_t memory = random.below(5);
+      memory_of[fmt::format("out{}", i)] = memory;
+      // Own sources, so that no two are one action.
+      text += fmt::format("build out{}: in{} src{} own{}\n  memory = {}\n", i, pool,
+                          random.below(kSources), i, memory);
+    }
+    World world;
+    REQUIRE(world.load(text));
+    set_sources(world);
+    for (int i = 0; i < 30; ++i) world.files.files[fmt::format("own{}", i)] = std::to_string(i);
+    const size_t jobs = 1 + random.below(8);
+    world.options.jobs = static_cast<int>(jobs);
+    const size_t capacity = 3 + random.below(20);
+    world.options.capacity["memory"] = static_cast<double>(capacity);
+    world.runner.pick = [&](size_t count) { return random.below(count); };
+    world.runner.at_start = [&](const std::vector<Command>& running) {
+      std::array<size_t, 4> in_pool = {};
+      size_t memory = 0, users = 0;
+      for (const Command& command : running) {
+        const std::string output = tests::words_of(command.line)[1];
+        ++in_pool.at(pool_of.at(output));
+        memory += memory_of.at(output);
+        users += memory_of.at(output) > 0 ? 1 : 0;
+      }
+      for (size_t pool = 0; pool < 3; ++pool) CHECK(in_pool.at(pool) <= pool + 1);
+      most_in_pool = std::max(most_in_pool, in_pool[2]);
+      // One that needs more than there is has it to itself.
+      CHECK((memory <= capacity || users == 1));
+      most_memory = std::max(most_memory, memory);
+      CHECK(running.size() <= jobs);
+    };
+    REQUIRE(world.build());
+    CHECK(world.runner.started.size() == 30);
+    if (jobs <= 2) CHECK(world.runner.most_at_once == jobs);
+  }
+  CHECK(most_in_pool == 3);
+  CHECK(most_memory > 12);
+}
+
+TEST_CASE("the outcome is the same for every -j and every order of ends", "[property]") {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    search::Random drawing(seed, 5);
+    const std::string manifest = "rule fail\n  command = fail $in\n" +
+                                 random_manifest(drawing, 20) +
+                                 "build broken: fail out3\nbuild behind: cat broken\n";
+    std::set<std::map<std::string, std::string>> outcomes;
+    for (int jobs : {1, 2, 7, 64}) {
+      search::Random random(seed, 6 + static_cast<uint64_t>(jobs));
+      World world;
+      REQUIRE(world.load(manifest));
+      world.runner.programs["fail"] = [](const auto&, tests::FakeFiles&) { return 3; };
+      world.runner.pick = [&](size_t count) { return random.below(count); };
+      world.options.jobs = jobs;
+      world.options.keep_going = 0;
+      set_sources(world);
+      auto summary = world.build();
+      REQUIRE(summary);
+      CHECK(summary->failed == 1);
+      CHECK(summary->exit_status == 3);
+      auto outcome = outputs_of(world);
+      outcome["ran"] = std::to_string(summary->ran);
+      CHECK(!world.files.files.contains("behind"));
+      outcomes.insert(std::move(outcome));
+    }
+    CHECK(outcomes.size() == 1);
   }
 }

@@ -1,0 +1,39 @@
+#include "engine/cli/machine.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+double usable_memory() {
+  const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
+  const double all = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  // "max", or no such file, where there is no limit.
+  auto limit = world::read_file("/sys/fs/cgroup/memory.max");
+  if (!limit) return all;
+  auto bytes = parse_size(limit->substr(0, limit->find('\n')));
+  return bytes ? std::min(all, *bytes) : all;
+}
+
+}  // namespace
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Resources with_memory(Resources given) {
+  given.try_emplace("memory", usable_memory());
+  return given;
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,33 @@
+// What an edge says beyond Ninja, in variables of its own that stock ninja ignores. A variable of
+// the file by such a name means nothing: manifests that know nothing of evolve have variables, too.
+// The list of all of them is in engine/README.md.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/core/graph.h"
+#include "engine/core/result.h"
+
+namespace evolve {
+
+// Amounts by the resource's name: "memory" in bytes, any other is a kind of device, in pieces.
+using Resources = std::map<std::string, double>;
+
+struct Extensions {
+  Resources needs;             // memory = 1.5 GiB; device = tpu 4
+  int retries = 0;             // how often a command that failed is run again
+  double timeout_seconds = 0;  // 0: none
+  bool is_sandboxed = false;   // sandbox = 1
+};
+
+// Bad input where a value is not of its form: "memory = lots: not a size, as 1.5 GiB is".
+Result<Extensions> extensions_of(const Graph& graph, EdgeId edge);
+
+// "1.5 GiB", "512MiB", "1000": bytes.
+Result<double> parse_size(std::string_view text);
+
+// "memory=16GiB", "tpu=4".
+Result<Resources::value_type> parse_resource(std::string_view text);
+
+}  // namespace evolve
