@@ -64,7 +64,11 @@ int run_with(const ninja::Options& options) {
   Graph graph;
   const ninja::Tool* tool = ninja::find_tool(options.tool);
   std::error_code error;
-  ninja::ToolContext context{graph, options, files, std::filesystem::current_path(error).string(),
+  ninja::ToolContext context{graph,
+                             options,
+                             files,
+                             world::load_text,
+                             std::filesystem::current_path(error).string(),
                              [&graph] { return last_records(graph); }};
   if (tool->needs != ninja::ToolNeeds::nothing) {
     if (auto exit_code = read_manifest(options, graph)) return *exit_code;

@@ -20,6 +20,11 @@ class Cleaner {
         options_(context.options),
         files_(context.files),
         seen_(graph_.node_count()) {
+    // What dyndep files name is to be removed, too, and then they go themselves.
+    for (size_t i = 0; i < graph_.edge_count(); ++i) {
+      (void)load_dyndep_of(context, static_cast<EdgeId>(i));
+    }
+    seen_.resize(graph_.node_count());
     if (options_.verbosity == Verbosity::quiet) return;
     fmt::print("Cleaning...{}", is_verbose() ? "\n" : " ");
     std::fflush(stdout);

@@ -11,11 +11,16 @@ namespace evolve::ninja {
 // How many edits away a name may be to be suggested, as in Ninja.
 constexpr size_t kNinjaEdits = 3;
 
+// Behind what was printed before, where stdout and stderr are one.
+inline void print_to_stderr(const char* kind, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "ninja: {}: {}\n", kind, message);
+}
 inline void print_error(const std::string& message) {
-  fmt::print(stderr, "ninja: error: {}\n", message);
+  print_to_stderr("error", message);
 }
 inline void print_warning(const std::string& message) {
-  fmt::print(stderr, "ninja: warning: {}\n", message);
+  print_to_stderr("warning", message);
 }
 inline void print_info(const std::string& message) {
   fmt::print("ninja: {}\n", message);
@@ -29,7 +34,7 @@ inline void explain_dyndep(const std::string& path) {
 }
 // Prints the message and returns the exit code.
 inline int print_fatal(const std::string& message) {
-  fmt::print(stderr, "ninja: fatal: {}\n", message);
+  print_to_stderr("fatal", message);
   return 1;
 }
 

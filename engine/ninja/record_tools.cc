@@ -174,7 +174,7 @@ int recompact(const ToolContext& context, const Arguments&) {
   // there.
   constexpr int kLogVersion = 7;
   constexpr std::string_view kSignature = "# ninja log v";
-  std::string_view builddir = context.graph.root_scope().get("builddir");
+  std::string_view builddir = context.graph.root_scope()->get("builddir");
   const std::string path = builddir.empty() ? ".ninja_log" : fmt::format("{}/.ninja_log", builddir);
   auto there = context.files.digest(path);
   if (!there) return print_failure(there.error());

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/core/did_you_mean.h"
+#include "engine/core/dyndep.h"
 #include "engine/core/path.h"
 #include "engine/ninja/browse.h"
 #include "engine/ninja/clean.h"
@@ -27,6 +28,10 @@ using Arguments = std::vector<std::string>;
 int print_failure(const Error& error) {
   print_error(error.message);
   return 1;
+}
+
+void warn_of(const Status& status) {
+  if (!status) print_warning(status.error().message + "\n");
 }
 
 void print_lines(const std::vector<std::string>& lines, char end) {
@@ -61,7 +66,10 @@ int query(const ToolContext& context, const Arguments& arguments) {
     auto node = find_target(graph, name);
     if (!node) return print_failure(node.error());
     fmt::print("{}:\n", graph.node(*node).path);
-    if (auto maker = graph.node(*node).made_by) print_maker(graph, graph.edge(*maker));
+    if (auto maker = graph.node(*node).made_by) {
+      warn_of(load_dyndep_of(context, *maker));
+      print_maker(graph, graph.edge(*maker));
+    }
     fmt::print("  outputs:\n");
     graph.for_each_user(*node, [&](EdgeId user) {
       for (NodeId out : graph.edge(user).outputs) fmt::print("    {}\n", graph.node(out).path);
@@ -331,7 +339,7 @@ int rules(const ToolContext& context, const Arguments& arguments) {
         "  -h     print this message\n");
     return 1;
   }
-  for (const auto& [name, rule] : context.graph.root_scope().rules()) {
+  for (const auto& [name, rule] : context.graph.root_scope()->rules()) {
     const Rule::Binding* description = rule->find("description");
     bool is_shown = with_description && description != nullptr;
     fmt::print("{}{}\n", name, is_shown ? ": " + unparsed(description->value) : "");
@@ -374,6 +382,8 @@ int graph_as_dot(const ToolContext& context, const Arguments& arguments) {
     auto maker = graph.node(node).made_by;
     if (!maker || seen_edges[index(*maker)]) continue;
     seen_edges[index(*maker)] = true;
+    warn_of(load_dyndep_of(context, *maker));
+    seen_nodes.resize(graph.node_count());
     print_edge_as_dot(graph, *maker);
     auto next = graph.edge(*maker).inputs;
     open.insert(open.end(), next.rbegin(), next.rend());
@@ -437,6 +447,16 @@ std::string list_tools() {
       out += fmt::format("{:>11}  {}\n", tool.name, tool.description);
   }
   return out;
+}
+
+Status load_dyndep_of(const ToolContext& context, EdgeId id) {
+  const auto file = context.graph.edge(id).dyndep;
+  if (!file || context.graph.is_dyndep_loaded(*file)) return {};
+  const std::string path = context.graph.path(*file);
+  auto text = context.load(path);
+  if (text) return load_dyndep(context.graph, *file, *std::move(text));
+  context.graph.set_dyndep_loaded(*file);  // told of once
+  return std::move(text).error().within(fmt::format("loading '{}'", path));
 }
 
 Result<NodeId> find_target(const Graph& graph, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/graph.h"
+#include "engine/core/manifest.h"
 #include "engine/core/ports.h"
 #include "engine/ninja/options.h"
 
@@ -19,9 +20,10 @@ enum class ToolNeeds {
 };
 
 struct ToolContext {
-  const Graph& graph;
+  Graph& graph;
   const Options& options;
   Files& files;
+  LoadText load;
   std::string folder;  // the current one, absolute
   // The last record of each edge that was ever built here.
   std::function<Result<std::vector<EdgeRecord>>()> last_records;
@@ -44,6 +46,8 @@ std::string list_tools();
 // The node that a name on the command line means: a path, one below `builddir`, or "path^", the
 // first output of the first edge that uses it. Bad input: there is none, with the nearest.
 Result<NodeId> find_target(const Graph& graph, const std::string& name);
+// Adds to the graph what the edge's dyndep file says, the first time. An error: it cannot be read.
+Status load_dyndep_of(const ToolContext& context, EdgeId id);
 // The nodes of several names; the default ones for none.
 Result<std::vector<NodeId>> find_targets(const Graph& graph, const std::vector<std::string>& names);
 
