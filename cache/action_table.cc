@@ -1,7 +1,5 @@
 #include "cache/action_table.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 namespace evolve::cache {
@@ -49,11 +47,12 @@ ActionResult decode_row(const Digest& key, const json& row) {
   return result;
 }
 
-Result<ActionResult> decode(const Digest& key, const std::string& text) {
+// A row that lost bytes, with the end of a file that was cut, is as good as none: it is made anew.
+std::optional<ActionResult> decode(const Digest& key, const std::string& text) {
   try {
     return decode_row(key, json::parse(text));
-  } catch (const json::exception& error) {
-    return external(fmt::format("stored result {}: unreadable: {}", key.brief(), error.what()));
+  } catch (const json::exception&) {
+    return std::nullopt;
   }
 }
 
@@ -88,9 +87,7 @@ Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
   find_.reset();
   if (!row) return std::move(row).error();
   if (!*row) return std::optional<ActionResult>{};
-  auto result = decode(key, text);
-  if (!result) return std::move(result).error();
-  return std::optional<ActionResult>(*std::move(result));
+  return decode(key, text);
 }
 
 Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_key) {

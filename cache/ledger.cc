@@ -28,8 +28,10 @@ Outcome outcome_from(const std::string& name) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path) {
-  auto database = Database::open(path, kVersion, std::string(ActionTable::schema()) + kSchema);
+Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path,
+                                                         std::string& warning) {
+  auto database = Database::open_or_set_aside(
+      path, kVersion, std::string(ActionTable::schema()) + kSchema, Replaceable::damaged, warning);
   if (!database) return std::move(database).error();
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);

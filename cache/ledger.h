@@ -32,7 +32,9 @@ struct RoundRecord {
 
 class SqliteLedger : public Ledger {
  public:
-  static Result<std::unique_ptr<SqliteLedger>> open(const std::string& path);
+  // Opens or makes `path`. A damaged ledger is set aside as `path`.unreadable and an empty one
+  // made: `warning` then gets words of it. One of another version is an error.
+  static Result<std::unique_ptr<SqliteLedger>> open(const std::string& path, std::string& warning);
 
   // Opens the record of a build; the edges recorded from here on are its own.
   Status begin_build(const BuildRecord& build);

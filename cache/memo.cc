@@ -1,9 +1,5 @@
 #include "cache/memo.h"
 
-#include <fmt/format.h>
-
-#include <filesystem>
-
 namespace evolve::cache {
 
 namespace {
@@ -12,18 +8,8 @@ constexpr int kVersion = 1;
 
 Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
                                                      std::string& warning) {
-  warning.clear();
-  auto database = Database::open(path, kVersion, ActionTable::schema());
-  if (!database) {
-    std::string aside = path + ".unreadable";
-    std::error_code error;
-    for (const char* suffix : {"-wal", "-shm"}) std::filesystem::remove(path + suffix, error);
-    std::filesystem::rename(path, aside, error);
-    if (error) return std::move(database).error();
-    warning =
-        fmt::format("{}; set aside as {}, starting an empty memo", database.error().message, aside);
-    database = Database::open(path, kVersion, ActionTable::schema());
-  }
+  auto database = Database::open_or_set_aside(path, kVersion, ActionTable::schema(),
+                                              Replaceable::unreadable, warning);
   if (!database) return std::move(database).error();
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);

@@ -13,7 +13,7 @@ namespace evolve::cache {
 class SqliteMemo : public Memo {
  public:
   // Opens or makes `path`. A memo of another version, or a damaged one, is set aside as
-  // `path`.unreadable and an empty one made: `warning` then says so, and is empty otherwise.
+  // `path`.unreadable and an empty one made: `warning` then gets words of it.
   static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
 
   Result<std::optional<ActionResult>> find(const Digest& key) override { return table_.find(key); }

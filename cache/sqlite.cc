@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace evolve::cache {
 
 namespace {
@@ -80,13 +82,46 @@ Result<Database> Database::open(const std::string& path, int version, const std:
   if (!found) return std::move(found).error();
   if (*found == version) return database;
   if (*found != 0) {
-    return external(
-        fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
+    Error error =
+        external(fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
+    error.hint = "use the evolve that wrote it, or move it away";
+    return error;
   }
   auto made = database.execute(
       fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT;", schema, version));
   if (!made) return std::move(made).error();
   return database;
+}
+
+Result<Database> Database::open_or_set_aside(const std::string& path, int version,
+                                             const std::string& schema, Replaceable what,
+                                             std::string& warning) {
+  auto database = open(path, version, schema);
+  if (database || (what == Replaceable::damaged && !is_damaged(path))) return database;
+  std::string aside = path + ".unreadable";
+  std::error_code error;
+  for (int i = 2; std::filesystem::exists(aside, error); ++i) {
+    aside = fmt::format("{}.unreadable-{}", path, i);
+  }
+  std::filesystem::rename(path, aside, error);
+  if (error) return database;
+  // What was not merged into it yet.
+  for (const char* suffix : {"-wal", "-shm"}) {
+    std::filesystem::rename(path + suffix, aside + suffix, error);
+  }
+  if (!warning.empty()) warning += "; ";
+  warning +=
+      fmt::format("{}; set aside as {}, starting an empty one", database.error().message, aside);
+  return open(path, version, schema);
+}
+
+bool Database::is_damaged(const std::string& path) {
+  sqlite3* handle = nullptr;
+  sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
+  Database database(handle, path);
+  auto version = database.version();
+  const int code = sqlite3_errcode(handle);
+  return !version && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB);
 }
 
 Result<int> Database::version() {

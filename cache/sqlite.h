@@ -39,11 +39,22 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+// Which databases are set aside for an empty one.
+enum class Replaceable {
+  damaged,     // no database any more
+  unreadable,  // those of another version, too
+};
+
 class Database {
  public:
   // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL
   // in `schema`. A file of another version, or one that is no database, is an error.
   static Result<Database> open(const std::string& path, int version, const std::string& schema);
+  // As open(), but what cannot be opened is renamed to `path`.unreadable (or the first free name
+  // like it), and a new one made: `warning` then gets words of it.
+  static Result<Database> open_or_set_aside(const std::string& path, int version,
+                                            const std::string& schema, Replaceable what,
+                                            std::string& warning);
 
   Result<Statement> prepare(std::string_view sql);
   Status execute(const std::string& sql);
@@ -56,6 +67,7 @@ class Database {
   [[nodiscard]] int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
  private:
+  static bool is_damaged(const std::string& path);
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };

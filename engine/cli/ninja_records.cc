@@ -74,8 +74,10 @@ Result<std::vector<EdgeRecord>> last_records(const Graph& graph) {
   const std::string path = records_folder(graph) + "/ledger.db";
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::vector<EdgeRecord>{};
-  auto ledger = cache::SqliteLedger::open(path);
+  std::string warning;
+  auto ledger = cache::SqliteLedger::open(path, warning);
   if (!ledger) return std::move(ledger).error();
+  if (!warning.empty()) ninja::print_warning(warning);
   auto records = (*ledger)->last_records();
   if (!records) return records;
   const auto machine = machine_paths();

@@ -9,7 +9,7 @@ Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sha
   auto state = std::make_unique<State>();
   state->folder = folder;
   if (auto status = state->files.make_folders(folder); !status) return std::move(status).error();
-  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db");
+  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db", warning);
   if (!ledger) return std::move(ledger).error();
   state->ledger = *std::move(ledger);
   auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);

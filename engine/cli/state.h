@@ -23,7 +23,7 @@ struct State {
 };
 
 // Opens or makes what is in a state folder. `sharing`: of its blobs with the files that they are
-// put to. `warning`: see SqliteMemo::open.
+// put to. `warning` gets words of what had to be set aside.
 Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
                                           std::string& warning);
 

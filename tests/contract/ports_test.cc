@@ -183,7 +183,7 @@ TEST_CASE("a memo that is no memo is set aside with a warning", "[contract]") {
   auto memo = cache::SqliteMemo::open(folder / "memo.db", warning);
   REQUIRE(memo);
   CHECK(warning == folder / "memo.db" + ": file is not a database; set aside as " +
-                       (folder / "memo.db") + ".unreadable, starting an empty memo");
+                       (folder / "memo.db") + ".unreadable, starting an empty one");
   CHECK(fs::exists(folder / "memo.db.unreadable"));
   check_memo(**memo);
 }
@@ -191,7 +191,8 @@ TEST_CASE("a memo that is no memo is set aside with a warning", "[contract]") {
 TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared by a hit",
           "[contract]") {
   TestFolder folder;
-  auto ledger = cache::SqliteLedger::open(folder / "ledger.db");
+  std::string warning;
+  auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
   REQUIRE(ledger);
   REQUIRE((*ledger)->begin_build({0, "2026-01-01T00:00:00Z", "c", "round-1", "jax-1", "", 0, 0}));
   EdgeRecord record{"$work/x", "compile", Outcome::ran, "never built", result_under("k")};
@@ -215,9 +216,34 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK((*ledger)->edges_of_build(builds->front().id)->size() == 1);
 }
 
+TEST_CASE("a damaged ledger is kept aside, one of another version is left alone", "[contract]") {
+  TestFolder folder;
+  folder.write("ledger.db", std::string(2000, 'x'));
+  for (const char* aside : {"ledger.db.unreadable", "ledger.db.unreadable-2"}) {
+    std::string warning;
+    REQUIRE(cache::SqliteLedger::open(folder / "ledger.db", warning));
+    CHECK(warning.find(aside) != std::string::npos);
+    CHECK(fs::file_size(folder / aside) == 2000);
+    fs::copy_file(folder / aside, folder / "ledger.db", fs::copy_options::overwrite_existing);
+  }
+  fs::remove(folder / "ledger.db");
+  {
+    auto newer = cache::Database::open(folder / "ledger.db", 77, "CREATE TABLE t (x);");
+    REQUIRE(newer);
+  }
+  std::string warning;
+  auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
+  REQUIRE(!ledger);
+  CHECK(ledger.error().message ==
+        folder / "ledger.db" + ": schema version 77, this evolve reads 1");
+  CHECK(!ledger.error().hint.empty());
+  CHECK(warning.empty());
+}
+
 TEST_CASE("rounds are recorded once for each selection", "[contract]") {
   TestFolder folder;
-  auto ledger = cache::SqliteLedger::open(folder / "ledger.db");
+  std::string warning;
+  auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
   REQUIRE(ledger);
   for (const char* text : {"{}", "{}", "{\"round\": 1}"}) {
     REQUIRE((*ledger)->record_round("c", {1, "now", text}));
