@@ -16,6 +16,7 @@
 #include <queue>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/core/extensions.h"
@@ -88,7 +89,10 @@ class Plan {
   struct Line {
     const Pool* pool;
     Resources needs;
-    auto operator<=>(const Line&) const = default;
+
+    friend bool operator<(const Line& a, const Line& b) {
+      return std::tie(a.pool, a.needs) < std::tie(b.pool, b.needs);
+    }
   };
 
   void want(std::span<const NodeId> targets);
