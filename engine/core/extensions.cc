@@ -66,7 +66,8 @@ Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
     if (!bytes) return wrong("memory", text, "a size, as 1.5 GiB is");
     out.needs["memory"] = *bytes;
   }
-  if (auto text = trimmed(graph.extension(edge, "device")); !text.empty()) {
+  const std::string device = graph.extension(edge, "device");
+  if (auto text = trimmed(device); !text.empty()) {
     const size_t blank = std::min(text.find(' '), text.size());
     std::string_view rest = trimmed(text.substr(blank));
     const std::string kind(text.substr(0, blank));

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "engine/core/extensions.h"
+
 using namespace evolve;
 
 namespace {
@@ -161,6 +163,29 @@ TEST_CASE("values that double each other end with their place, not with the memo
   CHECK(graph.binding(edge, "command") == "1231");
   CHECK(graph.check_length(edge, "command", graph.binding(edge, "command")).error().message ==
         "command of 'a': longer than 4 bytes");
+}
+
+TEST_CASE("what an edge needs is read from its own variables alone") {
+  Graph graph;
+  REQUIRE(parse("memory = 9 GiB\nretries = many\nrule r\n  command = c\nbuild a: r\n"
+                "build b: r\n  memory = 1.5 GiB\n  device = a-kind-of-device-with-a-long-name 12\n"
+                "  retries = 3\n  timeout = 0.5\n  sandbox = 1\n"
+                "build c: r\n  device = tpu\n",
+                graph) == "");
+  auto of = [&](const char* output) {
+    return *extensions_of(graph, *graph.node(*graph.find_node(output)).made_by);
+  };
+  CHECK(of("a").needs.empty());
+  CHECK(of("a").retries == 0);
+  const Extensions b = of("b");
+  CHECK(b.needs ==
+        Resources{{"memory", 1.5 * (1 << 30)}, {"a-kind-of-device-with-a-long-name", 12}});
+  CHECK(b.retries == 3);
+  CHECK(b.timeout_seconds == 0.5);
+  CHECK(b.is_sandboxed);
+  CHECK(of("c").needs == Resources{{"tpu", 1}});
+  CHECK(error_of("rule r\n  command = c\nbuild a: r\n  device = tpu 1.5\n")
+            .find("device = tpu 1.5: not a kind and a count") != std::string::npos);
 }
 
 TEST_CASE("an unknown target is answered with the nearest one") {
