@@ -217,7 +217,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   for (const std::string& text : command.resources) {
     auto resource = parse_resource(text);
     if (!resource) return std::move(resource).error().within("--resource");
-    capacity.insert(*std::move(resource));
+    capacity.insert_or_assign(resource->first, resource->second);
   }
   // Before any file is open: the guard must not hold what is not its own.
   world::watch_interrupts();

@@ -54,9 +54,10 @@ Status write_all(int fd, const std::string& path, std::string_view bytes) {
   return {};
 }
 
-// Copies the file behind `in` to a new one, and tells the digest of its bytes; its blocks are
-// shared where the file system can and it is worth it.
-Result<Digest> copy_bytes(const Fd& in, const struct stat& st, const std::string& to) {
+// Copies the file `from`, which is open as `in`, to a new one, and tells the digest of its bytes;
+// its blocks are shared where the file system can and it is worth it.
+Result<Digest> copy_bytes(const Fd& in, const std::string& from, const struct stat& st,
+                          const std::string& to) {
   constexpr off_t kWorthSharing = 1 << 16;
   const mode_t mode = S_IRUSR | S_IWUSR | (st.st_mode & 0777);
   Fd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
@@ -64,7 +65,7 @@ Result<Digest> copy_bytes(const Fd& in, const struct stat& st, const std::string
   const bool is_shared = st.st_size >= kWorthSharing && ::ioctl(out.get(), FICLONE, in.get()) == 0;
   Hasher hasher;
   Status status;
-  auto read = for_each_piece(in.get(), to, st, [&](std::string_view piece) {
+  auto read = for_each_piece(in.get(), from, st, [&](std::string_view piece) {
     hasher.add(piece);
     if (status && !is_shared) status = write_all(out.get(), to, piece);
   });
@@ -259,7 +260,7 @@ Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sh
   } else if (sharing == Sharing::names && errno == ENOSPC) {
     return system_error("link", to, errno);
   } else {
-    found = copy_bytes(in, st, temporary);
+    found = copy_bytes(in, from, st, temporary);
   }
   if (!found || *found != content) {
     ::unlink(temporary.c_str());
