@@ -29,7 +29,6 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
   if (!discovered) return std::move(discovered).error();
   if (completed.exit_status != 0 || completed.timed_out) return command_error(id, completed);
   ActionResult result;
-  result.declared_key = finding.declared.key();
   result.discovered = *std::move(discovered);
   result.output = completed.output;
   result.seconds = completed.seconds;
@@ -43,7 +42,10 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
   if (!rules_.are_strict) {
     if (auto status = find_machine_paths(id, result); !status) return std::move(status).error();
   }
-  auto full = lookup_.full_key(id, finding.declared, result.discovered);
+  auto declared = lookup_.declared_after(id, finding.declared, result.discovered);
+  if (!declared) return std::move(declared).error();
+  result.declared_key = declared->key();
+  auto full = lookup_.full_key(id, *declared, result.discovered);
   if (!full) return std::move(full).error();
   result.key = full->key();
   result.parts = full->parts();

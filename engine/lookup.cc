@@ -65,15 +65,28 @@ Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
   if (index(node) < digests_.size() && digests_[index(node)] != Digest{}) {
     return digests_[index(node)];
   }
-  auto state = look(node);
-  if (!state) return std::move(state).error();
-  if (!*state) {
+  auto content = source_digest(node);
+  if (!content) return std::move(content).error();
+  if (!*content) {
     return bad_input(fmt::format("'{}', needed by '{}', missing and no known rule to make it",
                                  graph_.path(node),
                                  graph_.path(graph_.edge(needed_by).outputs.front())));
   }
-  set_digest(node, (*state)->content);
-  return (*state)->content;
+  set_digest(node, **content);
+  return **content;
+}
+
+Result<std::optional<Digest>> Lookup::source_digest(NodeId node) {
+  auto state = look(node);
+  if (!state) return std::move(state).error();
+  if (!*state) return std::optional<Digest>{};
+  if ((*state)->content != folder_digest() || graph_.node(node).made_by) {
+    return std::optional((*state)->content);
+  }
+  folders_.insert(node);
+  auto names = files_.read(graph_.path(node));
+  if (!names) return std::move(names).error();
+  return std::optional(digest_of(*names));
 }
 
 std::vector<std::pair<std::string, std::string>> Lookup::declared_environment(EdgeId edge) const {
@@ -239,12 +252,30 @@ Result<std::string> Lookup::discovered_value(NodeId node) {
   if (is_binding(path, surroundings_.machine)) {
     return machine_path(path, surroundings_.machine);
   }
-  auto state = look(node);
-  if (!state) return std::move(state).error();
-  if (!*state) return std::string("missing");
+  auto content = source_digest(node);
+  if (!content) return std::move(content).error();
+  if (!*content) return std::string("missing");
   // A made file's digest is known once its edge has ended, and not by what lies there before.
-  if (!graph_.node(node).made_by) set_digest(node, (*state)->content);
-  return (*state)->content.hex();
+  if (!graph_.node(node).made_by) set_digest(node, **content);
+  return (*content)->hex();
+}
+
+Result<KeyWriter> Lookup::declared_after(EdgeId id, const KeyWriter& before,
+                                         std::span<const std::string> discovered) {
+  if (folders_.empty()) return before;
+  bool has_folder = false;
+  auto forget = [&](NodeId node) {
+    if (!folders_.contains(node)) return;
+    set_digest(node, {});
+    has_folder = true;
+  };
+  for (NodeId input : graph_.edge(id).content_inputs()) forget(input);
+  for (const std::string& path : discovered) forget(node_of(path));
+  if (!has_folder) return before;
+  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  KeyWriter now;
+  write_key(graph_, id, inputs_, surroundings_.machine, now);
+  return now;
 }
 
 Result<KeyWriter> Lookup::full_key(EdgeId edge, const KeyWriter& declared,

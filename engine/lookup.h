@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -77,6 +78,11 @@ class Lookup {
   // Keeps the result of an edge, some output of which is not in place, for who restores it.
   void note_hit(EdgeId edge, Hit hit) { hits_.insert_or_assign(edge, std::move(hit)); }
   std::optional<Hit> take_hit(EdgeId edge);
+  // The key of an edge that ran, without discovered inputs: `before`, but for folders that it has
+  // among its inputs or `discovered`, symbolic paths. It may have written into them, and what counts
+  // is how it left them.
+  Result<KeyWriter> declared_after(EdgeId edge, const KeyWriter& before,
+                                   std::span<const std::string> discovered);
   // The key of an edge that ran and read `discovered`, symbolic paths, besides its declared inputs.
   Result<KeyWriter> full_key(EdgeId edge, const KeyWriter& declared,
                              std::span<const std::string> discovered);
@@ -97,6 +103,9 @@ class Lookup {
   // What stands for it in a key: its digest, "missing", or the path that a binding stands for.
   // REQUIRES: knows(node).
   Result<std::string> discovered_value(NodeId node);
+  // The digest of a file that no edge makes, now; of a folder that of the names in it. Nullopt: it is
+  // not there.
+  Result<std::optional<Digest>> source_digest(NodeId node);
   // What it adds to a key.
   Result<Digest> discovered_part(NodeId node);
   // The edge's key, with those discovered inputs, without the parts that it was made of.
@@ -115,6 +124,7 @@ class Lookup {
   Surroundings surroundings_;
   std::vector<Digest> digests_;  // by node; zero: not known
   std::vector<bool> dirty_;      // by node
+  std::set<NodeId> folders_;     // sources
   std::vector<bool> settled_;    // by edge
   std::unordered_map<EdgeId, Hit> hits_;
   std::vector<Digest> discovered_parts_;  // by node: the part of a key; zero: not known

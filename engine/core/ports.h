@@ -30,6 +30,8 @@ enum class Sharing {
 class Files {
  public:
   virtual ~Files() = default;
+  // The bytes of a file; of a folder the names in it, sorted, a line each, without those of records
+  // that builds keep there.
   virtual Result<std::string> read(const std::string& path) = 0;
   // Replaces the file as a whole or not at all; its folder must exist.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "engine/world/fd.h"
@@ -193,7 +194,17 @@ Status write_file_atomic(const std::string& path, std::string_view bytes) {
 }
 
 Result<std::string> DiskFiles::read(const std::string& path) {
-  return read_file(path);
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return read_file(path);
+  std::set<std::string> names;
+  std::filesystem::directory_iterator entries(path, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    std::string name = entries->path().filename().string();
+    const bool is_record = name == ".evolve" || name == ".ninja_log" || name == ".ninja_deps";
+    if (!is_record) names.insert(std::move(name));
+  }
+  if (error) return system_error("read", path, error.value());
+  return fmt::format("{}\n", fmt::join(names, "\n"));
 }
 
 Status DiskFiles::write(const std::string& path, std::string_view bytes) {

@@ -283,6 +283,16 @@ TEST_CASE("blobs in memory and in a folder", "[contract]") {
   }
 }
 
+TEST_CASE("of a folder the names are read", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  folder.write("b", "1");
+  folder.write("a", "2");
+  folder.write(".ninja_log", "3");
+  REQUIRE(files.make_folders(folder / ".evolve/blobs"));
+  CHECK(*files.read(folder.path()) == "a\nb\n");
+}
+
 TEST_CASE("a damaged blob counts as absent and goes away", "[contract]") {
   TestFolder folder;
   world::DiskFiles files;
