@@ -418,7 +418,9 @@ class Build {
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
       lookup_.set_digest(edge.outputs[i], result.outputs[i]);
     }
-    if (result.has_all_outputs()) lookup_.settle(id, result);
+    if (result.has_all_outputs()) {
+      if (auto status = lookup_.settle(id, result); !status) return status;
+    }
     event.verdict = result.verdict;
     event.seconds = event.outcome == Outcome::ran ? result.seconds : 0;
     if (event.is_restored || event.outcome == Outcome::ran) event.output += result.output;

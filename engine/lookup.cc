@@ -152,21 +152,35 @@ Result<Digest> Lookup::quick_key(EdgeId id, std::span<const NodeId> discovered) 
   return quick_.key();
 }
 
+bool Lookup::has_dirty_input(EdgeId id) const {
+  auto inputs = graph_.edge(id).content_inputs();
+  return std::any_of(inputs.begin(), inputs.end(), [&](NodeId node) { return is_dirty(node); });
+}
+
 Result<bool> Lookup::is_settled(EdgeId id) {
   if (index(id) < settled_.size() && settled_[index(id)]) return true;
+  auto is_same = is_unchanged(id);
+  if (!is_same) return is_same;
+  if (rule_ != nullptr) {
+    auto judgement = rule_->judge(id, *is_same);
+    if (!judgement) return std::move(judgement).error();
+    return judgement->reason.empty() ? adopt(id, *judgement) : false;
+  }
+  if (*is_same) note_settled(id);
+  return is_same;
+}
+
+Result<bool> Lookup::is_unchanged(EdgeId id) {
   const auto before = snapshot_.edge(id);
   if (!before) return false;
-  const Edge& edge = graph_.edge(id);
-  auto inputs = edge.content_inputs();
-  if (std::any_of(inputs.begin(), inputs.end(), [&](NodeId node) { return is_dirty(node); }) ||
-      !std::all_of(before->discovered.begin(), before->discovered.end(),
-                   [&](NodeId node) { return knows(node); })) {
+  if (has_dirty_input(id) || !std::all_of(before->discovered.begin(), before->discovered.end(),
+                                          [&](NodeId node) { return knows(node); })) {
     return false;
   }
   auto key = quick_key(id, before->discovered);
   if (!key) return std::move(key).error();
   if (*key != before->key) return false;
-  for (NodeId output : edge.outputs) {
+  for (NodeId output : graph_.edge(id).outputs) {
     const FileState* old = snapshot_.file(output);
     if (old == nullptr) return false;
     const Digest content = old->content;
@@ -174,7 +188,6 @@ Result<bool> Lookup::is_settled(EdgeId id) {
     if (!now) return std::move(now).error();
     if (!*now || (*now)->content != content) return false;
   }
-  note_settled(id);
   return true;
 }
 
@@ -186,24 +199,39 @@ void Lookup::note_settled(EdgeId id) {
   settled_[index(id)] = true;
 }
 
-Result<bool> Lookup::adopt(EdgeId id, std::span<const NodeId> discovered) {
+Result<bool> Lookup::adopt(EdgeId id, const Judgement& judgement) {
+  if (has_dirty_input(id)) return false;
   for (NodeId output : graph_.edge(id).outputs) {
     auto state = look(output);
     if (!state) return std::move(state).error();
     if (!*state) return false;
   }
-  auto key = quick_key(id, discovered);
-  if (!key) return std::move(key).error();
-  snapshot_.set_edge(id, {*key, 0, discovered});
+  // What is recorded of a run here stays: by content the edge may not be up to date.
+  if (!snapshot_.edge(id)) {
+    auto key = quick_key(id, judgement.discovered);
+    if (!key) return std::move(key).error();
+    snapshot_.set_edge(id, {*key, judgement.seconds, judgement.discovered});
+  }
   note_settled(id);
   return true;
 }
 
-void Lookup::settle(EdgeId id, const ActionResult& result) {
+std::optional<std::vector<NodeId>> Lookup::discovered(EdgeId id) const {
+  auto settled = snapshot_.edge(id);
+  if (!settled) return std::nullopt;
+  std::vector<NodeId> out;
+  for (NodeId node : settled->discovered) {
+    if (!is_binding(graph_.node(node).path, surroundings_.machine)) out.push_back(node);
+  }
+  return out;
+}
+
+Status Lookup::settle(EdgeId id, const ActionResult& result) {
   std::vector<NodeId> discovered;
   discovered.reserve(result.discovered.size());
   for (const std::string& path : result.discovered) discovered.push_back(node_of(path));
   snapshot_.set_edge(id, {result.key, static_cast<float>(result.seconds), discovered});
+  return rule_ == nullptr ? Status{} : rule_->ran(id, result);
 }
 
 Result<Finding> Lookup::find(EdgeId id) {
@@ -212,13 +240,14 @@ Result<Finding> Lookup::find(EdgeId id) {
   for (NodeId input : graph_.edge(id).content_inputs()) {
     if (is_dirty(input)) finding.dirty.push_back(input);
   }
+  const bool may_be_reused = finding.dirty.empty() && rule_ == nullptr;
   write_key(graph_, id, inputs_, surroundings_.machine, finding.declared);
   // A run that discovered nothing is found at once.
   auto plain = stored(finding.declared.key());
   if (!plain) return std::move(plain).error();
   if (*plain) {
     finding.full = finding.declared;
-    if (finding.dirty.empty()) finding.result = with_parts(**std::move(plain), finding.declared);
+    if (may_be_reused) finding.result = with_parts(**std::move(plain), finding.declared);
     return finding;
   }
   auto discovered = discovered_by(finding.declared.key());
@@ -231,7 +260,7 @@ Result<Finding> Lookup::find(EdgeId id) {
   auto full = full_key(id, finding.declared, *discovered);
   if (!full) return std::move(full).error();
   finding.full = *std::move(full);
-  if (!finding.dirty.empty()) return finding;
+  if (!may_be_reused) return finding;
   auto result = stored(finding.full->key());
   if (!result) return std::move(result).error();
   if (*result) finding.result = with_parts(**std::move(result), *finding.full);
@@ -341,6 +370,11 @@ std::string Lookup::with_paths(EdgeId id, std::string text) const {
 }
 
 Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& finding) {
+  if (rule_ != nullptr && finding.dirty.empty()) {
+    auto judgement = rule_->judge(edge, false);
+    if (!judgement) return std::move(judgement).error();
+    return std::vector<std::string>{judgement->reason};
+  }
   auto last = ledger_.last_record(record_name(edge));
   if (!last) return std::move(last).error();
   if (!*last) return std::vector<std::string>{"never built"};

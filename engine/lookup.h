@@ -39,12 +39,33 @@ struct Surroundings {
   std::map<std::string, std::string> environment;
 };
 
+struct Judgement {
+  std::string reason;              // why the edge has to run; empty: it is up to date
+  std::vector<NodeId> discovered;  // what its last run read besides its declared inputs
+  float seconds = 0;               // and took
+};
+
+// Another rule of what is up to date than that by content.
+class UpToDateRule {
+ public:
+  virtual ~UpToDateRule() = default;
+  // `is_unchanged`: by content the edge is up to date.
+  // REQUIRES: the digests of the edge's made inputs are set.
+  virtual Result<Judgement> judge(EdgeId edge, bool is_unchanged) = 0;
+  // Told of each edge that ran.
+  virtual Status ran(EdgeId edge, const ActionResult& result) = 0;
+};
+
 class Lookup {
  public:
   // Files that were discovered become nodes of `graph`. What is found out of files and edges is
   // told to `snapshot`.
   Lookup(Graph& graph, Files& files, Memo& memo, Ledger& ledger, Snapshot& snapshot,
          Surroundings surroundings);
+
+  // From now on `rule`, which must outlive this, says what is up to date; what is not runs,
+  // whatever is stored for it.
+  void use(UpToDateRule& rule) { rule_ = &rule; }
 
   // The digest of a node's file: a source file's from disk (once), a made one's as it was set. A
   // missing source is bad input, in Ninja's words.
@@ -63,24 +84,28 @@ class Lookup {
   // REQUIRES: the digests of the edge's made inputs are set.
   Status settle_phony(EdgeId edge);
   // True where the snapshot tells that the edge is up to date: its key is the one that it had, and
-  // its outputs, whose digests are then set, are the files that they were.
+  // its outputs, whose digests are then set, are the files that they were. Or else where another
+  // rule says so.
   // REQUIRES: the digests of the edge's made inputs are set.
   Result<bool> is_settled(EdgeId edge);
   // Notes that the result is in place as the edge's outputs.
-  void settle(EdgeId edge, const ActionResult& result);
-  // Takes what lies there for what the edge gave: it is up to date from now on, and settled. Its
-  // bytes do not become blobs: a result that was not made here is good where it lies, and nowhere
-  // else. False: some output is not there.
-  // REQUIRES: the digests of the edge's made inputs, and of such among `discovered`, are set.
-  Result<bool> adopt(EdgeId edge, std::span<const NodeId> discovered);
+  Status settle(EdgeId edge, const ActionResult& result);
+  // Takes what lies there for what the edge gave: it is settled, and, if nothing is known of a run
+  // here, up to date from now on. Its bytes do not become blobs: a result that was not made here is
+  // good where it lies, and nowhere else. False: some output is not there, or an input is always
+  // new. REQUIRES: the digests of the edge's made inputs, and of those discovered, are set.
+  Result<bool> adopt(EdgeId edge, const Judgement& judgement);
+  // The files that the edge's last run here read besides its declared inputs; nullopt: there is no
+  // record of it.
+  [[nodiscard]] std::optional<std::vector<NodeId>> discovered(EdgeId edge) const;
   // REQUIRES: the digests of the edge's made inputs are set.
   Result<Finding> find(EdgeId edge);
   // Keeps the result of an edge, some output of which is not in place, for who restores it.
   void note_hit(EdgeId edge, Hit hit) { hits_.insert_or_assign(edge, std::move(hit)); }
   std::optional<Hit> take_hit(EdgeId edge);
   // The key of an edge that ran, without discovered inputs: `before`, but for folders that it has
-  // among its inputs or `discovered`, symbolic paths. It may have written into them, and what counts
-  // is how it left them.
+  // among its inputs or `discovered`, symbolic paths. It may have written into them, and what
+  // counts is how it left them.
   Result<KeyWriter> declared_after(EdgeId edge, const KeyWriter& before,
                                    std::span<const std::string> discovered);
   // The key of an edge that ran and read `discovered`, symbolic paths, besides its declared inputs.
@@ -98,13 +123,16 @@ class Lookup {
 
  private:
   [[nodiscard]] bool is_dirty(NodeId node) const;
+  [[nodiscard]] bool has_dirty_input(EdgeId edge) const;
+  // By the snapshot alone.
+  Result<bool> is_unchanged(EdgeId edge);
   // The digests of the edge's content inputs and its environment, into inputs_.
   Status read_inputs(EdgeId edge);
   // What stands for it in a key: its digest, "missing", or the path that a binding stands for.
   // REQUIRES: knows(node).
   Result<std::string> discovered_value(NodeId node);
-  // The digest of a file that no edge makes, now; of a folder that of the names in it. Nullopt: it is
-  // not there.
+  // The digest of a file that no edge makes, now; of a folder that of the names in it. Nullopt: it
+  // is not there.
   Result<std::optional<Digest>> source_digest(NodeId node);
   // What it adds to a key.
   Result<Digest> discovered_part(NodeId node);
@@ -121,6 +149,7 @@ class Lookup {
   Memo& memo_;
   Ledger& ledger_;
   Snapshot& snapshot_;
+  UpToDateRule* rule_ = nullptr;
   Surroundings surroundings_;
   std::vector<Digest> digests_;  // by node; zero: not known
   std::vector<bool> dirty_;      // by node

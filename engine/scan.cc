@@ -115,8 +115,7 @@ class Scan {
       lookup_.set_digest(edge.outputs[i], finding.result->outputs[i]);
     }
     if (is_in_place) {
-      lookup_.settle(pending.edge, *finding.result);
-      return {};
+      return lookup_.settle(pending.edge, *finding.result);
     }
     absent_.insert(edge.outputs.begin(), edge.outputs.end());
     pending.need = Pending::Need::restore;

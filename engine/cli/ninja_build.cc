@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "engine/build.h"
 #include "engine/cli/machine.h"
-#include "engine/cli/ninja_import.h"
 #include "engine/cli/ninja_records.h"
 #include "engine/cli/state.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/stats.h"
 #include "engine/ninja/status.h"
+#include "engine/ninja/times.h"
 #include "engine/ninja/tools.h"
 #include "engine/scan.h"
 #include "engine/trace.h"
@@ -26,8 +24,6 @@
 namespace evolve::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // A manifest that changes whenever it is built would be rebuilt for ever.
 constexpr int kMostRebuilds = 100;
@@ -53,18 +49,22 @@ class NinjaBuild {
                       [&] { return load_snapshot(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
         lookup_(graph, records.files, *records.memo, *records.ledger, snapshot_,
-                {machine_paths(), {}}) {}
+                {machine_paths(), {}}),
+        times_(graph, lookup_, records.files, records.clock) {}
   ~NinjaBuild() {
     auto saved = save_snapshot(records_, options_.manifest, graph_, snapshot_);
+    if (saved && options_.by_times && !options_.dry_run) saved = times_.flush();
     if (!saved) ninja::print_warning(saved.error().message);
   }
   NinjaBuild(const NinjaBuild&) = delete;
   NinjaBuild& operator=(const NinjaBuild&) = delete;
 
-  // A folder of which nothing is known yet may be known to stock ninja.
-  Status import_logs() {
-    if (stored_) return {};
-    return import_ninja_logs(graph_, lookup_, records_.files);
+  // What stock ninja knows of a folder: for a build by its rule, or where nothing is known yet.
+  Status read_logs() {
+    if (stored_ && !options_.by_times) return {};
+    const bool has_logs = times_.load();
+    if (options_.by_times) lookup_.use(times_);
+    return has_logs && !options_.by_times ? times_.adopt_all() : Status{};
   }
 
   // True: the manifest was made anew and is to be read again.
@@ -228,30 +228,16 @@ class NinjaBuild {
   // What a generator wrote before there were records of it is taken for good where it is no older
   // than what it was made from: Ninja's own rule for generators.
   Status adopt_generated(EdgeId id) {
-    const Edge& edge = graph_.edge(id);
-    if (graph_.binding(id, "generator").empty()) return {};
+    if (options_.by_times || graph_.binding(id, "generator").empty()) return {};
     auto known = records_.ledger->last_record(lookup_.record_name(id));
     if (!known) return std::move(known).error();
-    auto newest_input = fs::file_time_type::min(), oldest_output = fs::file_time_type::max();
-    std::error_code error;
-    for (NodeId input : edge.content_inputs()) {
-      auto time = fs::last_write_time(graph_.path(input), error);
-      if (error) return {};
-      newest_input = std::max(newest_input, time);
-    }
-    for (NodeId output : edge.outputs) {
-      auto time = fs::last_write_time(graph_.path(output), error);
-      if (error) return {};
-      oldest_output = std::min(oldest_output, time);
-    }
-    if (*known || newest_input > oldest_output) return {};
-    for (NodeId input : edge.content_inputs()) {
+    if (*known) return {};
+    for (NodeId input : graph_.edge(id).content_inputs()) {
       auto maker = graph_.node(input).made_by;
-      if (!maker) continue;
-      if (!graph_.edge(*maker).is_phony()) return {};
-      if (auto status = lookup_.settle_phony(*maker); !status) return status;
+      if (!maker || !graph_.edge(*maker).is_phony()) continue;
+      if (auto adopted = times_.adopt(*maker); !adopted) return std::move(adopted).error();
     }
-    auto adopted = lookup_.adopt(id, {});
+    auto adopted = times_.adopt(id);
     return adopted ? Status{} : std::move(adopted).error();
   }
 
@@ -266,13 +252,14 @@ class NinjaBuild {
   std::optional<Snapshot> stored_;  // moved from; whether there was one
   Snapshot snapshot_;
   Lookup lookup_;
+  ninja::Times times_;
 };
 
 // Brings the manifest up to date, then the targets. Nullopt: the manifest was made anew, and is to
 // be read again.
 std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options,
                               const Graph& graph) {
-  if (auto status = build.import_logs(); !status) return NinjaBuild::fail(status.error());
+  if (auto status = build.read_logs(); !status) return NinjaBuild::fail(status.error());
   auto is_new = build.rebuild_manifest();
   if (!is_new && is_new.error().code == ErrorCode::interrupted) {
     return NinjaBuild::fail(is_new.error());

@@ -1,12 +1,31 @@
 #include "engine/ninja/ninja_logs.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace evolve::ninja {
 
 namespace {
+
+constexpr std::string_view kBuildSignature = "# ninja log v";
+constexpr int kOldestVersion = 5;
+constexpr int kFirstRapidhash = 7;
+constexpr std::string_view kDepsSignature = "# ninjadeps\n";
+constexpr uint32_t kDepsVersion = 4;
+constexpr uint32_t kDepsFlag = 0x80000000;
+// Ninja's own measures of a log that is mostly superseded.
+constexpr size_t kFewLines = 100;
+constexpr size_t kFewRecords = 1000;
+constexpr size_t kMostPerEntry = 3;
+
+template <typename Word>
+void append_word(std::string& bytes, Word word) {
+  bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
 
 template <typename Word>
 Word read_word(std::string_view bytes, size_t at) {
@@ -107,76 +126,139 @@ bool read_number(std::string_view text, Number& out, int base = 10) {
 
 }  // namespace
 
+uint64_t command_hash(int version, std::string_view command) {
+  return version < kFirstRapidhash ? murmur_64a(command) : rapidhash(command);
+}
+
 bool is_hash_of(uint64_t hash, std::string_view command) {
   return hash == rapidhash(command) || hash == murmur_64a(command);
 }
 
-std::optional<BuildLog> parse_build_log(std::string_view text) {
-  constexpr std::string_view kSignature = "# ninja log v";
+int build_log_version(std::string_view text) {
   std::string_view line;
   int version = 0;
-  if (!take_field(text, '\n', line) || !line.starts_with(kSignature) ||
-      !read_number(line.substr(kSignature.size()), version) || version < 5 || version > 7) {
-    return std::nullopt;
-  }
+  const bool is_log = take_field(text, '\n', line) && line.starts_with(kBuildSignature) &&
+                      read_number(line.substr(kBuildSignature.size()), version);
+  return is_log ? version : 0;
+}
+
+std::optional<BuildLog> parse_build_log(std::string_view text) {
   BuildLog log;
+  log.version = build_log_version(text);
+  if (log.version < kOldestVersion || log.version > kBuildLogVersion) return std::nullopt;
+  log.is_stale = !text.ends_with('\n');
+  std::string_view line;
+  take_field(text, '\n', line);
+  size_t lines = 0;
   while (take_field(text, '\n', line)) {
+    ++lines;
     std::string_view start_text, end_text, mtime_text, output;
-    int64_t start = 0, end = 0;
     LogEntry entry;
-    const bool is_whole = take_field(line, '\t', start_text) && take_field(line, '\t', end_text) &&
-                          take_field(line, '\t', mtime_text) && take_field(line, '\t', output) &&
-                          read_number(start_text, start) && read_number(end_text, end) &&
-                          read_number(mtime_text, entry.mtime) &&
-                          read_number(line, entry.command_hash, 16);
-    if (!is_whole) continue;
-    entry.seconds_1000 = end - start;
-    log.insert_or_assign(std::string(output), entry);
+    const bool is_whole =
+        take_field(line, '\t', start_text) && take_field(line, '\t', end_text) &&
+        take_field(line, '\t', mtime_text) && take_field(line, '\t', output) &&
+        read_number(start_text, entry.start) && read_number(end_text, entry.end) &&
+        read_number(mtime_text, entry.mtime) && read_number(line, entry.command_hash, 16);
+    if (is_whole) log.entries.insert_or_assign(std::string(output), entry);
   }
+  if (lines > kFewLines && lines > kMostPerEntry * log.entries.size()) log.is_stale = true;
   return log;
 }
 
-std::optional<DepsLog> parse_deps_log(std::string_view bytes) {
-  constexpr std::string_view kSignature = "# ninjadeps\n";
-  constexpr uint32_t kVersion = 4;
-  constexpr uint32_t kDepsFlag = 0x80000000;
-  if (!bytes.starts_with(kSignature) || bytes.size() < kSignature.size() + 4 ||
-      read_word<uint32_t>(bytes, kSignature.size()) != kVersion) {
+std::string line_of(const std::string& output, const LogEntry& entry) {
+  return fmt::format("{}\t{}\t{}\t{}\t{:x}\n", entry.start, entry.end, entry.mtime, output,
+                     entry.command_hash);
+}
+
+std::string encode(const BuildLog& log) {
+  std::string out = fmt::format("{}{}\n", kBuildSignature, log.version);
+  for (const auto& [output, entry] : log.entries) out += line_of(output, entry);
+  return out;
+}
+
+std::optional<DepsLog> DepsLog::parse(std::string_view bytes) {
+  if (!bytes.starts_with(kDepsSignature) || bytes.size() < kDepsSignature.size() + 4 ||
+      read_word<uint32_t>(bytes, kDepsSignature.size()) != kDepsVersion) {
     return std::nullopt;
   }
-  bytes.remove_prefix(kSignature.size() + 4);
+  bytes.remove_prefix(kDepsSignature.size() + 4);
   DepsLog log;
-  std::vector<std::string> paths;  // by the number that the log gives them
+  size_t records = 0;
   while (bytes.size() >= 4) {
     const auto head = read_word<uint32_t>(bytes, 0);
     const size_t size = head & ~kDepsFlag;
-    bytes.remove_prefix(4);
-    if (size > bytes.size() || size < 4 || size % 4 != 0) break;
-    std::string_view record = bytes.substr(0, size);
-    bytes.remove_prefix(size);
-    if ((head & kDepsFlag) == 0) {
-      // A path, padded with NULs, and the complement of its number.
-      if (read_word<uint32_t>(record, size - 4) != ~static_cast<uint32_t>(paths.size())) break;
-      record.remove_suffix(4);
-      while (record.ends_with('\0')) record.remove_suffix(1);
-      paths.emplace_back(record);
-      continue;
-    }
-    if (size < 12) break;
-    const auto output = read_word<uint32_t>(record, 0);
-    if (output >= paths.size()) break;
-    LoggedDeps deps;
-    deps.mtime = read_word<int64_t>(record, 4);
-    bool is_whole = true;
-    for (size_t at = 12; at < size; at += 4) {
-      const auto input = read_word<uint32_t>(record, at);
-      is_whole = is_whole && input < paths.size();
-      if (is_whole) deps.inputs.push_back(paths[input]);
-    }
-    if (!is_whole) break;
-    log.insert_or_assign(paths[output], std::move(deps));
+    const bool is_deps = (head & kDepsFlag) != 0;
+    if (size + 4 > bytes.size() || size < 4 || size % 4 != 0) break;
+    if (!log.add_record(bytes.substr(4, size), is_deps)) break;
+    bytes.remove_prefix(4 + size);
+    if (is_deps) ++records;
   }
+  const bool is_mostly_old =
+      records > kFewRecords && records > kMostPerEntry * log.by_output_.size();
+  log.is_stale_ = !bytes.empty() || is_mostly_old;
   return log;
+}
+
+// False: it does not make sense.
+bool DepsLog::add_record(std::string_view record, bool is_deps) {
+  if (!is_deps) {
+    // A path, padded with NULs, and the complement of its number.
+    const auto number = static_cast<uint32_t>(paths_.size());
+    if (read_word<uint32_t>(record, record.size() - 4) != ~number) return false;
+    record.remove_suffix(4);
+    while (record.ends_with('\0')) record.remove_suffix(1);
+    paths_.emplace_back(record);
+    numbers_.insert_or_assign(paths_.back(), number);
+    return true;
+  }
+  if (record.size() < 12) return false;
+  const auto output = read_word<uint32_t>(record, 0);
+  if (output >= paths_.size()) return false;
+  LoggedDeps deps;
+  deps.mtime = read_word<int64_t>(record, 4);
+  for (size_t at = 12; at < record.size(); at += 4) {
+    const auto input = read_word<uint32_t>(record, at);
+    if (input >= paths_.size()) return false;
+    deps.inputs.push_back(paths_[input]);
+  }
+  by_output_.insert_or_assign(paths_[output], std::move(deps));
+  return true;
+}
+
+uint32_t DepsLog::number_of(const std::string& path, std::string& bytes) {
+  auto [known, is_new] = numbers_.try_emplace(path, static_cast<uint32_t>(paths_.size()));
+  if (!is_new) return known->second;
+  paths_.push_back(path);
+  const size_t padding = (4 - path.size() % 4) % 4;
+  append_word(bytes, static_cast<uint32_t>(path.size() + padding + 4));
+  bytes += path;
+  bytes.append(padding, '\0');
+  append_word(bytes, ~known->second);
+  return known->second;
+}
+
+std::string DepsLog::add(const std::string& output, LoggedDeps deps) {
+  std::string paths, record;
+  append_word(record, static_cast<uint32_t>(4 * (3 + deps.inputs.size())) | kDepsFlag);
+  append_word(record, number_of(output, paths));
+  append_word(record, deps.mtime);
+  for (const std::string& input : deps.inputs) append_word(record, number_of(input, paths));
+  by_output_.insert_or_assign(output, std::move(deps));
+  return paths + record;
+}
+
+std::string DepsLog::encode() {
+  std::string out(kDepsSignature);
+  append_word(out, kDepsVersion);
+  DepsLog anew;
+  for (const auto& [output, deps] : by_output_) out += anew.add(output, deps);
+  *this = std::move(anew);
+  return out;
+}
+
+const LoggedDeps* DepsLog::find(const std::string& output) const {
+  auto found = by_output_.find(output);
+  return found == by_output_.end() ? nullptr : &found->second;
 }
 
 }  // namespace evolve::ninja

@@ -42,6 +42,7 @@ options:
   --quiet        don't show progress status, just command output
   --status FMT   progress status format using Ninja-style $vars
                  (e.g. --status '[$finished/$total] ')
+  --mtime        go by times, as stock ninja does, instead of by content
   --trace FILE   write the build's timeline to FILE, in Chrome's trace format
   --resource NAME=N
                  what there is for edges that need it: memory=16GiB, tpu=4
@@ -155,6 +156,7 @@ constexpr int kQuiet = 2;
 constexpr int kStatus = 3;
 constexpr int kTrace = 4;
 constexpr int kResource = 5;
+constexpr int kMtime = 6;
 
 std::optional<int> set_option(int option, Options& options) {
   switch (option) {
@@ -174,6 +176,7 @@ std::optional<int> set_option(int option, Options& options) {
       options.has_status_format = true;
       return std::nullopt;
     case kResource: return add_resource(optarg, options);
+    case kMtime: options.by_times = true; return std::nullopt;
     case kTrace: options.trace = optarg; return std::nullopt;
     case kVersion: fmt::print("{}\n", kNinjaVersion); return 0;
     default: print_usage(options.jobs); return 1;
@@ -196,6 +199,7 @@ std::variant<Options, int> parse_options(const std::vector<std::string>& argumen
                                  {"verbose", no_argument, nullptr, 'v'},
                                  {"quiet", no_argument, nullptr, kQuiet},
                                  {"status", required_argument, nullptr, kStatus},
+                                 {"mtime", no_argument, nullptr, kMtime},
                                  {"trace", required_argument, nullptr, kTrace},
                                  {"resource", required_argument, nullptr, kResource},
                                  {nullptr, 0, nullptr, 0}};

@@ -30,6 +30,7 @@ struct Options {
   bool stats = false;
   bool keep_depfile = false;
   bool keep_rsp = false;
+  bool by_times = false;               // --mtime, which is ours
   std::string trace;                   // --trace, which is ours: a file
   Resources resources;                 // --resource, which is ours
   bool is_phony_cycle_error = false;   // -w phonycycle=err

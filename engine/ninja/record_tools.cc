@@ -1,14 +1,13 @@
 #include "engine/ninja/record_tools.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "engine/ninja/log_files.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/tool_options.h"
 
@@ -17,14 +16,30 @@ namespace evolve::ninja {
 namespace {
 
 using Arguments = std::vector<std::string>;
-using ByOutput = std::map<std::string, EdgeRecord>;
 
-// The last record of each edge by its first output.
-Result<ByOutput> records_by_output(const ToolContext& context) {
+// What a run read besides its declared inputs.
+struct Discovered {
+  std::vector<std::string> inputs;
+  bool is_valid = false;  // its output is still as the run left it
+};
+using ByOutput = std::map<std::string, Discovered>;
+
+// Of the last run of each edge, by its first output: as recorded here, or else as ninja logged it.
+Result<ByOutput> discovered_by_output(const ToolContext& context) {
+  ByOutput out;
+  LogFiles logs(context.files, context.graph);
+  logs.load();
+  for (const auto& [output, deps] : logs.deps_log().by_output()) {
+    out.insert_or_assign(output, Discovered{deps.inputs, modification_time(output) == deps.mtime});
+  }
   auto records = context.last_records();
   if (!records) return std::move(records).error();
-  ByOutput out;
-  for (EdgeRecord& record : *records) out.insert_or_assign(record.output, std::move(record));
+  for (const EdgeRecord& record : *records) {
+    auto now = context.files.digest(record.output);
+    const auto& outputs = record.result.outputs;
+    const bool is_valid = now && *now && !outputs.empty() && **now == outputs.front();
+    out.insert_or_assign(record.output, Discovered{record.result.discovered, is_valid});
+  }
   return out;
 }
 
@@ -35,14 +50,10 @@ bool has_discoveries(const Graph& graph, const std::string& output) {
   return !graph.binding(maker, "deps").empty() || !graph.binding(maker, "depfile").empty();
 }
 
-// Valid: the output still holds what was recorded.
-void print_deps(const ToolContext& context, const EdgeRecord& record) {
-  auto now = context.files.digest(record.output);
-  bool is_valid =
-      now && *now && !record.result.outputs.empty() && **now == record.result.outputs.front();
-  fmt::print("{}: #deps {}, deps mtime {} ({})\n", record.output, record.result.discovered.size(),
-             modification_time(record.output), is_valid ? "VALID" : "STALE");
-  for (const std::string& path : record.result.discovered) fmt::print("    {}\n", path);
+void print_deps(const std::string& output, const Discovered& discovered) {
+  fmt::print("{}: #deps {}, deps mtime {} ({})\n", output, discovered.inputs.size(),
+             modification_time(output), discovered.is_valid ? "VALID" : "STALE");
+  for (const std::string& path : discovered.inputs) fmt::print("    {}\n", path);
   fmt::print("\n");
 }
 
@@ -59,8 +70,7 @@ class MissingDeps {
     ++looked_at_;
     for (NodeId input : graph_.edge(*maker).inputs) look_at(input);
     auto record = records_.find(graph_.path(node));
-    if (record != records_.end())
-      look_at_discovered(node, *maker, record->second.result.discovered);
+    if (record != records_.end()) look_at_discovered(node, *maker, record->second.inputs);
   }
   // Returns the exit code.
   int end() const {
@@ -130,18 +140,12 @@ int print_failure(const Error& error) {
 
 }  // namespace
 
-int64_t modification_time(const std::string& path) {
-  struct stat st = {};
-  if (::stat(path.c_str(), &st) != 0) return 0;
-  return int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
-}
-
 int deps(const ToolContext& context, const Arguments& arguments) {
-  auto records = records_by_output(context);
+  auto records = discovered_by_output(context);
   if (!records) return print_failure(records.error());
   if (arguments.empty()) {
-    for (const auto& [output, record] : *records) {
-      if (has_discoveries(context.graph, output)) print_deps(context, record);
+    for (const auto& [output, discovered] : *records) {
+      if (has_discoveries(context.graph, output)) print_deps(output, discovered);
     }
     return 0;
   }
@@ -153,14 +157,14 @@ int deps(const ToolContext& context, const Arguments& arguments) {
     if (record == records->end() || !has_discoveries(context.graph, path)) {
       fmt::print("{}: deps not found\n", path);
     } else {
-      print_deps(context, record->second);
+      print_deps(path, record->second);
     }
   }
   return 0;
 }
 
 int missing_deps(const ToolContext& context, const Arguments& arguments) {
-  auto records = records_by_output(context);
+  auto records = discovered_by_output(context);
   if (!records) return print_failure(records.error());
   auto nodes = find_targets(context.graph, arguments);
   if (!nodes) return print_failure(nodes.error());
@@ -170,34 +174,38 @@ int missing_deps(const ToolContext& context, const Arguments& arguments) {
 }
 
 int recompact(const ToolContext& context, const Arguments&) {
-  // Our own records need no compaction. A log of Ninja's that Ninja would turn down is named, as
-  // there.
-  constexpr int kLogVersion = 7;
-  constexpr std::string_view kSignature = "# ninja log v";
-  std::string_view builddir = context.graph.root_scope()->get("builddir");
-  const std::string path = builddir.empty() ? ".ninja_log" : fmt::format("{}/.ninja_log", builddir);
-  auto there = context.files.digest(path);
-  if (!there) return print_failure(there.error());
-  if (!*there) return 0;
-  auto text = context.files.read(path);
-  if (!text) return print_failure(text.error());
-  int version = 0;
-  if (text->starts_with(kSignature)) {
-    std::from_chars(text->data() + kSignature.size(), text->data() + text->size(), version);
+  LogFiles logs(context.files, context.graph);
+  if (!logs.load()) return 0;
+  if (logs.log().version < kBuildLogVersion) {
+    print_warning("build log version is too old; starting over");
+    return 0;
   }
-  if (version < kLogVersion) print_warning("build log version is too old; starting over");
-  if (version > kLogVersion) print_warning("build log version is too new; starting over");
-  return 0;
+  auto status = logs.rewrite();
+  return status ? 0 : print_failure(status.error());
 }
 
-int restat(const ToolContext&, const Arguments& arguments) {
+int restat(const ToolContext& context, const Arguments& arguments) {
+  std::string builddir;
   auto rest = read_tool_options(
       arguments, "h",
       {{"builddir", required_argument, nullptr, 'b'}, {"help", no_argument, nullptr, 'h'}},
-      [](int option, const char*) { return option == 'b'; });
-  if (rest) return 0;  // no modification time was recorded, so none can be out of date
-  fmt::print("usage: ninja -t restat [--builddir=DIR] [outputs]\n");
-  return 1;
+      [&](int option, const char* value) {
+        if (option == 'b') builddir = value;
+        return option == 'b';
+      });
+  if (!rest) {
+    fmt::print("usage: ninja -t restat [--builddir=DIR] [outputs]\n");
+    return 1;
+  }
+  LogFiles logs(context.files, builddir);
+  if (!logs.load()) return 0;
+  for (auto& [output, entry] : BuildLog(logs.log()).entries) {
+    if (!rest->empty() && std::find(rest->begin(), rest->end(), output) == rest->end()) continue;
+    entry.mtime = modification_time(output);
+    logs.add(output, entry);
+  }
+  auto status = logs.rewrite();
+  return status ? 0 : print_failure(status.error());
 }
 
 }  // namespace evolve::ninja

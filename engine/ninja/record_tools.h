@@ -1,17 +1,13 @@
-// The tools of `-t` that ask what earlier builds recorded: deps, missingdeps, cleandead; and
-// recompact and restat, of which a build by content needs neither.
+// The tools of `-t` that ask what earlier builds recorded, deps and missingdeps; and those that
+// tend ninja's own logs, of which a build by content needs neither, recompact and restat.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/ninja/tools.h"
 
 namespace evolve::ninja {
-
-// In nanoseconds since 1970, as ninja's logs have it; 0 where nothing is there.
-int64_t modification_time(const std::string& path);
 
 int deps(const ToolContext& context, const std::vector<std::string>& arguments);
 int missing_deps(const ToolContext& context, const std::vector<std::string>& arguments);

@@ -12,8 +12,15 @@ using namespace evolve;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
-  if (auto log = ninja::parse_build_log(bytes); log && log->size() > size) std::abort();
-  if (auto deps = ninja::parse_deps_log(bytes); deps && deps->size() > size) std::abort();
+  // What was read is read alike from what is written of it.
+  if (auto log = ninja::parse_build_log(bytes)) {
+    auto again = ninja::parse_build_log(ninja::encode(*log));
+    if (!again || again->entries.size() != log->entries.size()) std::abort();
+  }
+  if (auto deps = ninja::DepsLog::parse(bytes)) {
+    auto again = ninja::DepsLog::parse(deps->encode());
+    if (!again || again->by_output().size() != deps->by_output().size()) std::abort();
+  }
   constexpr std::string_view kMagic = "evolve-snapshot-1\n";
   const Digest check = digest_of(bytes);
   bytes.insert(0, reinterpret_cast<const char*>(&check), sizeof check);

@@ -1,0 +1,59 @@
+// Ninja's two logs on disk: read once, appended to as builds go on.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "engine/core/graph.h"
+#include "engine/core/ports.h"
+#include "engine/ninja/ninja_logs.h"
+
+namespace evolve::ninja {
+
+// In nanoseconds since 1970, as the logs have it; 0 where nothing is there.
+int64_t modification_time(const std::string& path);
+
+class LogFiles {
+ public:
+  LogFiles(Files& files, std::string_view builddir);
+  LogFiles(Files& files, const Graph& graph)
+      : LogFiles(files, graph.root_scope().get("builddir")) {}
+
+  // Reads what is there. False: there is no build log of a version that is known, which is warned
+  // of.
+  bool load();
+  [[nodiscard]] const BuildLog& log() const { return log_; }
+  [[nodiscard]] const DepsLog& deps_log() const { return deps_log_; }
+  // Null: nothing is logged of the output.
+  [[nodiscard]] const LogEntry* entry(const std::string& output) const;
+  [[nodiscard]] const LoggedDeps* deps(const std::string& output) const {
+    return deps_log_.find(output);
+  }
+
+  // Both take effect here at once, and on disk with the next flush().
+  void add(const std::string& output, const LogEntry& entry);
+  void add(const std::string& output, LoggedDeps deps);
+  Status flush();
+  // Writes both anew, without what was superseded.
+  Status rewrite();
+
+ private:
+  // A log as a file to append to.
+  struct Appended {
+    std::string path;
+    bool is_there = false;  // whole, and of the version that is appended
+    std::string unwritten;
+    std::ofstream out;
+  };
+  static Status append(Appended& file);
+
+  Files& files_;
+  std::string folder_;
+  Appended build_, deps_;
+  BuildLog log_;
+  DepsLog deps_log_;
+};
+
+}  // namespace evolve::ninja
