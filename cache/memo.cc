@@ -14,7 +14,10 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);
   if (!table) return std::move(table).error();
-  return std::unique_ptr<SqliteMemo>(new SqliteMemo(std::move(owned), *std::move(table)));
+  auto version = owned->prepare("PRAGMA data_version");
+  if (!version) return std::move(version).error();
+  return std::unique_ptr<SqliteMemo>(
+      new SqliteMemo(std::move(owned), *std::move(table), *std::move(version)));
 }
 
 Status SqliteMemo::put(const ActionResult& result) {
@@ -25,6 +28,14 @@ Status SqliteMemo::put(const ActionResult& result) {
   auto status = table_.put(bare);
   auto ended = database_->commit();
   return status ? ended : status;
+}
+
+Result<int64_t> SqliteMemo::version() {
+  auto row = version_.step();
+  const int64_t version = row ? version_.integer(0) : 0;
+  version_.reset();
+  if (!row) return std::move(row).error();
+  return version;
 }
 
 }  // namespace evolve::cache

@@ -21,13 +21,15 @@ class SqliteMemo : public Memo {
     return table_.discovered(declared_key);
   }
   Status put(const ActionResult& result) override;
+  Result<int64_t> version() override;
 
  private:
-  SqliteMemo(std::unique_ptr<Database> database, ActionTable table)
-      : database_(std::move(database)), table_(std::move(table)) {}
+  SqliteMemo(std::unique_ptr<Database> database, ActionTable table, Statement version)
+      : database_(std::move(database)), table_(std::move(table)), version_(std::move(version)) {}
 
   std::unique_ptr<Database> database_;
   ActionTable table_;
+  Statement version_;
 };
 
 }  // namespace evolve::cache

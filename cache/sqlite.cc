@@ -1,6 +1,7 @@
 #include "cache/sqlite.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -63,7 +64,7 @@ int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
-Result<Database> Database::open(const std::string& path, int version, const std::string& schema) {
+Result<Database> Database::connect(const std::string& path) {
   sqlite3* handle = nullptr;
   int code =
       sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -73,23 +74,60 @@ Result<Database> Database::open(const std::string& path, int version, const std:
   // NORMAL with WAL: a commit survives the end of the process at any instant; only a power cut can
   // take the last ones, and what they recorded is then built again.
   // Rows come in the order of their keys, which is none: a longer log spares writing pages twice.
-  if (auto status = database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                                     " PRAGMA wal_autocheckpoint = 4000;");
-      !status) {
-    return std::move(status).error();
+  auto status = database.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;");
+  if (!status) return std::move(status).error();
+  return database;
+}
+
+Status Database::make_schema(int version, const std::string& schema) {
+  if (auto status = execute("PRAGMA journal_mode = WAL;"); !status) return status;
+  if (auto status = begin(); !status) return status;
+  // Another process may have been first.
+  auto found = this->version();
+  Status made;
+  if (!found) made = std::move(found).error();
+  if (made && *found == 0) {
+    made = execute(fmt::format("{} PRAGMA user_version = {};", schema, version));
   }
-  auto found = database.version();
+  auto ended = commit();
+  return made ? ended : made;
+}
+
+void Database::make(const std::string& path, int version, const std::string& schema) {
+  const std::string unnamed = fmt::format("{}.new{}", path, ::getpid());
+  std::error_code error;
+  std::filesystem::remove(unnamed, error);
+  {
+    auto database = connect(unnamed);
+    if (database && database->make_schema(version, schema)) {
+      database->handle_.reset();
+      std::filesystem::create_hard_link(unnamed, path, error);
+    }
+  }
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(unnamed + suffix, error);
+  }
+}
+
+Result<Database> Database::open(const std::string& path, int version, const std::string& schema) {
+  std::error_code error;
+  // It appears as a whole: to make it in place is for one process at a time, which SQLite does not
+  // wait for.
+  if (!std::filesystem::exists(path, error)) make(path, version, schema);
+  auto database = connect(path);
+  if (!database) return database;
+  auto found = database->version();
   if (!found) return std::move(found).error();
   if (*found == version) return database;
   if (*found != 0) {
-    Error error =
+    Error other =
         external(fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
-    error.hint = "use the evolve that wrote it, or move it away";
-    return error;
+    other.hint = "use the evolve that wrote it, or move it away";
+    return other;
   }
-  auto made = database.execute(
-      fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT;", schema, version));
-  if (!made) return std::move(made).error();
+  if (auto status = database->make_schema(version, schema); !status) {
+    return std::move(status).error();
+  }
   return database;
 }
 
@@ -97,7 +135,7 @@ Result<Database> Database::open_or_set_aside(const std::string& path, int versio
                                              const std::string& schema, Replaceable what,
                                              std::string& warning) {
   auto database = open(path, version, schema);
-  if (database || (what == Replaceable::damaged && !is_damaged(path))) return database;
+  if (database || !is_replaceable(path, version, what)) return database;
   std::string aside = path + ".unreadable";
   std::error_code error;
   for (int i = 2; std::filesystem::exists(aside, error); ++i) {
@@ -115,13 +153,14 @@ Result<Database> Database::open_or_set_aside(const std::string& path, int versio
   return open(path, version, schema);
 }
 
-bool Database::is_damaged(const std::string& path) {
+bool Database::is_replaceable(const std::string& path, int version, Replaceable what) {
   sqlite3* handle = nullptr;
   sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
   Database database(handle, path);
-  auto version = database.version();
+  auto found = database.version();
+  if (found) return what == Replaceable::unreadable && *found != 0 && *found != version;
   const int code = sqlite3_errcode(handle);
-  return !version && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB);
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
 Result<int> Database::version() {

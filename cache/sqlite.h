@@ -67,7 +67,11 @@ class Database {
   [[nodiscard]] int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
  private:
-  static bool is_damaged(const std::string& path);
+  static Result<Database> connect(const std::string& path);
+  // Makes a whole database at `path`, unless one is there by then; tries to.
+  static void make(const std::string& path, int version, const std::string& schema);
+  Status make_schema(int version, const std::string& schema);
+  static bool is_replaceable(const std::string& path, int version, Replaceable what);
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };

@@ -8,6 +8,7 @@
 
 #include "engine/collect.h"
 #include "engine/core/dyndep.h"
+#include "engine/payments.h"
 
 namespace evolve {
 
@@ -42,7 +43,8 @@ class Build {
               return std::max<double>(settled->seconds, kShortSeconds);
             },
             options.capacity),
-        collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules) {}
+        collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules),
+        payments_(ports.claims) {}
 
   Result<BuildSummary> run() {
     double start = ports_.clock.monotonic_seconds();
@@ -65,7 +67,7 @@ class Build {
   struct Running {
     Finding finding;
     std::vector<std::string> reasons;
-    std::vector<EdgeId> joined;  // edges with the same action, waiting for this one
+    int64_t memo_version = 0;    // when it was looked up
     int failures = 0;            // of its command, which is to run again
     std::string earlier_output;  // of those
   };
@@ -82,7 +84,8 @@ class Build {
       const bool has_ready = plan_.next_ready().has_value();
       if (running_ == 0 && has_ready) continue;
       if (auto status = write_records(); !status) return status;
-      if (running_ == 0) return check_end();
+      const bool is_waiting = payments_.has_waiting() && may_start();
+      if (running_ == 0 && !is_waiting) return check_end();
       auto event = ports_.runner.wait(has_ready ? 0 : kTickSeconds);
       if (!event) return std::move(event).error();
       if (std::holds_alternative<Interrupted>(*event)) {
@@ -143,6 +146,8 @@ class Build {
       if (!is_done) return std::move(is_done).error();
       if (*is_done) return {};
     }
+    auto version = ports_.memo.version();
+    if (!version) return std::move(version).error();
     auto finding = lookup_.find(id);
     if (!finding) return std::move(finding).error();
     if (!finding->unmade.empty()) {
@@ -157,7 +162,7 @@ class Build {
     }
     auto reasons = lookup_.reasons(id, *finding);
     if (!reasons) return std::move(reasons).error();
-    found_.insert_or_assign(id, Running{*std::move(finding), *std::move(reasons), {}, 0, ""});
+    found_.insert_or_assign(id, Running{*std::move(finding), *std::move(reasons), *version, 0, ""});
     plan_.queue(id);
     return {};
   }
@@ -225,24 +230,65 @@ class Build {
   }
 
   Status start_queued() {
+    if (auto status = start_waiting(); !status) return status;
     while (running_ < options_.jobs && may_start() && !is_too_busy()) {
       auto id = plan_.next_queued();
       if (!id || !ports_.runner.acquire()) return {};
       plan_.run(*id);
-      Digest action = found_.at(*id).finding.declared.key();
-      if (auto paid = paid_.find(action); paid != paid_.end()) {
-        if (auto status = join(*id, paid->second); !status) return status;
+      const Digest action = action_of(*id);
+      if (const ActionResult* paid = payments_.result_of(action)) {
+        if (auto status = join(*id, *paid); !status) return status;
         continue;
       }
-      auto [payer, is_first] = paying_.try_emplace(action, *id);
-      if (!is_first && payer->second != *id) {
-        found_.at(payer->second).joined.push_back(*id);
-        continue;
-      }
-      if (auto status = start(*id); !status) return status;
+      auto turn = payments_.enter(*id, action);
+      if (!turn) return std::move(turn).error();
+      if (*turn != Payments::Turn::pays) continue;
+      if (auto status = pay(*id); !status) return status;
     }
     return {};
   }
+
+  // Those that waited for another process.
+  Status start_waiting() {
+    const double now = ports_.clock.monotonic_seconds();
+    if (!payments_.has_waiting() || now < asked_ + kTickSeconds) return {};
+    asked_ = now;
+    while (running_ < options_.jobs && may_start() && !is_too_busy()) {
+      if (!ports_.runner.acquire()) return {};
+      auto id = payments_.next_to_pay();
+      if (!id) return std::move(id).error();
+      if (!*id) return {};
+      if (auto status = pay(**id); !status) return status;
+    }
+    return {};
+  }
+
+  // Starts an edge's command, unless another process has run it since the look-up.
+  Status pay(EdgeId id) {
+    Running& running = found_.at(id);
+    auto version = ports_.memo.version();
+    if (!version) return std::move(version).error();
+    if (*version == running.memo_version) return start(id);
+    auto finding = lookup_.find(id);
+    if (!finding) return std::move(finding).error();
+    if (!finding->result) return start(id);
+    auto is_done = finish_with(id, {*finding->result});
+    if (!is_done) return std::move(is_done).error();
+    if (!*is_done) return start(id);
+    return end_payment(id, *finding->result);
+  }
+
+  // Ends the edges that joined one that is done.
+  Status end_payment(EdgeId id, const ActionResult& result) {
+    const Digest action = action_of(id);
+    found_.erase(id);
+    for (EdgeId other : payments_.end(action, &result)) {
+      if (auto status = join(other, result); !status) return status;
+    }
+    return {};
+  }
+
+  [[nodiscard]] Digest action_of(EdgeId id) const { return found_.at(id).finding.declared.key(); }
 
   Status start(EdgeId id) {
     const Edge& edge = graph_.edge(id);
@@ -356,8 +402,6 @@ class Build {
     running.earlier_output +=
         completed.output + fmt::format("evolve: warning: attempt {} of {} {}: trying again\n",
                                        running.failures, extensions->retries + 1, end);
-    paying_.emplace(running.finding.declared.key(), id);  // who joins it still waits for it
-    found_.insert_or_assign(id, std::move(running));
     plan_.queue(id);
     return true;
   }
@@ -367,9 +411,7 @@ class Build {
     auto id = static_cast<EdgeId>(completed.id);
     if (completed.exit_status == kInterruptStatus) return interrupted();
     started_.erase(id);
-    Running running = std::move(found_.at(id));
-    found_.erase(id);
-    paying_.erase(running.finding.declared.key());
+    Running& running = found_.at(id);
     auto result = collector_.collect(id, running.finding, completed);
     if (!result && result.error().code != ErrorCode::failed) return std::move(result).error();
     if (!result) {
@@ -377,20 +419,16 @@ class Build {
       if (!is_retried) return std::move(is_retried).error();
       if (*is_retried) return {};
       completed.output.insert(0, running.earlier_output);
-      return fail(id, running, completed, std::move(result).error());
+      return fail(id, completed, std::move(result).error());
     }
     if (auto status = ports_.memo.put(*result); !status) return status;
-    paid_.insert_or_assign(result->declared_key, *result);
     if (auto status = remove_response_file(id); !status) return status;
     EdgeEvent event = event_of(id, Outcome::ran, false);
     event.output = running.earlier_output;
     if (auto status = finish(std::move(event), *result, joined_text(running.reasons)); !status) {
       return status;
     }
-    for (EdgeId other : running.joined) {
-      if (auto status = join(other, *result); !status) return status;
-    }
-    return {};
+    return end_payment(id, *result);
   }
 
   // Its content is part of the key and of the manifest; the file is not needed any more.
@@ -434,9 +472,9 @@ class Build {
     return {};
   }
 
-  Status fail(EdgeId id, const Running& running, const Completed& completed, const Error& error) {
-    std::vector<EdgeId> edges = {id};
-    edges.insert(edges.end(), running.joined.begin(), running.joined.end());
+  Status fail(EdgeId id, const Completed& completed, const Error& error) {
+    std::vector<EdgeId> edges = payments_.end(action_of(id), nullptr);
+    edges.insert(edges.begin(), id);
     // A command that did not fail by itself is made to have failed by what it left.
     summary_.exit_status = completed.exit_status != 0 ? completed.exit_status : 1;
     for (EdgeId edge : edges) {
@@ -488,13 +526,13 @@ class Build {
   Plan plan_;
   Collector collector_;
   BuildSummary summary_;
-  std::unordered_map<EdgeId, Running> found_;       // queued and running edges
-  std::unordered_map<Digest, EdgeId> paying_;       // running actions by declared key
-  std::unordered_map<Digest, ActionResult> paid_;   // those that ran in this build
+  std::unordered_map<EdgeId, Running> found_;  // queued and running edges
+  Payments payments_;
   std::set<EdgeId> started_;                        // commands that run
   std::map<NodeId, std::optional<Digest>> before_;  // what lay where they write
   int running_ = 0;                                 // commands
   double written_ = 0;                              // when the ledger was
+  double asked_ = 0;                                // when for what other processes have
 };
 
 }  // namespace

@@ -47,6 +47,7 @@ struct BuildPorts {
   BlobStore& blobs;
   Memo& memo;
   Ledger& ledger;
+  Claims& claims;
   Runner& runner;
   Clock& clock;
   Listener& listener;

@@ -121,6 +121,21 @@ class FakeMemo : public Memo {
     discoveries[result.declared_key] = result.discovered;
     return {};
   }
+  int64_t version_now = 0;  // to be changed with what others put
+  Result<int64_t> version() override { return version_now; }
+};
+
+class FakeClaims : public Claims {
+ public:
+  std::set<Digest> held;
+  std::function<bool(const Digest&)> is_others = [](const Digest&) { return false; };
+  FaultPlan* faults = nullptr;
+
+  Result<bool> claim(const Digest& action) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    return !is_others(action) && held.insert(action).second;
+  }
+  void release(const Digest& action) override { held.erase(action); }
 };
 
 class FakeLedger : public Ledger {
@@ -191,9 +206,13 @@ class FakeRunner : public Runner {
     if (at_start) at_start(running_);
     return {};
   }
-  Result<RunnerEvent> wait(double) override {
+  Result<RunnerEvent> wait(double tick_seconds) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     if (interrupt_next) return RunnerEvent(Interrupted{});
+    if (running_.empty()) {
+      clock_.now += tick_seconds;
+      return RunnerEvent(Idle{});
+    }
     auto next = running_.begin() + static_cast<ptrdiff_t>(pick(running_.size()));
     Command command = *next;
     running_.erase(next);
@@ -237,6 +256,7 @@ class World {
   FakeBlobs blobs{files};
   FakeMemo memo;
   FakeLedger ledger;
+  FakeClaims claims;
   FakeClock clock;
   FakeRunner runner{files, clock};
   QuietListener listener;
@@ -267,7 +287,7 @@ class World {
     if (!targets) return std::move(targets).error();
     Lookup lookup(*graph, files, memo, ledger, snapshot, {{}, environment});
     return evolve::build(*graph, *targets, lookup,
-                         {files, blobs, memo, ledger, runner, clock, listener}, options);
+                         {files, blobs, memo, ledger, claims, runner, clock, listener}, options);
   }
 
   void fail_at(FaultPlan* plan) {
@@ -275,6 +295,7 @@ class World {
     blobs.faults = plan;
     memo.faults = plan;
     ledger.faults = plan;
+    claims.faults = plan;
     runner.faults = plan;
   }
 };

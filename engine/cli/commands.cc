@@ -253,10 +253,10 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   Snapshot snapshot;
   Lookup lookup(*session->graph, state.files, *state.memo, *state.ledger, snapshot,
                 {session->campaign.machine(), process_environment()});
-  auto summary =
-      build(*session->graph, *targets, lookup,
-            {state.files, *state.blobs, *state.memo, *state.ledger, runner, state.clock, listener},
-            options);
+  auto summary = build(*session->graph, *targets, lookup,
+                       {state.files, *state.blobs, *state.memo, *state.ledger, *state.claims,
+                        runner, state.clock, listener},
+                       options);
   progress.clear();
   runner.stop();
   std::string outcome =

@@ -191,7 +191,7 @@ class NinjaBuild {
     const ninja::Stats::Timer timer(stats_, "build");
     auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, *records_.memo, *records_.ledger,
-                                  runner, records_.clock, listener},
+                                  *records_.claims, runner, records_.clock, listener},
                                  building);
     runner.stop();
     printer.end();

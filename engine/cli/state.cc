@@ -16,6 +16,7 @@ Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sha
   if (!memo) return std::move(memo).error();
   state->memo = *std::move(memo);
   state->blobs = std::make_unique<cache::FolderBlobStore>(folder + "/blobs", state->files, sharing);
+  state->claims = std::make_unique<world::FileClaims>(folder + "/claims");
   return state;
 }
 

@@ -8,6 +8,7 @@
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
+#include "engine/world/claims.h"
 #include "engine/world/clock.h"
 #include "engine/world/files.h"
 
@@ -19,6 +20,7 @@ struct State {
   std::unique_ptr<cache::SqliteMemo> memo;
   std::unique_ptr<cache::SqliteLedger> ledger;
   std::unique_ptr<cache::FolderBlobStore> blobs;
+  std::unique_ptr<world::FileClaims> claims;
   std::string folder;
 };
 

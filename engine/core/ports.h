@@ -78,6 +78,17 @@ class Memo {
   virtual Result<std::vector<std::string>> discovered(const Digest& declared_key) = 0;
   // Durable against a kill of this process once it returns.
   virtual Status put(const ActionResult& result) = 0;
+  // Another number than before where another process may have put something since.
+  virtual Result<int64_t> version() = 0;
+};
+
+// Which of the processes that share a memo runs an action.
+class Claims {
+ public:
+  virtual ~Claims() = default;
+  // Takes an action until release(), or the end of this process. False: another process has it.
+  virtual Result<bool> claim(const Digest& action) = 0;
+  virtual void release(const Digest& action) = 0;
 };
 
 // The record of what was built; never evicted.

@@ -1,12 +1,18 @@
 // One suite for every implementation of a port: the fakes of the other tiers behave as the real
 // ones do.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
+#include "engine/world/claims.h"
 #include "engine/world/files.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
@@ -281,6 +287,53 @@ TEST_CASE("blobs in memory and in a folder", "[contract]") {
     cache::FolderBlobStore blobs(folder / "blobs", files);
     check(blobs, files, folder / "a", folder / "b");
   }
+}
+
+namespace {
+
+void check_claims(Claims& ours, Claims& theirs) {
+  const Digest one = digest_of("1"), two = digest_of("2");
+  CHECK(*ours.claim(one));
+  CHECK(!*theirs.claim(one));
+  CHECK(*theirs.claim(two));
+  ours.release(one);
+  CHECK(*theirs.claim(one));
+  ours.release(one);  // is not ours
+  CHECK(!*ours.claim(one));
+}
+
+}  // namespace
+
+TEST_CASE("an action is one process's", "[contract]") {
+  TestFolder folder;
+  world::FileClaims ours(folder / "new/claims"), theirs(folder / "new/claims");
+  check_claims(ours, theirs);
+  tests::FakeClaims fake, other;
+  fake.is_others = [&](const Digest& action) { return other.held.contains(action); };
+  other.is_others = [&](const Digest& action) { return fake.held.contains(action); };
+  check_claims(fake, other);
+}
+
+TEST_CASE("an action is free when its process was killed", "[contract]") {
+  TestFolder folder;
+  std::array<int, 2> claimed{};
+  REQUIRE(::pipe(claimed.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    world::FileClaims claims(folder.path());
+    auto is_ours = claims.claim(digest_of("1"));
+    const char answer = is_ours && *is_ours ? 'y' : 'n';
+    (void)!::write(claimed[1], &answer, 1);
+    while (true) ::pause();
+  }
+  char answer = 0;
+  REQUIRE(::read(claimed[0], &answer, 1) == 1);
+  CHECK(answer == 'y');
+  world::FileClaims claims(folder.path());
+  CHECK(!*claims.claim(digest_of("1")));
+  ::kill(child, SIGKILL);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(*claims.claim(digest_of("1")));
 }
 
 TEST_CASE("of a folder the names are read", "[contract]") {

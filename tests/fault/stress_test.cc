@@ -10,6 +10,7 @@
 
 #include "cache/blob_store.h"
 #include "engine/build.h"
+#include "engine/world/claims.h"
 #include "engine/world/clock.h"
 #include "engine/world/files.h"
 #include "engine/world/runner.h"
@@ -73,6 +74,7 @@ struct Stress {
     faults.fail_at = fault;
     if (fault > 0) memo.faults = &faults;
     tests::FakeLedger ledger;
+    world::FileClaims claims(folder / "claims");
     tests::QuietListener listener;
     Snapshot snapshot;
     Lookup lookup(graph, files, memo, ledger, snapshot, {});
@@ -82,7 +84,7 @@ struct Stress {
     options.keep_going = 0;
     options.command_environment = {{"PATH", "/usr/bin:/bin"}};
     return evolve::build(graph, *graph.default_targets(), lookup,
-                         {files, blobs, memo, ledger, runner, clock, listener}, options);
+                         {files, blobs, memo, ledger, claims, runner, clock, listener}, options);
   }
 };
 

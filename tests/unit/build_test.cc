@@ -115,6 +115,54 @@ TEST_CASE("two edges with the same action run it once") {
   CHECK(world.ledger.last_record("x/out").operator*()->result.paid_by == "y/out");
 }
 
+TEST_CASE("what another process runs is waited for, and taken from it") {
+  World other;
+  REQUIRE(other.load(kChain));
+  other.files.files["in"] = "1";
+  REQUIRE(other.build());
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  int asked = 0;
+  world.claims.is_others = [&](const Digest&) {
+    if (++asked < 3) return true;
+    // It ends while we wait.
+    world.memo.results = other.memo.results;
+    world.memo.version_now = 1;
+    world.blobs.blobs = other.blobs.blobs;
+    return false;
+  };
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(asked == 3);
+  CHECK(summary->ran == 0);
+  CHECK(summary->cached == 2);
+  CHECK(world.files.files["out"] == "1");
+  CHECK(world.claims.held.empty());
+}
+
+TEST_CASE("what another process did not end is run here") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  int asked = 0;
+  world.claims.is_others = [&](const Digest&) { return ++asked < 4; };
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->ran == 2);
+  CHECK(world.files.files["out"] == "1");
+  CHECK(world.claims.held.empty());
+}
+
+TEST_CASE("a build that broke off leaves its actions to others") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  world.runner.interrupt_next = true;
+  CHECK(!world.build());
+  CHECK(world.claims.held.empty());
+}
+
 TEST_CASE("a fault stops the build, is not stored, and is told with the command") {
   World world;
   REQUIRE(
