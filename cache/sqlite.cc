@@ -84,11 +84,9 @@ Status Database::make_schema(int version, const std::string& schema) {
   if (auto status = begin(); !status) return status;
   // Another process may have been first.
   auto found = this->version();
-  Status made;
-  if (!found) made = std::move(found).error();
-  if (made && *found == 0) {
-    made = execute(fmt::format("{} PRAGMA user_version = {};", schema, version));
-  }
+  const bool is_new = found && *found == 0;
+  Status made = found ? Status() : Status(Error(found.error()));
+  if (is_new) made = execute(fmt::format("{} PRAGMA user_version = {};", schema, version));
   auto ended = commit();
   return made ? ended : made;
 }

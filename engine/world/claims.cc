@@ -1,12 +1,8 @@
 #include "engine/world/claims.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "engine/world/files.h"
 
@@ -14,46 +10,34 @@ namespace evolve::world {
 
 namespace {
 
-bool is_same_file(int fd, const std::string& path) {
-  struct stat open = {}, named = {};
-  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+// The byte that stands for an action. Two actions with one byte would wait for each other, no more.
+struct flock lock_of(const Digest& action, short type) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(action.low >> 1);
+  lock.l_len = 1;
+  return lock;
 }
 
 }  // namespace
 
-std::string FileClaims::path_of(const Digest& action) const {
-  return folder_ + "/" + action.hex();
-}
-
 Result<bool> FileClaims::claim(const Digest& action) {
-  const std::string path = path_of(action);
-  constexpr mode_t kMode = 0666;
-  while (true) {
-    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
-    if (!fd.is_open() && errno == ENOENT) {
-      std::error_code error;
-      std::filesystem::create_directories(folder_, error);
-      if (error) return system_error("make folder", folder_, error.value());
-      continue;
-    }
-    if (!fd.is_open()) return system_error("open", path, errno);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EINTR) continue;
-      if (errno == EWOULDBLOCK) return false;
-      return system_error("lock", path, errno);
-    }
-    // Who held it may have removed it after we opened it; then the name is another's, or free.
-    if (!is_same_file(fd.get(), path)) continue;
-    held_.insert_or_assign(action, std::move(fd));
-    return true;
+  if (!file_.is_open()) {
+    constexpr mode_t kMode = 0666;
+    file_ = Fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
+    if (!file_.is_open()) return system_error("open", path_, errno);
   }
+  struct flock lock = lock_of(action, F_WRLCK);
+  // Locks of the open file, not of the process: those of one process exclude each other, too.
+  if (::fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) return true;
+  if (errno == EAGAIN || errno == EACCES) return false;
+  return system_error("lock", path_, errno);
 }
 
 void FileClaims::release(const Digest& action) {
-  auto held = held_.extract(action);
-  // Removed while it is locked: nobody else holds what goes.
-  if (held) ::unlink(path_of(action).c_str());
+  struct flock lock = lock_of(action, F_UNLCK);
+  if (file_.is_open()) ::fcntl(file_.get(), F_OFD_SETLK, &lock);
 }
 
 }  // namespace evolve::world

@@ -1,8 +1,8 @@
-// Claims by locks on files, which the kernel gives back when their process ends, however it ends.
+// Claims by locks on the bytes of one file, a byte an action; the kernel gives them back when their
+// process ends, however it ends. The file stays empty.
 #pragma once
 
 #include <string>
-#include <unordered_map>
 
 #include "engine/core/ports.h"
 #include "engine/world/fd.h"
@@ -11,17 +11,16 @@ namespace evolve::world {
 
 class FileClaims : public Claims {
  public:
-  // `folder` is made with the first claim; all who claim the same actions must name the same one.
-  explicit FileClaims(std::string folder) : folder_(std::move(folder)) {}
+  // All who share actions must name the same file, which is made with the first claim; its folder
+  // must exist.
+  explicit FileClaims(std::string path) : path_(std::move(path)) {}
 
   Result<bool> claim(const Digest& action) override;
   void release(const Digest& action) override;
 
  private:
-  [[nodiscard]] std::string path_of(const Digest& action) const;
-
-  std::string folder_;
-  std::unordered_map<Digest, Fd> held_;
+  std::string path_;
+  Fd file_;
 };
 
 }  // namespace evolve::world

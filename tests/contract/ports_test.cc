@@ -306,7 +306,7 @@ void check_claims(Claims& ours, Claims& theirs) {
 
 TEST_CASE("an action is one process's", "[contract]") {
   TestFolder folder;
-  world::FileClaims ours(folder / "new/claims"), theirs(folder / "new/claims");
+  world::FileClaims ours(folder / "claims"), theirs(folder / "claims");
   check_claims(ours, theirs);
   tests::FakeClaims fake, other;
   fake.is_others = [&](const Digest& action) { return other.held.contains(action); };
@@ -320,7 +320,7 @@ TEST_CASE("an action is free when its process was killed", "[contract]") {
   REQUIRE(::pipe(claimed.data()) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    world::FileClaims claims(folder.path());
+    world::FileClaims claims(folder / "claims");
     auto is_ours = claims.claim(digest_of("1"));
     const char answer = is_ours && *is_ours ? 'y' : 'n';
     (void)!::write(claimed[1], &answer, 1);
@@ -329,7 +329,7 @@ TEST_CASE("an action is free when its process was killed", "[contract]") {
   char answer = 0;
   REQUIRE(::read(claimed[0], &answer, 1) == 1);
   CHECK(answer == 'y');
-  world::FileClaims claims(folder.path());
+  world::FileClaims claims(folder / "claims");
   CHECK(!*claims.claim(digest_of("1")));
   ::kill(child, SIGKILL);
   REQUIRE(::waitpid(child, nullptr, 0) == child);

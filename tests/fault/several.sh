@@ -26,7 +26,6 @@ at_once ninja
 [ "$(wc -l <"$PROJECT/ran.log")" -eq 120 ] || fail "of 120 steps $(wc -l <"$PROJECT/ran.log") ran"
 [ -z "$(sort "$PROJECT/ran.log" | uniq -d)" ] || fail "ran twice: $(sort "$PROJECT/ran.log" | uniq -d | tr '\n' ' ')"
 (cd "$PROJECT" && "$EVOLVE" ninja) | grep -q 'no work to do' || fail "nothing is left to do"
-[ -z "$(ls "$PROJECT/.evolve/claims")" ] || fail "no claim is left: $(ls "$PROJECT/.evolve/claims")"
 
 # One is killed while it runs a step that another waits for.
 new_project
@@ -53,4 +52,4 @@ twice=$(cat "$PROJECT"/[1-8].out | grep '"finished"' | grep '"outcome":"ran"' |
 [ -z "$twice" ] || fail "ran twice: $twice"
 ran=$(cat "$PROJECT"/[1-8].out | grep '"finished"' | grep -c '"outcome":"ran"')
 [ "$ran" -gt 40 ] || fail "only $ran steps ran in all"
-finish 8
+finish 7
