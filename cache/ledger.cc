@@ -19,6 +19,12 @@ constexpr const char* kSchema =
     "CREATE TABLE round (id INTEGER PRIMARY KEY, build INTEGER NOT NULL, campaign TEXT NOT NULL,"
     " number INTEGER NOT NULL, recorded TEXT NOT NULL, selection TEXT NOT NULL);";
 
+// Came later: made where it is missing, so that older ledgers are read, and older engines read
+// these.
+constexpr const char* kRecordTable =
+    "CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY, before INTEGER NOT NULL,"
+    " campaign TEXT NOT NULL, round INTEGER NOT NULL, recorded TEXT NOT NULL, text TEXT NOT NULL)";
+
 Outcome outcome_from(const std::string& name) {
   for (Outcome outcome : {Outcome::hit, Outcome::ran, Outcome::joined}) {
     if (name == outcome_name(outcome)) return outcome;
@@ -36,6 +42,7 @@ Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);
   if (!table) return std::move(table).error();
+  if (auto status = owned->execute(kRecordTable); !status) return std::move(status).error();
   auto insert_edge = owned->prepare(
       "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
   if (!insert_edge) return std::move(insert_edge).error();
@@ -157,6 +164,66 @@ Result<std::vector<RoundRecord>> SqliteLedger::rounds(const std::string& campaig
     if (!*row) return out;
     out.push_back(
         {static_cast<int>(statement->integer(0)), statement->text(1), statement->text(2)});
+  }
+}
+
+Result<std::optional<StoredRecord>> SqliteLedger::read_record(Statement& statement) {
+  auto row = statement.step();
+  if (!row) return std::move(row).error();
+  if (!*row) return std::optional<StoredRecord>{};
+  return std::optional(StoredRecord{statement.integer(0), statement.integer(1), statement.text(2),
+                                    static_cast<int>(statement.integer(3)), statement.text(4),
+                                    statement.text(5)});
+}
+
+Result<std::optional<StoredRecord>> SqliteLedger::find_record(int64_t id) {
+  auto statement = database_->prepare(
+      "SELECT id, before, campaign, round, recorded, text FROM record WHERE id = ?");
+  if (!statement) return std::move(statement).error();
+  return read_record(statement->bind(1, id));
+}
+
+Result<std::optional<StoredRecord>> SqliteLedger::last_record(const std::string& campaign,
+                                                              int round) {
+  auto statement = database_->prepare(
+      "SELECT id, before, campaign, round, recorded, text FROM record"
+      " WHERE campaign = ? AND round = ? ORDER BY id DESC LIMIT 1");
+  if (!statement) return std::move(statement).error();
+  return read_record(statement->bind(1, campaign).bind(2, int64_t{round}));
+}
+
+Result<int64_t> SqliteLedger::add_record(const StoredRecord& record) {
+  if (auto status = database_->begin(); !status) return std::move(status).error();
+  auto last = last_record(record.campaign, record.round);
+  if (!last) return std::move(last).error();
+  const bool is_known = *last && (*last)->before == record.before && (*last)->text == record.text;
+  int64_t id = is_known ? (*last)->id : 0;
+  if (!is_known) {
+    auto statement = database_->prepare(
+        "INSERT INTO record (before, campaign, round, recorded, text) VALUES (?, ?, ?, ?, ?)");
+    if (!statement) return std::move(statement).error();
+    auto status = statement->bind(1, record.before)
+                      .bind(2, record.campaign)
+                      .bind(3, int64_t{record.round})
+                      .bind(4, record.recorded)
+                      .bind(5, record.text)
+                      .run();
+    if (!status) return std::move(status).error();
+    id = database_->last_insert_id();
+  }
+  if (auto status = database_->commit(); !status) return std::move(status).error();
+  return id;
+}
+
+Result<std::vector<std::string>> SqliteLedger::campaigns() {
+  auto statement = database_->prepare("SELECT DISTINCT campaign FROM record ORDER BY campaign");
+  if (!statement) return std::move(statement).error();
+  std::vector<std::string> out;
+  while (true) {
+    auto row = statement->step();
+    if (!row) return std::move(row).error();
+    if (!*row) return out;
+    out.push_back(statement->text(0));
   }
 }
 

@@ -30,6 +30,16 @@ struct RoundRecord {
   std::string selection;  // the text of selection.json
 };
 
+// The record of a round (engine/core/record.h), which adds to that of the round before.
+struct StoredRecord {
+  int64_t id = 0;
+  int64_t before = 0;  // 0: none
+  std::string campaign;
+  int round = 0;
+  std::string recorded;  // UTC, the first time
+  std::string text;
+};
+
 class SqliteLedger : public Ledger {
  public:
   // Opens or makes `path`. A damaged ledger is set aside as `path`.unreadable and an empty one
@@ -57,6 +67,14 @@ class SqliteLedger : public Ledger {
   Status record_round(const std::string& campaign, const RoundRecord& round);
   // The last selection of each round, in order.
   Result<std::vector<RoundRecord>> rounds(const std::string& campaign);
+  // Stores a record, unless it is the round's last one; returns its number, which is new or that
+  // one's.
+  Result<int64_t> add_record(const StoredRecord& record);
+  // Nullopt: there is none.
+  Result<std::optional<StoredRecord>> find_record(int64_t id);
+  Result<std::optional<StoredRecord>> last_record(const std::string& campaign, int round);
+  // Those that have records, by name.
+  Result<std::vector<std::string>> campaigns();
   // Newest first.
   Result<std::vector<BuildRecord>> builds(const std::string& campaign);
   // Edges that build `id` ran, joined or failed, in the order of their ends.
@@ -70,6 +88,8 @@ class SqliteLedger : public Ledger {
         insert_edge_(std::move(insert_edge)),
         last_edge_(std::move(last_edge)) {}
   Result<EdgeRecord> read_edge(const Statement& row);
+  // The row of a statement that is bound, if any.
+  static Result<std::optional<StoredRecord>> read_record(Statement& statement);
   // The rows of a statement that is bound.
   Result<std::vector<EdgeRecord>> read_edges(Statement& statement);
 

@@ -143,12 +143,36 @@ std::vector<MachineBinding> Campaign::machine() const {
   return {{"work", work}, {"python", python}, {"rules", rules}, {"steps", steps}};
 }
 
+std::vector<std::string> Campaign::sources() const {
+  return {path, rules + "/requirements.lock", rules + "/steps.ninja", rules + "/steps/worker.py",
+          work + "/rounds.ninja"};
+}
+
 std::string Campaign::folder_of(const std::string& variant) const {
   if (variant == "xla") return shape.xla.empty() ? "" : work + "/round-0/xla";
   for (int number = 0; number <= shape.rounds * shape.variants; ++number) {
     if (variant_id(number) == variant) return work + "/" + variant_folder(shape, number);
   }
   return {};
+}
+
+std::string find_python(const std::string& rules) {
+  const char* named = std::getenv("EVOLVE_PYTHON");
+  if (named != nullptr && *named != '\0') return named;
+  const fs::path its = rules.empty() ? fs::path(find_rules(fs::current_path())) : fs::path(rules);
+  return its.parent_path() / ".venv/bin/python";
+}
+
+Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
+  CampaignPlace out;
+  auto path = find_pipeline(options.pipeline);
+  if (!path && (options.state.empty() || !options.pipeline.empty())) {
+    return std::move(path).error();
+  }
+  if (path) out.name = fs::path(*path).stem().string();
+  out.state = options.state.empty() ? (fs::path(*path).parent_path() / ".evolve").string()
+                                    : absolute(options.state);
+  return out;
 }
 
 Result<Campaign> open_campaign(const CampaignOptions& options) {
@@ -168,13 +192,12 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   if (!pipeline) return std::move(pipeline).error();
   campaign.pipeline = *std::move(pipeline);
   campaign.name = fs::path(*path).stem().string();
+  campaign.path = from_root(*path);
   campaign.state = from_root(state);
   campaign.work = campaign.state + "/" + campaign.name;
   campaign.rules = find_rules(root);
   campaign.steps = from_root((executable_folder() / "steps").string());
-  const char* python = std::getenv("EVOLVE_PYTHON");
-  std::string venv = fs::path(campaign.rules).parent_path() / ".venv/bin/python";
-  campaign.python = python != nullptr && *python != '\0' ? python : venv;
+  campaign.python = find_python(campaign.rules);
 
   CampaignShape& shape = campaign.shape;
   shape.rounds = campaign.pipeline.session.max_iterations;
@@ -200,6 +223,12 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
   if (auto status = files.write(rounds, write_rounds(campaign.shape)); !status) {
     return std::move(status).error();
   }
+  return read_manifest(campaign, toolchain);
+}
+
+Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
+                                             const std::string& toolchain) {
+  world::DiskFiles files;
   std::string text =
       "# This machine's paths, and the campaign's graph. From the project's root:\n"
       "#   ninja -f " +

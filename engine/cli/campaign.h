@@ -31,6 +31,10 @@ struct Campaign {
   Spec spec;
   CampaignShape shape;
 
+  std::string path;  // of the pipeline
+
+  // Files that the manifest is made of, though no edge reads them.
+  [[nodiscard]] std::vector<std::string> sources() const;
   [[nodiscard]] std::string manifest() const { return work + "/build.ninja"; }
   [[nodiscard]] std::vector<MachineBinding> machine() const;
   // The folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty: no such
@@ -43,6 +47,22 @@ struct Campaign {
 // Finds and reads pipeline and spec, and changes to the project's root: the nearest folder at or
 // above the pipeline's that has rules/steps.ninja, or else the pipeline's own.
 Result<Campaign> open_campaign(const CampaignOptions& options);
+
+// Where a campaign's records lie, whether or not its files can be read.
+struct CampaignPlace {
+  std::string state;  // absolute
+  std::string name;   // empty: not said, and the state folder may hold several
+};
+Result<CampaignPlace> find_campaign(const CampaignOptions& options);
+
+// The interpreter of the steps: $EVOLVE_PYTHON, or that of the project whose `rules` are given, or
+// of the one that this binary was built in.
+std::string find_python(const std::string& rules = "");
+
+// Writes build.ninja, which binds `toolchain` and this machine's paths, beside the rounds.ninja
+// that is there, and reads it.
+Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
+                                             const std::string& toolchain);
 
 // Writes rounds.ninja and build.ninja, which binds `toolchain` and this machine's paths, and reads
 // them back: what is built is what stands there.

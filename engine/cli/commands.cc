@@ -10,6 +10,7 @@
 #include "engine/build.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/progress.h"
+#include "engine/cli/recorder.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
 #include "engine/cli/toolchain.h"
@@ -93,18 +94,6 @@ int target_round(const Campaign& campaign, const std::vector<std::string>& targe
     }
   }
   return last;
-}
-
-Status record_rounds(const Campaign& campaign, int round, State& state) {
-  for (int number = 1; number <= round; ++number) {
-    auto selection =
-        state.files.read(fmt::format("{}/round-{}/selection.json", campaign.work, number));
-    if (!selection) return std::move(selection).error();
-    auto status =
-        state.ledger->record_round(campaign.name, {number, state.clock.utc(), *selection});
-    if (!status) return status;
-  }
-  return {};
 }
 
 // A seed that fails has nothing to be compared with: that is an error, unlike a variant's verdict.
@@ -191,13 +180,15 @@ ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& co
 }
 
 Status finish_build(const CommonOptions& common, const BuildCommand& command, Session& session,
-                    const BuildSummary& summary) {
+                    const BuildSummary& summary, Lookup& lookup, const Recorder& recorder) {
   if (summary.failed > 0) {
     return failed(
         fmt::format("build stopped: {} edges failed, {} skipped", summary.failed, summary.skipped));
   }
   int round = target_round(session.campaign, command.targets);
-  if (auto status = record_rounds(session.campaign, round, *session.state); !status) return status;
+  auto recorded = record_rounds(session.campaign, session.toolchain.versions, round, *session.graph,
+                                lookup, recorder, *session.state);
+  if (!recorded) return recorded;
   json report = build_report(session.campaign, summary, round);
   if (common.json) {
     report["event"] = "summary";
@@ -250,12 +241,13 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);
   Trace trace(progress, state.clock);
   Listener& listener = command.trace.empty() ? static_cast<Listener&>(progress) : trace;
+  Recorder recorder(*state.ledger);
   Snapshot snapshot;
   Lookup lookup(*session->graph, state.files, *state.memo, *state.ledger, snapshot,
                 {session->campaign.machine(), process_environment()});
   auto summary = build(*session->graph, *targets, lookup,
-                       {state.files, *state.blobs, *state.memo, *state.ledger, *state.claims,
-                        runner, state.clock, listener},
+                       {state.files, *state.blobs, *state.memo, recorder, *state.claims, runner,
+                        state.clock, listener},
                        options);
   progress.clear();
   runner.stop();
@@ -270,7 +262,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   }
   if (!summary) return std::move(summary).error();
   if (!ended) return ended;
-  return finish_build(common, command, *session, *summary);
+  return finish_build(common, command, *session, *summary, lookup, recorder);
 }
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
@@ -376,9 +368,9 @@ Status run_why(const CommonOptions& common, const std::string& target) {
 Status run_log(const CommonOptions& common, int round) {
   auto session = open_session(common);
   if (!session) return std::move(session).error();
-  auto rounds = session->state->ledger->rounds(session->campaign.name);
+  auto rounds = rounds_report(session->campaign.name, *session->state->ledger);
   if (!rounds) return std::move(rounds).error();
-  json report = rounds_report(*rounds);
+  const json& report = *rounds;
   if (round == 0) {
     print_out(common.json      ? report.dump(2) + "\n"
               : report.empty() ? "no round was built yet\n"

@@ -9,6 +9,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
+#include "engine/cli/replay.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/world/terminal.h"
 
@@ -26,6 +27,7 @@ struct Arguments {
   std::string target;
   std::string round;
   bool clean_all = false;
+  ReplayCommand replay;
 };
 
 bool wants_color(const std::string& choice) {
@@ -83,6 +85,20 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   auto* log = app.add_subcommand("log", "show the record of the rounds, or of one");
   log->add_option("round", arguments.round, "N or round-N");
 
+  auto* replay = app.add_subcommand(
+      "replay", "repeat a recorded round from the ledger and the blobs alone, byte for byte");
+  replay->add_option("round", arguments.replay.round, "round-N (default: the last one)");
+  replay->add_option("--record", arguments.replay.record,
+                     "another record of it than the last, by its number in `evolve log`");
+  replay->add_option("-o,--out", arguments.replay.out,
+                     "new folder for the files (default: in the state folder)");
+  replay->add_flag("--verify", arguments.replay.verify,
+                   "run every pure step anew in a fresh folder, and compare the bytes");
+  replay->add_option("--against", arguments.replay.against,
+                     "name the first step at which the record parts from this one");
+  replay->add_option("-j,--jobs", arguments.replay.jobs, "steps at a time (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+
   auto* clean =
       app.add_subcommand("clean", "remove the campaign's work files; a build restores them");
   clean->add_flag("--all", arguments.clean_all,
@@ -114,6 +130,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);
+  if (name == "replay") return run_replay(common, arguments.replay);
   if (name == "why") return run_why(common, arguments.target);
   if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);
   auto round = round_number(arguments.round);

@@ -277,19 +277,24 @@ std::string variant_text(const json& report) {
          "\n";
 }
 
-json rounds_report(const std::vector<cache::RoundRecord>& rounds) {
+Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger) {
+  auto rounds = ledger.rounds(campaign);
+  if (!rounds) return std::move(rounds).error();
   json out = json::array();
-  for (const auto& round : rounds) {
-    json selection = json::parse(round.selection, nullptr, false);
-    out.push_back(
-        {{"round", round.number}, {"recorded", round.recorded}, {"selection", selection}});
+  for (const auto& round : *rounds) {
+    auto record = ledger.last_record(campaign, round.number);
+    if (!record) return std::move(record).error();
+    out.push_back({{"round", round.number},
+                   {"recorded", round.recorded},
+                   {"record", *record ? json((*record)->id) : json()},
+                   {"selection", json::parse(round.selection, nullptr, false)}});
   }
   return out;
 }
 
 std::string rounds_text(const json& report) {
   std::vector<std::vector<std::string>> rows = {
-      {"round", "recorded", "best", "score", "rejected", "survivors"}};
+      {"round", "recorded", "record", "best", "score", "rejected", "survivors"}};
   for (const json& round : report) {
     const json& selection = round["selection"];
     json best = selection.value("best", json::object());
@@ -299,7 +304,7 @@ std::string rounds_text(const json& report) {
     }
     rows.push_back(
         {std::to_string(round["round"].get<int>()), text_of(round, "recorded"),
-         text_of(best, "variant"),
+         round["record"].is_null() ? "-" : round["record"].dump(), text_of(best, "variant"),
          best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",
          std::to_string(selection.value("rejected", json::array()).size()), survivors});
   }

@@ -43,7 +43,7 @@ Result<nlohmann::json> variant_report(const Campaign& campaign, const std::strin
 std::string variant_text(const nlohmann::json& report);
 
 // What `log` says: of all rounds, or of one.
-nlohmann::json rounds_report(const std::vector<cache::RoundRecord>& rounds);
+Result<nlohmann::json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger);
 std::string rounds_text(const nlohmann::json& report);
 std::string round_text(const nlohmann::json& selection);
 

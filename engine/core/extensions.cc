@@ -37,6 +37,22 @@ Error wrong(const char* name, std::string_view value, const char* form) {
 
 }  // namespace
 
+const char* class_name(StepClass step_class) {
+  switch (step_class) {
+    case StepClass::pure: return "pure";
+    case StepClass::measured: return "measured";
+    case StepClass::recorded: return "recorded";
+  }
+  return "";
+}
+
+std::optional<StepClass> class_from(std::string_view name) {
+  for (StepClass one : {StepClass::pure, StepClass::measured, StepClass::recorded}) {
+    if (name == class_name(one)) return one;
+  }
+  return std::nullopt;
+}
+
 Result<double> parse_size(std::string_view text) {
   std::string_view rest = trimmed(text);
   const auto number = take_number(rest);
@@ -61,6 +77,11 @@ Result<Resources::value_type> parse_resource(std::string_view text) {
 Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
   Extensions out;
   if (graph.edge(edge).bindings.empty()) return out;
+  if (auto text = graph.extension(edge, "class"); !text.empty()) {
+    auto step_class = class_from(text);
+    if (!step_class) return wrong("class", text, "pure, measured or recorded");
+    out.step_class = *step_class;
+  }
   if (auto text = graph.extension(edge, "memory"); !text.empty()) {
     auto bytes = parse_size(text);
     if (!bytes) return wrong("memory", text, "a size, as 1.5 GiB is");

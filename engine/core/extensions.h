@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/core/graph.h"
 #include "engine/core/result.h"
@@ -14,12 +16,24 @@ namespace evolve {
 // Amounts by the resource's name: "memory" in bytes, any other is a kind of device, in pieces.
 using Resources = std::map<std::string, double>;
 
+// What kind of truth a step's result is.
+enum class StepClass {
+  pure,      // another run under the same key gives the same bytes
+  measured,  // of a device, and another run gives other numbers
+  recorded,  // of a person or a language model, and cannot be had again
+};
+
 struct Extensions {
+  StepClass step_class = StepClass::pure;  // class = measured
   Resources needs;             // memory = 1.5 GiB; device = tpu 4
   int retries = 0;             // how often a command that failed is run again
   double timeout_seconds = 0;  // 0: none
   bool is_sandboxed = false;   // sandbox = 1
 };
+
+// "pure", "measured", "recorded". Stored: never change.
+const char* class_name(StepClass step_class);
+std::optional<StepClass> class_from(std::string_view name);
 
 // Bad input where a value is not of its form: "memory = lots: not a size, as 1.5 GiB is".
 Result<Extensions> extensions_of(const Graph& graph, EdgeId edge);

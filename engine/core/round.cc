@@ -183,7 +183,7 @@ class RoundWriter {
     }
     write_select(round, outputs);
     std::vector<std::string> all = outputs;
-    all.push_back("round-0");
+    all.push_back(fmt::format("round-{}", round - 1));
     all.push_back(round_folder(round) + "/selection.json");
     add({"phony", {fmt::format("round-{}", round)}, all, {}, {}, {}});
   }

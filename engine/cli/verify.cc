@@ -1,0 +1,252 @@
+#include "engine/cli/verify.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "engine/build.h"
+#include "engine/cli/campaign.h"
+#include "engine/cli/machine.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/recorder.h"
+#include "engine/cli/toolchain.h"
+#include "engine/world/runner.h"
+#include "engine/world/terminal.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// "$work/x: first at byte 12, line 3"
+std::string first_difference(const RecordedFile& file, const std::string& was,
+                             const std::string& now) {
+  const size_t most = std::min(was.size(), now.size());
+  const auto at = static_cast<size_t>(
+      std::mismatch(was.begin(), was.begin() + static_cast<long>(most), now.begin()).first -
+      was.begin());
+  std::string out = fmt::format("{}: first at byte {}", file.path, at);
+  if (was.find('\0') == std::string::npos) {
+    out += fmt::format(", line {}",
+                       1 + std::count(was.begin(), was.begin() + static_cast<long>(at), '\n'));
+  }
+  return out;
+}
+
+// Runs a recorded round anew in a project of its own.
+class Verification {
+ public:
+  Verification(const CommonOptions& common, const Replayed& replayed, State& from,
+               const Machine& machine)
+      : common_(common), replayed_(replayed), from_(from), machine_(machine) {}
+
+  Status run(const std::string& folder) {
+    if (auto status = lay_out(folder); !status) return status;
+    auto opened = open_state(campaign_.state, Sharing::names, warning_);
+    if (!opened) return std::move(opened).error();
+    state_ = *std::move(opened);
+    if (auto status = take_over_facts(); !status) return status;
+    auto graph = read_manifest(campaign_, replayed_.record.toolchain);
+    if (!graph) return std::move(graph).error();
+    graph_ = *std::move(graph);
+    const std::vector<std::string> names = {fmt::format("round-{}", replayed_.stored.round)};
+    auto targets = graph_->targets(names);
+    if (!targets) return std::move(targets).error();
+    Snapshot snapshot;
+    Lookup lookup(*graph_, state_->files, *state_->memo, *state_->ledger, snapshot,
+                  {campaign_.machine(), process_environment()});
+    Recorder recorder(*state_->ledger);
+    auto summary = build_anew(*targets, lookup, recorder);
+    if (!summary) return std::move(summary).error();
+    if (summary->failed > 0) {
+      return failed(fmt::format("{}: {} steps failed that had not, see {}", replayed_.name(),
+                                summary->failed, folder));
+    }
+    Plan plan(*graph_, *targets);
+    auto record = record_of(*graph_, plan.wanted_edges(), lookup, recorder.results());
+    if (!record) return std::move(record).error();
+    return compare(*record, *summary, folder);
+  }
+
+ private:
+  // Puts the sources where a project has them, and goes there.
+  Status lay_out(const std::string& folder) {
+    auto python = find_python();
+    campaign_.name = replayed_.stored.campaign;
+    campaign_.state = ".evolve";
+    campaign_.work = ".evolve/" + campaign_.name;
+    campaign_.rules = "rules";
+    campaign_.steps = "steps";
+    campaign_.python = fs::absolute(python).lexically_normal().string();
+    Placer placer(from_);
+    for (const RecordedFile& file : replayed_.record.sources) {
+      if (file.path.starts_with("$outside/")) {
+        return bad_input(
+            fmt::format("{}: lies outside of the project: what was made from it "
+                        "cannot be made elsewhere",
+                        file.path));
+      }
+      const std::string at = machine_path(file.path, campaign_.machine());
+      if (auto status = placer.place(file, folder + "/" + at); !status) return status;
+    }
+    if (auto status = placer.end(); !status) return status;
+    std::error_code error;
+    fs::current_path(folder, error);
+    if (error) return world::system_error("chdir", folder, error.value());
+    auto toolchain = read_toolchain(campaign_.python, "rules/requirements.lock");
+    if (!toolchain) return std::move(toolchain).error();
+    if (toolchain->versions == replayed_.record.toolchain) return {};
+    return bad_input(fmt::format("the record is of another toolchain: {}; here is {}",
+                                 replayed_.record.toolchain, toolchain->versions));
+  }
+
+  // What no run can give again is taken from the ledger.
+  Status take_over_facts() {
+    for (const RecordedStep& step : replayed_.record.steps) {
+      if (step.step_class == StepClass::pure) continue;
+      auto result = from_.ledger->recall(step.key);
+      if (!result) return std::move(result).error();
+      if (!*result) {
+        return external(fmt::format("{} {}: {}, and not in the ledger any more", step.step,
+                                    step.subject, class_name(step.step_class)));
+      }
+      Placer placer(from_);
+      for (const RecordedFile& file : step.outputs) {
+        const std::string at = machine_path(file.path, campaign_.machine());
+        if (auto status = placer.place(file, at); !status) return status;
+        if (auto status = placer.end(); !status) return status;
+        if (auto status = state_->blobs->put_file(at, file.content); !status) return status;
+      }
+      if (auto status = state_->memo->put(**result); !status) return status;
+      ++facts_;
+    }
+    return {};
+  }
+
+  Result<BuildSummary> build_anew(const std::vector<NodeId>& targets, Lookup& lookup,
+                                  Recorder& recorder) {
+    BuildOptions options;
+    options.jobs = machine_.jobs > 0 ? machine_.jobs : usable_cores();
+    options.capacity = with_memory({});
+    options.command_environment = command_environment();
+    world::LocalRunner runner(machine_.guard, state_->clock);
+    const bool is_live = world::is_terminal(STDERR_FILENO) && !common_.json;
+    Progress progress(is_live ? ProgressStyle::live : ProgressStyle::quiet, common_.color,
+                      options.jobs, state_->clock);
+    auto summary = build(*graph_, targets, lookup,
+                         {state_->files, *state_->blobs, *state_->memo, recorder, *state_->claims,
+                          runner, state_->clock, progress},
+                         options);
+    progress.clear();
+    runner.stop();
+    return summary;
+  }
+
+  // What differs, and where it begins to. What follows from a difference is counted.
+  Status compare(const Record& record, const BuildSummary& summary, const std::string& folder) {
+    std::map<std::string, const RecordedStep*> anew;
+    for (const RecordedStep& step : record.steps) anew[step.outputs.front().path] = &step;
+    json differences = json::array();
+    std::string text;
+    int behind = 0;
+    for (const RecordedStep& step : replayed_.record.steps) {
+      auto other = anew.find(step.outputs.front().path);
+      if (other == anew.end() || other->second->key != step.key) {
+        ++behind;
+        continue;
+      }
+      if (other->second->outputs == step.outputs) continue;
+      auto where = differing_place(step, *other->second);
+      if (!where) return std::move(where).error();
+      text += fmt::format("differs: {} {}: {}\n", step.step, step.subject, *where);
+      differences.push_back({{"step", step.step}, {"subject", step.subject}, {"where", *where}});
+    }
+    const size_t pure = replayed_.record.steps.size() - facts_;
+    text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", replayed_.name(),
+                        replayed_.stored.id, pure, summary.ran);
+    if (facts_ > 0) text += fmt::format(", {} measured or recorded ones as they were", facts_);
+    text += fmt::format(": {} differences", differences.size());
+    if (behind > 0) text += fmt::format(", and {} steps behind them", behind);
+    text += '\n';
+    print_result(common_,
+                 {{"round", replayed_.stored.round},
+                  {"campaign", replayed_.stored.campaign},
+                  {"record", replayed_.stored.id},
+                  {"pure_steps", pure},
+                  {"commands_run", summary.ran},
+                  {"facts", facts_},
+                  {"steps_behind", behind},
+                  {"differences", differences}},
+                 text);
+    if (differences.empty() && behind == 0) return {};
+    return failed(
+        fmt::format("{}: does not repeat; what was made is in {}", replayed_.name(), folder));
+  }
+
+  Result<std::string> differing_place(const RecordedStep& was, const RecordedStep& now) {
+    for (size_t i = 0; i < was.outputs.size(); ++i) {
+      if (was.outputs[i] == now.outputs[i]) continue;
+      const std::string at = machine_path(was.outputs[i].path, campaign_.machine());
+      auto new_bytes = state_->files.read(at);
+      if (!new_bytes) return std::move(new_bytes).error();
+      Placer placer(from_);
+      if (auto status = placer.place(was.outputs[i], at + ".recorded"); !status) {
+        return std::move(status).error();
+      }
+      auto old_bytes = state_->files.read(at + ".recorded");
+      if (!old_bytes) return std::move(old_bytes).error();
+      return first_difference(was.outputs[i], *old_bytes, *new_bytes);
+    }
+    return std::string("nowhere");
+  }
+
+  const CommonOptions& common_;
+  const Replayed& replayed_;
+  State& from_;
+  const Machine& machine_;
+  Campaign campaign_;
+  std::unique_ptr<State> state_;
+  std::unique_ptr<Graph> graph_;
+  std::string warning_;
+  size_t facts_ = 0;
+};
+
+}  // namespace
+
+Status Placer::place(const RecordedFile& file, const std::string& to) {
+  std::string folder = fs::path(to).parent_path().string();
+  if (file.content == folder_digest()) folder = to;
+  if (auto status = files_.make_folders(folder); !status) return status;
+  if (file.content == folder_digest()) return {};
+  auto is_there = blobs_.fetch(file.content, to);
+  if (!is_there) return std::move(is_there).error();
+  if (!*is_there) gone_.push_back(file.path);
+  ++placed_;
+  return {};
+}
+
+Status Placer::end() const {
+  if (gone_.empty()) return {};
+  Error error = external(fmt::format("the bytes of {} of {} files are gone: {}", gone_.size(),
+                                     placed_, gone_.front()));
+  error.hint = "a build of the round makes them anew";
+  return error;
+}
+
+void print_result(const CommonOptions& common, const json& report, const std::string& text) {
+  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+Status verify(const CommonOptions& common, const Replayed& replayed, State& from,
+              const Machine& machine, const std::string& folder) {
+  return Verification(common, replayed, from, machine).run(folder);
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,63 @@
+// A recorded round, its files put back, and its pure steps run anew.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cache/blob_store.h"
+#include "cache/ledger.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/state.h"
+#include "engine/core/record.h"
+#include "engine/world/guard.h"
+
+namespace evolve::cli {
+
+// A round's record, with those of the rounds before it, and where its bytes lie.
+struct Replayed {
+  cache::StoredRecord stored;
+  Record record;
+
+  [[nodiscard]] std::string name() const {
+    return fmt::format("round-{} of {}", stored.round, stored.campaign);
+  }
+};
+
+// Puts recorded files back.
+class Placer {
+ public:
+  explicit Placer(State& from)
+      : files_(from.files), blobs_(from.folder + "/blobs", from.files, Sharing::bytes) {}
+
+  // Puts a file there; notes one whose bytes are gone.
+  Status place(const RecordedFile& file, const std::string& to);
+  // An error where anything is gone.
+  [[nodiscard]] Status end() const;
+  [[nodiscard]] int placed() const { return placed_; }
+
+ private:
+  world::DiskFiles& files_;
+  cache::FolderBlobStore blobs_;
+  std::vector<std::string> gone_;
+  int placed_ = 0;
+};
+
+// Prints a command's answer.
+void print_result(const CommonOptions& common, const nlohmann::json& report,
+                  const std::string& text);
+
+struct Machine {
+  world::Guard& guard;
+  int jobs = 0;  // 0: one a core
+};
+
+// Runs the round's pure steps anew in `folder`, which is laid out as a project of its own and
+// becomes the current one; what is measured or recorded is taken from `from`, where the record
+// lies. Prints each difference with its first place. An error of code `failed` where there is any.
+Status verify(const CommonOptions& common, const Replayed& replayed, State& from,
+              const Machine& machine, const std::string& folder);
+
+}  // namespace evolve::cli

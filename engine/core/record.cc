@@ -1,0 +1,151 @@
+#include "engine/core/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/core/path.h"
+
+namespace evolve {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "evolve-record-1";
+
+json encode(const std::vector<RecordedFile>& files) {
+  json out = json::array();
+  for (const RecordedFile& file : files) out.push_back({file.path, file.content.hex()});
+  return out;
+}
+
+// The path of a file below the folder that it belongs to.
+bool is_safe(const std::string& path) {
+  const std::string canonical = canonical_path(path);
+  return !path.empty() && canonical == path && path.front() != '/' && path != ".." &&
+         !path.starts_with("../") && path.find('\0') == std::string::npos;
+}
+
+bool read(const json& text, std::string& out) {
+  if (!text.is_string()) return false;
+  out = text.get<std::string>();
+  return true;
+}
+
+bool read(const json& text, Digest& out) {
+  auto digest = text.is_string() ? Digest::from_hex(text.get<std::string>()) : std::nullopt;
+  out = digest.value_or(Digest{});
+  return digest.has_value();
+}
+
+bool read(const json& files, std::vector<RecordedFile>& out) {
+  if (!files.is_array()) return false;
+  for (const json& file : files) {
+    RecordedFile one;
+    const bool is_whole = file.is_array() && file.size() == 2 && read(file[0], one.path) &&
+                          read(file[1], one.content) && is_safe(one.path);
+    if (!is_whole) return false;
+    out.push_back(std::move(one));
+  }
+  return true;
+}
+
+bool read(const json& object, RecordedStep& out) {
+  std::string class_text;
+  const bool is_whole = object.is_object() && read(object.value("step", json()), out.step) &&
+                        read(object.value("subject", json()), out.subject) &&
+                        read(object.value("class", json()), class_text) &&
+                        read(object.value("key", json()), out.key) &&
+                        read(object.value("outputs", json()), out.outputs) && !out.outputs.empty();
+  const auto step_class = class_from(class_text);
+  out.step_class = step_class.value_or(StepClass::pure);
+  return is_whole && step_class;
+}
+
+// A step is the one that makes its first output.
+const std::string& name_of(const RecordedStep& step) {
+  return step.outputs.front().path;
+}
+
+}  // namespace
+
+std::string encode(const Record& record) {
+  json steps = json::array();
+  for (const RecordedStep& step : record.steps) {
+    steps.push_back({{"step", step.step},
+                     {"subject", step.subject},
+                     {"class", class_name(step.step_class)},
+                     {"key", step.key.hex()},
+                     {"outputs", encode(step.outputs)}});
+  }
+  const json all = {{"format", kFormat},
+                    {"toolchain", record.toolchain},
+                    {"sources", encode(record.sources)},
+                    {"steps", steps}};
+  return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<Record> decode_record(std::string_view text) {
+  const json all = json::parse(text, nullptr, false);
+  Record out;
+  std::string format;
+  if (!all.is_object() || !read(all.value("format", json()), format)) {
+    return bad_input("not a record of a round");
+  }
+  if (format != kFormat) {
+    return bad_input(fmt::format("a record of format '{}', this evolve reads {}", format, kFormat));
+  }
+  const json steps = all.value("steps", json());
+  bool is_whole = read(all.value("toolchain", json()), out.toolchain) &&
+                  read(all.value("sources", json()), out.sources) && steps.is_array();
+  if (is_whole) {
+    out.steps.resize(steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) is_whole = is_whole && read(steps[i], out.steps[i]);
+  }
+  if (!is_whole) return bad_input("a record of a round, and a damaged one");
+  return out;
+}
+
+void add_to(Record& record, const Record& later) {
+  record.toolchain = later.toolchain;
+  std::map<std::string, Digest> sources;
+  for (const RecordedFile& file : record.sources) sources.insert_or_assign(file.path, file.content);
+  for (const RecordedFile& file : later.sources) sources.insert_or_assign(file.path, file.content);
+  record.sources.clear();
+  for (const auto& [path, content] : sources) record.sources.push_back({path, content});
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < record.steps.size(); ++i) places[name_of(record.steps[i])] = i;
+  for (const RecordedStep& step : later.steps) {
+    auto [place, is_new] = places.try_emplace(name_of(step), record.steps.size());
+    if (is_new) {
+      record.steps.push_back(step);
+    } else {
+      record.steps[place->second] = step;
+    }
+  }
+}
+
+std::optional<Parting> first_parting(const Record& a, const Record& b) {
+  std::unordered_map<std::string, const RecordedStep*> others;
+  for (const RecordedStep& step : b.steps) others.emplace(name_of(step), &step);
+  for (const RecordedStep& step : a.steps) {
+    auto other = others.extract(name_of(step));
+    if (!other) return Parting{Parting::Kind::missing, step, std::nullopt};
+    const RecordedStep& its = *other.mapped();
+    if (step.key != its.key) return Parting{Parting::Kind::key, step, its};
+    if (step.outputs != its.outputs) return Parting{Parting::Kind::bytes, step, its};
+  }
+  for (const RecordedStep& step : b.steps) {
+    if (others.contains(name_of(step))) {
+      return Parting{Parting::Kind::added, std::nullopt, step};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace evolve

@@ -1,0 +1,96 @@
+// The record of a round: its stored form, and where two of them part.
+#include "engine/core/record.h"
+
+#include <catch2/catch.hpp>
+
+using namespace evolve;
+
+namespace {
+
+RecordedStep step(const std::string& output, const std::string& key, const std::string& bytes) {
+  RecordedStep out;
+  out.step = "lower";
+  out.subject = output;
+  out.key = digest_of(key);
+  out.outputs = {{"$work/" + output, digest_of(bytes)}, {"$work/" + output + ".d", digest_of("d")}};
+  return out;
+}
+
+Record sample() {
+  Record record;
+  record.toolchain = "cpython-3.11 \"jax\"-0.10";
+  record.sources = {{"$rules/a.py", digest_of("a")}, {"kernels/k b.py", digest_of("b")}};
+  record.steps = {step("one", "k1", "1"), step("two", "k2", "2")};
+  record.steps[1].step_class = StepClass::measured;
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("a record is read as it was written") {
+  const Record record = sample();
+  auto again = decode_record(encode(record));
+  REQUIRE(again);
+  CHECK(*again == record);
+  CHECK(encode(*again) == encode(record));
+}
+
+TEST_CASE("what is no record is refused") {
+  CHECK(decode_record("").error().message == "not a record of a round");
+  CHECK(decode_record("[1]").error().message == "not a record of a round");
+  CHECK(decode_record(R"({"format": "evolve-record-9"})").error().message.find("evolve-record-9") !=
+        std::string::npos);
+  const std::string text = encode(sample());
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"measured", "guessed"},
+                                                        {"\"key\"", "\"kye\""},
+                                                        {digest_of("a").hex(), "abc"},
+                                                        {"$rules/a.py", "../a.py"},
+                                                        {"$rules/a.py", "/etc/passwd"},
+                                                        {"$rules/a.py", "$rules/../../a.py"},
+                                                        {"$rules/a.py", ""},
+                                                        {"$work/one\"", "$work//one\""}}) {
+    std::string broken = text;
+    const size_t at = broken.find(from);
+    REQUIRE(at != std::string::npos);
+    broken.replace(at, from.size(), to);
+    CAPTURE(to);
+    auto record = decode_record(broken);
+    REQUIRE(!record);
+    CHECK(record.error().message == "a record of a round, and a damaged one");
+  }
+}
+
+TEST_CASE("a later round adds to a record, and changes it") {
+  Record record = sample();
+  Record later;
+  later.toolchain = "newer";
+  later.sources = {{"$rules/a.py", digest_of("new")}, {"new.py", digest_of("n")}};
+  later.steps = {step("two", "k2b", "2b"), step("three", "k3", "3")};
+  add_to(record, later);
+  CHECK(record.toolchain == "newer");
+  CHECK(record.sources == std::vector<RecordedFile>{{"$rules/a.py", digest_of("new")},
+                                                    {"kernels/k b.py", digest_of("b")},
+                                                    {"new.py", digest_of("n")}});
+  CHECK(record.steps == std::vector<RecordedStep>{step("one", "k1", "1"), step("two", "k2b", "2b"),
+                                                  step("three", "k3", "3")});
+}
+
+TEST_CASE("records part at the first step that is not the same") {
+  const Record record = sample();
+  CHECK(!first_parting(record, record));
+  Record other = record;
+  other.steps[1] = step("two", "k2", "other");
+  other.steps.push_back(step("three", "k3", "3"));
+  auto parting = first_parting(record, other);
+  REQUIRE(parting);
+  CHECK(parting->kind == Parting::Kind::bytes);
+  CHECK(parting->a->subject == "two");
+  other.steps[0].key = digest_of("another");
+  CHECK(first_parting(record, other)->kind == Parting::Kind::key);
+  other = record;
+  other.steps.push_back(step("three", "k3", "3"));
+  CHECK(first_parting(record, other)->kind == Parting::Kind::added);
+  CHECK(first_parting(other, record)->kind == Parting::Kind::missing);
+  CHECK(first_parting(other, record)->a->subject == "three");
+}
