@@ -93,7 +93,8 @@ class Verification {
                         file.path));
       }
       const std::string at = machine_path(file.path, campaign_.machine());
-      if (auto status = placer.place(file, folder + "/" + at); !status) return status;
+      if (auto status = placer.place(file, fmt::format("{}/{}", folder, at)); !status)
+        return status;
     }
     if (auto status = placer.end(); !status) return status;
     std::error_code error;
