@@ -77,8 +77,11 @@ Result<ActionTable> ActionTable::open(Database& database) {
   if (!drop_discovered) return std::move(drop_discovered).error();
   auto drop = database.prepare("DELETE FROM action WHERE key = ?");
   if (!drop) return std::move(drop).error();
+  auto all = database.prepare("SELECT key, result FROM action");
+  if (!all) return std::move(all).error();
   return ActionTable(*std::move(find), *std::move(discovered), *std::move(put),
-                     *std::move(put_discovered), *std::move(drop_discovered), *std::move(drop));
+                     *std::move(put_discovered), *std::move(drop_discovered), *std::move(drop),
+                     *std::move(all));
 }
 
 Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
@@ -88,6 +91,20 @@ Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
   if (!row) return std::move(row).error();
   if (!*row) return std::optional<ActionResult>{};
   return decode(key, text);
+}
+
+Status ActionTable::for_each(const std::function<Status(const ActionResult&)>& visit) {
+  Status status;
+  while (status) {
+    auto row = all_.step();
+    if (!row) status = std::move(row).error();
+    if (!row || !*row) break;
+    const auto key = Digest::from_hex(all_.text(0));
+    auto result = key ? decode(*key, all_.text(1)) : std::nullopt;
+    if (result) status = visit(*result);
+  }
+  all_.reset();
+  return status;
 }
 
 Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_key) {

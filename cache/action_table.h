@@ -2,6 +2,7 @@
 // time, ledger.db is the record. Format in cache/README.md.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,18 +21,22 @@ class ActionTable {
 
   Result<std::optional<ActionResult>> find(const Digest& key);
   Result<std::vector<std::string>> discovered(const Digest& declared_key);
+  // Calls `visit` for each result that can be read, until it fails.
+  Status for_each(const std::function<Status(const ActionResult&)>& visit);
+  Status drop(const Digest& key) { return drop_.bind(1, key).run(); }
   // Stores a result in place of what is there under its key.
   Status put(const ActionResult& result);
 
  private:
   ActionTable(Statement find, Statement discovered, Statement put, Statement put_discovered,
-              Statement drop_discovered, Statement drop)
+              Statement drop_discovered, Statement drop, Statement all)
       : find_(std::move(find)),
         discovered_(std::move(discovered)),
         put_(std::move(put)),
         put_discovered_(std::move(put_discovered)),
         drop_discovered_(std::move(drop_discovered)),
-        drop_(std::move(drop)) {}
+        drop_(std::move(drop)),
+        all_(std::move(all)) {}
 
   Statement find_;
   Statement discovered_;
@@ -39,6 +44,7 @@ class ActionTable {
   Statement put_discovered_;
   Statement drop_discovered_;
   Statement drop_;
+  Statement all_;
 };
 
 }  // namespace evolve::cache

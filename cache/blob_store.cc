@@ -1,9 +1,35 @@
 #include "cache/blob_store.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+
 namespace evolve::cache {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDay = 24 * 3600;
+
+// Notes that a blob is in use, in the time of its last access; that of its last change stays. Where
+// that cannot be noted it is the sooner to go, no more.
+void note_use(const std::string& blob) {
+  const std::array<timespec, 2> times = {timespec{0, UTIME_NOW}, timespec{0, UTIME_OMIT}};
+  (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
+}
+
+double seconds_of(const timespec& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
 
 std::string FolderBlobStore::path_of(const Digest& digest) const {
   std::string hex = digest.hex();
@@ -17,7 +43,10 @@ Result<bool> FolderBlobStore::contains(const Digest& digest) {
 Status FolderBlobStore::put_file(const std::string& path, const Digest& digest) {
   const std::string blob = path_of(digest);
   // Who takes a blob out looks at its bytes; a damaged one goes away then.
-  if (::access(blob.c_str(), F_OK) == 0) return {};
+  if (::access(blob.c_str(), F_OK) == 0) {
+    note_use(blob);
+    return {};
+  }
   if (auto status = files_.make_folders(blob.substr(0, blob.rfind('/'))); !status) return status;
   auto placed = files_.place(path, blob, sharing_, digest);
   if (!placed) return std::move(placed).error();
@@ -28,10 +57,51 @@ Status FolderBlobStore::put_file(const std::string& path, const Digest& digest) 
 Result<bool> FolderBlobStore::fetch(const Digest& digest, const std::string& path) {
   const std::string blob = path_of(digest);
   auto placed = files_.place(blob, path, sharing_, digest);
+  if (placed && *placed) note_use(blob);
   if (!placed || *placed) return placed;
   // Absent, or damaged: a file that is not what its name says is of no use to anybody.
   if (auto removed = files_.remove(blob); !removed) return std::move(removed).error();
   return false;
+}
+
+Result<bool> FolderBlobStore::check(const Digest& digest) {
+  const std::string blob = path_of(digest);
+  struct stat before = {};
+  const bool is_there = ::stat(blob.c_str(), &before) == 0;
+  auto found = files_.digest(blob);
+  if (!found) return std::move(found).error();
+  if (*found && **found == digest) {
+    // To be read here is not to be used.
+    const std::array<timespec, 2> times = {before.st_atim, timespec{0, UTIME_OMIT}};
+    if (is_there) (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
+    return true;
+  }
+  if (auto removed = files_.remove(blob); !removed) return std::move(removed).error();
+  return false;
+}
+
+Result<std::vector<StoredBlob>> FolderBlobStore::list() {
+  std::vector<StoredBlob> out;
+  std::error_code error;
+  if (!fs::exists(folder_, error)) return out;
+  const auto now = static_cast<double>(std::time(nullptr));
+  fs::recursive_directory_iterator entries(folder_, error);
+  for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    const std::string path = entries->path().string();
+    struct stat st = {};
+    if (::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    const std::string folder = entries->path().parent_path().filename().string();
+    const auto digest = Digest::from_hex(folder + entries->path().filename().string());
+    if (digest) {
+      out.push_back({*digest, st.st_size, seconds_of(st.st_atim)});
+    } else if (now - seconds_of(st.st_mtim) > kDay) {
+      if (auto removed = files_.remove(path); !removed) return std::move(removed).error();
+    }
+  }
+  if (error) return external(fmt::format("read '{}': {}", folder_, error.message()));
+  std::sort(out.begin(), out.end(),
+            [](const StoredBlob& a, const StoredBlob& b) { return a.digest < b.digest; });
+  return out;
 }
 
 }  // namespace evolve::cache

@@ -2,11 +2,19 @@
 // that could be executed can be executed.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/core/ports.h"
 
 namespace evolve::cache {
+
+struct StoredBlob {
+  Digest digest;
+  int64_t bytes = 0;
+  double used = 0;  // when it was last put or taken, in seconds since 1970
+};
 
 class FolderBlobStore : public BlobStore {
  public:
@@ -19,9 +27,15 @@ class FolderBlobStore : public BlobStore {
   // A blob whose bytes are not those of its name is removed and counts as absent.
   Result<bool> fetch(const Digest& digest, const std::string& path) override;
 
- private:
+  // All blobs, by digest. What was left half-written is no blob, and is removed when it is a day
+  // old.
+  Result<std::vector<StoredBlob>> list();
+  // Reads a blob; false: it was damaged, and is removed.
+  Result<bool> check(const Digest& digest);
+  Status remove(const Digest& digest) { return files_.remove(path_of(digest)); }
   [[nodiscard]] std::string path_of(const Digest& digest) const;
 
+ private:
   std::string folder_;
   Files& files_;
   Sharing sharing_;

@@ -19,9 +19,12 @@ constexpr const char* kSchema =
     "CREATE TABLE round (id INTEGER PRIMARY KEY, build INTEGER NOT NULL, campaign TEXT NOT NULL,"
     " number INTEGER NOT NULL, recorded TEXT NOT NULL, selection TEXT NOT NULL);";
 
-// Came later: made where it is missing, so that older ledgers are read, and older engines read
+// Came later: made where they are missing, so that older ledgers are read, and older engines read
 // these.
-constexpr const char* kRecordTable =
+constexpr const char* kLaterTables =
+    "CREATE TABLE IF NOT EXISTS tally (build INTEGER NOT NULL, step TEXT NOT NULL,"
+    " ran INTEGER NOT NULL, cached INTEGER NOT NULL, failed INTEGER NOT NULL,"
+    " spent REAL NOT NULL, saved REAL NOT NULL);"
     "CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY, before INTEGER NOT NULL,"
     " campaign TEXT NOT NULL, round INTEGER NOT NULL, recorded TEXT NOT NULL, text TEXT NOT NULL)";
 
@@ -42,7 +45,7 @@ Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);
   if (!table) return std::move(table).error();
-  if (auto status = owned->execute(kRecordTable); !status) return std::move(status).error();
+  if (auto status = owned->execute(kLaterTables); !status) return std::move(status).error();
   auto insert_edge = owned->prepare(
       "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
   if (!insert_edge) return std::move(insert_edge).error();
@@ -68,15 +71,31 @@ Status SqliteLedger::begin_build(const BuildRecord& build) {
   return status;
 }
 
-Status SqliteLedger::end_build(const std::string& outcome, int ran, int cached) {
-  auto statement =
-      database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?");
-  if (!statement) return std::move(statement).error();
-  return statement->bind(1, outcome)
-      .bind(2, int64_t{ran})
-      .bind(3, int64_t{cached})
-      .bind(4, build_)
-      .run();
+Status SqliteLedger::end_build(const std::string& outcome,
+                               const std::map<std::string, Tally>& by_step) {
+  auto build = database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?");
+  if (!build) return std::move(build).error();
+  auto tally = database_->prepare("INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)");
+  if (!tally) return std::move(tally).error();
+  if (auto status = database_->begin(); !status) return status;
+  Status status;
+  int64_t ran = 0, cached = 0;
+  for (const auto& [step, its] : by_step) {
+    ran += its.ran;
+    cached += its.cached;
+    if (!status) continue;
+    status = tally->bind(1, build_)
+                 .bind(2, step)
+                 .bind(3, its.ran)
+                 .bind(4, its.cached)
+                 .bind(5, its.failed)
+                 .bind(6, its.spent_seconds)
+                 .bind(7, its.saved_seconds)
+                 .run();
+  }
+  if (status) status = build->bind(1, outcome).bind(2, ran).bind(3, cached).bind(4, build_).run();
+  auto ended = database_->commit();
+  return status ? ended : status;
 }
 
 Status SqliteLedger::record(const EdgeRecord& record) {
@@ -213,6 +232,33 @@ Result<int64_t> SqliteLedger::add_record(const StoredRecord& record) {
   }
   if (auto status = database_->commit(); !status) return std::move(status).error();
   return id;
+}
+
+Status SqliteLedger::for_each_record(const std::function<Status(const StoredRecord&)>& visit) {
+  auto statement = database_->prepare(
+      "SELECT id, before, campaign, round, recorded, text FROM record ORDER BY id");
+  if (!statement) return std::move(statement).error();
+  while (true) {
+    auto record = read_record(*statement);
+    if (!record) return std::move(record).error();
+    if (!*record) return {};
+    if (auto status = visit(**record); !status) return status;
+  }
+}
+
+Result<std::map<std::string, Tally>> SqliteLedger::tallies() {
+  auto statement = database_->prepare(
+      "SELECT step, sum(ran), sum(cached), sum(failed), sum(spent), sum(saved) FROM tally"
+      " GROUP BY step");
+  if (!statement) return std::move(statement).error();
+  std::map<std::string, Tally> out;
+  while (true) {
+    auto row = statement->step();
+    if (!row) return std::move(row).error();
+    if (!*row) return out;
+    out[statement->text(0)] = {statement->integer(1), statement->integer(2), statement->integer(3),
+                               statement->real(4), statement->real(5)};
+  }
 }
 
 Result<std::vector<std::string>> SqliteLedger::campaigns() {

@@ -2,6 +2,8 @@
 // evicted.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +42,13 @@ struct StoredRecord {
   std::string text;
 };
 
+// What builds did of one step.
+struct Tally {
+  int64_t ran = 0, cached = 0, failed = 0;
+  double spent_seconds = 0;  // of commands that ran
+  double saved_seconds = 0;  // of those whose results were there
+};
+
 class SqliteLedger : public Ledger {
  public:
   // Opens or makes `path`. A damaged ledger is set aside as `path`.unreadable and an empty one
@@ -48,7 +57,7 @@ class SqliteLedger : public Ledger {
 
   // Opens the record of a build; the edges recorded from here on are its own.
   Status begin_build(const BuildRecord& build);
-  Status end_build(const std::string& outcome, int ran, int cached);
+  Status end_build(const std::string& outcome, const std::map<std::string, Tally>& by_step);
 
   Result<std::optional<ActionResult>> recall(const Digest& key) override {
     return table_.find(key);
@@ -73,6 +82,11 @@ class SqliteLedger : public Ledger {
   // Nullopt: there is none.
   Result<std::optional<StoredRecord>> find_record(int64_t id);
   Result<std::optional<StoredRecord>> last_record(const std::string& campaign, int round);
+  Status for_each_record(const std::function<Status(const StoredRecord&)>& visit);
+  // Of all builds, by step.
+  Result<std::map<std::string, Tally>> tallies();
+  // What SQLite finds wrong with the file; empty: nothing.
+  Result<std::vector<std::string>> check() { return database_->check(); }
   // Those that have records, by name.
   Result<std::vector<std::string>> campaigns();
   // Newest first.

@@ -30,6 +30,17 @@ Status SqliteMemo::put(const ActionResult& result) {
   return status ? ended : status;
 }
 
+Status SqliteMemo::drop(const std::vector<Digest>& keys) {
+  if (keys.empty()) return {};
+  if (auto status = database_->begin(); !status) return status;
+  Status status;
+  for (const Digest& key : keys) {
+    if (status) status = table_.drop(key);
+  }
+  auto ended = database_->commit();
+  return status ? ended : status;
+}
+
 Result<int64_t> SqliteMemo::version() {
   auto row = version_.step();
   const int64_t version = row ? version_.integer(0) : 0;

@@ -2,8 +2,10 @@
 // again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cache/action_table.h"
 #include "engine/core/ports.h"
@@ -22,6 +24,13 @@ class SqliteMemo : public Memo {
   }
   Status put(const ActionResult& result) override;
   Result<int64_t> version() override;
+
+  Status for_each(const std::function<Status(const ActionResult&)>& visit) {
+    return table_.for_each(visit);
+  }
+  Status drop(const std::vector<Digest>& keys);
+  // What SQLite finds wrong with the file; empty: nothing.
+  Result<std::vector<std::string>> check() { return database_->check(); }
 
  private:
   SqliteMemo(std::unique_ptr<Database> database, ActionTable table, Statement version)

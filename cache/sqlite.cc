@@ -29,6 +29,11 @@ Statement& Statement::bind(int parameter, int64_t value) {
   return *this;
 }
 
+Statement& Statement::bind(int parameter, double value) {
+  sqlite3_bind_double(statement_.get(), parameter, value);
+  return *this;
+}
+
 Statement& Statement::bind(int parameter, const Digest& digest) {
   return bind(parameter, std::string_view(digest.hex()));
 }
@@ -62,6 +67,10 @@ std::string Statement::text(int column) const {
 
 int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
 }
 
 Result<Database> Database::connect(const std::string& path) {
@@ -159,6 +168,18 @@ bool Database::is_replaceable(const std::string& path, int version, Replaceable 
   if (found) return what == Replaceable::unreadable && *found != 0 && *found != version;
   const int code = sqlite3_errcode(handle);
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+}
+
+Result<std::vector<std::string>> Database::check() {
+  auto statement = prepare("PRAGMA integrity_check");
+  if (!statement) return std::move(statement).error();
+  std::vector<std::string> out;
+  while (true) {
+    auto row = statement->step();
+    if (!row) return std::move(row).error();
+    if (!*row) return out;
+    if (std::string text = statement->text(0); text != "ok") out.push_back(path_ + ": " + text);
+  }
 }
 
 Result<int> Database::version() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/digest.h"
 #include "engine/core/result.h"
@@ -21,6 +22,7 @@ class Statement {
   Statement& bind(int parameter, std::string_view text);
   Statement& bind(int parameter, int64_t value);
   Statement& bind(int parameter, const Digest& digest);
+  Statement& bind(int parameter, double value);
 
   // True: a row is there. False: done.
   Result<bool> step();
@@ -31,6 +33,7 @@ class Statement {
 
   [[nodiscard]] std::string text(int column) const;
   [[nodiscard]] int64_t integer(int column) const;
+  [[nodiscard]] double real(int column) const;
 
  private:
   struct Finalize {
@@ -62,6 +65,8 @@ class Database {
   Status begin();
   // Ends it, if one is open.
   Status commit();
+  // What SQLite finds wrong with the file; empty: nothing.
+  Result<std::vector<std::string>> check();
   // The version of the schema that the file has; 0 for a new file.
   Result<int> version();
   [[nodiscard]] int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }

@@ -465,7 +465,9 @@ class Build {
     EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
     if (auto status = ports_.ledger.record(record); !status) return status;
     plan_.finish(id);
-    ++summary_.by_step[event.step][event.outcome];
+    StepSummary& step = summary_.by_step[event.step];
+    ++step.outcomes[event.outcome];
+    (event.outcome == Outcome::ran ? step.spent_seconds : step.saved_seconds) += result.seconds;
     ++(event.outcome == Outcome::ran ? summary_.ran : summary_.cached);
     if (!result.verdict.empty()) ++summary_.verdicts[result.verdict];
     ports_.listener.finished(event, plan_);
@@ -488,7 +490,7 @@ class Build {
       if (auto status = ports_.ledger.record(record); !status) return status;
       plan_.fail(edge);
       ++summary_.failed;
-      ++summary_.by_step[event.step][Outcome::failed];
+      ++summary_.by_step[event.step].outcomes[Outcome::failed];
       ports_.listener.finished(event, plan_);
     }
     ports_.listener.fault(error);

@@ -62,8 +62,15 @@ struct BuildOptions {
   std::map<std::string, std::string> command_environment;  // what every command gets
 };
 
+// What became of the edges of one step.
+struct StepSummary {
+  std::map<Outcome, int> outcomes;
+  double spent_seconds = 0;  // of commands that ran
+  double saved_seconds = 0;  // of those whose results were there
+};
+
 struct BuildSummary {
-  std::map<std::string, std::map<Outcome, int>> by_step;
+  std::map<std::string, StepSummary> by_step;
   std::map<std::string, int> verdicts;  // of edges with a report
   int ran = 0;
   int cached = 0;  // hits and joined edges

@@ -31,6 +31,9 @@ rm -f "$state"/memo.db*
 check "a lost memo is made up for by the ledger" test "$(ran)" = 0
 check "with the same selection again" cmp -s "$state/selection.json" "$state/$name/round-3/selection.json"
 
+"$evolve" replay round-3 -p "$pipeline" --state "$state" --out "$state/replayed" >/dev/null
+check "a replay puts the same selection back" cmp -s "$state/selection.json" "$state/replayed/round-3/selection.json"
+
 "$evolve" best -p "$pipeline" --state "$state" --out "$state/best.py"
 check "the best kernel runs under JAX as it is" env JAX_PLATFORMS=cpu .venv/bin/python - "$state/best.py" <<'PY'
 import importlib.util, sys

@@ -173,6 +173,21 @@ Result<std::vector<Pending>> pending_edges(Session& session, const std::vector<N
   return pending;
 }
 
+using Tallies = std::map<std::string, cache::Tally>;
+
+Tallies tallies_of(const BuildSummary& summary) {
+  Tallies out;
+  for (const auto& [step, its] : summary.by_step) {
+    auto count = [&](Outcome outcome) {
+      auto found = its.outcomes.find(outcome);
+      return found == its.outcomes.end() ? 0 : int64_t{found->second};
+    };
+    out[step] = {count(Outcome::ran), count(Outcome::hit) + count(Outcome::joined),
+                 count(Outcome::failed), its.spent_seconds, its.saved_seconds};
+  }
+  return out;
+}
+
 ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& command) {
   if (common.json) return ProgressStyle::json;
   if (command.quiet) return ProgressStyle::quiet;
@@ -254,8 +269,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   std::string outcome =
       !summary ? (summary.error().code == ErrorCode::interrupted ? "interrupted" : "failed")
                : (summary->failed > 0 ? "failed" : "done");
-  auto ended =
-      state.ledger->end_build(outcome, summary ? summary->ran : 0, summary ? summary->cached : 0);
+  auto ended = state.ledger->end_build(outcome, summary ? tallies_of(*summary) : Tallies{});
   if (!trace_path.empty()) {
     if (auto written = trace.write(state.files, trace_path); !written) return written;
     std::fputs(fmt::format("evolve: {}: {}\n", command.trace, trace.summary()).c_str(), stderr);

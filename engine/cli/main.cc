@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "engine/cli/cache_command.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
@@ -28,6 +29,7 @@ struct Arguments {
   std::string round;
   bool clean_all = false;
   ReplayCommand replay;
+  CacheCommand cache;
 };
 
 bool wants_color(const std::string& choice) {
@@ -105,7 +107,24 @@ void add_commands(CLI::App& app, Arguments& arguments) {
                   "the memo and the blobs too, of all campaigns; never the ledger");
   clean->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would be removed");
 
-  for (CLI::App* command : app.get_subcommands({})) add_common(*command, arguments);
+  auto* cache =
+      app.add_subcommand("cache", "what lies in the state folder: stats, gc, verify, path");
+  cache->require_subcommand(1);
+  cache->add_subcommand("stats", "blobs and results, and what they cost and saved, by step");
+  auto* gc = cache->add_subcommand(
+      "gc",
+      "remove blobs that no record pins: the oldest, and those that cost least for their size");
+  gc->add_option("--max-size", arguments.cache.max_size, "until no more is left than this, as 20G");
+  gc->add_option("--max-age", arguments.cache.max_age, "those unused for longer, as 30d");
+  gc->add_flag("-n,--dry-run", arguments.cache.dry_run, "say what would be removed");
+  cache->add_subcommand("verify", "read every blob, and remove damaged ones");
+  cache->add_subcommand("path", "print the state folder, or a blob's file")
+      ->add_option("digest", arguments.cache.digest, "a blob's digest, or its first digits");
+  for (CLI::App* command : cache->get_subcommands({})) add_common(*command, arguments);
+
+  for (CLI::App* command : app.get_subcommands({})) {
+    if (command != cache) add_common(*command, arguments);
+  }
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
@@ -121,6 +140,13 @@ Result<int> round_number(const std::string& text) {
   return std::stoi(digits);
 }
 
+Status dispatch_cache(const std::string& name, const Arguments& arguments) {
+  if (name == "stats") return run_cache_stats(arguments.common);
+  if (name == "gc") return run_cache_gc(arguments.common, arguments.cache);
+  if (name == "verify") return run_cache_verify(arguments.common);
+  return run_cache_path(arguments.common, arguments.cache);
+}
+
 Status dispatch(const CLI::App& app, const Arguments& arguments) {
   const CommonOptions& common = arguments.common;
   if (!arguments.folder.empty() && ::chdir(arguments.folder.c_str()) != 0) {
@@ -130,6 +156,10 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);
+  if (name == "cache") {
+    const CLI::App* cache = app.get_subcommands().front();
+    return dispatch_cache(cache->get_subcommands().front()->get_name(), arguments);
+  }
   if (name == "replay") return run_replay(common, arguments.replay);
   if (name == "why") return run_why(common, arguments.target);
   if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);

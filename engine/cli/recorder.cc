@@ -15,7 +15,9 @@ namespace {
 constexpr const char* kOutside = "$outside";
 
 std::string recorded_path(const std::string& symbolic) {
-  return symbolic.starts_with("/") ? kOutside + symbolic : symbolic;
+  const bool is_outside = symbolic.starts_with("/") || symbolic.starts_with("../");
+  if (!is_outside) return symbolic;
+  return kOutside + std::filesystem::absolute(symbolic).lexically_normal().string();
 }
 
 // The edges that a round needs, in the manifest's order.

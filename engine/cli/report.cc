@@ -91,8 +91,8 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round)
 
 json steps_report(const BuildSummary& summary) {
   json out = json::object();
-  for (const auto& [step, outcomes] : summary.by_step) {
-    for (const auto& [outcome, count] : outcomes) out[step][outcome_name(outcome)] = count;
+  for (const auto& [step, its] : summary.by_step) {
+    for (const auto& [outcome, count] : its.outcomes) out[step][outcome_name(outcome)] = count;
   }
   return out;
 }

@@ -60,6 +60,16 @@ Result<double> parse_size(std::string_view text) {
        {std::pair("", 0), {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}}) {
     if (number && rest == unit) return std::ldexp(*number, shift);
   }
+  for (auto [unit, factor] : {std::pair("kB", 1e3),
+                              {"MB", 1e6},
+                              {"GB", 1e9},
+                              {"TB", 1e12},
+                              {"k", 1e3},
+                              {"M", 1e6},
+                              {"G", 1e9},
+                              {"T", 1e12}}) {
+    if (number && rest == unit) return *number * factor;
+  }
   return bad_input(fmt::format("{}: not a size, as 1.5 GiB is", text));
 }
 

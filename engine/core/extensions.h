@@ -25,10 +25,10 @@ enum class StepClass {
 
 struct Extensions {
   StepClass step_class = StepClass::pure;  // class = measured
-  Resources needs;             // memory = 1.5 GiB; device = tpu 4
-  int retries = 0;             // how often a command that failed is run again
-  double timeout_seconds = 0;  // 0: none
-  bool is_sandboxed = false;   // sandbox = 1
+  Resources needs;                         // memory = 1.5 GiB; device = tpu 4
+  int retries = 0;                         // how often a command that failed is run again
+  double timeout_seconds = 0;              // 0: none
+  bool is_sandboxed = false;               // sandbox = 1
 };
 
 // "pure", "measured", "recorded". Stored: never change.
@@ -38,7 +38,7 @@ std::optional<StepClass> class_from(std::string_view name);
 // Bad input where a value is not of its form: "memory = lots: not a size, as 1.5 GiB is".
 Result<Extensions> extensions_of(const Graph& graph, EdgeId edge);
 
-// "1.5 GiB", "512MiB", "1000": bytes.
+// "1.5 GiB", "512MiB", "20 GB", "20G", "1000": bytes; without an i the units are powers of 1000.
 Result<double> parse_size(std::string_view text);
 
 // "memory=16GiB", "tpu=4".

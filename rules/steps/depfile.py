@@ -17,6 +17,8 @@ def write_depfile(path: str | None, output: str) -> None:
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if file and os.path.dirname(os.path.abspath(file)) == folder:
-            files.add(os.path.relpath(file))
+            # Relative where it is below the current folder; anywhere else that would name this machine's folders.
+            relative = os.path.relpath(file)
+            files.add(os.path.abspath(file) if relative.startswith("..") else relative)
     names = " ".join(name.replace("$", "$$").replace(" ", "\\ ") for name in sorted(files))
     write_file(path, f"{output.replace(' ', chr(92) + ' ')}: {names}\n".encode())

@@ -1,5 +1,7 @@
 // One suite for every implementation of a port: the fakes of the other tiers behave as the real
 // ones do.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,12 +216,67 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   check_same((*last)->result, record.result);
   check_same(**(*ledger)->recall(digest_of("k")), record.result);
   CHECK(*(*ledger)->recall_discovered(record.result.declared_key) == record.result.discovered);
-  REQUIRE((*ledger)->end_build("done", 1, 2));
+  REQUIRE(
+      (*ledger)->end_build("done", {{"lower", {1, 2, 0, 3.5, 1.25}}, {"check", {0, 1, 1, 0, 2}}}));
+  auto tallies = (*ledger)->tallies();
+  REQUIRE(tallies);
+  CHECK(tallies->at("lower").ran == 1);
+  CHECK(tallies->at("lower").spent_seconds == 3.5);
+  CHECK(tallies->at("check").failed == 1);
+  CHECK((*ledger)->builds("c")->front().cached == 3);
   auto builds = (*ledger)->builds("c");
   REQUIRE(builds);
   REQUIRE(builds->size() == 1);
   CHECK(builds->front().outcome == "done");
   CHECK((*ledger)->edges_of_build(builds->front().id)->size() == 1);
+}
+
+TEST_CASE("a record is stored once, and found by its round", "[contract]") {
+  TestFolder folder;
+  std::string warning;
+  auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
+  REQUIRE(ledger);
+  auto add = [&](int64_t before, int round, const std::string& text) {
+    auto id = (*ledger)->add_record({0, before, "c", round, "2026-01-01T00:00:00Z", text});
+    REQUIRE(id);
+    return *id;
+  };
+  const int64_t first = add(0, 1, "a");
+  CHECK(add(0, 1, "a") == first);
+  const int64_t second = add(0, 1, "b");
+  CHECK(second != first);
+  CHECK(add(first, 2, "x") != add(second, 2, "x"));
+  CHECK((*(*ledger)->last_record("c", 1))->text == "b");
+  CHECK((*(*ledger)->find_record(first))->text == "a");
+  CHECK(!*(*ledger)->find_record(99));
+  CHECK(!*(*ledger)->last_record("d", 1));
+  CHECK(*(*ledger)->campaigns() == std::vector<std::string>{"c"});
+}
+
+TEST_CASE("blobs are listed, checked, and know when they were used", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  cache::FolderBlobStore blobs(folder / "blobs", files, Sharing::bytes);
+  CHECK(blobs.list()->empty());
+  folder.write("a", "bytes");
+  REQUIRE(blobs.put_file(folder / "a", digest_of("bytes")));
+  folder.write("blobs/ab/half.tmp1.2", "half");
+  const std::string path = blobs.path_of(digest_of("bytes"));
+  const std::array<timespec, 2> old = {timespec{1000, 0}, timespec{1000, 0}};
+  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), old.data(), 0) == 0);
+  auto listed = blobs.list();
+  REQUIRE(listed);
+  REQUIRE(listed->size() == 1);
+  CHECK(listed->front().digest == digest_of("bytes"));
+  CHECK(listed->front().bytes == 5);
+  CHECK(listed->front().used == 1000);
+  CHECK(*blobs.check(digest_of("bytes")));
+  CHECK(blobs.list()->front().used == 1000);
+  CHECK(*blobs.fetch(digest_of("bytes"), folder / "b"));
+  CHECK(blobs.list()->front().used > 1000);
+  folder.write("blobs/" + path.substr(path.size() - 33), "other");
+  CHECK(!*blobs.check(digest_of("bytes")));
+  CHECK(!*blobs.contains(digest_of("bytes")));
 }
 
 TEST_CASE("a damaged ledger is kept aside, one of another version is left alone", "[contract]") {

@@ -108,7 +108,7 @@ TEST_CASE("two edges with the same action run it once") {
   auto summary = world.build();
   REQUIRE(summary);
   CHECK(summary->ran == 3);
-  CHECK(summary->by_step["cat"][Outcome::joined] == 1);
+  CHECK(summary->by_step["cat"].outcomes[Outcome::joined] == 1);
   CHECK(world.files.files["end"] == "same");  // what waits for a joined edge is built too
   CHECK(world.files.files["y/out"] == "same");
   // What others wait for goes first.

@@ -1,0 +1,176 @@
+#include "cache/keeping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "engine/core/record.h"
+
+namespace evolve::cache {
+
+namespace {
+
+// What a blob's age counts beside: one that is a second old is not worth sixty times one that is a
+// minute old.
+constexpr double kHour = 3600;
+
+// Seconds of command time that are given back for a byte, the less the longer nobody asked.
+double worth(const Weighed& blob) {
+  const auto bytes = static_cast<double>(std::max<int64_t>(blob.bytes, 1));
+  return blob.cost_seconds / bytes / (blob.age_seconds + kHour);
+}
+
+// Whether each output of a result is a blob, or nothing to be stored.
+Result<bool> is_whole(const ActionResult& result, FolderBlobStore& blobs) {
+  for (const Digest& output : result.outputs) {
+    if (output == missing_digest() || output == folder_digest()) continue;
+    auto is_there = blobs.contains(output);
+    if (!is_there || !*is_there) return is_there;
+  }
+  return true;
+}
+
+// Drops the memo's results that cannot be restored; returns how many.
+Result<int64_t> drop_broken(const Keeping& keeping) {
+  std::vector<Digest> broken;
+  auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
+    auto whole = is_whole(result, keeping.blobs);
+    if (!whole) return std::move(whole).error();
+    if (!*whole) broken.push_back(result.key);
+    return {};
+  });
+  if (!status) return std::move(status).error();
+  if (auto dropped = keeping.memo.drop(broken); !dropped) return std::move(dropped).error();
+  return static_cast<int64_t>(broken.size());
+}
+
+// Calls `visit` for each file of each record, until it fails.
+Status for_each_file(SqliteLedger& ledger,
+                     const std::function<Status(const StoredRecord&, const RecordedFile&)>& visit) {
+  return ledger.for_each_record([&](const StoredRecord& stored) -> Status {
+    auto record = decode_record(stored.text);
+    if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
+    std::vector<RecordedFile> files = std::move(record->sources);
+    for (const RecordedStep& step : record->steps) {
+      files.insert(files.end(), step.outputs.begin(), step.outputs.end());
+    }
+    for (const RecordedFile& file : files) {
+      if (auto status = visit(stored, file); !status) return status;
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
+std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& limits) {
+  std::vector<size_t> out, rest;
+  double bytes = 0;
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    const Weighed& blob = blobs[i];
+    const bool may_go = !blob.is_pinned && blob.age_seconds >= kInUseSeconds;
+    if (may_go && limits.max_age_seconds && blob.age_seconds > *limits.max_age_seconds) {
+      out.push_back(i);
+      continue;
+    }
+    bytes += static_cast<double>(blob.bytes);
+    if (may_go) rest.push_back(i);
+  }
+  if (!limits.max_bytes) return out;
+  std::stable_sort(rest.begin(), rest.end(),
+                   [&](size_t a, size_t b) { return worth(blobs[a]) < worth(blobs[b]); });
+  for (size_t i : rest) {
+    if (bytes <= *limits.max_bytes) break;
+    bytes -= static_cast<double>(blobs[i].bytes);
+    out.push_back(i);
+  }
+  return out;
+}
+
+Result<std::set<Digest>> pinned(SqliteLedger& ledger) {
+  std::set<Digest> out;
+  auto status = for_each_file(ledger, [&](const StoredRecord&, const RecordedFile& file) -> Status {
+    out.insert(file.content);
+    return {};
+  });
+  if (!status) return std::move(status).error();
+  return out;
+}
+
+Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, bool dry_run) {
+  auto needed = pinned(keeping.ledger);
+  if (!needed) return std::move(needed).error();
+  std::unordered_map<Digest, double> costs;
+  auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
+    for (const Digest& output : result.outputs) {
+      costs[output] = std::max(costs[output], result.seconds);
+    }
+    return {};
+  });
+  if (!status) return std::move(status).error();
+  auto blobs = keeping.blobs.list();
+  if (!blobs) return std::move(blobs).error();
+  GcReport report;
+  std::vector<Weighed> weighed;
+  for (const StoredBlob& blob : *blobs) {
+    auto cost = costs.find(blob.digest);
+    weighed.push_back({blob.bytes, now - blob.used, cost == costs.end() ? 0 : cost->second,
+                       needed->contains(blob.digest)});
+    ++report.blobs;
+    report.bytes += blob.bytes;
+    if (weighed.back().is_pinned) report.pinned_bytes += blob.bytes;
+  }
+  for (size_t i : what_goes(weighed, limits)) {
+    ++report.removed_blobs;
+    report.removed_bytes += (*blobs)[i].bytes;
+    if (dry_run) continue;
+    if (auto removed = keeping.blobs.remove((*blobs)[i].digest); !removed) {
+      return std::move(removed).error();
+    }
+  }
+  if (dry_run) return report;
+  auto dropped = drop_broken(keeping);
+  if (!dropped) return std::move(dropped).error();
+  report.removed_results = *dropped;
+  return report;
+}
+
+Result<VerifyReport> verify(const Keeping& keeping) {
+  VerifyReport report;
+  auto blobs = keeping.blobs.list();
+  if (!blobs) return std::move(blobs).error();
+  for (const StoredBlob& blob : *blobs) {
+    ++report.blobs;
+    report.bytes += blob.bytes;
+    auto is_sound = keeping.blobs.check(blob.digest);
+    if (!is_sound) return std::move(is_sound).error();
+    if (!*is_sound) report.damaged.push_back(blob.digest.hex());
+  }
+  std::set<std::string> missing;
+  auto status = for_each_file(
+      keeping.ledger, [&](const StoredRecord& stored, const RecordedFile& file) -> Status {
+        if (file.content == folder_digest()) return {};
+        auto is_there = keeping.blobs.contains(file.content);
+        if (!is_there) return std::move(is_there).error();
+        if (*is_there) return {};
+        missing.insert(fmt::format("round-{} of {}: {}", stored.round, stored.campaign, file.path));
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  report.missing.assign(missing.begin(), missing.end());
+  auto dropped = drop_broken(keeping);
+  if (!dropped) return std::move(dropped).error();
+  report.removed_results = *dropped;
+  auto faults = keeping.memo.check();
+  if (!faults) return std::move(faults).error();
+  report.faults = *std::move(faults);
+  faults = keeping.ledger.check();
+  if (!faults) return std::move(faults).error();
+  report.faults.insert(report.faults.end(), faults->begin(), faults->end());
+  return report;
+}
+
+}  // namespace evolve::cache

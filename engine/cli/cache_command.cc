@@ -1,0 +1,240 @@
+#include "engine/cli/cache_command.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "cache/keeping.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/report.h"
+#include "engine/cli/state.h"
+#include "engine/core/extensions.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+void print(const CommonOptions& common, const json& report, const std::string& text) {
+  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+// The state folder that is meant, which must be there.
+Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
+  auto place = find_campaign(common.campaign);
+  if (!place) return std::move(place).error();
+  std::error_code error;
+  if (!std::filesystem::exists(place->state, error)) {
+    return bad_input(fmt::format("{}: no state folder is there", place->state), "",
+                     "name one with --state");
+  }
+  std::string warning;
+  auto state = open_state(place->state, Sharing::names, warning);
+  if (state && !warning.empty()) print_warning(warning, common.color);
+  return state;
+}
+
+std::string size_text(int64_t bytes) {
+  auto size = static_cast<double>(bytes);
+  for (const char* unit : {"B", "kB", "MB", "GB"}) {
+    if (size < 1000) return fmt::format("{:.{}f} {}", size, unit[0] == 'B' ? 0 : 1, unit);
+    size /= 1000;
+  }
+  return fmt::format("{:.1f} TB", size);
+}
+
+std::string blobs_text(int64_t blobs, int64_t bytes) {
+  return fmt::format("{} blob{}, {}", blobs, blobs == 1 ? "" : "s", size_text(bytes));
+}
+
+// "30d", "12h", "90m", "45s", "45": seconds.
+std::optional<double> parse_age(const std::string& text) {
+  size_t end = 0;
+  while (end < text.size() &&
+         std::string_view("0123456789.").find(text[end]) != std::string::npos) {
+    ++end;
+  }
+  if (end == 0 || end > 15) return std::nullopt;
+  const double number = std::strtod(text.substr(0, end).c_str(), nullptr);
+  for (auto [unit, seconds] :
+       {std::pair("", 1), {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}}) {
+    if (text.substr(end) == unit) return number * seconds;
+  }
+  return std::nullopt;
+}
+
+Result<cache::GcLimits> limits_of(const CacheCommand& command) {
+  cache::GcLimits out;
+  if (!command.max_size.empty()) {
+    auto bytes = parse_size(command.max_size);
+    if (!bytes) return std::move(bytes).error().within("--max-size");
+    out.max_bytes = *bytes;
+  }
+  if (!command.max_age.empty()) {
+    out.max_age_seconds = parse_age(command.max_age);
+    if (!out.max_age_seconds) {
+      return bad_input(fmt::format("--max-age: {}: not a time, as 30d is", command.max_age));
+    }
+  }
+  if (!out.max_bytes && !out.max_age_seconds) {
+    return bad_input("gc: no limit is given", "", "evolve cache gc --max-size 20G --max-age 30d");
+  }
+  return out;
+}
+
+}  // namespace
+
+Status run_cache_stats(const CommonOptions& common) {
+  auto state = open_existing(common);
+  if (!state) return std::move(state).error();
+  auto blobs = (*state)->blobs->list();
+  if (!blobs) return std::move(blobs).error();
+  auto needed = cache::pinned(*(*state)->ledger);
+  if (!needed) return std::move(needed).error();
+  auto tallies = (*state)->ledger->tallies();
+  if (!tallies) return std::move(tallies).error();
+  int64_t results = 0;
+  auto counted = (*state)->memo->for_each([&](const ActionResult&) -> Status {
+    ++results;
+    return {};
+  });
+  if (!counted) return counted;
+  int64_t bytes = 0, kept = 0, kept_bytes = 0;
+  for (const cache::StoredBlob& blob : *blobs) {
+    bytes += blob.bytes;
+    if (!needed->contains(blob.digest)) continue;
+    ++kept;
+    kept_bytes += blob.bytes;
+  }
+  json steps = json::object();
+  std::vector<std::vector<std::string>> rows = {
+      {"step", "ran", "hits", "failed", "spent", "saved"}};
+  cache::Tally all;
+  auto add_row = [&](const std::string& name, const cache::Tally& tally) {
+    rows.push_back({name, std::to_string(tally.ran), std::to_string(tally.cached),
+                    std::to_string(tally.failed), duration(tally.spent_seconds),
+                    duration(tally.saved_seconds)});
+  };
+  for (const auto& [step, tally] : *tallies) {
+    steps[step] = {{"ran", tally.ran},
+                   {"hits", tally.cached},
+                   {"failed", tally.failed},
+                   {"spent_seconds", tally.spent_seconds},
+                   {"saved_seconds", tally.saved_seconds}};
+    add_row(step, tally);
+    all.ran += tally.ran;
+    all.cached += tally.cached;
+    all.failed += tally.failed;
+    all.spent_seconds += tally.spent_seconds;
+    all.saved_seconds += tally.saved_seconds;
+  }
+  add_row("all", all);
+  std::string text =
+      fmt::format("{}\n{}; records pin {}\n{} results in the memo\n", (*state)->folder,
+                  blobs_text(static_cast<int64_t>(blobs->size()), bytes),
+                  blobs_text(kept, kept_bytes), results);
+  if (!tallies->empty()) text += "\n" + table(rows, "");
+  print(common,
+        {{"state", (*state)->folder},
+         {"blobs", blobs->size()},
+         {"bytes", bytes},
+         {"pinned_blobs", kept},
+         {"pinned_bytes", kept_bytes},
+         {"results", results},
+         {"steps", steps}},
+        text);
+  return {};
+}
+
+Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
+  auto limits = limits_of(command);
+  if (!limits) return std::move(limits).error();
+  auto state = open_existing(common);
+  if (!state) return std::move(state).error();
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  auto report = cache::gc({*(*state)->memo, *(*state)->ledger, *(*state)->blobs}, *limits, now,
+                          command.dry_run);
+  if (!report) return std::move(report).error();
+  const int64_t left = report->bytes - report->removed_bytes;
+  std::string text = fmt::format(
+      "{} {}; {} stay{}\n", command.dry_run ? "would remove" : "removed",
+      blobs_text(report->removed_blobs, report->removed_bytes),
+      blobs_text(report->blobs - report->removed_blobs, left),
+      report->pinned_bytes > 0
+          ? fmt::format(", {} of them for the ledger's records", size_text(report->pinned_bytes))
+          : "");
+  print(common,
+        {{"dry_run", command.dry_run},
+         {"removed_blobs", report->removed_blobs},
+         {"removed_bytes", report->removed_bytes},
+         {"removed_results", report->removed_results},
+         {"pinned_bytes", report->pinned_bytes},
+         {"bytes", left}},
+        text);
+  if (limits->max_bytes && static_cast<double>(left) > *limits->max_bytes) {
+    print_warning(
+        fmt::format("{} is more than --max-size: the rest is pinned, or in use", size_text(left)),
+        common.color);
+  }
+  return {};
+}
+
+Status run_cache_verify(const CommonOptions& common) {
+  auto state = open_existing(common);
+  if (!state) return std::move(state).error();
+  auto report = cache::verify({*(*state)->memo, *(*state)->ledger, *(*state)->blobs});
+  if (!report) return std::move(report).error();
+  std::string text;
+  for (const std::string& blob : report->damaged) {
+    text += fmt::format("damaged: blob {}: removed, what needs it runs again\n", blob);
+  }
+  for (const std::string& file : report->missing) text += fmt::format("missing: {}\n", file);
+  for (const std::string& fault : report->faults) text += fmt::format("damaged: {}\n", fault);
+  text += fmt::format("{} read; {} damaged, {} results dropped, {} files of records missing\n",
+                      blobs_text(report->blobs, report->bytes), report->damaged.size(),
+                      report->removed_results, report->missing.size());
+  print(common,
+        {{"blobs", report->blobs},
+         {"bytes", report->bytes},
+         {"damaged", report->damaged},
+         {"missing", report->missing},
+         {"removed_results", report->removed_results},
+         {"faults", report->faults}},
+        text);
+  if (report->damaged.empty() && report->missing.empty() && report->faults.empty()) return {};
+  Error error = failed(fmt::format("{}: was not sound", (*state)->folder));
+  error.hint = "evolve build makes anew what is missing";
+  return error;
+}
+
+Status run_cache_path(const CommonOptions& common, const CacheCommand& command) {
+  auto state = open_existing(common);
+  if (!state) return std::move(state).error();
+  std::string path = (*state)->folder;
+  if (!command.digest.empty()) {
+    auto blobs = (*state)->blobs->list();
+    if (!blobs) return std::move(blobs).error();
+    std::vector<Digest> found;
+    for (const cache::StoredBlob& blob : *blobs) {
+      if (blob.digest.hex().starts_with(command.digest)) found.push_back(blob.digest);
+    }
+    if (found.size() != 1) {
+      return bad_input(fmt::format(
+          "{}: {}", command.digest,
+          found.empty() ? "no blob's digest begins so" : "several blobs' digests begin so"));
+    }
+    path = (*state)->blobs->path_of(found.front());
+  }
+  print(common, {{"path", path}}, path + "\n");
+  return {};
+}
+
+}  // namespace evolve::cli
