@@ -94,16 +94,15 @@ Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
 }
 
 Status ActionTable::for_each(const std::function<Status(const ActionResult&)>& visit) {
+  Result<bool> row = all_.step();
   Status status;
-  while (status) {
-    auto row = all_.step();
-    if (!row) status = std::move(row).error();
-    if (!row || !*row) break;
+  for (; status && row && *row; row = all_.step()) {
     const auto key = Digest::from_hex(all_.text(0));
     auto result = key ? decode(*key, all_.text(1)) : std::nullopt;
     if (result) status = visit(*result);
   }
   all_.reset();
+  if (!row) return std::move(row).error();
   return status;
 }
 

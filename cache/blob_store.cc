@@ -9,6 +9,7 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
+#include <tuple>
 
 namespace evolve::cache {
 
@@ -99,8 +100,9 @@ Result<std::vector<StoredBlob>> FolderBlobStore::list() {
     }
   }
   if (error) return external(fmt::format("read '{}': {}", folder_, error.message()));
-  std::sort(out.begin(), out.end(),
-            [](const StoredBlob& a, const StoredBlob& b) { return a.digest < b.digest; });
+  std::sort(out.begin(), out.end(), [](const StoredBlob& a, const StoredBlob& b) {
+    return std::tie(a.digest.high, a.digest.low) < std::tie(b.digest.high, b.digest.low);
+  });
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <set>
 #include <utility>
 
 #include "engine/core/record.h"
@@ -90,8 +90,8 @@ std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& li
   return out;
 }
 
-Result<std::set<Digest>> pinned(SqliteLedger& ledger) {
-  std::set<Digest> out;
+Result<std::unordered_set<Digest>> pinned(SqliteLedger& ledger) {
+  std::unordered_set<Digest> out;
   auto status = for_each_file(ledger, [&](const StoredRecord&, const RecordedFile& file) -> Status {
     out.insert(file.content);
     return {};

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cache/blob_store.h"
@@ -41,7 +41,7 @@ struct Keeping {
 };
 
 // All blobs that records of the ledger need.
-Result<std::set<Digest>> pinned(SqliteLedger& ledger);
+Result<std::unordered_set<Digest>> pinned(SqliteLedger& ledger);
 
 struct GcReport {
   int64_t blobs = 0, bytes = 0;  // before

@@ -178,9 +178,9 @@ using Tallies = std::map<std::string, cache::Tally>;
 Tallies tallies_of(const BuildSummary& summary) {
   Tallies out;
   for (const auto& [step, its] : summary.by_step) {
-    auto count = [&](Outcome outcome) {
-      auto found = its.outcomes.find(outcome);
-      return found == its.outcomes.end() ? 0 : int64_t{found->second};
+    auto count = [&outcomes = its.outcomes](Outcome outcome) {
+      auto found = outcomes.find(outcome);
+      return found == outcomes.end() ? 0 : int64_t{found->second};
     };
     out[step] = {count(Outcome::ran), count(Outcome::hit) + count(Outcome::joined),
                  count(Outcome::failed), its.spent_seconds, its.saved_seconds};
