@@ -8,24 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string encode(const ActionResult& result) {
-  json outputs = json::array();
-  for (const Digest& digest : result.outputs) outputs.push_back(digest.hex());
-  json parts = json::array();
-  for (const KeyPart& part : result.parts) parts.push_back({part.tag, part.name, part.value});
-  return json{{"declared_key", result.declared_key.hex()},
-              {"outputs", outputs},
-              {"parts", parts},
-              {"discovered", result.discovered},
-              {"verdict", result.verdict},
-              {"output", result.output},
-              {"seconds", result.seconds},
-              {"paid_by", result.paid_by},
-              {"built_at", result.built_at}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// Reads what encode wrote. Throws json's exceptions where the row is not of that form.
+// Reads what encode_result wrote. Throws json's exceptions where the row is not of that form.
 ActionResult decode_row(const Digest& key, const json& row) {
   ActionResult result;
   result.key = key;
@@ -47,16 +30,33 @@ ActionResult decode_row(const Digest& key, const json& row) {
   return result;
 }
 
+}  // namespace
+
+std::string encode_result(const ActionResult& result) {
+  json outputs = json::array();
+  for (const Digest& digest : result.outputs) outputs.push_back(digest.hex());
+  json parts = json::array();
+  for (const KeyPart& part : result.parts) parts.push_back({part.tag, part.name, part.value});
+  return json{{"declared_key", result.declared_key.hex()},
+              {"outputs", outputs},
+              {"parts", parts},
+              {"discovered", result.discovered},
+              {"verdict", result.verdict},
+              {"output", result.output},
+              {"seconds", result.seconds},
+              {"paid_by", result.paid_by},
+              {"built_at", result.built_at}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 // A row that lost bytes, with the end of a file that was cut, is as good as none: it is made anew.
-std::optional<ActionResult> decode(const Digest& key, const std::string& text) {
+std::optional<ActionResult> decode_result(const Digest& key, const std::string& text) {
   try {
     return decode_row(key, json::parse(text));
   } catch (const json::exception&) {
     return std::nullopt;
   }
 }
-
-}  // namespace
 
 const char* ActionTable::schema() {
   return "CREATE TABLE action (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;"
@@ -90,7 +90,7 @@ Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {
   find_.reset();
   if (!row) return std::move(row).error();
   if (!*row) return std::optional<ActionResult>{};
-  return decode(key, text);
+  return decode_result(key, text);
 }
 
 Status ActionTable::for_each(const std::function<Status(const ActionResult&)>& visit) {
@@ -98,7 +98,7 @@ Status ActionTable::for_each(const std::function<Status(const ActionResult&)>& v
   Status status;
   for (; status && row && *row; row = all_.step()) {
     const auto key = Digest::from_hex(all_.text(0));
-    auto result = key ? decode(*key, all_.text(1)) : std::nullopt;
+    auto result = key ? decode_result(*key, all_.text(1)) : std::nullopt;
     if (result) status = visit(*result);
   }
   all_.reset();
@@ -122,7 +122,7 @@ Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_
 
 Status ActionTable::put(const ActionResult& result) {
   // The discovered paths last: whoever sees them also finds the result.
-  auto status = put_.bind(1, result.key).bind(2, encode(result)).run();
+  auto status = put_.bind(1, result.key).bind(2, encode_result(result)).run();
   // Only the last run under a declared key counts, and this one is not under it.
   if (status && result.key != result.declared_key) {
     status = drop_.bind(1, result.declared_key).run();

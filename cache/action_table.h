@@ -12,6 +12,11 @@
 
 namespace evolve::cache {
 
+// The stored form of a result, JSON (cache/README.md); the key is not in it.
+std::string encode_result(const ActionResult& result);
+// Nullopt: the text is none.
+std::optional<ActionResult> decode_result(const Digest& key, const std::string& text);
+
 class ActionTable {
  public:
   // The SQL that makes the tables, for Database::open.

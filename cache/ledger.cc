@@ -25,6 +25,8 @@ constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS tally (build INTEGER NOT NULL, step TEXT NOT NULL,"
     " ran INTEGER NOT NULL, cached INTEGER NOT NULL, failed INTEGER NOT NULL,"
     " spent REAL NOT NULL, saved REAL NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS imported (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT "
+    "ROWID;"
     "CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY, before INTEGER NOT NULL,"
     " campaign TEXT NOT NULL, round INTEGER NOT NULL, recorded TEXT NOT NULL, text TEXT NOT NULL)";
 
@@ -259,6 +261,22 @@ Result<std::map<std::string, Tally>> SqliteLedger::tallies() {
     out[statement->text(0)] = {statement->integer(1), statement->integer(2), statement->integer(3),
                                statement->real(4), statement->real(5)};
   }
+}
+
+Status SqliteLedger::add_imported(const ActionResult& result) {
+  auto statement = database_->prepare("INSERT OR IGNORE INTO imported VALUES (?, ?)");
+  if (!statement) return std::move(statement).error();
+  return statement->bind(1, result.key).bind(2, encode_result(result)).run();
+}
+
+Result<std::optional<ActionResult>> SqliteLedger::recall_any(const Digest& key) {
+  auto own = table_.find(key);
+  if (!own || *own) return own;
+  auto statement = database_->prepare("SELECT result FROM imported WHERE key = ?");
+  if (!statement) return std::move(statement).error();
+  auto row = statement->bind(1, key).step();
+  if (!row) return std::move(row).error();
+  return *row ? decode_result(key, statement->text(0)) : std::optional<ActionResult>{};
 }
 
 Result<std::vector<std::string>> SqliteLedger::campaigns() {

@@ -87,6 +87,11 @@ class SqliteLedger : public Ledger {
   Result<std::map<std::string, Tally>> tallies();
   // What SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check() { return database_->check(); }
+  // A result that came with somebody else's record: for replays, and for nothing that is built
+  // here.
+  Status add_imported(const ActionResult& result);
+  // An action result that was recorded here or, else, came with a record.
+  Result<std::optional<ActionResult>> recall_any(const Digest& key);
   // Those that have records, by name.
   Result<std::vector<std::string>> campaigns();
   // Newest first.

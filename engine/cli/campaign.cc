@@ -165,13 +165,17 @@ std::string find_python(const std::string& rules) {
 
 Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
   CampaignPlace out;
+  std::error_code error;
   auto path = find_pipeline(options.pipeline);
-  if (!path && (options.state.empty() || !options.pipeline.empty())) {
-    return std::move(path).error();
-  }
+  const bool is_nameless =
+      options.pipeline.empty() && (!options.state.empty() || fs::exists(".evolve", error));
+  if (!path && !is_nameless) return std::move(path).error();
   if (path) out.name = fs::path(*path).stem().string();
-  out.state = options.state.empty() ? (fs::path(*path).parent_path() / ".evolve").string()
-                                    : absolute(options.state);
+  if (!options.state.empty()) {
+    out.state = absolute(options.state);
+  } else {
+    out.state = path ? (fs::path(*path).parent_path() / ".evolve").string() : absolute(".evolve");
+  }
   return out;
 }
 

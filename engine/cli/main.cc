@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/ninja.h"
@@ -30,6 +31,7 @@ struct Arguments {
   bool clean_all = false;
   ReplayCommand replay;
   CacheCommand cache;
+  BundleCommand bundle;
 };
 
 bool wants_color(const std::string& choice) {
@@ -107,6 +109,17 @@ void add_commands(CLI::App& app, Arguments& arguments) {
                   "the memo and the blobs too, of all campaigns; never the ledger");
   clean->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would be removed");
 
+  auto* bundle = app.add_subcommand("export", "write a recorded round to one file, a bundle");
+  bundle->add_option("round", arguments.bundle.round, "round-N (default: the last one)");
+  bundle->add_option("--record", arguments.bundle.record,
+                     "another record of it than the last, by its number in `evolve log`");
+  bundle->add_option("-o,--out", arguments.bundle.path, "the bundle, as r3.evolve")->required();
+
+  auto* import =
+      app.add_subcommand("import", "check a bundle, and take its round over for replays");
+  import->add_option("bundle", arguments.bundle.path, "the file")->required();
+  import->add_option("--as", arguments.bundle.as, "the campaign's name here");
+
   auto* cache =
       app.add_subcommand("cache", "what lies in the state folder: stats, gc, verify, path");
   cache->require_subcommand(1);
@@ -160,6 +173,8 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
     const CLI::App* cache = app.get_subcommands().front();
     return dispatch_cache(cache->get_subcommands().front()->get_name(), arguments);
   }
+  if (name == "export") return run_export(common, arguments.bundle);
+  if (name == "import") return run_import(common, arguments.bundle);
   if (name == "replay") return run_replay(common, arguments.replay);
   if (name == "why") return run_why(common, arguments.target);
   if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);

@@ -42,9 +42,9 @@ std::string first_difference(const RecordedFile& file, const std::string& was,
 // Runs a recorded round anew in a project of its own.
 class Verification {
  public:
-  Verification(const CommonOptions& common, const Replayed& replayed, State& from,
+  Verification(const CommonOptions& common, const PastRound& past, State& from,
                const Machine& machine)
-      : common_(common), replayed_(replayed), from_(from), machine_(machine) {}
+      : common_(common), past_(past), from_(from), machine_(machine) {}
 
   Status run(const std::string& folder) {
     if (auto status = lay_out(folder); !status) return status;
@@ -52,10 +52,10 @@ class Verification {
     if (!opened) return std::move(opened).error();
     state_ = *std::move(opened);
     if (auto status = take_over_facts(); !status) return status;
-    auto graph = read_manifest(campaign_, replayed_.record.toolchain);
+    auto graph = read_manifest(campaign_, past_.record.toolchain);
     if (!graph) return std::move(graph).error();
     graph_ = *std::move(graph);
-    const std::vector<std::string> names = {fmt::format("round-{}", replayed_.stored.round)};
+    const std::vector<std::string> names = {fmt::format("round-{}", past_.stored.round)};
     auto targets = graph_->targets(names);
     if (!targets) return std::move(targets).error();
     Snapshot snapshot;
@@ -65,7 +65,7 @@ class Verification {
     auto summary = build_anew(*targets, lookup, recorder);
     if (!summary) return std::move(summary).error();
     if (summary->failed > 0) {
-      return failed(fmt::format("{}: {} steps failed that had not, see {}", replayed_.name(),
+      return failed(fmt::format("{}: {} steps failed that had not, see {}", past_.name(),
                                 summary->failed, folder));
     }
     Plan plan(*graph_, *targets);
@@ -78,14 +78,14 @@ class Verification {
   // Puts the sources where a project has them, and goes there.
   Status lay_out(const std::string& folder) {
     auto python = find_python();
-    campaign_.name = replayed_.stored.campaign;
+    campaign_.name = past_.stored.campaign;
     campaign_.state = ".evolve";
     campaign_.work = ".evolve/" + campaign_.name;
     campaign_.rules = "rules";
     campaign_.steps = "steps";
     campaign_.python = fs::absolute(python).lexically_normal().string();
     Placer placer(from_);
-    for (const RecordedFile& file : replayed_.record.sources) {
+    for (const RecordedFile& file : past_.record.sources) {
       if (file.path.starts_with("$outside/")) {
         return bad_input(
             fmt::format("{}: lies outside of the project: what was made from it "
@@ -102,16 +102,16 @@ class Verification {
     if (error) return world::system_error("chdir", folder, error.value());
     auto toolchain = read_toolchain(campaign_.python, "rules/requirements.lock");
     if (!toolchain) return std::move(toolchain).error();
-    if (toolchain->versions == replayed_.record.toolchain) return {};
+    if (toolchain->versions == past_.record.toolchain) return {};
     return bad_input(fmt::format("the record is of another toolchain: {}; here is {}",
-                                 replayed_.record.toolchain, toolchain->versions));
+                                 past_.record.toolchain, toolchain->versions));
   }
 
   // What no run can give again is taken from the ledger.
   Status take_over_facts() {
-    for (const RecordedStep& step : replayed_.record.steps) {
+    for (const RecordedStep& step : past_.record.steps) {
       if (step.step_class == StepClass::pure) continue;
-      auto result = from_.ledger->recall(step.key);
+      auto result = from_.ledger->recall_any(step.key);
       if (!result) return std::move(result).error();
       if (!*result) {
         return external(fmt::format("{} {}: {}, and not in the ledger any more", step.step,
@@ -156,7 +156,7 @@ class Verification {
     json differences = json::array();
     std::string text;
     int behind = 0;
-    for (const RecordedStep& step : replayed_.record.steps) {
+    for (const RecordedStep& step : past_.record.steps) {
       auto other = anew.find(step.outputs.front().path);
       if (other == anew.end() || other->second->key != step.key) {
         ++behind;
@@ -168,17 +168,17 @@ class Verification {
       text += fmt::format("differs: {} {}: {}\n", step.step, step.subject, *where);
       differences.push_back({{"step", step.step}, {"subject", step.subject}, {"where", *where}});
     }
-    const size_t pure = replayed_.record.steps.size() - facts_;
-    text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", replayed_.name(),
-                        replayed_.stored.id, pure, summary.ran);
+    const size_t pure = past_.record.steps.size() - facts_;
+    text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past_.name(),
+                        past_.stored.id, pure, summary.ran);
     if (facts_ > 0) text += fmt::format(", {} measured or recorded ones as they were", facts_);
     text += fmt::format(": {} differences", differences.size());
     if (behind > 0) text += fmt::format(", and {} steps behind them", behind);
     text += '\n';
     print_result(common_,
-                 {{"round", replayed_.stored.round},
-                  {"campaign", replayed_.stored.campaign},
-                  {"record", replayed_.stored.id},
+                 {{"round", past_.stored.round},
+                  {"campaign", past_.stored.campaign},
+                  {"record", past_.stored.id},
                   {"pure_steps", pure},
                   {"commands_run", summary.ran},
                   {"facts", facts_},
@@ -186,8 +186,7 @@ class Verification {
                   {"differences", differences}},
                  text);
     if (differences.empty() && behind == 0) return {};
-    return failed(
-        fmt::format("{}: does not repeat; what was made is in {}", replayed_.name(), folder));
+    return failed(fmt::format("{}: does not repeat; what was made is in {}", past_.name(), folder));
   }
 
   Result<std::string> differing_place(const RecordedStep& was, const RecordedStep& now) {
@@ -208,7 +207,7 @@ class Verification {
   }
 
   const CommonOptions& common_;
-  const Replayed& replayed_;
+  const PastRound& past_;
   State& from_;
   const Machine& machine_;
   Campaign campaign_;
@@ -245,9 +244,9 @@ void print_result(const CommonOptions& common, const json& report, const std::st
   std::fflush(stdout);
 }
 
-Status verify(const CommonOptions& common, const Replayed& replayed, State& from,
+Status verify(const CommonOptions& common, const PastRound& past, State& from,
               const Machine& machine, const std::string& folder) {
-  return Verification(common, replayed, from, machine).run(folder);
+  return Verification(common, past, from, machine).run(folder);
 }
 
 }  // namespace evolve::cli

@@ -1,30 +1,18 @@
 // A recorded round, its files put back, and its pure steps run anew.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cache/blob_store.h"
-#include "cache/ledger.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/past.h"
 #include "engine/cli/state.h"
 #include "engine/core/record.h"
 #include "engine/world/guard.h"
 
 namespace evolve::cli {
-
-// A round's record, with those of the rounds before it, and where its bytes lie.
-struct Replayed {
-  cache::StoredRecord stored;
-  Record record;
-
-  [[nodiscard]] std::string name() const {
-    return fmt::format("round-{} of {}", stored.round, stored.campaign);
-  }
-};
 
 // Puts recorded files back.
 class Placer {
@@ -57,7 +45,7 @@ struct Machine {
 // Runs the round's pure steps anew in `folder`, which is laid out as a project of its own and
 // becomes the current one; what is measured or recorded is taken from `from`, where the record
 // lies. Prints each difference with its first place. An error of code `failed` where there is any.
-Status verify(const CommonOptions& common, const Replayed& replayed, State& from,
+Status verify(const CommonOptions& common, const PastRound& past, State& from,
               const Machine& machine, const std::string& folder);
 
 }  // namespace evolve::cli

@@ -286,7 +286,8 @@ Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sh
   if (sharing == Sharing::names) {
     // rename(2) of two names of one file does nothing and leaves both.
     ::unlink(temporary.c_str());
-    ::chmod(to.c_str(), 0444);
+    constexpr mode_t kRead = 0444, kExecute = 0111;
+    ::chmod(to.c_str(), kRead | (st.st_mode & kExecute));
   }
   return true;
 }

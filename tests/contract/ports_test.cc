@@ -393,6 +393,17 @@ TEST_CASE("an action is free when its process was killed", "[contract]") {
   CHECK(*claims.claim(digest_of("1")));
 }
 
+TEST_CASE("what can be executed can still be when it is placed", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  folder.write("program", "#!/bin/sh\n");
+  fs::permissions(folder / "program", fs::perms::owner_exec, fs::perm_options::add);
+  for (Sharing sharing : {Sharing::bytes, Sharing::names}) {
+    REQUIRE(*files.place(folder / "program", folder / "placed", sharing, digest_of("#!/bin/sh\n")));
+    CHECK(::access((folder / "placed").c_str(), X_OK) == 0);
+  }
+}
+
 TEST_CASE("of a folder the names are read", "[contract]") {
   TestFolder folder;
   world::DiskFiles files;

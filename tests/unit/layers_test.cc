@@ -35,15 +35,11 @@ const std::map<std::string, std::set<std::string>>& allowed() {
 // words of all.
 const std::map<std::string, std::set<std::string>>& owners() {
   static const std::map<std::string, std::set<std::string>> rooms = {
-      {"yaml-cpp/", {"engine/core"}},
-      {"muParser.h", {"engine/core"}},
-      {"xxhash.h", {"engine/core"}},
-      {"sqlite3.h", {"cache"}},
-      {"archive.h", {"engine/world"}},
-      {"archive_entry.h", {"engine/world"}},
-      {"CLI/", {"engine/cli", "engine/steps"}},
-      {"curl/", {"engine/world"}},
-      {"httplib.h", {"engine/ninja"}},
+      {"yaml-cpp/", {"engine/core"}},  {"muParser.h", {"engine/core"}},
+      {"xxhash.h", {"engine/core"}},   {"sqlite3.h", {"cache"}},
+      {"archive.h", {"engine/world"}}, {"archive_entry.h", {"engine/world"}},
+      {"openssl/", {"engine/world"}},  {"CLI/", {"engine/cli", "engine/steps"}},
+      {"curl/", {"engine/world"}},     {"httplib.h", {"engine/ninja"}},
   };
   return rooms;
 }

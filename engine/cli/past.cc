@@ -1,0 +1,101 @@
+#include "engine/cli/past.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "engine/cli/campaign.h"
+#include "engine/cli/progress.h"
+
+namespace evolve::cli {
+
+namespace {
+
+Result<PastRound> load_record(cache::SqliteLedger& ledger, cache::StoredRecord stored) {
+  PastRound out;
+  out.stored = std::move(stored);
+  std::vector<Record> rounds;
+  for (auto next = std::optional(out.stored); next;) {
+    auto record = decode_record(next->text);
+    if (!record) return std::move(record).error().within(fmt::format("record {}", next->id));
+    rounds.push_back(*std::move(record));
+    out.chain.push_back(*next);
+    if (next->before == 0) break;
+    auto before = ledger.find_record(next->before);
+    if (!before) return std::move(before).error();
+    if (!*before || (*before)->id >= next->id) {
+      return external(fmt::format("record {}: that of the round before it is gone", next->id));
+    }
+    next = *std::move(before);
+  }
+  std::reverse(rounds.begin(), rounds.end());
+  std::reverse(out.chain.begin(), out.chain.end());
+  for (const Record& round : rounds) add_to(out.record, round);
+  return out;
+}
+
+Result<PastRound> load_record(cache::SqliteLedger& ledger, int64_t id) {
+  auto stored = ledger.find_record(id);
+  if (!stored) return std::move(stored).error();
+  if (!*stored) return bad_input(fmt::format("the ledger has no record {}", id), "", "evolve log");
+  return load_record(ledger, **std::move(stored));
+}
+
+Result<PastRound> load_record(cache::SqliteLedger& ledger, const std::string& campaign,
+                              const std::string& round) {
+  std::vector<std::string> known;
+  std::optional<cache::StoredRecord> last;
+  for (int number = 1;; ++number) {
+    auto stored = ledger.last_record(campaign, number);
+    if (!stored) return std::move(stored).error();
+    if (!*stored) break;
+    known.push_back(fmt::format("round-{}", number));
+    last = *std::move(stored);
+    if (known.back() == round) break;
+  }
+  if (!last) {
+    return bad_input(fmt::format("no round of {} was recorded", campaign), "",
+                     "evolve build round-1");
+  }
+  if (!round.empty() && known.back() != round) {
+    return bad_input(fmt::format("'{}' was not recorded, {} was the last", round, known.back()), "",
+                     "evolve build " + round);
+  }
+  return load_record(ledger, *std::move(last));
+}
+
+}  // namespace
+
+Result<PastRound> Past::load(const std::string& round, int64_t record) {
+  return record > 0 ? load_record(*state->ledger, record)
+                    : load_record(*state->ledger, campaign, round);
+}
+
+Result<Past> open_past(const CommonOptions& common) {
+  auto place = find_campaign(common.campaign);
+  if (!place) return std::move(place).error();
+  std::error_code error;
+  if (!std::filesystem::exists(place->state + "/ledger.db", error)) {
+    return bad_input(fmt::format("{}: nothing was built here", place->state), "",
+                     "evolve build round-1");
+  }
+  std::string warning;
+  auto state = open_state(place->state, Sharing::names, warning);
+  if (!state) return std::move(state).error();
+  if (!warning.empty()) print_warning(warning, common.color);
+  Past out{*std::move(state), place->name};
+  if (!out.campaign.empty()) return out;
+  auto campaigns = out.state->ledger->campaigns();
+  if (!campaigns) return std::move(campaigns).error();
+  if (campaigns->size() != 1) {
+    return bad_input(campaigns->empty()
+                         ? "no round was recorded here"
+                         : fmt::format("which campaign? there are {}", fmt::join(*campaigns, ", ")),
+                     "", "name its pipeline with -p");
+  }
+  out.campaign = campaigns->front();
+  return out;
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,125 @@
+"""Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS.
+
+Flips of single bits all over a good one, cuts of it, and archives that hold together, with a seal of their own, and are
+wrong inside.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import pathlib
+import random
+import struct
+import sys
+import tarfile
+
+CHUNK = 1 << 16
+FORMAT = "evolve-bundle-1"
+
+
+def sealed(body: bytes) -> bytes:
+    """The body with the frame that engine/world/seal.h describes."""
+    digests = [hashlib.sha256(body[at : at + CHUNK]).hexdigest() for at in range(0, len(body), CHUNK)]
+    text = json.dumps(
+        {"chunk": CHUNK, "format": FORMAT, "sha256": digests, "size": len(body)}, separators=(",", ":")
+    ).encode()
+    whole = 8 + len(text) + 13
+    return body + struct.pack("<II", 0x184D2A5E, whole - 8) + text + f"{whole:>12}\n".encode()
+
+
+def archive(members: list[tuple[str, bytes, dict[str, object]]]) -> bytes:
+    """A sealed tar.gz; a member's last item overrides fields of its header."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as tar:
+        for name, content, fields in members:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            for field, value in fields.items():
+                setattr(entry, field, value)
+            tar.addfile(entry, io.BytesIO(content))
+    return sealed(gzip.compress(raw.getvalue(), mtime=0))
+
+
+def bundle(
+    files: dict[str, bytes],
+    index_changes: dict[str, object] | None = None,
+    extra: list[tuple[str, bytes, dict[str, object]]] | None = None,
+) -> bytes:
+    """A bundle whose index describes `files`, with what is to be wrong with it."""
+    listed = {
+        name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest(), "executable": False}
+        for name, content in files.items()
+    }
+    index = {"format": FORMAT, "campaign": "evil", "round": 0, "files": listed} | (index_changes or {})
+    members: list[tuple[str, bytes, dict[str, object]]] = [("index.json", json.dumps(index).encode(), {})]
+    members += [(name, content, {}) for name, content in files.items()]
+    return archive(members + (extra or []))
+
+
+def records(*sources: list[str], steps: list[object] | None = None) -> bytes:
+    text = {"format": "evolve-record-1", "toolchain": "", "sources": list(sources), "steps": steps or []}
+    return json.dumps([{"round": 0, "recorded": "", "text": json.dumps(text), "selection": None}]).encode()
+
+
+def wrong_inside() -> dict[str, bytes]:
+    """Archives that hold together."""
+    empty: dict[str, bytes] = {"records.json": records(), "results.json": b"[]"}
+    lone = "0" * 32
+    return {
+        "no-index": archive([("records.json", records(), {})]),
+        "index-no-json": archive([("index.json", b"{", {})]),
+        "index-other-format": bundle(empty, {"format": "evolve-bundle-2"}),
+        "index-campaign-path": bundle(empty, {"campaign": "../../up"}),
+        "index-files-list": bundle(empty, {"files": []}),
+        "index-size-text": bundle(empty, {"files": {"records.json": {"size": "1"}}}),
+        "not-listed": bundle(empty, extra=[("blobs/" + lone, b"x", {})]),
+        "twice": bundle(empty, extra=[("records.json", records(), {})]),
+        "listed-and-absent": bundle(empty, {"files": {"records.json": {"size": 1, "sha256": "", "executable": False}}}),
+        "path-up": bundle(empty | {"blobs/../../../escaped": b"x"}),
+        "path-absolute": bundle(empty | {"/tmp/escaped": b"x"}),
+        "blob-of-other-bytes": bundle(empty | {"blobs/" + lone: b"x"}),
+        "blob-upper-case": bundle(empty | {"blobs/" + "A" * 32: b"x"}),
+        "symlink": bundle(empty, extra=[("blobs/" + lone, b"", {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"})]),
+        "hard-link": bundle(empty, extra=[("blobs/" + lone, b"", {"type": tarfile.LNKTYPE, "linkname": "index.json"})]),
+        "device": bundle(empty, extra=[("blobs/" + lone, b"", {"type": tarfile.CHRTYPE})]),
+        "folder": bundle(empty, extra=[("blobs", b"", {"type": tarfile.DIRTYPE})]),
+        "records-absent": bundle({"results.json": b"[]"}),
+        "records-no-json": bundle(empty | {"records.json": b"]"}),
+        "records-number": bundle(empty | {"records.json": records().replace(b'"round": 0', b'"round": 7')}),
+        "record-path-up": bundle(empty | {"records.json": records(["../up", lone])}),
+        "record-path-absolute": bundle(empty | {"records.json": records(["/etc/passwd", lone])}),
+        "record-needs-blob": bundle(empty | {"records.json": records(["a", lone])}),
+        "record-step-empty": bundle(empty | {"records.json": records(steps=[{}])}),
+        "results-no-json": bundle(empty | {"results.json": b"{"}),
+        "results-of-no-step": bundle(empty | {"results.json": json.dumps([[lone, "{}"]]).encode()}),
+        "no-archive": sealed(b"text"),
+        "nothing": sealed(b""),
+        "no-seal": gzip.compress(b"text"),
+        "empty": b"",
+    }
+
+
+def main() -> None:
+    good = pathlib.Path(sys.argv[1]).read_bytes()
+    folder = pathlib.Path(sys.argv[2])
+    folder.mkdir(exist_ok=True)
+    for name, content in wrong_inside().items():
+        (folder / name).write_bytes(content)
+    chance = random.Random(1)
+    seal = len(good) - int(good[-13:])
+    places = chance.sample(range(seal), int(sys.argv[3])) + chance.sample(range(seal, len(good)), 60)
+    places += [0, 1, seal - 1, seal, seal + 4, len(good) - 13, len(good) - 1]
+    for place in places:
+        flipped = bytearray(good)
+        flipped[place] ^= 1 << chance.randrange(8)
+        (folder / f"flip-{place}").write_bytes(flipped)
+    for place in chance.sample(range(len(good)), 10):
+        (folder / f"cut-{place}").write_bytes(good[:place])
+    (folder / "longer").write_bytes(good + b"x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+// Archives and seals: what they refuse.
+#include "engine/world/archive.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "engine/world/files.h"
+#include "engine/world/seal.h"
+#include "engine/world/sha256.h"
+#include "tests/test_folder.h"
+
+using namespace evolve;
+using tests::TestFolder;
+using world::ArchivedFile;
+
+namespace {
+
+Status write(const std::string& path, std::vector<ArchivedFile> files) {
+  size_t next = 0;
+  return world::write_archive(path, [&]() -> Result<std::optional<ArchivedFile>> {
+    if (next == files.size()) return std::optional<ArchivedFile>{};
+    return std::optional(files[next++]);
+  });
+}
+
+std::string error_of(const std::string& path, const world::ArchiveLimits& limits) {
+  auto status = world::read_archive(path, limits, [](const ArchivedFile&) { return Status{}; });
+  return status ? "" : status.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("SHA-256 is the standard's") {
+  // FIPS 180-2, appendix B.1, and of nothing.
+  CHECK(world::sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(world::sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST_CASE("an archive gives back its files, and is the same bytes each time") {
+  TestFolder folder;
+  const std::vector<ArchivedFile> files = {{"a", "one", false},
+                                           {"b/c", std::string(100'000, 'x'), true}};
+  REQUIRE(write(folder / "1", files));
+  REQUIRE(write(folder / "2", files));
+  CHECK(*world::read_file(folder / "1") == *world::read_file(folder / "2"));
+  std::vector<ArchivedFile> read;
+  REQUIRE(world::read_archive(folder / "1", {1 << 20, 1 << 20}, [&](ArchivedFile file) {
+    read.push_back(std::move(file));
+    return Status{};
+  }));
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].name == "a");
+  CHECK(read[0].bytes == "one");
+  CHECK(!read[0].is_executable);
+  CHECK(read[1].bytes == files[1].bytes);
+  CHECK(read[1].is_executable);
+}
+
+TEST_CASE("an archive that grows beyond its limits is refused") {
+  TestFolder folder;
+  // A few hundred bytes that would become eight megabytes.
+  REQUIRE(write(folder / "bomb", {{"a", std::string(4 << 20, '\0'), false},
+                                  {"b", std::string(4 << 20, '\0'), false}}));
+  CHECK(world::read_file(folder / "bomb")->size() < 4096);
+  CHECK(error_of(folder / "bomb", {8 << 20, 8 << 20}).empty());
+  CHECK(error_of(folder / "bomb", {1 << 20, 8 << 20}).find("'a' is larger than 1048576 bytes") !=
+        std::string::npos);
+  CHECK(error_of(folder / "bomb", {8 << 20, 7 << 20}).find("more than 7340032 bytes") !=
+        std::string::npos);
+}
+
+TEST_CASE("a seal tells where a file was changed") {
+  TestFolder folder;
+  const std::string path = folder / "sealed";
+  for (size_t size : {size_t{0}, size_t{1}, size_t{1 << 16}, size_t{200'000}}) {
+    CAPTURE(size);
+    std::string bytes(size, 'a');
+    folder.write("sealed", bytes);
+    REQUIRE(world::seal(path, "test-1"));
+    CHECK(world::check_seal(path, "test-1"));
+    CHECK(!world::check_seal(path, "test-2"));
+    bytes = *world::read_file(path);
+    for (size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 50) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(changed[at] ^ 1);
+      folder.write("sealed", changed);
+      CHECK(!world::check_seal(path, "test-1"));
+    }
+    folder.write("sealed", bytes + "x");
+    CHECK(!world::check_seal(path, "test-1"));
+  }
+  std::string bytes = *world::read_file(path);
+  folder.write("sealed", std::string(200'000, 'a'));
+  REQUIRE(world::seal(path, "test-1"));
+  bytes = *world::read_file(path);
+  bytes[70'000] = 'b';
+  folder.write("sealed", bytes);
+  CHECK(world::check_seal(path, "test-1").error().message ==
+        path + ": bytes 65536 to 131071 are not those that were sealed");
+}
