@@ -74,7 +74,12 @@ pid_t start_now(const Child& child, Guard& guard) {
   setup.parent = ::getpid();
   const char* program = child.program.empty() ? nullptr : child.program.c_str();
   pid_t pid = spawn(setup, program, child.words.get(), child.shell.get(), child.variables.get());
-  if (pid > 0 && !child.has_console) guard.add(pid);
+  if (pid > 0 && !child.has_console) {
+    // The child has done so, unless vfork is a fork, as it is under TSan: then it may not have come
+    // to it yet, and who ends the group early would miss it.
+    ::setpgid(pid, pid);
+    guard.add(pid);
+  }
   return pid;
 }
 
