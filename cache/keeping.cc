@@ -53,11 +53,7 @@ Status for_each_file(SqliteLedger& ledger,
   return ledger.for_each_record([&](const StoredRecord& stored) -> Status {
     auto record = decode_record(stored.text);
     if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
-    std::vector<RecordedFile> files = std::move(record->sources);
-    for (const RecordedStep& step : record->steps) {
-      files.insert(files.end(), step.outputs.begin(), step.outputs.end());
-    }
-    for (const RecordedFile& file : files) {
+    for (const RecordedFile& file : files_of(*record)) {
       if (auto status = visit(stored, file); !status) return status;
     }
     return {};

@@ -15,6 +15,8 @@
 
 #include "cache/action_table.h"
 #include "engine/cli/past.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/report.h"
 #include "engine/cli/state.h"
 #include "engine/world/archive.h"
 #include "engine/world/seal.h"
@@ -42,21 +44,12 @@ struct Listed {
   bool is_executable = false;
 };
 
-void print(const CommonOptions& common, const json& report, const std::string& text) {
-  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
-  std::fflush(stdout);
-}
-
 // The blobs that a record needs.
 std::set<std::string> blobs_of(const Record& record) {
   std::set<std::string> out;
-  auto add = [&](const std::vector<RecordedFile>& files) {
-    for (const RecordedFile& file : files) {
-      if (file.content != folder_digest()) out.insert(file.content.hex());
-    }
-  };
-  add(record.sources);
-  for (const RecordedStep& step : record.steps) add(step.outputs);
+  for (const RecordedFile& file : files_of(record)) {
+    if (file.content != folder_digest()) out.insert(file.content.hex());
+  }
   return out;
 }
 
@@ -358,16 +351,16 @@ Status run_export(const CommonOptions& common, const BundleCommand& command) {
   const auto size = fs::file_size(unnamed, error);
   fs::rename(unnamed, out, error);
   if (error) return world::system_error("rename", out, error.value());
-  print(common,
-        {{"campaign", round->stored.campaign},
-         {"round", round->stored.round},
-         {"record", round->stored.id},
-         {"files", exporter.files()},
-         {"bytes", size},
-         {"bundle", out}},
-        fmt::format("{}, record {}: {} steps, {} files, {:.1f} MB in {}\n", round->name(),
-                    round->stored.id, round->record.steps.size(), exporter.files(),
-                    static_cast<double>(size) / 1e6, command.path));
+  print_result(common,
+               {{"campaign", round->stored.campaign},
+                {"round", round->stored.round},
+                {"record", round->stored.id},
+                {"files", exporter.files()},
+                {"bytes", size},
+                {"bundle", out}},
+               fmt::format("{}, record {}: {} steps, {} files, {:.1f} MB in {}\n", round->name(),
+                           round->stored.id, round->record.steps.size(), exporter.files(),
+                           static_cast<double>(size) / 1e6, command.path));
   return {};
 }
 
@@ -385,6 +378,7 @@ Status run_import(const CommonOptions& common, const BundleCommand& command) {
   std::string warning;
   auto state = open_state(place->state, Sharing::names, warning);
   if (!state) return std::move(state).error();
+  if (!warning.empty()) print_warning(warning, common.color);
   Importer importer(path, **state);
   if (auto status = importer.read(); !status) return status;
   const std::string campaign = command.as.empty() ? importer.campaign() : command.as;
@@ -397,13 +391,13 @@ Status run_import(const CommonOptions& common, const BundleCommand& command) {
   }
   if (auto status = importer.store(campaign); !status) return status;
   const int round = importer.records().back().round;
-  print(common,
-        {{"campaign", campaign},
-         {"round", round},
-         {"blobs", importer.blobs()},
-         {"state", (*state)->folder}},
-        fmt::format("round-{} of {}: every digest holds; {} blobs are in {}\n", round, campaign,
-                    importer.blobs(), (*state)->folder));
+  print_result(common,
+               {{"campaign", campaign},
+                {"round", round},
+                {"blobs", importer.blobs()},
+                {"state", (*state)->folder}},
+               fmt::format("round-{} of {}: every digest holds; {} blobs are in {}\n", round,
+                           campaign, importer.blobs(), (*state)->folder));
   return {};
 }
 

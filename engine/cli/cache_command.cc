@@ -21,11 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-void print(const CommonOptions& common, const json& report, const std::string& text) {
-  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
-  std::fflush(stdout);
-}
-
 // The state folder that is meant, which must be there.
 Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
   auto place = find_campaign(common.campaign);
@@ -141,15 +136,15 @@ Status run_cache_stats(const CommonOptions& common) {
                   blobs_text(static_cast<int64_t>(blobs->size()), bytes),
                   blobs_text(kept, kept_bytes), results);
   if (!tallies->empty()) text += "\n" + table(rows, "");
-  print(common,
-        {{"state", (*state)->folder},
-         {"blobs", blobs->size()},
-         {"bytes", bytes},
-         {"pinned_blobs", kept},
-         {"pinned_bytes", kept_bytes},
-         {"results", results},
-         {"steps", steps}},
-        text);
+  print_result(common,
+               {{"state", (*state)->folder},
+                {"blobs", blobs->size()},
+                {"bytes", bytes},
+                {"pinned_blobs", kept},
+                {"pinned_bytes", kept_bytes},
+                {"results", results},
+                {"steps", steps}},
+               text);
   return {};
 }
 
@@ -171,14 +166,14 @@ Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
       report->pinned_bytes > 0
           ? fmt::format(", {} of them for the ledger's records", size_text(report->pinned_bytes))
           : "");
-  print(common,
-        {{"dry_run", command.dry_run},
-         {"removed_blobs", report->removed_blobs},
-         {"removed_bytes", report->removed_bytes},
-         {"removed_results", report->removed_results},
-         {"pinned_bytes", report->pinned_bytes},
-         {"bytes", left}},
-        text);
+  print_result(common,
+               {{"dry_run", command.dry_run},
+                {"removed_blobs", report->removed_blobs},
+                {"removed_bytes", report->removed_bytes},
+                {"removed_results", report->removed_results},
+                {"pinned_bytes", report->pinned_bytes},
+                {"bytes", left}},
+               text);
   if (limits->max_bytes && static_cast<double>(left) > *limits->max_bytes) {
     print_warning(
         fmt::format("{} is more than --max-size: the rest is pinned, or in use", size_text(left)),
@@ -201,14 +196,14 @@ Status run_cache_verify(const CommonOptions& common) {
   text += fmt::format("{} read; {} damaged, {} results dropped, {} files of records missing\n",
                       blobs_text(report->blobs, report->bytes), report->damaged.size(),
                       report->removed_results, report->missing.size());
-  print(common,
-        {{"blobs", report->blobs},
-         {"bytes", report->bytes},
-         {"damaged", report->damaged},
-         {"missing", report->missing},
-         {"removed_results", report->removed_results},
-         {"faults", report->faults}},
-        text);
+  print_result(common,
+               {{"blobs", report->blobs},
+                {"bytes", report->bytes},
+                {"damaged", report->damaged},
+                {"missing", report->missing},
+                {"removed_results", report->removed_results},
+                {"faults", report->faults}},
+               text);
   if (report->damaged.empty() && report->missing.empty() && report->faults.empty()) return {};
   Error error = failed(fmt::format("{}: was not sound", (*state)->folder));
   error.hint = "evolve build makes anew what is missing";
@@ -233,7 +228,7 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
     }
     path = (*state)->blobs->path_of(found.front());
   }
-  print(common, {{"path", path}}, path + "\n");
+  print_result(common, {{"path", path}}, path + "\n");
   return {};
 }
 

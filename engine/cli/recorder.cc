@@ -79,6 +79,7 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
 
 Status record_rounds(const Campaign& campaign, const std::string& toolchain, int round,
                      const Graph& graph, Lookup& lookup, const Recorder& recorder, State& state) {
+  if (round == 0) return {};  // no round was asked for, and none need be whole
   // Sources are the user's, and stay as they are: their blobs are copies.
   cache::FolderBlobStore sources(state.folder + "/blobs", state.files, Sharing::bytes);
   std::set<EdgeId> earlier;

@@ -45,7 +45,8 @@ class Recorder : public Ledger {
 Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, Lookup& lookup,
                          const std::map<std::string, ActionResult>& results);
 
-// Records rounds 0 to `round` of a campaign that was built, with their sources as blobs.
+// Records rounds 0 to `round` of a campaign that was built, with their sources as blobs; none where
+// `round` is 0.
 Status record_rounds(const Campaign& campaign, const std::string& toolchain, int round,
                      const Graph& graph, Lookup& lookup, const Recorder& recorder, State& state);
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "engine/cli/progress.h"
+#include "engine/cli/report.h"
 #include "engine/cli/state.h"
 #include "engine/cli/verify.h"
 #include "engine/world/guard.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "engine/world/files.h"
@@ -104,6 +105,11 @@ json read_json(const std::string& path) {
   if (!text) return nullptr;
   json value = json::parse(*text, nullptr, false);
   return value.is_discarded() ? json(nullptr) : value;
+}
+
+void print_result(const CommonOptions& common, const json& report, const std::string& text) {
+  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
+  std::fflush(stdout);
 }
 
 std::string duration(double seconds) {

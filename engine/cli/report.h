@@ -11,11 +11,16 @@
 #include "cache/ledger.h"
 #include "engine/build.h"
 #include "engine/cli/campaign.h"
+#include "engine/cli/commands.h"
 
 namespace evolve::cli {
 
 // The JSON in a file; null where the file is absent or no JSON.
 nlohmann::json read_json(const std::string& path);
+
+// Prints a command's answer: as text, or as JSON where that was asked for.
+void print_result(const CommonOptions& common, const nlohmann::json& report,
+                  const std::string& text);
 
 // "142.1 us": a duration with the unit that suits it.
 std::string duration(double seconds);

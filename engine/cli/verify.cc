@@ -13,6 +13,7 @@
 #include "engine/cli/machine.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/recorder.h"
+#include "engine/cli/report.h"
 #include "engine/cli/toolchain.h"
 #include "engine/world/runner.h"
 #include "engine/world/terminal.h"
@@ -237,11 +238,6 @@ Status Placer::end() const {
                                      placed_, gone_.front()));
   error.hint = "a build of the round makes them anew";
   return error;
-}
-
-void print_result(const CommonOptions& common, const json& report, const std::string& text) {
-  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
-  std::fflush(stdout);
 }
 
 Status verify(const CommonOptions& common, const PastRound& past, State& from,

@@ -1,7 +1,6 @@
 // A recorded round, its files put back, and its pure steps run anew.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -32,10 +31,6 @@ class Placer {
   std::vector<std::string> gone_;
   int placed_ = 0;
 };
-
-// Prints a command's answer.
-void print_result(const CommonOptions& common, const nlohmann::json& report,
-                  const std::string& text);
 
 struct Machine {
   world::Guard& guard;

@@ -74,6 +74,14 @@ const std::string& name_of(const RecordedStep& step) {
 
 }  // namespace
 
+std::vector<RecordedFile> files_of(const Record& record) {
+  std::vector<RecordedFile> out = record.sources;
+  for (const RecordedStep& step : record.steps) {
+    out.insert(out.end(), step.outputs.begin(), step.outputs.end());
+  }
+  return out;
+}
+
 std::string encode(const Record& record) {
   json steps = json::array();
   for (const RecordedStep& step : record.steps) {

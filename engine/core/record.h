@@ -39,6 +39,9 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
+// All that the record names, sources first; some bytes more than once.
+std::vector<RecordedFile> files_of(const Record& record);
+
 // The stored form, evolve-record-1 (cache/README.md): the same record is the same bytes.
 std::string encode(const Record& record);
 // Bad input where the text is no record; paths that lead out of their folder are none.
