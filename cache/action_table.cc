@@ -27,6 +27,7 @@ ActionResult decode_row(const Digest& key, const json& row) {
   result.seconds = row.at("seconds").get<double>();
   result.paid_by = row.at("paid_by").get<std::string>();
   result.built_at = row.at("built_at").get<std::string>();
+  result.built_on = row.value("built_on", "");  // not in rows of old
   return result;
 }
 
@@ -45,7 +46,8 @@ std::string encode_result(const ActionResult& result) {
               {"output", result.output},
               {"seconds", result.seconds},
               {"paid_by", result.paid_by},
-              {"built_at", result.built_at}}
+              {"built_at", result.built_at},
+              {"built_on", result.built_on}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

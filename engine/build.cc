@@ -76,6 +76,7 @@ class Build {
     while (true) {
       // A few at a time: commands run while the rest is looked up.
       for (int i = 0; i < kLookUpsAtOnce; ++i) {
+        if (auto status = lookup_.look_ahead(plan_); !status) return status;
         auto edge = plan_.next_ready();
         if (!edge) break;
         if (auto status = look_up(*edge); !status) return status;

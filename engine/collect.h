@@ -18,6 +18,7 @@ struct CommandRules {
   bool are_strict = true;
   bool keep_depfile = false;  // of `deps = gcc`, which is removed once it was read
   bool keep_rsp = false;      // a response file, which is removed where the command succeeded
+  std::string machine;        // the name of the machine that they run on, for the record
 };
 
 class Collector {

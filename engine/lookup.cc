@@ -234,6 +234,57 @@ Status Lookup::settle(EdgeId id, const ActionResult& result) {
   return rule_ == nullptr ? Status{} : rule_->ran(id, result);
 }
 
+Result<std::optional<KeyWriter>> Lookup::key_to_ask(EdgeId id) {
+  const Edge& edge = graph_.edge(id);
+  const bool is_whole = !edge.dyndep || graph_.is_dyndep_loaded(*edge.dyndep);
+  auto inputs = edge.content_inputs();
+  if (edge.is_phony() || !is_whole || has_dirty_input(id) ||
+      !std::all_of(inputs.begin(), inputs.end(), [&](NodeId node) { return knows(node); })) {
+    return std::optional<KeyWriter>{};
+  }
+  auto is_up_to_date = is_settled(id);
+  if (!is_up_to_date) return std::move(is_up_to_date).error();
+  if (*is_up_to_date) return std::optional<KeyWriter>{};
+  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  KeyWriter key;
+  write_key(graph_, id, inputs_, surroundings_.machine, key);
+  return std::optional(std::move(key));
+}
+
+Status Lookup::look_ahead(Plan& plan) {
+  if (!is_memo_far_ || rule_ != nullptr) return {};
+  foreseen_.resize(graph_.edge_count());
+  const auto first = plan.next_ready();
+  if (!first || foreseen_[index(*first)]) return {};
+  std::vector<std::pair<EdgeId, KeyWriter>> asked;
+  std::vector<Digest> keys;
+  for (EdgeId id : plan.all_ready()) {
+    if (foreseen_[index(id)]) continue;
+    foreseen_[index(id)] = true;
+    auto key = key_to_ask(id);
+    if (!key) return std::move(key).error();
+    if (!*key) continue;
+    keys.push_back((*key)->key());
+    asked.emplace_back(id, **std::move(key));
+  }
+  if (keys.empty()) return {};
+  if (auto status = memo_.foresee(keys); !status) return status;
+  // What stands under a declared key may be the inputs that a run discovered, and with those the
+  // key of its result.
+  keys.clear();
+  for (const auto& [id, declared] : asked) {
+    auto discovered = discovered_by(declared.key());
+    if (!discovered) return std::move(discovered).error();
+    const bool are_known = std::all_of(discovered->begin(), discovered->end(),
+                                       [&](const auto& path) { return knows(node_of(path)); });
+    if (discovered->empty() || !are_known) continue;
+    auto full = full_key(id, declared, *discovered);
+    if (!full) return std::move(full).error();
+    keys.push_back(full->key());
+  }
+  return keys.empty() ? Status{} : memo_.foresee(keys);
+}
+
 Result<Finding> Lookup::find(EdgeId id) {
   if (auto status = read_inputs(id); !status) return std::move(status).error();
   Finding finding;

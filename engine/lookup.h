@@ -12,6 +12,7 @@
 
 #include "engine/core/graph.h"
 #include "engine/core/key.h"
+#include "engine/core/plan.h"
 #include "engine/core/ports.h"
 #include "engine/core/snapshot.h"
 
@@ -66,6 +67,11 @@ class Lookup {
   // From now on `rule`, which must outlive this, says what is up to date; what is not runs,
   // whatever is stored for it.
   void use(UpToDateRule& rule) { rule_ = &rule; }
+
+  // From now on look_ahead() has the memo foresee what is looked up: it is far away.
+  void use_far_memo() { is_memo_far_ = true; }
+  // Tells the memo of the keys of all edges that are ready, unless it was told of the first.
+  Status look_ahead(Plan& plan);
 
   // The digest of a node's file: a source file's from disk (once), a made one's as it was set. A
   // missing source is bad input, in Ninja's words.
@@ -123,6 +129,8 @@ class Lookup {
 
  private:
   [[nodiscard]] bool is_dirty(NodeId node) const;
+  // The key without discovered inputs, where a stored result might be of use.
+  Result<std::optional<KeyWriter>> key_to_ask(EdgeId edge);
   [[nodiscard]] bool has_dirty_input(EdgeId edge) const;
   // By the snapshot alone.
   Result<bool> is_unchanged(EdgeId edge);
@@ -150,6 +158,8 @@ class Lookup {
   Ledger& ledger_;
   Snapshot& snapshot_;
   UpToDateRule* rule_ = nullptr;
+  bool is_memo_far_ = false;
+  std::vector<bool> foreseen_;  // by edge
   Surroundings surroundings_;
   std::vector<Digest> digests_;  // by node; zero: not known
   std::vector<bool> dirty_;      // by node

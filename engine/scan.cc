@@ -22,6 +22,7 @@ class Scan {
 
   Result<std::vector<Pending>> run() {
     while (auto next = plan_.next_ready()) {
+      if (auto status = lookup_.look_ahead(plan_); !status) return std::move(status).error();
       if (auto status = look_at(*next); !status) return std::move(status).error();
     }
     return std::move(pending_);

@@ -20,7 +20,7 @@
 #include "engine/cli/state.h"
 #include "engine/world/archive.h"
 #include "engine/world/seal.h"
-#include "engine/world/sha256.h"
+#include "engine/core/sha256.h"
 
 namespace evolve::cli {
 
@@ -105,7 +105,7 @@ class Exporter {
       auto file = load(name);
       if (!file) return std::move(file).error();
       files[name] = {{"size", file->bytes.size()},
-                     {"sha256", world::sha256(file->bytes)},
+                     {"sha256", sha256(file->bytes)},
                      {"executable", file->is_executable}};
     }
     const json index = {{"format", kFormat},
@@ -244,7 +244,7 @@ class Importer {
     }
     const Listed& its = listed->second;
     const bool is_listed = its.size == file.bytes.size() &&
-                           its.sha256 == world::sha256(file.bytes) &&
+                           its.sha256 == sha256(file.bytes) &&
                            its.is_executable == file.is_executable;
     if (!is_listed) return wrong(fmt::format("'{}' is not what the index says", file.name));
     if (file.name == kRecords || file.name == kResults) {

@@ -36,15 +36,6 @@ Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
   return state;
 }
 
-std::string size_text(int64_t bytes) {
-  auto size = static_cast<double>(bytes);
-  for (const char* unit : {"B", "kB", "MB", "GB"}) {
-    if (size < 1000) return fmt::format("{:.{}f} {}", size, unit[0] == 'B' ? 0 : 1, unit);
-    size /= 1000;
-  }
-  return fmt::format("{:.1f} TB", size);
-}
-
 std::string blobs_text(int64_t blobs, int64_t bytes) {
   return fmt::format("{} blob{}, {}", blobs, blobs == 1 ? "" : "s", size_text(bytes));
 }

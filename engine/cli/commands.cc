@@ -195,7 +195,13 @@ ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& co
 }
 
 Status finish_build(const CommonOptions& common, const BuildCommand& command, Session& session,
-                    const BuildSummary& summary, Lookup& lookup, const Recorder& recorder) {
+                    const BuildSummary& summary, Lookup& lookup, const Recorder& recorder,
+                    Remote* remote) {
+  // What is on its way there arrives before the end.
+  const auto shared = remote == nullptr ? std::nullopt : std::optional(remote->finish());
+  if (shared) {
+    for (const std::string& warning : warnings_of(*shared)) print_warning(warning, common.color);
+  }
   if (summary.failed > 0) {
     return failed(
         fmt::format("build stopped: {} edges failed, {} skipped", summary.failed, summary.skipped));
@@ -205,11 +211,13 @@ Status finish_build(const CommonOptions& common, const BuildCommand& command, Se
                                 lookup, recorder, *session.state);
   if (!recorded) return recorded;
   json report = build_report(session.campaign, summary, round);
+  if (shared) report["remote_cache"] = json_of(*shared);
   if (common.json) {
     report["event"] = "summary";
     print_out(report.dump() + "\n");
   } else if (!command.quiet) {
     print_out(build_text(report));
+    if (shared) print_out(fmt::format("        {}\n", text_of(*shared)));
   }
   return check_seed(session.campaign);
 }
@@ -243,6 +251,8 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
     return {};
   }
   State& state = *session->state;
+  auto remote = Remote::open(command.remote, state);
+  if (!remote) return std::move(remote).error();
   auto begun =
       state.ledger->begin_build({0, state.clock.utc(), session->campaign.name,
                                  joined(command.targets), session->toolchain.versions, "", 0, 0});
@@ -252,16 +262,19 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   options.keep_going = command.keep_going;
   options.capacity = with_memory(std::move(capacity));
   options.command_environment = command_environment();
+  options.rules.machine = machine_name();
   world::LocalRunner runner(*guard, state.clock);
   Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);
   Trace trace(progress, state.clock);
   Listener& listener = command.trace.empty() ? static_cast<Listener&>(progress) : trace;
   Recorder recorder(*state.ledger);
   Snapshot snapshot;
-  Lookup lookup(*session->graph, state.files, *state.memo, *state.ledger, snapshot,
+  Memo& memo = *remote ? (*remote)->memo() : static_cast<Memo&>(*state.memo);
+  Lookup lookup(*session->graph, state.files, memo, *state.ledger, snapshot,
                 {session->campaign.machine(), process_environment()});
+  if (*remote) lookup.use_far_memo();
   auto summary = build(*session->graph, *targets, lookup,
-                       {state.files, *state.blobs, *state.memo, recorder, *state.claims, runner,
+                       {state.files, *state.blobs, memo, recorder, *state.claims, runner,
                         state.clock, listener},
                        options);
   progress.clear();
@@ -276,7 +289,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   }
   if (!summary) return std::move(summary).error();
   if (!ended) return ended;
-  return finish_build(common, command, *session, *summary, lookup, recorder);
+  return finish_build(common, command, *session, *summary, lookup, recorder, remote->get());
 }
 
 Status run_show(const CommonOptions& common, const std::string& variant) {

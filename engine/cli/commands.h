@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/cli/campaign.h"
+#include "engine/cli/remote.h"
 #include "engine/core/result.h"
 
 namespace evolve::cli {
@@ -24,6 +25,7 @@ struct BuildCommand {
   bool quiet = false;
   std::vector<std::string> resources;  // "memory=16GiB", "tpu=4"
   std::string trace;                   // file for the build's timeline; empty: none
+  RemoteSettings remote;
 };
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);

@@ -1,6 +1,7 @@
 #include "engine/cli/machine.h"
 
 #include <sched.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,11 @@ int usable_cores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::string machine_name() {
+  utsname name = {};
+  return ::uname(&name) == 0 ? name.nodename : "";
 }
 
 Resources with_memory(Resources given) {

@@ -1,12 +1,17 @@
 // What this machine has for commands to use.
 #pragma once
 
+#include <string>
+
 #include "engine/core/extensions.h"
 
 namespace evolve::cli {
 
 // At least one; those that this process may run on.
 int usable_cores();
+
+// The name that this machine gives itself, for records.
+std::string machine_name();
 
 // What running commands may need together: what was given, and the machine's memory (or its control
 // group's limit) where that does not say.

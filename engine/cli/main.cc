@@ -73,6 +73,13 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->take_all();
   build->add_option("--trace", arguments.build.trace,
                     "write the timeline to this file, in Chrome's trace format");
+  build->add_option("--remote-cache", arguments.build.remote.url,
+                    "take results from this cache, which speaks Bazel's HTTP protocol");
+  build->add_flag("--remote-write", arguments.build.remote.writes, "store results there, too");
+  build
+      ->add_option("--remote-timeout", arguments.build.remote.timeout_seconds,
+                   "give that server up after so many seconds without answer (default: 10)")
+      ->check(CLI::Range(1, 3600));
 
   auto* show = app.add_subcommand(
       "show", "show a variant: its origin, verdicts, times and who paid for them");

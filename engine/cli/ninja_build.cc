@@ -9,6 +9,7 @@
 #include "engine/build.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/ninja_records.h"
+#include "engine/cli/remote.h"
 #include "engine/cli/state.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/stats.h"
@@ -38,19 +39,22 @@ auto timed(ninja::Stats& stats, const char* name, Work work) {
 class NinjaBuild {
  public:
   NinjaBuild(const ninja::Options& options, Graph& graph, State& records, world::Guard& guard,
-             const ninja::StatusFormat& format, ninja::Stats& stats)
+             const ninja::StatusFormat& format, ninja::Stats& stats, Remote* remote)
       : options_(options),
         graph_(graph),
         records_(records),
         guard_(guard),
         format_(format),
         stats_(stats),
+        memo_(remote == nullptr ? static_cast<Memo&>(*records.memo) : remote->memo()),
         stored_(timed(stats, "snapshot load",
                       [&] { return load_snapshot(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
-        lookup_(graph, records.files, *records.memo, *records.ledger, snapshot_,
+        lookup_(graph, records.files, memo_, *records.ledger, snapshot_,
                 {machine_paths(), {}}),
-        times_(graph, lookup_, records.files, records.clock) {}
+        times_(graph, lookup_, records.files, records.clock) {
+    if (remote != nullptr) lookup_.use_far_memo();
+  }
   ~NinjaBuild() {
     auto saved = save_snapshot(records_, options_.manifest, graph_, snapshot_);
     if (saved && options_.by_times && !options_.dry_run) saved = times_.flush();
@@ -186,11 +190,11 @@ class NinjaBuild {
     building.keep_going = options_.keep_going;
     building.max_load = options_.max_load;
     building.capacity = with_memory(options_.resources);
-    building.rules = {false, options_.keep_depfile, options_.keep_rsp};
+    building.rules = {false, options_.keep_depfile, options_.keep_rsp, machine_name()};
     building.command_environment = process_environment();
     const ninja::Stats::Timer timer(stats_, "build");
     auto summary = evolve::build(graph_, targets, lookup_,
-                                 {records_.files, *records_.blobs, *records_.memo, *records_.ledger,
+                                 {records_.files, *records_.blobs, memo_, *records_.ledger,
                                   *records_.claims, runner, records_.clock, listener},
                                  building);
     runner.stop();
@@ -247,6 +251,7 @@ class NinjaBuild {
   world::Guard& guard_;
   const ninja::StatusFormat& format_;
   ninja::Stats& stats_;
+  Memo& memo_;
   std::optional<world::Jobserver> jobserver_;  // until the runner has it
   bool has_jobserver_ = false;
   std::optional<Snapshot> stored_;  // moved from; whether there was one
@@ -276,6 +281,15 @@ std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options,
   return build.build(*targets);
 }
 
+// What is on its way to the remote cache arrives before the end, except where the user wants that
+// at once.
+void tell_of(Remote* remote, const ninja::Options& options, int exit_status) {
+  if (remote == nullptr || exit_status == exit_code(ErrorCode::interrupted)) return;
+  const RemoteReport report = remote->finish();
+  for (const std::string& warning : warnings_of(report)) ninja::print_warning(warning);
+  if (options.stats) ninja::print_info(text_of(report));
+}
+
 }  // namespace
 
 int build_ninja(const ninja::Options& options, const ReadManifest& read) {
@@ -289,6 +303,7 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   world::SystemClock clock;
   ninja::Stats stats(clock);
   std::unique_ptr<State> records;
+  std::unique_ptr<Remote> remote;
   for (int round = 0; round < kMostRebuilds; ++round) {
     auto graph = std::make_unique<Graph>();
     if (auto exit_code = timed(stats, ".ninja parse", [&] { return read(*graph); })) {
@@ -298,9 +313,14 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
       auto opened = open_records(*graph);
       if (!opened) return NinjaBuild::fail(opened.error());
       records = *std::move(opened);
+      auto found = Remote::open(
+          {options.remote_cache, options.remote_write, options.remote_timeout}, *records);
+      if (!found) return NinjaBuild::fail(found.error());
+      remote = *std::move(found);
     }
-    NinjaBuild build(options, *graph, *records, *guard, *format, stats);
+    NinjaBuild build(options, *graph, *records, *guard, *format, stats, remote.get());
     if (auto exit_code = build_once(build, options, *graph)) {
+      tell_of(remote.get(), options, *exit_code);
       if (options.stats) stats.print(graph->node_count(), graph->slot_count());
       return *exit_code;
     }

@@ -112,6 +112,15 @@ void print_result(const CommonOptions& common, const json& report, const std::st
   std::fflush(stdout);
 }
 
+std::string size_text(int64_t bytes) {
+  auto size = static_cast<double>(bytes);
+  for (const char* unit : {"B", "kB", "MB", "GB"}) {
+    if (size < 1000) return fmt::format("{:.{}f} {}", size, unit[0] == 'B' ? 0 : 1, unit);
+    size /= 1000;
+  }
+  return fmt::format("{:.1f} TB", size);
+}
+
 std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);

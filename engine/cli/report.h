@@ -25,6 +25,9 @@ void print_result(const CommonOptions& common, const nlohmann::json& report,
 // "142.1 us": a duration with the unit that suits it.
 std::string duration(double seconds);
 
+// "1.2 MB".
+std::string size_text(int64_t bytes);
+
 // A time of a variant for one case. `kind` is "modelled" or "measured".
 struct CaseTime {
   std::string kind;

@@ -34,6 +34,7 @@ struct ActionResult {
   double seconds = 0;    // wall time of the run
   std::string paid_by;   // the first output of the edge that ran it, symbolic (key.h)
   std::string built_at;  // UTC
+  std::string built_on;  // the machine's name; empty in results of old
 
   // False: the command did not write some output, so this is no result to restore.
   [[nodiscard]] bool has_all_outputs() const {

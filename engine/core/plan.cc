@@ -199,6 +199,14 @@ std::optional<EdgeId> Plan::next_ready() {
   return first->edge;
 }
 
+std::vector<EdgeId> Plan::all_ready() const {
+  std::vector<EdgeId> out;
+  if (count(EdgeState::ready) == 0) return out;
+  std::copy_if(wanted_.begin(), wanted_.end(), std::back_inserter(out),
+               [this](EdgeId id) { return state(id) == EdgeState::ready; });
+  return out;
+}
+
 std::optional<EdgeId> Plan::next_queued() {
   const Place* best = nullptr;
   for (auto& [line, queue] : queued_) {

@@ -51,6 +51,8 @@ class Plan {
 
   // The first edge whose key can be looked up. It stays ready.
   [[nodiscard]] std::optional<EdgeId> next_ready();
+  // All of those, in the manifest's order.
+  [[nodiscard]] std::vector<EdgeId> all_ready() const;
   // The first queued edge whose pool has room, and whose needs can be met. It stays queued.
   [[nodiscard]] std::optional<EdgeId> next_queued();
 

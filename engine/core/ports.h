@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -80,6 +81,8 @@ class Memo {
   virtual Status put(const ActionResult& result) = 0;
   // Another number than before where another process may have put something since.
   virtual Result<int64_t> version() = 0;
+  // These keys will be looked up soon: who has to ask far away for them may ask for all at once.
+  virtual Status foresee(std::span<const Digest>) { return {}; }
 };
 
 // Which of the processes that share a memo runs an action.

@@ -46,6 +46,11 @@ options:
   --trace FILE   write the build's timeline to FILE, in Chrome's trace format
   --resource NAME=N
                  what there is for edges that need it: memory=16GiB, tpu=4
+  --remote-cache URL
+                 take results from a cache that speaks Bazel's HTTP protocol
+  --remote-write store results there, too
+  --remote-timeout N
+                 give that server up after N seconds without answer [default=10]
 
   -C DIR   change to DIR before doing anything else
   -f FILE  specify input build file [default=build.ninja]
@@ -67,6 +72,8 @@ std::string did_you_mean(const std::string& word, std::span<const std::string> k
   auto near = nearest_within(word, known, kNinjaEdits);
   return near ? fmt::format(", did you mean '{}'?", *near) : "";
 }
+
+constexpr long kMostTimeout = 3600;
 
 // Each of these returns the exit code where the program is to end.
 std::optional<int> set_debug_mode(const std::string& mode, Options& options) {
@@ -150,6 +157,16 @@ std::optional<int> add_resource(const char* text, Options& options) {
   return std::nullopt;
 }
 
+std::optional<int> set_remote_timeout(const char* text, Options& options) {
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != '\0' || value < 1 || value > kMostTimeout) {
+    return print_fatal("--remote-timeout is not a number of seconds");
+  }
+  options.remote_timeout = static_cast<int>(value);
+  return std::nullopt;
+}
+
 // Long options without a letter.
 constexpr int kVersion = 1;
 constexpr int kQuiet = 2;
@@ -157,6 +174,9 @@ constexpr int kStatus = 3;
 constexpr int kTrace = 4;
 constexpr int kResource = 5;
 constexpr int kMtime = 6;
+constexpr int kRemoteCache = 7;
+constexpr int kRemoteWrite = 8;
+constexpr int kRemoteTimeout = 9;
 
 std::optional<int> set_option(int option, Options& options) {
   switch (option) {
@@ -178,6 +198,9 @@ std::optional<int> set_option(int option, Options& options) {
     case kResource: return add_resource(optarg, options);
     case kMtime: options.by_times = true; return std::nullopt;
     case kTrace: options.trace = optarg; return std::nullopt;
+    case kRemoteCache: options.remote_cache = optarg; return std::nullopt;
+    case kRemoteWrite: options.remote_write = true; return std::nullopt;
+    case kRemoteTimeout: return set_remote_timeout(optarg, options);
     case kVersion: fmt::print("{}\n", kNinjaVersion); return 0;
     default: print_usage(options.jobs); return 1;
   }
@@ -202,6 +225,9 @@ std::variant<Options, int> parse_options(const std::vector<std::string>& argumen
                                  {"mtime", no_argument, nullptr, kMtime},
                                  {"trace", required_argument, nullptr, kTrace},
                                  {"resource", required_argument, nullptr, kResource},
+                                 {"remote-cache", required_argument, nullptr, kRemoteCache},
+                                 {"remote-write", no_argument, nullptr, kRemoteWrite},
+                                 {"remote-timeout", required_argument, nullptr, kRemoteTimeout},
                                  {nullptr, 0, nullptr, 0}};
   int found = 0;
   // What follows -t belongs to the tool.

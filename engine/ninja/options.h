@@ -33,6 +33,9 @@ struct Options {
   bool by_times = false;               // --mtime, which is ours
   std::string trace;                   // --trace, which is ours: a file
   Resources resources;                 // --resource, which is ours
+  std::string remote_cache;            // --remote-cache, which is ours: an address
+  bool remote_write = false;           // --remote-write, which is ours
+  int remote_timeout = 10;             // --remote-timeout, which is ours: seconds
   bool is_phony_cycle_error = false;   // -w phonycycle=err
   std::string tool;                    // -t
   std::vector<std::string> arguments;  // targets, or what belongs to the tool

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/world/files.h"
-#include "engine/world/sha256.h"
+#include "engine/core/sha256.h"
 
 namespace evolve::world {
 

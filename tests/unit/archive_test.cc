@@ -6,7 +6,7 @@
 
 #include "engine/world/files.h"
 #include "engine/world/seal.h"
-#include "engine/world/sha256.h"
+#include "engine/core/sha256.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;
@@ -32,8 +32,8 @@ std::string error_of(const std::string& path, const world::ArchiveLimits& limits
 
 TEST_CASE("SHA-256 is the standard's") {
   // FIPS 180-2, appendix B.1, and of nothing.
-  CHECK(world::sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(world::sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 TEST_CASE("an archive gives back its files, and is the same bytes each time") {

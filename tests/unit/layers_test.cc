@@ -38,8 +38,9 @@ const std::map<std::string, std::set<std::string>>& owners() {
       {"yaml-cpp/", {"engine/core"}},  {"muParser.h", {"engine/core"}},
       {"xxhash.h", {"engine/core"}},   {"sqlite3.h", {"cache"}},
       {"archive.h", {"engine/world"}}, {"archive_entry.h", {"engine/world"}},
-      {"openssl/", {"engine/world"}},  {"CLI/", {"engine/cli", "engine/steps"}},
+      {"openssl/", {"engine/core"}},   {"CLI/", {"engine/cli", "engine/steps"}},
       {"curl/", {"engine/world"}},     {"httplib.h", {"engine/ninja"}},
+      {"protozero/", {"cache"}},
   };
   return rooms;
 }

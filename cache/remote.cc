@@ -1,0 +1,211 @@
+#include "cache/remote.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "engine/core/sha256.h"
+
+namespace evolve::cache {
+
+namespace {
+
+constexpr int64_t kMostEntryBytes = 4 << 20;
+
+constexpr int kOk = 200, kNoContent = 204, kNotFound = 404, kGone = 410;
+
+bool is_absent(int status) {
+  return status == kNotFound || status == kGone || status == kNoContent;
+}
+
+}  // namespace
+
+std::string RemoteAddress::of_entry(const Digest& key) const {
+  return fmt::format("{}/ac/{}", url, entry_name(key));
+}
+
+std::string RemoteAddress::of_blob(const std::string& sha256) const {
+  return fmt::format("{}/cas/{}", url, sha256);
+}
+
+bool is_of_files(const ActionResult& result) {
+  const auto& outputs = result.outputs;
+  return result.has_all_outputs() &&
+         std::find(outputs.begin(), outputs.end(), folder_digest()) == outputs.end();
+}
+
+std::optional<RemoteFile> look_at_file(const std::string& path) {
+  struct stat st = {};
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                       std::fclose);
+  if (!file || ::fstat(::fileno(file.get()), &st) != 0) return std::nullopt;
+  Sha256 hasher;
+  std::array<char, 1 << 16> chunk{};
+  int64_t bytes = 0;
+  while (const size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+    hasher.add({chunk.data(), size});
+    bytes += static_cast<int64_t>(size);
+  }
+  if (std::ferror(file.get()) != 0) return std::nullopt;
+  return RemoteFile{hasher.hex(), bytes, (st.st_mode & S_IXUSR) != 0};
+}
+
+std::string fault_text(const HttpRequest& request, const HttpResponse& response) {
+  static constexpr std::array kNames = {"GET", "HEAD", "PUT"};
+  return fmt::format("{} {}: {}", kNames[static_cast<size_t>(request.method)], request.url,
+                     response.status == 0 ? response.fault
+                                          : fmt::format("HTTP status {}", response.status));
+}
+
+void RemoteCache::refuse(const std::string& what) {
+  if (counts_.refused++ == 0) counts_.refusal = what;
+}
+
+std::optional<std::string> RemoteCache::body_of(const HttpRequest& request,
+                                                HttpResponse& response) {
+  if (response.status == kOk && response.is_too_long) {
+    refuse(fmt::format("{}: has more than {} bytes", request.url, request.most_bytes));
+    return std::nullopt;
+  }
+  if (response.status == kOk) return std::move(response.body);
+  if (!is_absent(response.status) && counts_.fault.empty()) {
+    counts_.fault = fault_text(request, response);
+  }
+  return std::nullopt;
+}
+
+RemoteCache::Entries RemoteCache::entries_of(std::span<const Digest> keys) {
+  std::vector<HttpRequest> requests;
+  for (const Digest& key : keys) {
+    requests.push_back(
+        {HttpRequest::Method::get, address_.of_entry(key), "", "", kMostEntryBytes});
+  }
+  auto responses = http_.perform(requests);
+  Entries out;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    auto body = body_of(requests[i], responses[i]);
+    if (!body) continue;
+    std::string why;
+    auto entry = decode_entry(keys[i], *body, why);
+    if (entry) {
+      out.emplace(keys[i], *std::move(entry));
+    } else {
+      refuse(fmt::format("{}: {}", requests[i].url, why));
+    }
+  }
+  return out;
+}
+
+Result<std::vector<RemoteCache::Wanted>> RemoteCache::missing(const Entries& entries) {
+  std::vector<Wanted> out;
+  std::unordered_set<Digest> seen;
+  for (const auto& [key, entry] : entries) {
+    if (!entry.result || !is_of_files(*entry.result)) continue;
+    for (size_t i = 0; i < entry.files.size(); ++i) {
+      const Digest& digest = entry.result->outputs[i];
+      if (!seen.insert(digest).second) continue;
+      auto is_here = blobs_.contains(digest);
+      if (!is_here) return std::move(is_here).error();
+      if (!*is_here && entry.files[i].bytes <= kMostRemoteBytes) {
+        out.push_back({digest, entry.files[i]});
+      }
+    }
+  }
+  return out;
+}
+
+Status RemoteCache::take(const std::vector<Wanted>& blobs) {
+  if (blobs.empty()) return {};
+  if (auto status = files_.make_folders(folder_); !status) return status;
+  std::vector<HttpRequest> requests;
+  for (const Wanted& blob : blobs) {
+    requests.push_back({HttpRequest::Method::get, address_.of_blob(blob.file.sha256), "",
+                        fmt::format("{}/{}.{}", folder_, ::getpid(), files_taken_++),
+                        blob.file.bytes});
+  }
+  auto responses = http_.perform(requests);
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    const std::string& path = requests[i].file;
+    Status taken;
+    if (responses[i].is_too_long) damaged_.insert(blobs[i].file.sha256);
+    if (body_of(requests[i], responses[i])) taken = take(blobs[i], requests[i].url, path);
+    if (auto removed = files_.remove(path); !removed) return removed;
+    if (!taken) return taken;
+  }
+  return {};
+}
+
+Status RemoteCache::take(const Wanted& blob, const std::string& url, const std::string& path) {
+  const auto found = look_at_file(path);
+  auto digest = files_.digest(path);
+  if (!digest) return std::move(digest).error();
+  const bool is_it = found && found->bytes == blob.file.bytes &&
+                     found->sha256 == blob.file.sha256 && *digest == blob.digest;
+  if (!is_it) {
+    refuse(url + ": is not what its name says");
+    damaged_.insert(blob.file.sha256);
+    return {};
+  }
+  counts_.bytes += blob.file.bytes;
+  if (blob.file.is_executable) (void)::chmod(path.c_str(), S_IRWXU);
+  return blobs_.put_file(path, blob.digest);
+}
+
+Result<bool> RemoteCache::has_all(const ActionResult& result) {
+  if (!is_of_files(result)) return false;
+  for (const Digest& digest : result.outputs) {
+    auto is_here = blobs_.contains(digest);
+    if (!is_here || !*is_here) return is_here;
+  }
+  return true;
+}
+
+Status RemoteCache::foresee(std::span<const Digest> keys) {
+  std::vector<Digest> unknown;
+  for (const Digest& key : keys) {
+    if (known_.try_emplace(key).second) unknown.push_back(key);
+  }
+  if (unknown.empty() || !counts_.fault.empty()) return {};
+  auto entries = entries_of(unknown);
+  auto blobs = missing(entries);
+  if (!blobs) return std::move(blobs).error();
+  if (auto status = take(*blobs); !status) return status;
+  for (const Digest& key : unknown) {
+    auto entry = entries.find(key);
+    if (entry == entries.end()) {
+      ++counts_.missed;
+      continue;
+    }
+    Known& known = known_.at(key);
+    known.discovered = std::move(entry->second.discovered);
+    if (!entry->second.result) continue;
+    auto is_whole = has_all(*entry->second.result);
+    if (!is_whole) return std::move(is_whole).error();
+    if (*is_whole) {
+      known.result = std::move(entry->second.result);
+    } else {
+      ++counts_.missed;
+    }
+  }
+  return {};
+}
+
+Result<std::optional<ActionResult>> RemoteCache::find(const Digest& key) {
+  if (auto status = foresee({&key, 1}); !status) return std::move(status).error();
+  const auto& result = known_.at(key).result;
+  if (result) ++counts_.taken;
+  return result;
+}
+
+Result<std::vector<std::string>> RemoteCache::discovered(const Digest& declared_key) {
+  if (auto status = foresee({&declared_key, 1}); !status) return std::move(status).error();
+  return known_.at(declared_key).discovered;
+}
+
+}  // namespace evolve::cache

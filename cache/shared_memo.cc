@@ -1,0 +1,52 @@
+#include "cache/shared_memo.h"
+
+#include <vector>
+
+namespace evolve::cache {
+
+Result<std::optional<ActionResult>> SharedMemo::find_here(const Digest& key) {
+  auto result = own_.find(key);
+  if (result && !*result) result = ledger_.recall(key);
+  if (!result || !*result) return result;
+  for (const Digest& digest : (*result)->outputs) {
+    if (digest == missing_digest() || digest == folder_digest()) continue;
+    auto is_here = blobs_.contains(digest);
+    if (!is_here) return std::move(is_here).error();
+    if (!*is_here) return std::optional<ActionResult>{};
+  }
+  return result;
+}
+
+Result<std::optional<ActionResult>> SharedMemo::find(const Digest& key) {
+  auto here = find_here(key);
+  if (!here || *here) return here;
+  auto found = remote_.find(key);
+  if (!found || !*found) return found;
+  if (auto status = own_.put(**found); !status) return std::move(status).error();
+  return found;
+}
+
+Result<std::vector<std::string>> SharedMemo::discovered(const Digest& declared_key) {
+  auto here = own_.discovered(declared_key);
+  if (here && here->empty()) here = ledger_.recall_discovered(declared_key);
+  if (!here || !here->empty()) return here;
+  return remote_.discovered(declared_key);
+}
+
+Status SharedMemo::put(const ActionResult& result) {
+  if (auto status = own_.put(result); !status) return status;
+  if (uploads_ != nullptr) uploads_->offer(result, remote_.damaged());
+  return {};
+}
+
+Status SharedMemo::foresee(std::span<const Digest> keys) {
+  std::vector<Digest> unknown;
+  for (const Digest& key : keys) {
+    auto here = find_here(key);
+    if (!here) return std::move(here).error();
+    if (!*here) unknown.push_back(key);
+  }
+  return remote_.foresee(unknown);
+}
+
+}  // namespace evolve::cache

@@ -1,0 +1,105 @@
+#include "engine/cli/remote.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "engine/cli/report.h"
+
+namespace evolve::cli {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Result<cache::RemoteAddress> parse_address(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  const size_t host = url.find("://") + 3;
+  if (!url.starts_with("http://") && !url.starts_with("https://")) {
+    return bad_input(fmt::format("--remote-cache: {}: not an address", url), "",
+                     "--remote-cache http://host:8080/cache");
+  }
+  // Addresses are printed and recorded.
+  if (url.substr(host, url.find('/', host) - host).find('@') != std::string::npos) {
+    return bad_input("--remote-cache: a password does not belong into the address", "",
+                     "set EVOLVE_REMOTE_CACHE_USER=name:password");
+  }
+  return cache::RemoteAddress{std::move(url)};
+}
+
+}  // namespace
+
+Remote::Remote(world::HttpOptions http, const cache::RemoteAddress& address, bool writes,
+               State& state)
+    : http_(std::move(http)),
+      cache_(http_, *state.blobs, state.files, state.folder + "/incoming", address),
+      uploads_(writes ? std::make_unique<cache::Uploads>(http_, *state.blobs, address) : nullptr),
+      memo_(*state.memo, *state.ledger, *state.blobs, cache_, uploads_.get()) {}
+
+Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, State& state) {
+  const std::string url = settings.url.empty() ? variable("EVOLVE_REMOTE_CACHE") : settings.url;
+  if (url.empty() && settings.writes) {
+    return bad_input("--remote-write: no remote cache is named", "",
+                     "--remote-cache http://host:8080/cache");
+  }
+  if (url.empty()) return std::unique_ptr<Remote>();
+  auto address = parse_address(url);
+  if (!address) return std::move(address).error();
+  world::HttpOptions http;
+  http.timeout_seconds = settings.timeout_seconds;
+  http.bearer_token = variable("EVOLVE_REMOTE_CACHE_TOKEN");
+  http.user_password = variable("EVOLVE_REMOTE_CACHE_USER");
+  return std::unique_ptr<Remote>(new Remote(std::move(http), *address, settings.writes, state));
+}
+
+RemoteReport Remote::finish() {
+  RemoteReport out;
+  out.downloads = cache_.counts();
+  if (uploads_) out.uploads = uploads_->finish();
+  return out;
+}
+
+std::vector<std::string> warnings_of(const RemoteReport& report) {
+  std::vector<std::string> out;
+  const auto& [downloads, uploads] = report;
+  if (downloads.refused > 0) {
+    out.push_back(fmt::format("remote cache: {}: refused{}; what needs it runs here",
+                              downloads.refusal,
+                              downloads.refused > 1
+                                  ? fmt::format(", as {} more were", downloads.refused - 1)
+                                  : ""));
+  }
+  const std::string unstored = fmt::format("{} results were not stored there", uploads.unstored);
+  if (!downloads.fault.empty()) {
+    out.push_back(fmt::format("remote cache: {}: not asked again in this build{}", downloads.fault,
+                              uploads.unstored > 0 ? "; " + unstored : ""));
+  } else if (uploads.unstored > 0) {
+    out.push_back(fmt::format("remote cache: {}{}", unstored,
+                              uploads.fault.empty() ? "" : ": " + uploads.fault));
+  }
+  return out;
+}
+
+nlohmann::json json_of(const RemoteReport& report) {
+  const auto& [downloads, uploads] = report;
+  return {{"taken", downloads.taken},
+          {"missed", downloads.missed},
+          {"refused", downloads.refused},
+          {"bytes_taken", downloads.bytes},
+          {"stored", uploads.stored},
+          {"unstored", uploads.unstored},
+          {"bytes_stored", uploads.bytes},
+          {"faults", warnings_of(report)}};
+}
+
+std::string text_of(const RemoteReport& report) {
+  const auto& [downloads, uploads] = report;
+  return fmt::format("remote cache: {} results taken ({}), {} stored ({})", downloads.taken,
+                     size_text(downloads.bytes), uploads.stored, size_text(uploads.bytes));
+}
+
+}  // namespace evolve::cli

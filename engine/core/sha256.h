@@ -1,0 +1,33 @@
+// SHA-256, for what crosses a trust boundary; the only code that includes OpenSSL.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace evolve {
+
+// Of bytes that come piece by piece.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void add(std::string_view bytes);
+  // 64 lower-case hex digits. REQUIRES: called once, last.
+  std::string hex();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+// 64 lower-case hex digits.
+std::string sha256(std::string_view bytes);
+
+// True for 64 lower-case hex digits.
+bool is_sha256(std::string_view text);
+
+}  // namespace evolve

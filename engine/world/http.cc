@@ -1,0 +1,194 @@
+#include "engine/world/http.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+namespace evolve::world {
+
+namespace {
+
+constexpr size_t kAtOnce = 32;
+constexpr int kPollMilliseconds = 100;
+constexpr long kLeastBytesPerSecond = 1000;
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+using Easy = std::unique_ptr<CURL, void (*)(CURL*)>;
+using Headers = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
+
+// One request under way.
+struct Transfer {
+  const HttpRequest& request;
+  HttpResponse& response;
+  Easy handle{curl_easy_init(), curl_easy_cleanup};
+  Headers headers{nullptr, curl_slist_free_all};
+  File file{nullptr, std::fclose};
+  int64_t received = 0;
+  std::array<char, CURL_ERROR_SIZE> words{};
+};
+
+size_t receive(char* bytes, size_t, size_t count, void* context) {
+  auto* transfer = static_cast<Transfer*>(context);
+  transfer->received += static_cast<int64_t>(count);
+  if (transfer->received > transfer->request.most_bytes) {
+    transfer->response.is_too_long = true;
+    return 0;
+  }
+  if (transfer->file) return std::fwrite(bytes, 1, count, transfer->file.get());
+  transfer->response.body.append(bytes, count);
+  return count;
+}
+
+size_t discard(char*, size_t, size_t count, void*) {
+  return count;
+}
+
+bool open_file(Transfer& transfer, const char* mode) {
+  transfer.file.reset(std::fopen(transfer.request.file.c_str(), mode));
+  if (transfer.file) return true;
+  transfer.response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
+  return false;
+}
+
+bool prepare_put(Transfer& transfer) {
+  CURL* handle = transfer.handle.get();
+  const HttpRequest& request = transfer.request;
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, discard);
+  // Asking first costs a second on servers that do not answer that.
+  transfer.headers.reset(curl_slist_append(nullptr, "Expect:"));
+  if (request.file.empty()) {
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "PUT");
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request.body.size()));
+    transfer.headers.reset(curl_slist_append(transfer.headers.release(),
+                                             "Content-Type: application/octet-stream"));
+    return true;
+  }
+  if (!open_file(transfer, "rbe")) return false;
+  (void)std::fseek(transfer.file.get(), 0, SEEK_END);
+  const long size = std::ftell(transfer.file.get());
+  std::rewind(transfer.file.get());
+  curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+  curl_easy_setopt(handle, CURLOPT_READDATA, transfer.file.get());
+  curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+  return true;
+}
+
+// False: there is no file of that name.
+bool prepare(Transfer& transfer, const HttpOptions& options) {
+  CURL* handle = transfer.handle.get();
+  curl_easy_setopt(handle, CURLOPT_URL, transfer.request.url.c_str());
+  curl_easy_setopt(handle, CURLOPT_PRIVATE, &transfer);
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, transfer.words.data());
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.timeout_seconds));
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_seconds));
+  if (!options.bearer_token.empty()) {
+    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+    curl_easy_setopt(handle, CURLOPT_XOAUTH2_BEARER, options.bearer_token.c_str());
+  } else if (!options.user_password.empty()) {
+    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    curl_easy_setopt(handle, CURLOPT_USERPWD, options.user_password.c_str());
+  }
+  switch (transfer.request.method) {
+    case HttpRequest::Method::head:
+      curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+      break;
+    case HttpRequest::Method::get:
+      if (!transfer.request.file.empty() && !open_file(transfer, "wbe")) return false;
+      curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive);
+      curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
+      break;
+    case HttpRequest::Method::put:
+      if (!prepare_put(transfer)) return false;
+      break;
+  }
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, transfer.headers.get());
+  return true;
+}
+
+void finish(Transfer& transfer, CURLcode code) {
+  HttpResponse& response = transfer.response;
+  long status = 0;
+  curl_easy_getinfo(transfer.handle.get(), CURLINFO_RESPONSE_CODE, &status);
+  // fclose writes what is left: a full disk may show only now.
+  const bool is_written = !transfer.file || std::fclose(transfer.file.release()) == 0;
+  if (code == CURLE_OK && !is_written) {
+    response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
+  } else if (code == CURLE_OK || response.is_too_long) {
+    response.status = static_cast<int>(status);
+  } else {
+    response.fault = transfer.words[0] != '\0' ? transfer.words.data() : curl_easy_strerror(code);
+  }
+}
+
+}  // namespace
+
+// A set of connections that stay open for the next requests.
+struct CurlHttp::Connections {
+  std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> handle{curl_multi_init(), curl_multi_cleanup};
+};
+
+CurlHttp::CurlHttp(HttpOptions options) : options_(std::move(options)) {
+  [[maybe_unused]] static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+CurlHttp::~CurlHttp() = default;
+
+std::unique_ptr<CurlHttp::Connections> CurlHttp::take_connections() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Connections>();
+  auto out = std::move(idle_.back());
+  idle_.pop_back();
+  return out;
+}
+
+std::vector<HttpResponse> CurlHttp::perform(std::span<const HttpRequest> requests) {
+  std::vector<HttpResponse> responses(requests.size());
+  auto connections = take_connections();
+  CURLM* multi = connections->handle.get();
+  std::deque<std::unique_ptr<Transfer>> running;
+  size_t next = 0;
+  while (next < requests.size() || !running.empty()) {
+    while (next < requests.size() && running.size() < kAtOnce && !is_stopped_) {
+      auto transfer = std::make_unique<Transfer>(Transfer{requests[next], responses[next]});
+      ++next;
+      if (!prepare(*transfer, options_)) continue;
+      curl_multi_add_handle(multi, transfer->handle.get());
+      running.push_back(std::move(transfer));
+    }
+    int count = 0;
+    curl_multi_perform(multi, &count);
+    while (const CURLMsg* message = curl_multi_info_read(multi, &count)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const CURLcode code = message->data.result;
+      void* context = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &context);
+      curl_multi_remove_handle(multi, message->easy_handle);
+      finish(*static_cast<Transfer*>(context), code);
+      std::erase_if(running, [context](const auto& one) { return one.get() == context; });
+    }
+    if (is_stopped_) {
+      for (auto& transfer : running) curl_multi_remove_handle(multi, transfer->handle.get());
+      break;
+    }
+    if (!running.empty()) curl_multi_poll(multi, nullptr, 0, kPollMilliseconds, nullptr);
+  }
+  for (HttpResponse& response : responses) {
+    if (is_stopped_ && response.status == 0 && response.fault.empty()) response.fault = "stopped";
+  }
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(connections));
+  return responses;
+}
+
+}  // namespace evolve::world

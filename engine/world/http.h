@@ -1,0 +1,42 @@
+// HTTP by libcurl, the only code that includes it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/http.h"
+
+namespace evolve::world {
+
+struct HttpOptions {
+  // To connect within, and then to hear a kilobyte a second on the average of.
+  int timeout_seconds = 10;
+  std::string user_password;  // "name:password"; empty: none
+  std::string bearer_token;   // empty: none
+};
+
+class CurlHttp : public Http {
+ public:
+  explicit CurlHttp(HttpOptions options);
+  ~CurlHttp() override;
+  CurlHttp(const CurlHttp&) = delete;
+  CurlHttp& operator=(const CurlHttp&) = delete;
+
+  std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override;
+  void stop() override { is_stopped_ = true; }
+
+ private:
+  struct Connections;
+  std::unique_ptr<Connections> take_connections();
+
+  HttpOptions options_;
+  std::atomic<bool> is_stopped_ = false;
+  std::mutex mutex_;  // of what follows
+  std::vector<std::unique_ptr<Connections>> idle_;
+};
+
+}  // namespace evolve::world

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# A remote cache served by nginx: what one machine stores, another takes instead of running it; and whatever goes
+# wrong with the server, every build ends with the right outputs, and says so once.
+source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
+source "$ROOT/tests/nginx.sh"
+trap stop_serving EXIT
+STEPS=40
+CASES=0
+
+# A project of its own, which says in ran.log what ran. Each step may do what hook.sh says, which is in no key.
+machine() {
+  rm -rf "${PROJECT:?}/$1" && mkdir "$PROJECT/$1" && cd "$PROJECT/$1" || exit 1
+  {
+    printf 'rule step\n  command = echo $out >>ran.log && sh hook.sh $out && cat $in >$out && echo $out >>$out\n'
+    printf 'rule cc\n  command = sh hook.sh $out && echo $out >>ran.log && echo "$out: in header" >$out.d && cat $in header >$out\n  depfile = $out.d\n  deps = gcc\n'
+    for n in $(seq 2 $((STEPS - 1))); do printf 'build o%s: step o%s\n' "$n" $((n / 2)); done
+    printf 'build o1: step in\nbuild compiled: cc in\n'
+  } >build.ninja
+  echo text >in && echo header >header && : >hook.sh && : >ran.log
+}
+
+# builds WHAT LEAST MOST ARGUMENTS…: evolve ninja succeeds, runs between so many steps, and makes what is right.
+builds() {
+  local what=$1 least=$2 most=$3 ran
+  shift 3
+  CASES=$((CASES + 1))
+  : >ran.log
+  "$EVOLVE" ninja --quiet "$@" >said 2>&1 || fail "$what: exit $?: $(tail -n 3 said)"
+  ran=$(wc -l <ran.log)
+  [ "$ran" -ge "$least" ] && [ "$ran" -le "$most" ] || fail "$what: $ran steps ran: $(cat said)"
+  [ "$(cat o* compiled | sha256sum)" = "$RIGHT" ] || fail "$what: other outputs than without a remote cache"
+}
+# warns WHAT COUNT TEXT: the last build said so, in so many warnings.
+warns() {
+  [ "$(grep -c warning said)" -eq "$2" ] || fail "$1: not $2 warnings: $(cat said)"
+  [ "$2" -eq 0 ] || grep -q "$3" said || fail "$1: not '$3': $(cat said)"
+}
+
+new_project
+machine plain
+"$EVOLVE" ninja --quiet || fail "without a remote cache"
+RIGHT=$(cat o* compiled | sha256sum)
+
+serve
+machine reader
+builds "an empty server, read-only" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
+warns "an empty server, read-only" 0
+grep -q PUT "$PROJECT/nginx/access.log" && fail "a reader stored something"
+machine writer
+builds "the first machine" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
+machine second
+builds "another machine" 0 0 --remote-cache "$REMOTE/"
+warns "another machine" 0
+# One that lost its blobs, though not what it knows of them.
+rm -rf .evolve/blobs .evolve/snapshots o* compiled
+builds "lost blobs" 0 0 --remote-cache "$REMOTE"
+# A header that was discovered, not declared, counts.
+machine edited
+echo "other header" >header
+RIGHT=$(cat ../plain/o* in header | sha256sum) builds "an edited header" 1 1 --remote-cache "$REMOTE"
+[ "$(cat ran.log)" = compiled ] || fail "an edited header: $(cat ran.log) ran"
+cp -r "$PROJECT/store" "$PROJECT/whole"
+
+machine stopped
+printf 'case $1 in o2) kill -9 %s; while kill -0 %s 2>/dev/null; do :; done;; esac\n' "$SERVER" "$SERVER" >hook.sh
+rm -rf "$PROJECT/store" && mkdir "$PROJECT/store"
+builds "stopped mid-build" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write -j1
+wait $SERVER 2>/dev/null
+SERVER=
+warns "stopped mid-build" 1 "remote cache: .*/ac/.*: not asked again in this build; [34][0-9] results were not stored there"
+builds "stopped, again" 0 0
+machine unreachable
+builds "no server" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
+warns "no server" 1 "onnect.*: not asked again"
+
+rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
+serve "limit_rate 20;"
+machine slow
+builds "a slow server" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-timeout 1
+warns "a slow server" 1 "not asked again"
+for status in 403 500 302; do
+  serve "return $status http://127.0.0.1:1/;"
+  machine "status$status"
+  builds "HTTP status $status" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
+  warns "HTTP status $status" 1 "HTTP status $status: not asked again in this build; $STEPS results"
+done
+serve "limit_except GET HEAD { deny all; }"
+machine refused
+echo more >>in && "$EVOLVE" ninja --quiet --remote-cache "$REMOTE" --remote-write >said 2>&1 || fail "a server for readers: $(cat said)"
+warns "a server for readers" 1 "not stored there: PUT .*HTTP status 403"
+
+# damaged WHAT TEXT COMMAND…: each file of the store that the command is given is damaged by it; a machine that
+# writes makes it good again.
+damaged() {
+  local what=$1 text=$2
+  shift 2
+  rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
+  (cd "$PROJECT/store" && "$@") || fail "$what: damaging"
+  machine victim
+  builds "$what" 1 "$STEPS" --remote-cache "$REMOTE" --remote-write
+  warns "$what" 1 "$text"
+  machine healed
+  builds "$what, made good" 0 0 --remote-cache "$REMOTE"
+  warns "$what, made good" 0
+}
+serve
+flip_all() { "$ROOT/.venv/bin/python" -c '
+import pathlib, sys
+for path in map(pathlib.Path, sys.argv[1:]):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)' "$@"; }
+cut_all() { for file in "$@"; do truncate -s -1 "$file"; done; }
+shift_all() { local previous=$1 file; for file in "${@:2}"; do cp "$file" "$previous"; previous=$file; done; }
+damaged "wrong blobs" "/cas/.*is not what its name says: refused, as 39 more were" eval 'flip_all cas/*'
+damaged "short blobs" "/cas/.*is not what its name says: refused" eval 'cut_all cas/*'
+damaged "empty blobs" "/cas/.*is not what its name says: refused" eval 'truncate -s 0 cas/*'
+damaged "long blobs" "/cas/.*has more than .* bytes: refused" eval 'for f in cas/*; do echo more >>$f; done'
+damaged "exchanged blobs" "refused" eval 'shift_all cas/*'
+damaged "exchanged entries" "/ac/.*is the entry of another key: refused" eval 'shift_all ac/*'
+damaged "short entries" "/ac/.*is no entry of ours: refused" eval 'cut_all ac/*'
+damaged "entries that are none" "/ac/.*is no entry of ours: refused" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
+
+# Blobs that were evicted under their entries.
+rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store" && rm "$PROJECT"/store/cas/*
+machine evicted
+builds "evicted blobs" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
+warns "evicted blobs" 0
+machine after
+builds "evicted blobs, made good" 0 0 --remote-cache "$REMOTE"
+
+# An answer that breaks off, by a server that lies about its length.
+"$ROOT/.venv/bin/python" -c '
+import http.server
+class Liar(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b"short")
+        self.close_connection = True
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Liar)
+print(server.server_port, flush=True)
+server.serve_forever()' >"$PROJECT/port" &
+LIAR=$!
+until [ -s "$PROJECT/port" ]; do :; done
+machine cut
+builds "an answer that breaks off" "$STEPS" "$STEPS" --remote-cache "http://127.0.0.1:$(cat "$PROJECT/port")"
+warns "an answer that breaks off" 1 "not asked again"
+kill $LIAR
+
+# Who one is, from the environment.
+printf 'me:%s\n' "$(openssl passwd -apr1 secret)" >"$PROJECT/users"
+rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
+serve "auth_basic all; auth_basic_user_file $PROJECT/users;"
+machine nobody
+builds "no password" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
+warns "no password" 1 "HTTP status 401"
+machine somebody
+EVOLVE_REMOTE_CACHE=$REMOTE EVOLVE_REMOTE_CACHE_USER=me:secret builds "a password" 0 0
+grep -rq secret .evolve said && fail "a password was recorded"
+
+# A campaign: on a cold machine with a warm server nothing is lowered, compiled, checked or timed.
+rm -rf "$PROJECT/store"
+serve
+cd "$PROJECT" || exit 1
+"$EVOLVE" build round-2 -p small/small.yaml -q --remote-cache "$REMOTE" --remote-write || fail "the campaign"
+mkdir elsewhere && cp -r small rules .venv elsewhere/ && rm -rf elsewhere/small/.evolve
+"$EVOLVE" build round-2 -C elsewhere -p small/small.yaml --json --remote-cache "$REMOTE" >events || fail "the campaign elsewhere"
+grep '"finished"' events | grep '"outcome":"ran"' | sed 's/.*"subject":"\([^"]*\)".*/\1/' >ran
+[ ! -s ran ] || fail "elsewhere ran: $(tr '\n' ' ' <ran)"
+tail -n 1 events | grep -q '"unstored":0' || fail "no word of the remote cache: $(tail -n 1 events)"
+cmp small/.evolve/small/round-2/selection.json elsewhere/small/.evolve/small/round-2/selection.json || fail "another selection"
+finish $((CASES + 2))
