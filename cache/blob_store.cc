@@ -106,4 +106,15 @@ Result<std::vector<StoredBlob>> FolderBlobStore::list() {
   return out;
 }
 
+Result<std::vector<Digest>> lost_blobs(const ActionResult& result, BlobStore& blobs) {
+  std::vector<Digest> out;
+  for (const Digest& output : result.outputs) {
+    if (output == missing_digest() || output == folder_digest()) continue;
+    auto is_there = blobs.contains(output);
+    if (!is_there) return std::move(is_there).error();
+    if (!*is_there) out.push_back(output);
+  }
+  return out;
+}
+
 }  // namespace evolve::cache

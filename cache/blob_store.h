@@ -41,4 +41,7 @@ class FolderBlobStore : public BlobStore {
   Sharing sharing_;
 };
 
+// The outputs of a result that the store lacks. Those that are no files need not be there.
+Result<std::vector<Digest>> lost_blobs(const ActionResult& result, BlobStore& blobs);
+
 }  // namespace evolve::cache

@@ -23,23 +23,13 @@ double worth(const Weighed& blob) {
   return blob.cost_seconds / bytes / (blob.age_seconds + kHour);
 }
 
-// Whether each output of a result is a blob, or nothing to be stored.
-Result<bool> is_whole(const ActionResult& result, FolderBlobStore& blobs) {
-  for (const Digest& output : result.outputs) {
-    if (output == missing_digest() || output == folder_digest()) continue;
-    auto is_there = blobs.contains(output);
-    if (!is_there || !*is_there) return is_there;
-  }
-  return true;
-}
-
 // Drops the memo's results that cannot be restored; returns how many.
 Result<int64_t> drop_broken(const Keeping& keeping) {
   std::vector<Digest> broken;
   auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
-    auto whole = is_whole(result, keeping.blobs);
-    if (!whole) return std::move(whole).error();
-    if (!*whole) broken.push_back(result.key);
+    auto lost = lost_blobs(result, keeping.blobs);
+    if (!lost) return std::move(lost).error();
+    if (!lost->empty()) broken.push_back(result.key);
     return {};
   });
   if (!status) return std::move(status).error();
@@ -134,7 +124,37 @@ Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, 
   return report;
 }
 
-Result<VerifyReport> verify(const Keeping& keeping) {
+namespace {
+
+// Has the remote cache asked for all results that lack a blob; returns the blobs that they lacked
+// and have now.
+Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCache& remote) {
+  std::vector<Digest> keys;
+  std::unordered_set<Digest> lost;
+  auto note = [&](const ActionResult& result) -> Status {
+    auto its = lost_blobs(result, keeping.blobs);
+    if (!its) return std::move(its).error();
+    lost.insert(its->begin(), its->end());
+    if (!its->empty()) keys.push_back(result.key);
+    return {};
+  };
+  if (auto status = keeping.memo.for_each(note); !status) return std::move(status).error();
+  if (auto status = keeping.ledger.for_each_result(note); !status) {
+    return std::move(status).error();
+  }
+  if (auto status = remote.foresee(keys); !status) return std::move(status).error();
+  std::unordered_set<Digest> found;
+  for (const Digest& blob : lost) {
+    auto is_there = keeping.blobs.contains(blob);
+    if (!is_there) return std::move(is_there).error();
+    if (*is_there) found.insert(blob);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote) {
   VerifyReport report;
   auto blobs = keeping.blobs.list();
   if (!blobs) return std::move(blobs).error();
@@ -144,6 +164,16 @@ Result<VerifyReport> verify(const Keeping& keeping) {
     auto is_sound = keeping.blobs.check(blob.digest);
     if (!is_sound) return std::move(is_sound).error();
     if (!*is_sound) report.damaged.push_back(blob.digest.hex());
+  }
+  if (remote != nullptr) {
+    auto found = fetch_lost(keeping, *remote);
+    if (!found) return std::move(found).error();
+    for (const std::string& blob : report.damaged) {
+      if (found->contains(Digest::from_hex(blob).value_or(Digest{}))) {
+        report.repaired.push_back(blob);
+      }
+    }
+    report.fetched = static_cast<int64_t>(found->size() - report.repaired.size());
   }
   std::set<std::string> missing;
   auto status = for_each_file(

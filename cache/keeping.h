@@ -11,6 +11,7 @@
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
+#include "cache/remote.h"
 
 namespace evolve::cache {
 
@@ -55,11 +56,13 @@ Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, 
 struct VerifyReport {
   int64_t blobs = 0, bytes = 0;
   std::vector<std::string> damaged;  // blobs that were not what their names say, and are removed
+  std::vector<std::string> repaired;  // those of them that the remote cache had
+  int64_t fetched = 0;                // other blobs that it had, which results had lost
   std::vector<std::string> missing;  // files that records need and that are gone: "round-1 of x: p"
   int64_t removed_results = 0;
   std::vector<std::string> faults;  // of the databases, in SQLite's words
 };
-// Reads every blob.
-Result<VerifyReport> verify(const Keeping& keeping);
+// Reads every blob. What is damaged or lost is taken from `remote`, which may be null.
+Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote);
 
 }  // namespace evolve::cache

@@ -157,15 +157,6 @@ Status RemoteCache::take(const Wanted& blob, const std::string& url, const std::
   return blobs_.put_file(path, blob.digest);
 }
 
-Result<bool> RemoteCache::has_all(const ActionResult& result) {
-  if (!is_of_files(result)) return false;
-  for (const Digest& digest : result.outputs) {
-    auto is_here = blobs_.contains(digest);
-    if (!is_here || !*is_here) return is_here;
-  }
-  return true;
-}
-
 Status RemoteCache::foresee(std::span<const Digest> keys) {
   std::vector<Digest> unknown;
   for (const Digest& key : keys) {
@@ -185,9 +176,9 @@ Status RemoteCache::foresee(std::span<const Digest> keys) {
     Known& known = known_.at(key);
     known.discovered = std::move(entry->second.discovered);
     if (!entry->second.result) continue;
-    auto is_whole = has_all(*entry->second.result);
-    if (!is_whole) return std::move(is_whole).error();
-    if (*is_whole) {
+    auto lost = lost_blobs(*entry->second.result, blobs_);
+    if (!lost) return std::move(lost).error();
+    if (lost->empty() && is_of_files(*entry->second.result)) {
       known.result = std::move(entry->second.result);
     } else {
       ++counts_.missed;

@@ -88,7 +88,6 @@ class RemoteCache {
   Status take(const std::vector<Wanted>& blobs);
   // Puts a file that came for a blob into the store, where it is that.
   Status take(const Wanted& blob, const std::string& url, const std::string& path);
-  Result<bool> has_all(const ActionResult& result);
 
   Http& http_;
   FolderBlobStore& blobs_;

@@ -8,13 +8,9 @@ Result<std::optional<ActionResult>> SharedMemo::find_here(const Digest& key) {
   auto result = own_.find(key);
   if (result && !*result) result = ledger_.recall(key);
   if (!result || !*result) return result;
-  for (const Digest& digest : (*result)->outputs) {
-    if (digest == missing_digest() || digest == folder_digest()) continue;
-    auto is_here = blobs_.contains(digest);
-    if (!is_here) return std::move(is_here).error();
-    if (!*is_here) return std::optional<ActionResult>{};
-  }
-  return result;
+  auto lost = lost_blobs(**result, blobs_);
+  if (!lost) return std::move(lost).error();
+  return lost->empty() ? result : std::optional<ActionResult>{};
 }
 
 Result<std::optional<ActionResult>> SharedMemo::find(const Digest& key) {

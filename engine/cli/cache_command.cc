@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -173,14 +174,29 @@ Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
   return {};
 }
 
-Status run_cache_verify(const CommonOptions& common) {
+Status run_cache_verify(const CommonOptions& common, const CacheCommand& command) {
   auto state = open_existing(common);
   if (!state) return std::move(state).error();
-  auto report = cache::verify({*(*state)->memo, *(*state)->ledger, *(*state)->blobs});
+  auto remote = Remote::open(command.remote, **state);
+  if (!remote) return std::move(remote).error();
+  auto report = cache::verify({*(*state)->memo, *(*state)->ledger, *(*state)->blobs},
+                              *remote ? &(*remote)->cache() : nullptr);
   if (!report) return std::move(report).error();
+  if (*remote) {
+    for (const std::string& warning : warnings_of((*remote)->finish())) {
+      print_warning(warning, common.color);
+    }
+  }
   std::string text;
   for (const std::string& blob : report->damaged) {
-    text += fmt::format("damaged: blob {}: removed, what needs it runs again\n", blob);
+    const auto& repaired = report->repaired;
+    const bool is_repaired = std::find(repaired.begin(), repaired.end(), blob) != repaired.end();
+    text += fmt::format("damaged: blob {}: {}\n", blob,
+                        is_repaired ? "replaced from the remote cache"
+                                    : "removed, what needs it runs again");
+  }
+  if (report->fetched > 0) {
+    text += fmt::format("lost: {} blobs: taken from the remote cache\n", report->fetched);
   }
   for (const std::string& file : report->missing) text += fmt::format("missing: {}\n", file);
   for (const std::string& fault : report->faults) text += fmt::format("damaged: {}\n", fault);
@@ -191,11 +207,15 @@ Status run_cache_verify(const CommonOptions& common) {
                {{"blobs", report->blobs},
                 {"bytes", report->bytes},
                 {"damaged", report->damaged},
+                {"repaired", report->repaired},
+                {"fetched", report->fetched},
                 {"missing", report->missing},
                 {"removed_results", report->removed_results},
                 {"faults", report->faults}},
                text);
-  if (report->damaged.empty() && report->missing.empty() && report->faults.empty()) return {};
+  const bool is_sound = report->damaged.size() == report->repaired.size() &&
+                        report->missing.empty() && report->faults.empty();
+  if (is_sound) return {};
   Error error = failed(fmt::format("{}: was not sound", (*state)->folder));
   error.hint = "evolve build makes anew what is missing";
   return error;

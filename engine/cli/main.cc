@@ -137,7 +137,9 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   gc->add_option("--max-size", arguments.cache.max_size, "until no more is left than this, as 20G");
   gc->add_option("--max-age", arguments.cache.max_age, "those unused for longer, as 30d");
   gc->add_flag("-n,--dry-run", arguments.cache.dry_run, "say what would be removed");
-  cache->add_subcommand("verify", "read every blob, and remove damaged ones");
+  auto* verify = cache->add_subcommand("verify", "read every blob, and remove damaged ones");
+  verify->add_option("--remote-cache", arguments.cache.remote.url,
+                     "put what this cache has in the place of what is damaged or lost");
   cache->add_subcommand("path", "print the state folder, or a blob's file")
       ->add_option("digest", arguments.cache.digest, "a blob's digest, or its first digits");
   for (CLI::App* command : cache->get_subcommands({})) add_common(*command, arguments);
@@ -163,7 +165,7 @@ Result<int> round_number(const std::string& text) {
 Status dispatch_cache(const std::string& name, const Arguments& arguments) {
   if (name == "stats") return run_cache_stats(arguments.common);
   if (name == "gc") return run_cache_gc(arguments.common, arguments.cache);
-  if (name == "verify") return run_cache_verify(arguments.common);
+  if (name == "verify") return run_cache_verify(arguments.common, arguments.cache);
   return run_cache_path(arguments.common, arguments.cache);
 }
 

@@ -161,6 +161,17 @@ machine somebody
 EVOLVE_REMOTE_CACHE=$REMOTE EVOLVE_REMOTE_CACHE_USER=me:secret builds "a password" 0 0
 grep -rq secret .evolve said && fail "a password was recorded"
 
+# What is damaged or lost here is taken from there.
+rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
+serve
+machine damaged
+builds "before the damage" 0 0 --remote-cache "$REMOTE"
+blobs=(.evolve/blobs/*/*)
+chmod u+w "${blobs[@]}" && echo >>"${blobs[0]}" && rm "${blobs[1]}"
+"$EVOLVE" cache verify --state .evolve --remote-cache "$REMOTE" >said 2>&1 || fail "repair: $(cat said)"
+grep -q 'replaced from the remote cache' said && grep -q 'lost: 1 blobs: taken' said || fail "repair: $(cat said)"
+"$EVOLVE" cache verify --state .evolve >said 2>&1 || fail "after the repair: $(cat said)"
+
 # A campaign: on a cold machine with a warm server nothing is lowered, compiled, checked or timed.
 rm -rf "$PROJECT/store"
 serve
@@ -172,4 +183,4 @@ grep '"finished"' events | grep '"outcome":"ran"' | sed 's/.*"subject":"\([^"]*\
 [ ! -s ran ] || fail "elsewhere ran: $(tr '\n' ' ' <ran)"
 tail -n 1 events | grep -q '"unstored":0' || fail "no word of the remote cache: $(tail -n 1 events)"
 cmp small/.evolve/small/round-2/selection.json elsewhere/small/.evolve/small/round-2/selection.json || fail "another selection"
-finish $((CASES + 2))
+finish $((CASES + 3))

@@ -1,0 +1,239 @@
+// What stands in a remote cache, and how it is asked: with a server in memory that does as it is
+// told.
+#include "cache/remote.h"
+
+#include <catch2/catch.hpp>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "cache/remote_entry.h"
+#include "cache/uploads.h"
+#include "engine/core/sha256.h"
+#include "engine/world/files.h"
+#include "tests/test_folder.h"
+
+using namespace evolve;
+using namespace evolve::cache;
+
+namespace {
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Keeps what is put, and counts what it is asked.
+class FakeServer : public Http {
+ public:
+  std::map<std::string, std::string> stored;  // by URL
+  std::vector<size_t> batches;                // how many requests came at once
+  int status = 0;                             // of every answer; 0: as it is right
+  std::string fault;
+
+  std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
+    const std::lock_guard lock(mutex_);
+    if (!requests.empty()) batches.push_back(requests.size());
+    std::vector<HttpResponse> out;
+    for (const HttpRequest& request : requests) {
+      out.push_back(fault.empty() && status == 0 ? answer(request)
+                                                 : HttpResponse{status, "", false, fault});
+    }
+    return out;
+  }
+  void stop() override {}
+
+ private:
+  HttpResponse answer(const HttpRequest& request) {
+    if (request.method == HttpRequest::Method::put) {
+      stored[request.url] = request.file.empty() ? request.body : file_text(request.file);
+      return {201, "", false, ""};
+    }
+    auto found = stored.find(request.url);
+    if (found == stored.end()) return {404, "", false, ""};
+    if (request.method == HttpRequest::Method::head) return {200, "", false, ""};
+    if (static_cast<int64_t>(found->second.size()) > request.most_bytes) {
+      return {200, "", true, ""};
+    }
+    if (request.file.empty()) return {200, found->second, false, ""};
+    std::ofstream(request.file, std::ios::binary) << found->second;
+    return {200, "", false, ""};
+  }
+
+  std::mutex mutex_;
+};
+
+const RemoteAddress kAddress = {"http://cache"};
+
+// A machine's side of it.
+struct Machine {
+  explicit Machine(FakeServer& server) : remote(server, blobs, files, folder / "in", kAddress) {}
+
+  // A result with one output, of that text, which is in the store.
+  ActionResult made(const std::string& text) {
+    REQUIRE(files.write(folder / "made", text));
+    const Digest digest = digest_of(text);
+    REQUIRE(blobs.put_file(folder / "made", digest));
+    ActionResult result;
+    result.key = result.declared_key = digest_of("key of " + text);
+    result.outputs = {digest};
+    result.seconds = 2;
+    result.paid_by = text;
+    return result;
+  }
+
+  tests::TestFolder folder;
+  world::DiskFiles files;
+  FolderBlobStore blobs{folder / "blobs", files};
+  RemoteCache remote;
+};
+
+// Stores one result for each text; returns the keys.
+std::vector<Digest> store(FakeServer& server, const std::vector<std::string>& texts) {
+  Machine machine(server);
+  Uploads uploads(server, machine.blobs, kAddress);
+  std::vector<Digest> keys;
+  for (const std::string& text : texts) {
+    auto result = machine.made(text);
+    keys.push_back(result.key);
+    uploads.offer(result, {});
+  }
+  auto counts = uploads.finish();
+  CHECK(counts.stored == static_cast<int64_t>(texts.size()));
+  CHECK(counts.unstored == 0);
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("an entry comes back as it was, and is no entry of another key") {
+  ActionResult result;
+  result.key = digest_of("key");
+  result.outputs = {digest_of("a"), digest_of("")};
+  result.output = "said \xff";
+  const RemoteEntry entry = {result, {{sha256("a"), 1, true}, {sha256(""), 0, false}}, {}};
+  const std::string bytes = encode_entry(result.key, entry);
+  std::string why;
+  auto back = decode_entry(result.key, bytes, why);
+  REQUIRE(back);
+  CHECK(back->files == entry.files);
+  CHECK(back->result->outputs == result.outputs);
+  CHECK_FALSE(decode_entry(digest_of("other"), bytes, why));
+  CHECK(why == "is the entry of another key");
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(decode_entry(result.key, bytes.substr(0, size), why));
+  }
+}
+
+TEST_CASE("an entry whose files are not its outputs', or have no SHA-256, is none") {
+  ActionResult result;
+  result.key = digest_of("key");
+  result.outputs = {digest_of("a")};
+  auto decoded = [&](std::vector<RemoteFile> files) {
+    std::string why;
+    return decode_entry(result.key, encode_entry(result.key, {result, std::move(files), {}}), why);
+  };
+  CHECK(decoded({{sha256("a"), 1, false}}));
+  CHECK_FALSE(decoded({}));
+  CHECK_FALSE(decoded({{sha256("a"), 1, false}, {sha256("b"), 1, false}}));
+  CHECK_FALSE(decoded({{"../../etc/passwd", 1, false}}));
+  CHECK_FALSE(decoded({{std::string(64, 'A'), 1, false}}));
+  CHECK_FALSE(decoded({{sha256("a"), -1, false}}));
+}
+
+TEST_CASE("an entry is the message that Bazel's servers know") {
+  ActionResult result;
+  result.key = digest_of("key");
+  result.outputs = {digest_of("a")};
+  const std::string bytes = encode_entry(result.key, {result, {{sha256("a"), 1, true}}, {}});
+  // output_files = 2 { path = 1, digest = 2 { hash = 1, size_bytes = 2 }, is_executable = 4 }
+  const std::string file = "\x0a\x09outputs/0\x12\x44\x0a\x40" + sha256("a") + "\x10\x01\x20\x01";
+  CHECK(bytes.starts_with("\x12" + std::string(1, static_cast<char>(file.size())) + file));
+}
+
+TEST_CASE("what one machine stores another has, asked for in two goes") {
+  FakeServer server;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 100; ++i) texts.push_back("text " + std::to_string(i));
+  const auto keys = store(server, texts);
+  Machine machine(server);
+  server.batches.clear();
+  REQUIRE(machine.remote.foresee(keys));
+  CHECK(server.batches == std::vector<size_t>{100, 100});
+  for (size_t i = 0; i < keys.size(); ++i) {
+    auto result = machine.remote.find(keys[i]);
+    REQUIRE(result);
+    REQUIRE(*result);
+    CHECK((*result)->paid_by == texts[i]);
+    CHECK(*machine.blobs.check(digest_of(texts[i])));
+  }
+  CHECK(server.batches.size() == 2);
+  CHECK(machine.remote.counts().taken == 100);
+}
+
+TEST_CASE("a blob that is not what its name says is refused, and what needs it is not there") {
+  FakeServer server;
+  const auto keys = store(server, {"first", "second"});
+  server.stored[kAddress.of_blob(sha256("first"))] = "worst";
+  Machine machine(server);
+  REQUIRE(machine.remote.foresee(keys));
+  CHECK_FALSE(*machine.remote.find(keys[0]));
+  CHECK(*machine.remote.find(keys[1]));
+  CHECK_FALSE(*machine.blobs.contains(digest_of("first")));
+  CHECK_FALSE(*machine.blobs.contains(digest_of("worst")));
+  CHECK(machine.remote.counts().refused == 1);
+  // Who makes it anew replaces what is there.
+  Uploads uploads(server, machine.blobs, kAddress);
+  uploads.offer(machine.made("first"), machine.remote.damaged());
+  CHECK(uploads.finish().stored == 1);
+  CHECK(server.stored[kAddress.of_blob(sha256("first"))] == "first");
+}
+
+TEST_CASE("a server that fails is asked no more") {
+  FakeServer server;
+  const auto keys = store(server, {"first", "second"});
+  server.status = GENERATE(500, 403, 302, 0);
+  if (server.status == 0) server.fault = "timed out";
+  Machine machine(server);
+  server.batches.clear();
+  CHECK_FALSE(*machine.remote.find(keys[0]));
+  CHECK_FALSE(*machine.remote.find(keys[1]));
+  CHECK(server.batches.size() == 1);
+  CHECK_FALSE(machine.remote.counts().fault.empty());
+  Uploads uploads(server, machine.blobs, kAddress);
+  uploads.offer(machine.made("third"), {});
+  CHECK(uploads.finish().unstored == 1);
+  const size_t asked = server.batches.size();
+  uploads.offer(machine.made("fourth"), {});
+  CHECK(uploads.finish().unstored == 2);
+  CHECK(server.batches.size() == asked);
+}
+
+TEST_CASE("a result with a folder or a missing file among its outputs stays here") {
+  FakeServer server;
+  Machine machine(server);
+  Uploads uploads(server, machine.blobs, kAddress);
+  auto result = machine.made("text");
+  result.outputs.push_back(GENERATE(missing_digest(), folder_digest()));
+  uploads.offer(result, {});
+  CHECK(uploads.finish().stored == 0);
+  CHECK(server.stored.empty());
+}
+
+TEST_CASE("what a run discovered is found under its declared key") {
+  FakeServer server;
+  Machine writer(server);
+  auto result = writer.made("text");
+  result.key = digest_of("with the header");
+  result.discovered = {"header.h"};
+  Uploads uploads(server, writer.blobs, kAddress);
+  uploads.offer(result, {});
+  CHECK(uploads.finish().stored == 1);
+  Machine reader(server);
+  CHECK_FALSE(*reader.remote.find(result.declared_key));
+  CHECK(*reader.remote.discovered(result.declared_key) == result.discovered);
+  CHECK(*reader.remote.find(result.key));
+}
