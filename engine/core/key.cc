@@ -234,6 +234,9 @@ void write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
     key.add(name, "", renamed);
   }
   if (graph.extension(id, "sandbox") == "1") key.add("sandbox", "", "1");
+  for (const char* name : {"device_kind", "protocol"}) {
+    if (auto value = graph.extension(id, name); !value.empty()) key.add(name, "", value);
+  }
 }
 
 std::vector<std::string> describe_changes(std::span<const KeyPart> before,

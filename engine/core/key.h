@@ -66,7 +66,7 @@ struct InputDigests {
 };
 
 // Adds the declared parts of an edge's key: rule, command, inputs, outputs, environment, toolchain,
-// response file. An edge with `portable = 1` does not depend on what its files are called: its
+// response file, device kind and protocol. An edge with `portable = 1` does not depend on what its files are called: its
 // inputs and outputs count by position, so that two variants with the same program share one
 // result. Absolute paths of the machine count for nothing wherever they stand in a command, others
 // at the start of a word.

@@ -88,6 +88,17 @@ TEST_CASE("paths of this machine are symbolic in a key") {
   CHECK(key.parts()[1].value == "$python $work/in --to=$work/out");
 }
 
+TEST_CASE("what is measured on one kind of device, or by one protocol, is no result for another") {
+  auto key = [](const std::string& kind, const std::string& protocol) {
+    return key_of("rule r\n  command = c\nbuild out: r\n  class = measured\n  device_kind = " +
+                  kind + "\n  protocol = " + protocol + "\n")
+        .key();
+  };
+  CHECK(key("tpu7x", "p1") == key("tpu7x", "p1"));
+  CHECK(key("tpu7x", "p1") != key("tpu6e", "p1"));
+  CHECK(key("tpu7x", "p1") != key("tpu7x", "p2"));
+}
+
 TEST_CASE("order-only inputs and a pool do not count, the toolchain and the response file do") {
   const std::string rule = "rule r\n  command = c\n";
   const std::string plain = rule + "build out: r in\n";

@@ -170,7 +170,8 @@ TEST_CASE("what an edge needs is read from its own variables alone") {
   REQUIRE(parse("memory = 9 GiB\nretries = many\nrule r\n  command = c\nbuild a: r\n"
                 "build b: r\n  memory = 1.5 GiB\n  device = a-kind-of-device-with-a-long-name 12\n"
                 "  retries = 3\n  timeout = 0.5\n  sandbox = 1\n"
-                "build c: r\n  device = tpu\n  class = measured\n",
+                "build c: r\n  device = tpu\n  class = measured\n  device_kind = tpu7x\n"
+                "  protocol = p1\n",
                 graph) == "");
   auto of = [&](const char* output) {
     return *extensions_of(graph, *graph.node(*graph.find_node(output)).made_by);
@@ -188,6 +189,8 @@ TEST_CASE("what an edge needs is read from its own variables alone") {
   CHECK(b.step_class == StepClass::pure);
   CHECK(error_of("rule r\n  command = c\nbuild a: r\n  class = sure\n")
             .find("class = sure: not pure, measured or recorded") != std::string::npos);
+  CHECK(error_of("rule r\n  command = c\nbuild a: r\n  class = measured\n  protocol = p1\n")
+            .find("class = measured: device_kind and protocol are missing") != std::string::npos);
   CHECK(error_of("rule r\n  command = c\nbuild a: r\n  device = tpu 1.5\n")
             .find("device = tpu 1.5: not a kind and a count") != std::string::npos);
 }
