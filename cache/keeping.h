@@ -55,7 +55,7 @@ Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, 
 
 struct VerifyReport {
   int64_t blobs = 0, bytes = 0;
-  std::vector<std::string> damaged;  // blobs that were not what their names say, and are removed
+  std::vector<std::string> damaged;   // blobs that were not what their names say, and are removed
   std::vector<std::string> repaired;  // those of them that the remote cache had
   int64_t fetched = 0;                // other blobs that it had, which results had lost
   std::vector<std::string> missing;  // files that records need and that are gone: "round-1 of x: p"

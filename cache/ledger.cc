@@ -28,7 +28,8 @@ constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS imported (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT "
     "ROWID;"
     "CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY, before INTEGER NOT NULL,"
-    " campaign TEXT NOT NULL, round INTEGER NOT NULL, recorded TEXT NOT NULL, text TEXT NOT NULL)";
+    " campaign TEXT NOT NULL, round INTEGER NOT NULL, recorded TEXT NOT NULL, text TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS edge_by_key ON edge (key, id);";
 
 Outcome outcome_from(const std::string& name) {
   for (Outcome outcome : {Outcome::hit, Outcome::ran, Outcome::joined}) {
@@ -79,25 +80,23 @@ Status SqliteLedger::end_build(const std::string& outcome,
   if (!build) return std::move(build).error();
   auto tally = database_->prepare("INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)");
   if (!tally) return std::move(tally).error();
-  if (auto status = database_->begin(); !status) return status;
-  Status status;
-  int64_t ran = 0, cached = 0;
-  for (const auto& [step, its] : by_step) {
-    ran += its.ran;
-    cached += its.cached;
-    if (!status) continue;
-    status = tally->bind(1, build_)
-                 .bind(2, step)
-                 .bind(3, its.ran)
-                 .bind(4, its.cached)
-                 .bind(5, its.failed)
-                 .bind(6, its.spent_seconds)
-                 .bind(7, its.saved_seconds)
-                 .run();
-  }
-  if (status) status = build->bind(1, outcome).bind(2, ran).bind(3, cached).bind(4, build_).run();
-  auto ended = database_->commit();
-  return status ? ended : status;
+  return database_->transaction([&]() -> Status {
+    int64_t ran = 0, cached = 0;
+    for (const auto& [step, its] : by_step) {
+      ran += its.ran;
+      cached += its.cached;
+      auto status = tally->bind(1, build_)
+                        .bind(2, step)
+                        .bind(3, its.ran)
+                        .bind(4, its.cached)
+                        .bind(5, its.failed)
+                        .bind(6, its.spent_seconds)
+                        .bind(7, its.saved_seconds)
+                        .run();
+      if (!status) return status;
+    }
+    return build->bind(1, outcome).bind(2, ran).bind(3, cached).bind(4, build_).run();
+  });
 }
 
 Status SqliteLedger::record(const EdgeRecord& record) {
@@ -173,94 +172,94 @@ Status SqliteLedger::record_round(const std::string& campaign, const RoundRecord
 }
 
 Result<std::vector<RoundRecord>> SqliteLedger::rounds(const std::string& campaign) {
-  auto statement = database_->prepare(
-      "SELECT number, recorded, selection FROM round WHERE campaign = ?1 AND id IN"
-      " (SELECT max(id) FROM round WHERE campaign = ?1 GROUP BY number) ORDER BY number");
-  if (!statement) return std::move(statement).error();
-  statement->bind(1, campaign);
   std::vector<RoundRecord> out;
-  while (true) {
-    auto row = statement->step();
-    if (!row) return std::move(row).error();
-    if (!*row) return out;
-    out.push_back(
-        {static_cast<int>(statement->integer(0)), statement->text(1), statement->text(2)});
-  }
+  auto status = database_->query(
+      "SELECT number, recorded, selection FROM round WHERE campaign = ?1 AND id IN"
+      " (SELECT max(id) FROM round WHERE campaign = ?1 GROUP BY number) ORDER BY number",
+      [&](Statement& statement) { statement.bind(1, campaign); },
+      [&](Statement& row) -> Status {
+        out.push_back({static_cast<int>(row.integer(0)), row.text(1), row.text(2)});
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
-Result<std::optional<StoredRecord>> SqliteLedger::read_record(Statement& statement) {
-  auto row = statement.step();
-  if (!row) return std::move(row).error();
-  if (!*row) return std::optional<StoredRecord>{};
-  return std::optional(StoredRecord{statement.integer(0), statement.integer(1), statement.text(2),
-                                    static_cast<int>(statement.integer(3)), statement.text(4),
-                                    statement.text(5)});
+Status SqliteLedger::records(const std::string& where, const Binding& bind,
+                             const std::function<Status(const StoredRecord&)>& visit) {
+  return database_->query(
+      "SELECT id, before, campaign, round, recorded, text FROM record " + where, bind,
+      [&](Statement& row) {
+        return visit({row.integer(0), row.integer(1), row.text(2), static_cast<int>(row.integer(3)),
+                      row.text(4), row.text(5)});
+      });
+}
+
+Result<std::optional<StoredRecord>> SqliteLedger::record_where(const std::string& where,
+                                                               const Binding& bind) {
+  std::optional<StoredRecord> out;
+  auto status = records(where, bind, [&](const StoredRecord& record) -> Status {
+    out = record;
+    return {};
+  });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 Result<std::optional<StoredRecord>> SqliteLedger::find_record(int64_t id) {
-  auto statement = database_->prepare(
-      "SELECT id, before, campaign, round, recorded, text FROM record WHERE id = ?");
-  if (!statement) return std::move(statement).error();
-  return read_record(statement->bind(1, id));
+  return record_where("WHERE id = ?", [&](Statement& statement) { statement.bind(1, id); });
 }
 
 Result<std::optional<StoredRecord>> SqliteLedger::last_record(const std::string& campaign,
                                                               int round) {
-  auto statement = database_->prepare(
-      "SELECT id, before, campaign, round, recorded, text FROM record"
-      " WHERE campaign = ? AND round = ? ORDER BY id DESC LIMIT 1");
-  if (!statement) return std::move(statement).error();
-  return read_record(statement->bind(1, campaign).bind(2, int64_t{round}));
-}
-
-Result<int64_t> SqliteLedger::add_record(const StoredRecord& record) {
-  if (auto status = database_->begin(); !status) return std::move(status).error();
-  auto last = last_record(record.campaign, record.round);
-  if (!last) return std::move(last).error();
-  const bool is_known = *last && (*last)->before == record.before && (*last)->text == record.text;
-  int64_t id = is_known ? (*last)->id : 0;
-  if (!is_known) {
-    auto statement = database_->prepare(
-        "INSERT INTO record (before, campaign, round, recorded, text) VALUES (?, ?, ?, ?, ?)");
-    if (!statement) return std::move(statement).error();
-    auto status = statement->bind(1, record.before)
-                      .bind(2, record.campaign)
-                      .bind(3, int64_t{record.round})
-                      .bind(4, record.recorded)
-                      .bind(5, record.text)
-                      .run();
-    if (!status) return std::move(status).error();
-    id = database_->last_insert_id();
-  }
-  if (auto status = database_->commit(); !status) return std::move(status).error();
-  return id;
+  return record_where(
+      "WHERE campaign = ? AND round = ? ORDER BY id DESC LIMIT 1",
+      [&](Statement& statement) { statement.bind(1, campaign).bind(2, int64_t{round}); });
 }
 
 Status SqliteLedger::for_each_record(const std::function<Status(const StoredRecord&)>& visit) {
-  auto statement = database_->prepare(
-      "SELECT id, before, campaign, round, recorded, text FROM record ORDER BY id");
-  if (!statement) return std::move(statement).error();
-  while (true) {
-    auto record = read_record(*statement);
-    if (!record) return std::move(record).error();
-    if (!*record) return {};
-    if (auto status = visit(**record); !status) return status;
-  }
+  return records(
+      "ORDER BY id", [](Statement&) {}, visit);
+}
+
+Result<int64_t> SqliteLedger::add_record(const StoredRecord& record) {
+  int64_t id = 0;
+  auto status = database_->transaction([&]() -> Status {
+    auto last = last_record(record.campaign, record.round);
+    if (!last) return std::move(last).error();
+    if (*last && (*last)->before == record.before && (*last)->text == record.text) {
+      id = (*last)->id;
+      return {};
+    }
+    auto insert = database_->prepare(
+        "INSERT INTO record (before, campaign, round, recorded, text) VALUES (?, ?, ?, ?, ?)");
+    if (!insert) return std::move(insert).error();
+    auto inserted = insert->bind(1, record.before)
+                        .bind(2, record.campaign)
+                        .bind(3, int64_t{record.round})
+                        .bind(4, record.recorded)
+                        .bind(5, record.text)
+                        .run();
+    id = database_->last_insert_id();
+    return inserted;
+  });
+  if (!status) return std::move(status).error();
+  return id;
 }
 
 Result<std::map<std::string, Tally>> SqliteLedger::tallies() {
-  auto statement = database_->prepare(
-      "SELECT step, sum(ran), sum(cached), sum(failed), sum(spent), sum(saved) FROM tally"
-      " GROUP BY step");
-  if (!statement) return std::move(statement).error();
   std::map<std::string, Tally> out;
-  while (true) {
-    auto row = statement->step();
-    if (!row) return std::move(row).error();
-    if (!*row) return out;
-    out[statement->text(0)] = {statement->integer(1), statement->integer(2), statement->integer(3),
-                               statement->real(4), statement->real(5)};
-  }
+  auto status = database_->query(
+      "SELECT step, sum(ran), sum(cached), sum(failed), sum(spent), sum(saved) FROM tally"
+      " GROUP BY step",
+      [](Statement&) {},
+      [&](Statement& row) -> Status {
+        out[row.text(0)] = {row.integer(1), row.integer(2), row.integer(3), row.real(4),
+                            row.real(5)};
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 Status SqliteLedger::add_imported(const ActionResult& result) {
@@ -270,71 +269,102 @@ Status SqliteLedger::add_imported(const ActionResult& result) {
 }
 
 Result<std::optional<ActionResult>> SqliteLedger::recall_any(const Digest& key) {
-  auto own = table_.find(key);
-  if (!own || *own) return own;
-  auto statement = database_->prepare("SELECT result FROM imported WHERE key = ?");
-  if (!statement) return std::move(statement).error();
-  auto row = statement->bind(1, key).step();
-  if (!row) return std::move(row).error();
-  return *row ? decode_result(key, statement->text(0)) : std::optional<ActionResult>{};
+  auto found = table_.find(key);
+  if (!found || *found) return found;
+  auto status = database_->query(
+      "SELECT result FROM imported WHERE key = ?",
+      [&](Statement& statement) { statement.bind(1, key); },
+      [&](Statement& row) -> Status {
+        *found = decode_result(key, row.text(0));
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return found;
 }
 
 Result<std::vector<std::string>> SqliteLedger::campaigns() {
-  auto statement = database_->prepare("SELECT DISTINCT campaign FROM record ORDER BY campaign");
-  if (!statement) return std::move(statement).error();
   std::vector<std::string> out;
-  while (true) {
-    auto row = statement->step();
-    if (!row) return std::move(row).error();
-    if (!*row) return out;
-    out.push_back(statement->text(0));
-  }
+  auto status = database_->query(
+      "SELECT DISTINCT campaign FROM record ORDER BY campaign", [](Statement&) {},
+      [&](Statement& row) -> Status {
+        out.push_back(row.text(0));
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 Result<std::vector<BuildRecord>> SqliteLedger::builds(const std::string& campaign) {
-  auto statement = database_->prepare(
-      "SELECT id, started, campaign, targets, toolchain, outcome, ran, cached FROM build"
-      " WHERE campaign = ? ORDER BY id DESC");
-  if (!statement) return std::move(statement).error();
-  statement->bind(1, campaign);
   std::vector<BuildRecord> out;
-  while (true) {
-    auto row = statement->step();
-    if (!row) return std::move(row).error();
-    if (!*row) return out;
-    out.push_back({statement->integer(0), statement->text(1), statement->text(2),
-                   statement->text(3), statement->text(4), statement->text(5),
-                   static_cast<int>(statement->integer(6)),
-                   static_cast<int>(statement->integer(7))});
-  }
+  auto status = database_->query(
+      "SELECT id, started, campaign, targets, toolchain, outcome, ran, cached FROM build"
+      " WHERE campaign = ? ORDER BY id DESC",
+      [&](Statement& statement) { statement.bind(1, campaign); },
+      [&](Statement& row) -> Status {
+        out.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4),
+                       row.text(5), static_cast<int>(row.integer(6)),
+                       static_cast<int>(row.integer(7))});
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
+}
+
+Result<std::vector<EdgeRecord>> SqliteLedger::edges_where(const std::string& where,
+                                                          const Binding& bind) {
+  std::vector<EdgeRecord> out;
+  auto status = database_->query("SELECT output, step, outcome, reason, key FROM edge " + where,
+                                 bind, [&](Statement& row) -> Status {
+                                   auto record = read_edge(row);
+                                   if (!record) return std::move(record).error();
+                                   out.push_back(*std::move(record));
+                                   return {};
+                                 });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 Result<std::vector<EdgeRecord>> SqliteLedger::edges_of_build(int64_t id) {
-  auto statement = database_->prepare(
-      "SELECT output, step, outcome, reason, key FROM edge WHERE build = ? ORDER BY id");
-  if (!statement) return std::move(statement).error();
-  statement->bind(1, id);
-  return read_edges(*statement);
+  return edges_where("WHERE build = ? ORDER BY id",
+                     [&](Statement& statement) { statement.bind(1, id); });
 }
 
 Result<std::vector<EdgeRecord>> SqliteLedger::last_records() {
-  auto statement = database_->prepare(
-      "SELECT output, step, outcome, reason, key FROM edge WHERE id IN"
-      " (SELECT max(id) FROM edge GROUP BY output) ORDER BY output");
-  if (!statement) return std::move(statement).error();
-  return read_edges(*statement);
+  return edges_where("WHERE id IN (SELECT max(id) FROM edge GROUP BY output) ORDER BY output",
+                     [](Statement&) {});
 }
 
-Result<std::vector<EdgeRecord>> SqliteLedger::read_edges(Statement& statement) {
-  std::vector<EdgeRecord> out;
-  while (true) {
-    auto row = statement.step();
-    if (!row) return std::move(row).error();
-    if (!*row) return out;
-    auto record = read_edge(statement);
-    if (!record) return std::move(record).error();
-    out.push_back(*std::move(record));
-  }
+Result<std::vector<EdgeRecord>> SqliteLedger::last_records_of(const std::string& step, int count) {
+  return edges_where(
+      "WHERE id IN (SELECT max(id) FROM edge WHERE step = ? AND outcome <> 'failed'"
+      " GROUP BY output) ORDER BY id DESC LIMIT ?",
+      [&](Statement& statement) { statement.bind(1, step).bind(2, int64_t{count}); });
+}
+
+Result<std::optional<EdgeRecord>> SqliteLedger::record_before(const std::string& output,
+                                                              int64_t build) {
+  auto found = edges_where("WHERE output = ? AND build < ? ORDER BY id DESC LIMIT 1",
+                           [&](Statement& statement) { statement.bind(1, output).bind(2, build); });
+  if (!found) return std::move(found).error();
+  return found->empty() ? std::nullopt : std::optional(std::move(found->front()));
+}
+
+Result<std::optional<BuildRecord>> SqliteLedger::build_that_ran(const Digest& key) {
+  std::optional<BuildRecord> out;
+  auto status = database_->query(
+      "SELECT build.id, started, campaign, targets FROM edge JOIN build ON build.id = edge.build"
+      " WHERE key = ? AND edge.outcome = 'ran' ORDER BY edge.id LIMIT 1",
+      [&](Statement& statement) { statement.bind(1, key); },
+      [&](Statement& row) -> Status {
+        out.emplace();
+        out->id = row.integer(0);
+        out->started = row.text(1);
+        out->campaign = row.text(2);
+        out->targets = row.text(3);
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 }  // namespace evolve::cache

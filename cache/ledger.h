@@ -102,6 +102,13 @@ class SqliteLedger : public Ledger {
   Result<std::vector<BuildRecord>> builds(const std::string& campaign);
   // Edges that build `id` ran, joined or failed, in the order of their ends.
   Result<std::vector<EdgeRecord>> edges_of_build(int64_t id);
+  // The last records of edges of a step that did not fail, newest first, at most so many.
+  Result<std::vector<EdgeRecord>> last_records_of(const std::string& step, int count);
+  // The last record of an edge before a build.
+  Result<std::optional<EdgeRecord>> record_before(const std::string& output, int64_t build);
+  // The first build here that ran an action; nullopt: it came from elsewhere. Has no more than id,
+  // started, campaign and targets.
+  Result<std::optional<BuildRecord>> build_that_ran(const Digest& key);
 
  private:
   explicit SqliteLedger(std::unique_ptr<Database> database, ActionTable table,
@@ -111,10 +118,12 @@ class SqliteLedger : public Ledger {
         insert_edge_(std::move(insert_edge)),
         last_edge_(std::move(last_edge)) {}
   Result<EdgeRecord> read_edge(const Statement& row);
-  // The row of a statement that is bound, if any.
-  static Result<std::optional<StoredRecord>> read_record(Statement& statement);
-  // The rows of a statement that is bound.
-  Result<std::vector<EdgeRecord>> read_edges(Statement& statement);
+  using Binding = std::function<void(Statement&)>;
+  // Rows of the table of that name; `where` is SQL.
+  Status records(const std::string& where, const Binding& bind,
+                 const std::function<Status(const StoredRecord&)>& visit);
+  Result<std::optional<StoredRecord>> record_where(const std::string& where, const Binding& bind);
+  Result<std::vector<EdgeRecord>> edges_where(const std::string& where, const Binding& bind);
 
   std::unique_ptr<Database> database_;
   ActionTable table_;

@@ -21,24 +21,20 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
 }
 
 Status SqliteMemo::put(const ActionResult& result) {
-  // Not held open: who waits for it may hold the ledger.
-  if (auto status = database_->begin(); !status) return status;
   ActionResult bare = result;
   bare.parts.clear();
-  auto status = table_.put(bare);
-  auto ended = database_->commit();
-  return status ? ended : status;
+  // Not held open: who waits for it may hold the ledger.
+  return database_->transaction([&] { return table_.put(bare); });
 }
 
 Status SqliteMemo::drop(const std::vector<Digest>& keys) {
   if (keys.empty()) return {};
-  if (auto status = database_->begin(); !status) return status;
-  Status status;
-  for (const Digest& key : keys) {
-    if (status) status = table_.drop(key);
-  }
-  auto ended = database_->commit();
-  return status ? ended : status;
+  return database_->transaction([&]() -> Status {
+    for (const Digest& key : keys) {
+      if (auto status = table_.drop(key); !status) return status;
+    }
+    return {};
+  });
 }
 
 Result<int64_t> SqliteMemo::version() {

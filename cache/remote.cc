@@ -58,9 +58,9 @@ std::optional<RemoteFile> look_at_file(const std::string& path) {
 
 std::string fault_text(const HttpRequest& request, const HttpResponse& response) {
   static constexpr std::array kNames = {"GET", "HEAD", "PUT"};
-  return fmt::format("{} {}: {}", kNames[static_cast<size_t>(request.method)], request.url,
-                     response.status == 0 ? response.fault
-                                          : fmt::format("HTTP status {}", response.status));
+  return fmt::format(
+      "{} {}: {}", kNames[static_cast<size_t>(request.method)], request.url,
+      response.status == 0 ? response.fault : fmt::format("HTTP status {}", response.status));
 }
 
 void RemoteCache::refuse(const std::string& what) {
@@ -83,8 +83,7 @@ std::optional<std::string> RemoteCache::body_of(const HttpRequest& request,
 RemoteCache::Entries RemoteCache::entries_of(std::span<const Digest> keys) {
   std::vector<HttpRequest> requests;
   for (const Digest& key : keys) {
-    requests.push_back(
-        {HttpRequest::Method::get, address_.of_entry(key), "", "", kMostEntryBytes});
+    requests.push_back({HttpRequest::Method::get, address_.of_entry(key), "", "", kMostEntryBytes});
   }
   auto responses = http_.perform(requests);
   Entries out;

@@ -49,8 +49,9 @@ RemoteFile decode_file(protozero::pbf_reader message) {
           default: its.skip();
         }
       }
-    } else if (message.tag_and_type() == protozero::tag_and_type(output_file::kIsExecutable,
-                                                                 protozero::pbf_wire_type::varint)) {
+    } else if (message.tag_and_type() ==
+               protozero::tag_and_type(output_file::kIsExecutable,
+                                       protozero::pbf_wire_type::varint)) {
       out.is_executable = message.get_bool();
     } else {
       message.skip();

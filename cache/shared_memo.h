@@ -11,8 +11,7 @@ class SharedMemo : public Memo {
  public:
   // All must outlive this. The ledger is asked before the remote cache. `uploads` null: what is
   // found out here stays here.
-  SharedMemo(Memo& own, Ledger& ledger, BlobStore& blobs, RemoteCache& remote,
-             Uploads* uploads)
+  SharedMemo(Memo& own, Ledger& ledger, BlobStore& blobs, RemoteCache& remote, Uploads* uploads)
       : own_(own), ledger_(ledger), blobs_(blobs), remote_(remote), uploads_(uploads) {}
 
   Result<std::optional<ActionResult>> find(const Digest& key) override;

@@ -170,16 +170,39 @@ bool Database::is_replaceable(const std::string& path, int version, Replaceable 
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
-Result<std::vector<std::string>> Database::check() {
-  auto statement = prepare("PRAGMA integrity_check");
+Status Database::query(std::string_view sql, const std::function<void(Statement&)>& bind,
+                       const std::function<Status(Statement&)>& visit) {
+  auto statement = prepare(sql);
   if (!statement) return std::move(statement).error();
-  std::vector<std::string> out;
+  bind(*statement);
   while (true) {
     auto row = statement->step();
     if (!row) return std::move(row).error();
-    if (!*row) return out;
-    if (std::string text = statement->text(0); text != "ok") out.push_back(path_ + ": " + text);
+    if (!*row) return {};
+    if (auto status = visit(*statement); !status) return status;
   }
+}
+
+Status Database::transaction(const std::function<Status()>& work) {
+  const bool was_open = sqlite3_get_autocommit(handle_.get()) == 0;
+  if (auto status = begin(); !status) return status;
+  Status status = work();
+  if (status) return was_open ? status : commit();
+  // What was begun before is for its owner to end.
+  if (!was_open) (void)execute("ROLLBACK");
+  return status;
+}
+
+Result<std::vector<std::string>> Database::check() {
+  std::vector<std::string> out;
+  auto status = query(
+      "PRAGMA integrity_check", [](Statement&) {},
+      [&](Statement& row) -> Status {
+        if (std::string text = row.text(0); text != "ok") out.push_back(path_ + ": " + text);
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 Result<int> Database::version() {

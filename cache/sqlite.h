@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,12 +60,18 @@ class Database {
                                             const std::string& schema, Replaceable what,
                                             std::string& warning);
 
+  // Prepares a statement, has `bind` bind it, and calls `visit` for each of its rows until it
+  // fails.
+  Status query(std::string_view sql, const std::function<void(Statement&)>& bind,
+               const std::function<Status(Statement&)>& visit);
   Result<Statement> prepare(std::string_view sql);
   Status execute(const std::string& sql);
   // Opens a transaction that writes, unless one is open. Until commit() no other process can write.
   Status begin();
   // Ends it, if one is open.
   Status commit();
+  // Does `work` in a transaction: all of it or, where it fails, nothing.
+  Status transaction(const std::function<Status()>& work);
   // What SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check();
   // The version of the schema that the file has; 0 for a new file.

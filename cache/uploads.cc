@@ -29,8 +29,7 @@ Uploads::~Uploads() {
   thread_.join();
 }
 
-void Uploads::offer(const ActionResult& result,
-                    const std::unordered_set<std::string>& damaged) {
+void Uploads::offer(const ActionResult& result, const std::unordered_set<std::string>& damaged) {
   if (!is_of_files(result)) return;
   const std::lock_guard lock(mutex_);
   if (!counts_.fault.empty()) {
@@ -131,8 +130,7 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
 void Uploads::store_blobs(const std::vector<Blob>& blobs) {
   std::vector<HttpRequest> requests;
   for (const Blob& blob : blobs) {
-    requests.push_back(
-        {HttpRequest::Method::put, address_.of_blob(blob.sha256), "", blob.path, 0});
+    requests.push_back({HttpRequest::Method::put, address_.of_blob(blob.sha256), "", blob.path, 0});
   }
   auto stored = put(requests);
   const std::lock_guard lock(mutex_);

@@ -442,10 +442,12 @@ Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& fin
     // What it will discover is not known yet; say only what is.
     std::erase_if(before, is_discovered);
   }
-  auto changes = describe_changes(before, now.parts());
-  if (changes.empty()) return std::vector<std::string>{"its stored result is gone"};
-  for (std::string& change : changes) change = with_paths(edge, std::move(change));
-  return changes;
+  std::vector<std::string> out;
+  for (KeyChange& change : changes_between(before, now.parts())) {
+    change.name = with_paths(edge, std::move(change.name));
+    out.push_back(with_paths(edge, text_of(change)));
+  }
+  return out.empty() ? std::vector<std::string>{"its stored result is gone"} : out;
 }
 
 }  // namespace evolve

@@ -122,6 +122,8 @@ class Lookup {
       EdgeId edge) const;
   // Why the edge has to run, against the last record of it: "never built", "input 'x': a -> b".
   Result<std::vector<std::string>> reasons(EdgeId edge, const Finding& finding);
+  // In a text of an edge with `portable = 1`, "{in3}" becomes the path that it stands for.
+  [[nodiscard]] std::string with_paths(EdgeId edge, std::string text) const;
   // The name under which an edge is recorded: its first output's, without the machine's paths.
   [[nodiscard]] std::string record_name(EdgeId edge) const;
   [[nodiscard]] const Snapshot& snapshot() const { return snapshot_; }
@@ -149,9 +151,6 @@ class Lookup {
   void note_settled(EdgeId edge);
   Result<std::vector<std::string>> discovered_by(const Digest& declared_key);
   Result<std::optional<ActionResult>> stored(const Digest& key);
-  // "{in3}" in a text becomes the path that it stands for.
-  [[nodiscard]] std::string with_paths(EdgeId edge, std::string text) const;
-
   Graph& graph_;
   Files& files_;
   Memo& memo_;

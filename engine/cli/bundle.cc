@@ -128,8 +128,8 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
   }
   int64_t before = 0;
   for (const BundledRound& round : bundle.rounds) {
-    auto id = state.ledger->add_record(
-        {0, before, campaign, round.number, round.recorded, round.record});
+    auto id =
+        state.ledger->add_record({0, before, campaign, round.number, round.recorded, round.record});
     if (!id) return std::move(id).error();
     before = *id;
     if (round.selection.empty()) continue;
@@ -197,8 +197,8 @@ Status run_import(const CommonOptions& common, const BundleCommand& command) {
   auto state = open_state(place->state, Sharing::names, warning);
   if (!state) return std::move(state).error();
   if (!warning.empty()) print_warning(warning, common.color);
-  auto bundle = read_bundle(path, (*state)->files,
-                            fmt::format("{}/import.{}", (*state)->folder, ::getpid()));
+  auto bundle =
+      read_bundle(path, (*state)->files, fmt::format("{}/import.{}", (*state)->folder, ::getpid()));
   if (!bundle) return std::move(bundle).error();
   const std::string campaign = command.as.empty() ? bundle->campaign : command.as;
   auto is_taken = is_another(*(*state)->ledger, campaign, bundle->rounds);

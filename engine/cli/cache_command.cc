@@ -191,9 +191,9 @@ Status run_cache_verify(const CommonOptions& common, const CacheCommand& command
   for (const std::string& blob : report->damaged) {
     const auto& repaired = report->repaired;
     const bool is_repaired = std::find(repaired.begin(), repaired.end(), blob) != repaired.end();
-    text += fmt::format("damaged: blob {}: {}\n", blob,
-                        is_repaired ? "replaced from the remote cache"
-                                    : "removed, what needs it runs again");
+    text += fmt::format(
+        "damaged: blob {}: {}\n", blob,
+        is_repaired ? "replaced from the remote cache" : "removed, what needs it runs again");
   }
   if (report->fetched > 0) {
     text += fmt::format("lost: {} blobs: taken from the remote cache\n", report->fetched);

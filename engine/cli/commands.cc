@@ -12,10 +12,9 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/recorder.h"
 #include "engine/cli/report.h"
-#include "engine/cli/state.h"
-#include "engine/cli/toolchain.h"
+#include "engine/cli/session.h"
+#include "engine/cli/why.h"
 #include "engine/core/did_you_mean.h"
-#include "engine/scan.h"
 #include "engine/trace.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"
@@ -32,55 +31,6 @@ namespace fs = std::filesystem;
 void print_out(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
-}
-
-// A campaign with its graph and state: what all commands but `clean` work on.
-struct Session {
-  Campaign campaign;
-  Toolchain toolchain;
-  std::unique_ptr<State> state;
-  std::unique_ptr<Graph> graph;
-};
-
-Result<Session> open_session(const CommonOptions& common) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  for (const std::string& notice : campaign->pipeline.notices) print_warning(notice, common.color);
-  auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
-  if (!toolchain) return std::move(toolchain).error();
-  std::string warning;
-  auto state = open_state(campaign->state, Sharing::names, warning);
-  if (!state) return std::move(state).error();
-  if (!warning.empty()) print_warning(warning, common.color);
-  auto graph = write_manifest(*campaign, toolchain->versions);
-  if (!graph) return std::move(graph).error();
-  return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), *std::move(graph)};
-}
-
-Result<std::vector<NodeId>> find_targets(const Session& session,
-                                         const std::vector<std::string>& names) {
-  std::vector<std::string> resolved;
-  for (const std::string& name : names) {
-    // A path below the campaign's folder may be given without it.
-    bool is_short = !session.graph->find_node(name) &&
-                    session.graph->find_node(session.campaign.work + "/" + name);
-    resolved.push_back(is_short ? session.campaign.work + "/" + name : name);
-  }
-  for (const std::string& name : resolved) {
-    if (session.graph->find_node(name)) continue;
-    std::vector<std::string> known;
-    for (int round = 0; round <= session.campaign.shape.rounds; ++round) {
-      known.push_back(fmt::format("round-{}", round));
-    }
-    for (int number = 0; number <= session.campaign.shape.rounds * session.campaign.shape.variants;
-         ++number) {
-      known.push_back(variant_id(number));
-    }
-    if (auto near = nearest(name, known)) {
-      return bad_input(fmt::format("unknown target '{}', did you mean '{}'?", name, *near));
-    }
-  }
-  return session.graph->targets(resolved);
 }
 
 // The last round among the targets: "round-3" of {"round-1", "round-3"}; the campaign's last for
@@ -119,58 +69,6 @@ Status check_seed(const Campaign& campaign) {
 
 std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
-}
-
-json pending_report(const Session& session, const std::vector<Pending>& pending) {
-  json rows = json::array();
-  for (const Pending& one : pending) {
-    const Graph& graph = *session.graph;
-    rows.push_back({{"output", graph.path(graph.edge(one.edge).outputs.front())},
-                    {"step", graph.extension(one.edge, "step")},
-                    {"subject", graph.extension(one.edge, "subject")},
-                    {"certain", one.need == Pending::Need::run},
-                    {"reasons", one.reasons}});
-  }
-  return rows;
-}
-
-// Steps with many edges for one reason are one line.
-std::string pending_text(const json& rows) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
-  int possible = 0;
-  for (const json& row : rows) {
-    if (!row["certain"].get<bool>()) {
-      ++possible;
-      continue;
-    }
-    std::string reason =
-        fmt::format("{}: {}", row["step"].get<std::string>(),
-                    fmt::join(row["reasons"].get<std::vector<std::string>>(), "; "));
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == reason; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {reason, {}});
-    group->second.push_back(row["subject"].get<std::string>());
-  }
-  std::string out;
-  for (const auto& [reason, subjects] : groups) {
-    std::string shown = subjects.front();
-    if (subjects.size() > 1) shown += fmt::format(" and {} more", subjects.size() - 1);
-    out += fmt::format("will run: {} ({})\n", reason, shown);
-  }
-  if (possible > 0)
-    out += fmt::format("may run: {} edges behind those, if what those give is new\n", possible);
-  return out;
-}
-
-Result<std::vector<Pending>> pending_edges(Session& session, const std::vector<NodeId>& targets) {
-  Snapshot snapshot;
-  Lookup lookup(*session.graph, session.state->files, *session.state->memo, *session.state->ledger,
-                snapshot, {session.campaign.machine(), process_environment()});
-  auto pending = scan(*session.graph, targets, lookup, session.state->files, *session.state->blobs);
-  // Putting a file back is no work to tell of.
-  if (pending)
-    std::erase_if(*pending, [](const Pending& one) { return one.need == Pending::Need::restore; });
-  return pending;
 }
 
 using Tallies = std::map<std::string, cache::Tally>;
@@ -241,15 +139,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   if (!session) return std::move(session).error();
   auto targets = find_targets(*session, command.targets);
   if (!targets) return std::move(targets).error();
-  if (command.dry_run) {
-    auto pending = pending_edges(*session, *targets);
-    if (!pending) return std::move(pending).error();
-    json rows = pending_report(*session, *pending);
-    print_out(common.json    ? rows.dump(2) + "\n"
-              : rows.empty() ? "nothing to do\n"
-                             : pending_text(rows));
-    return {};
-  }
+  if (command.dry_run) return tell_pending(common, *session, *targets);
   State& state = *session->state;
   auto remote = Remote::open(command.remote, state);
   if (!remote) return std::move(remote).error();
@@ -273,10 +163,10 @@ Status run_build(const CommonOptions& common, const BuildCommand& command) {
   Lookup lookup(*session->graph, state.files, memo, *state.ledger, snapshot,
                 {session->campaign.machine(), process_environment()});
   if (*remote) lookup.use_far_memo();
-  auto summary = build(*session->graph, *targets, lookup,
-                       {state.files, *state.blobs, memo, recorder, *state.claims, runner,
-                        state.clock, listener},
-                       options);
+  auto summary = build(
+      *session->graph, *targets, lookup,
+      {state.files, *state.blobs, memo, recorder, *state.claims, runner, state.clock, listener},
+      options);
   progress.clear();
   runner.stop();
   std::string outcome =
@@ -347,48 +237,6 @@ Status run_best(const CommonOptions& common, const std::string& out) {
     }
   }
   std::fputs((line + "\n").c_str(), stderr);
-  return {};
-}
-
-Status run_why(const CommonOptions& common, const std::string& target) {
-  auto session = open_session(common);
-  if (!session) return std::move(session).error();
-  auto targets =
-      find_targets(*session, target.empty() ? std::vector<std::string>{} : std::vector{target});
-  if (!targets) return std::move(targets).error();
-  auto pending = pending_edges(*session, *targets);
-  if (!pending) return std::move(pending).error();
-  json rows = pending_report(*session, *pending);
-  json report = {{"target", target}, {"pending", rows}, {"last_build", nullptr}};
-  auto builds = session->state->ledger->builds(session->campaign.name);
-  if (!builds) return std::move(builds).error();
-  std::string text =
-      rows.empty() ? "up to date: every result is stored under its key\n" : pending_text(rows);
-  if (!builds->empty()) {
-    const auto& last = builds->front();
-    auto edges = session->state->ledger->edges_of_build(last.id);
-    if (!edges) return std::move(edges).error();
-    json ran = json::array();
-    for (const EdgeRecord& edge : *edges) {
-      if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
-      ran.push_back({{"output", edge.output},
-                     {"step", edge.step},
-                     {"outcome", outcome_name(edge.outcome)},
-                     {"reasons", {edge.reason}},
-                     {"subject", edge.output},
-                     {"certain", true}});
-    }
-    report["last_build"] = {{"started", last.started}, {"outcome", last.outcome}, {"edges", ran}};
-    text += fmt::format("last build: {}, {}: {} edges ran\n", last.started,
-                        last.outcome.empty() ? "did not end" : last.outcome, ran.size());
-    std::string lines = pending_text(ran);
-    for (size_t at = lines.find("will run: "); at != std::string::npos;
-         at = lines.find("will run: ", at)) {
-      lines.replace(at, 10, "  ran: ");
-    }
-    text += lines;
-  }
-  print_out(common.json ? report.dump(2) + "\n" : text);
   return {};
 }
 

@@ -32,7 +32,6 @@ Status run_build(const CommonOptions& common, const BuildCommand& command);
 Status run_show(const CommonOptions& common, const std::string& variant);
 // Writes the best variant's kernel to `out`, or to stdout where it is empty.
 Status run_best(const CommonOptions& common, const std::string& out);
-Status run_why(const CommonOptions& common, const std::string& target);
 // `round` 0: all rounds.
 Status run_log(const CommonOptions& common, int round);
 // Removes the campaign's work folder, and with `all` the memo and the blobs too; never the ledger.

@@ -12,6 +12,7 @@
 #include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/replay.h"
+#include "engine/cli/why.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/world/terminal.h"
 

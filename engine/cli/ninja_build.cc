@@ -50,8 +50,7 @@ class NinjaBuild {
         stored_(timed(stats, "snapshot load",
                       [&] { return load_snapshot(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
-        lookup_(graph, records.files, memo_, *records.ledger, snapshot_,
-                {machine_paths(), {}}),
+        lookup_(graph, records.files, memo_, *records.ledger, snapshot_, {machine_paths(), {}}),
         times_(graph, lookup_, records.files, records.clock) {
     if (remote != nullptr) lookup_.use_far_memo();
   }

@@ -67,11 +67,9 @@ std::vector<std::string> warnings_of(const RemoteReport& report) {
   std::vector<std::string> out;
   const auto& [downloads, uploads] = report;
   if (downloads.refused > 0) {
-    out.push_back(fmt::format("remote cache: {}: refused{}; what needs it runs here",
-                              downloads.refusal,
-                              downloads.refused > 1
-                                  ? fmt::format(", as {} more were", downloads.refused - 1)
-                                  : ""));
+    out.push_back(fmt::format(
+        "remote cache: {}: refused{}; what needs it runs here", downloads.refusal,
+        downloads.refused > 1 ? fmt::format(", as {} more were", downloads.refused - 1) : ""));
   }
   const std::string unstored = fmt::format("{} results were not stored there", uploads.unstored);
   if (!downloads.fault.empty()) {
@@ -86,14 +84,10 @@ std::vector<std::string> warnings_of(const RemoteReport& report) {
 
 nlohmann::json json_of(const RemoteReport& report) {
   const auto& [downloads, uploads] = report;
-  return {{"taken", downloads.taken},
-          {"missed", downloads.missed},
-          {"refused", downloads.refused},
-          {"bytes_taken", downloads.bytes},
-          {"stored", uploads.stored},
-          {"unstored", uploads.unstored},
-          {"bytes_stored", uploads.bytes},
-          {"faults", warnings_of(report)}};
+  return {{"taken", downloads.taken},      {"missed", downloads.missed},
+          {"refused", downloads.refused},  {"bytes_taken", downloads.bytes},
+          {"stored", uploads.stored},      {"unstored", uploads.unstored},
+          {"bytes_stored", uploads.bytes}, {"faults", warnings_of(report)}};
 }
 
 std::string text_of(const RemoteReport& report) {

@@ -96,7 +96,10 @@ Status compare_records(const CommonOptions& common, const PastRound& a, const Pa
       if (!before) return std::move(before).error();
       auto after = ledger.recall_any(parting->b->key);
       if (!after) return std::move(after).error();
-      if (*before && *after) reasons = describe_changes((*before)->parts, (*after)->parts);
+      if (!*before || !*after) break;
+      for (const KeyChange& change : changes_between((*before)->parts, (*after)->parts)) {
+        reasons.push_back(text_of(change));
+      }
       break;
     }
   }

@@ -91,8 +91,8 @@ Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
     auto step_class = class_from(text);
     if (!step_class) return wrong("class", text, "pure, measured or recorded");
     out.step_class = *step_class;
-    const bool is_placed = !graph.extension(edge, "device_kind").empty() &&
-                           !graph.extension(edge, "protocol").empty();
+    const bool is_placed =
+        !graph.extension(edge, "device_kind").empty() && !graph.extension(edge, "protocol").empty();
     if (*step_class == StepClass::measured && !is_placed) {
       return bad_input(
           "class = measured: device_kind and protocol are missing: what is measured on one kind of "

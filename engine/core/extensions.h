@@ -18,7 +18,7 @@ using Resources = std::map<std::string, double>;
 
 // What kind of truth a step's result is.
 enum class StepClass {
-  pure,      // another run under the same key gives the same bytes
+  pure,  // another run under the same key gives the same bytes
   // Of a device, and another run gives other numbers. Its edge names them in `device_kind` and
   // `protocol`, which are part of its key.
   measured,

@@ -2,6 +2,7 @@
 // One writer, two sinks: the parts that `why` prints are the very ones that were hashed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,16 +67,25 @@ struct InputDigests {
 };
 
 // Adds the declared parts of an edge's key: rule, command, inputs, outputs, environment, toolchain,
-// response file, device kind and protocol. An edge with `portable = 1` does not depend on what its files are called: its
-// inputs and outputs count by position, so that two variants with the same program share one
-// result. Absolute paths of the machine count for nothing wherever they stand in a command, others
-// at the start of a word.
+// response file, device kind and protocol. An edge with `portable = 1` does not depend on what its
+// files are called: its inputs and outputs count by position, so that two variants with the same
+// program share one result. Absolute paths of the machine count for nothing wherever they stand in
+// a command, others at the start of a word.
 void write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
                std::span<const MachineBinding> machine, KeyWriter& key);
 
-// "input 'x': 0123… -> 4567…" for each part that differs between two keys, new parts and lost ones
-// too.
-std::vector<std::string> describe_changes(std::span<const KeyPart> before,
-                                          std::span<const KeyPart> after);
+// A part that two keys do not share.
+struct KeyChange {
+  std::string tag;
+  std::string name;
+  std::optional<std::string> before, after;  // values; nullopt: the key has no such part
+};
+// In the order of `after`, then the parts that only `before` has.
+std::vector<KeyChange> changes_between(std::span<const KeyPart> before,
+                                       std::span<const KeyPart> after);
+// "input 'x': 0123… -> 4567…", "toolchain: jax 0.10.1 -> 0.10.2", "input 'x' is new".
+std::string text_of(const KeyChange& change);
+// "input 'x'", "command".
+std::string label_of(const KeyChange& change);
 
 }  // namespace evolve

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "engine/core/sha256.h"
 #include "engine/world/files.h"
 #include "engine/world/seal.h"
-#include "engine/core/sha256.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;

@@ -108,6 +108,18 @@ TEST_CASE("order-only inputs and a pool do not count, the toolchain and the resp
   CHECK(key_of(plain).key() != key_of(plain + "  rspfile_content = a\n").key());
 }
 
+TEST_CASE("a command's words are compared as a sequence") {
+  const std::string start = "a program whose command line is long ";
+  auto described = [&](const std::string& before, const std::string& after) {
+    return text_of({"command", "", start + before, start + after});
+  };
+  CHECK(described("--id v1 --out x/v1", "--id v2 --out x/v2") ==
+        "command: --id v1 -> v2, --out x/v1 -> x/v2");
+  CHECK(described("--id v1", "--fast --id v1 --new y") ==
+        "command: nothing -> --fast, nothing -> --new y");
+  CHECK(described("--id v1 z", "--id v1") == "command: z -> nothing");
+}
+
 TEST_CASE("changes are described by the parts that differ") {
   std::vector<KeyPart> before = {
       {"command", "", "time --repeats 20 --warm-up 3 --case square_4096 a.json"},
@@ -117,12 +129,20 @@ TEST_CASE("changes are described by the parts that differ") {
       {"command", "", "time --repeats 50 --warm-up 3 --case square_4096 a.json"},
       {"input", "a", digest_of("2").hex()},
       {"input", "b", digest_of("3").hex()}};
-  CHECK(describe_changes(before, after) ==
+  auto described = [](const auto& a, const auto& b) {
+    std::vector<std::string> out;
+    for (const KeyChange& change : changes_between(a, b)) out.push_back(text_of(change));
+    return out;
+  };
+  CHECK(described(before, after) ==
         std::vector<std::string>{
-            "command: '20' -> '50'",
+            "command: --repeats 20 -> 50",
             "input 'a': " + digest_of("1").brief() + " -> " + digest_of("2").brief(),
             "input 'b' is new", "environment 'X' is gone"});
-  CHECK(describe_changes(after, after).empty());
+  CHECK(described(after, after).empty());
+  CHECK(text_of({"toolchain", "", "cpython-3.11.2 jax-0.10.1 old-1",
+                 "cpython-3.11.2 jax-0.10.2 ml-dtypes-0.6.0"}) ==
+        "toolchain: jax 0.10.1 -> 0.10.2, ml-dtypes 0.6.0 is new, old 1 is gone");
 }
 
 TEST_CASE("depfiles of compilers and steps are read") {

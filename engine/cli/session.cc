@@ -1,0 +1,53 @@
+#include "engine/cli/session.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/cli/progress.h"
+#include "engine/core/did_you_mean.h"
+
+namespace evolve::cli {
+
+Result<Session> open_session(const CommonOptions& common) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  for (const std::string& notice : campaign->pipeline.notices) print_warning(notice, common.color);
+  auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
+  if (!toolchain) return std::move(toolchain).error();
+  std::string warning;
+  auto state = open_state(campaign->state, Sharing::names, warning);
+  if (!state) return std::move(state).error();
+  if (!warning.empty()) print_warning(warning, common.color);
+  auto graph = write_manifest(*campaign, toolchain->versions);
+  if (!graph) return std::move(graph).error();
+  return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), *std::move(graph)};
+}
+
+Result<std::vector<NodeId>> find_targets(const Session& session,
+                                         const std::vector<std::string>& names) {
+  std::vector<std::string> resolved;
+  for (const std::string& name : names) {
+    // A path below the campaign's folder may be given without it.
+    bool is_short = !session.graph->find_node(name) &&
+                    session.graph->find_node(session.campaign.work + "/" + name);
+    resolved.push_back(is_short ? session.campaign.work + "/" + name : name);
+  }
+  for (const std::string& name : resolved) {
+    if (session.graph->find_node(name)) continue;
+    std::vector<std::string> known;
+    for (int round = 0; round <= session.campaign.shape.rounds; ++round) {
+      known.push_back(fmt::format("round-{}", round));
+    }
+    for (int number = 0; number <= session.campaign.shape.rounds * session.campaign.shape.variants;
+         ++number) {
+      known.push_back(variant_id(number));
+    }
+    if (auto near = nearest(name, known)) {
+      return bad_input(fmt::format("unknown target '{}', did you mean '{}'?", name, *near));
+    }
+  }
+  return session.graph->targets(resolved);
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,30 @@
+// A campaign with its graph and state: what most commands work on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/cli/campaign.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/state.h"
+#include "engine/cli/toolchain.h"
+#include "engine/scan.h"
+
+namespace evolve::cli {
+
+struct Session {
+  Campaign campaign;
+  Toolchain toolchain;
+  std::unique_ptr<State> state;
+  std::unique_ptr<Graph> graph;
+};
+
+// Changes to the project's root, and writes the manifest.
+Result<Session> open_session(const CommonOptions& common);
+
+// The nodes that targets name: a path below the campaign's folder may be given without it.
+Result<std::vector<NodeId>> find_targets(const Session& session,
+                                         const std::vector<std::string>& names);
+
+}  // namespace evolve::cli
