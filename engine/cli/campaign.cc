@@ -210,6 +210,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.random_seed = campaign.pipeline.mutate.random_seed;
   shape.explore = campaign.pipeline.mutate.explore;
   shape.target = campaign.pipeline.target;
+  shape.compile_flags = campaign.pipeline.compile.flags;
   shape.marker_start = campaign.pipeline.kernel.marker_start;
   shape.marker_end = campaign.pipeline.kernel.marker_end;
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();

@@ -9,6 +9,7 @@
 #include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/lock.h"
 #include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/replay.h"
@@ -93,6 +94,9 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       app.add_subcommand("why", "say what a build would run and why, and what the last one ran");
   why->add_option("target", arguments.target,
                   "round-N, vNNNN, or a file (default: the last round)");
+
+  app.add_subcommand("lock",
+                     "write evolve.lock: the toolchain that builds are held to from then on");
 
   auto* log = app.add_subcommand("log", "show the record of the rounds, or of one");
   log->add_option("round", arguments.round, "N or round-N");
@@ -186,6 +190,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "export") return run_export(common, arguments.bundle);
   if (name == "import") return run_import(common, arguments.bundle);
   if (name == "replay") return run_replay(common, arguments.replay);
+  if (name == "lock") return run_lock(common);
   if (name == "why") return run_why(common, arguments.target);
   if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);
   auto round = round_number(arguments.round);

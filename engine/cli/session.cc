@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "engine/cli/lock.h"
 #include "engine/cli/progress.h"
 #include "engine/core/did_you_mean.h"
 
@@ -15,6 +16,7 @@ Result<Session> open_session(const CommonOptions& common) {
   for (const std::string& notice : campaign->pipeline.notices) print_warning(notice, common.color);
   auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
   if (!toolchain) return std::move(toolchain).error();
+  if (auto locked = check_lock(*campaign, *toolchain); !locked) return std::move(locked).error();
   std::string warning;
   auto state = open_state(campaign->state, Sharing::names, warning);
   if (!state) return std::move(state).error();

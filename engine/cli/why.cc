@@ -269,6 +269,10 @@ class Why {
   std::set<EdgeId> seen_;
 };
 
+std::string edges_text(int count) {
+  return fmt::format("{} edge{}", count, count == 1 ? "" : "s");
+}
+
 std::string shown_reasons(const std::vector<std::string>& reasons) {
   std::string out;
   for (size_t i = 0; i < std::min(reasons.size(), kChangesShown); ++i) {
@@ -343,7 +347,8 @@ std::string pending_text(const json& rows) {
   std::string out = grouped(running, "will run");
   out += grouped(restored, "will put back");
   if (possible > 0) {
-    out += fmt::format("may run: {} edges behind those, if what those give is new\n", possible);
+    out +=
+        fmt::format("may run: {} behind those, if what those give is new\n", edges_text(possible));
   }
   return out;
 }
@@ -351,7 +356,7 @@ std::string pending_text(const json& rows) {
 std::string stored_text(const json& rows, bool is_all) {
   int edges = 0;
   for (const json& row : rows) edges += row["edges"].get<int>();
-  if (!is_all) return fmt::format("up to date: {} edges\n", edges);
+  if (!is_all) return fmt::format("up to date: {}\n", edges_text(edges));
   std::vector<std::vector<std::string>> lines;
   for (const json& row : rows) {
     lines.push_back({row["step"].get<std::string>(), std::to_string(row["edges"].get<int>()),
@@ -361,12 +366,14 @@ std::string stored_text(const json& rows, bool is_all) {
   return rows.empty() ? "" : "stored, with the build that first ran it:\n" + out;
 }
 
-std::string last_build_text(const json& last) {
+// What it ran is of use where nothing is to be run.
+std::string last_build_text(const json& last, bool is_all) {
   if (last.is_null()) return "";
   const json& edges = last["edges"];
-  return fmt::format("last build: {}, {}, {}: {} edges ran\n{}", last["build"].get<int64_t>(),
+  return fmt::format("last build: {}, {}, {}: {} ran\n{}", last["build"].get<int64_t>(),
                      last["started"].get<std::string>(), last["outcome"].get<std::string>(),
-                     edges.size(), grouped(edges, "  ran"));
+                     edges_text(static_cast<int>(edges.size())),
+                     is_all ? grouped(edges, "  ran") : "");
 }
 
 }  // namespace
@@ -396,7 +403,7 @@ Status run_why(const CommonOptions& common, const std::string& target) {
       common,
       {{"target", target}, {"pending", *pending}, {"stored", *stored}, {"last_build", *last}},
       (pending->empty() ? "nothing to do\n" : pending_text(*pending)) +
-          stored_text(*stored, pending->empty()) + last_build_text(*last));
+          stored_text(*stored, pending->empty()) + last_build_text(*last, pending->empty()));
   return {};
 }
 

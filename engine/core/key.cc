@@ -130,17 +130,6 @@ std::string brief_value(const std::string& value) {
   return value;
 }
 
-// The words "name-version" of a toolchain, by name.
-std::map<std::string, std::string> versions_of(const std::string& toolchain) {
-  std::map<std::string, std::string> out;
-  std::istringstream words(toolchain);
-  for (std::string word; words >> word;) {
-    const size_t dash = std::min(word.rfind('-'), word.size());
-    out[word.substr(0, dash)] = dash < word.size() ? word.substr(dash + 1) : "";
-  }
-  return out;
-}
-
 // "jax 0.10.1 -> 0.10.2, numpy is new"
 std::string describe_versions(const std::string& before, const std::string& after) {
   const auto old = versions_of(before);
@@ -170,24 +159,30 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-std::string joined(std::span<const std::string_view> words) {
-  return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, " "));
-}
-
-// "--id v0002 -> v0003, nothing -> --fast": the words that differ, each with the option before it.
+// "--id v0002 -> v0003, --fast is new": the words that differ, each with the option before it.
 std::string describe_words(std::string_view before, std::string_view after) {
   constexpr size_t kShown = 3;
   const auto old = words_of(before);
   const auto now = words_of(after);
+  auto joined = [](const auto& words, size_t begin, size_t end) {
+    const auto first = words.begin();
+    return fmt::format("{}", fmt::join(first + static_cast<std::ptrdiff_t>(begin),
+                                       first + static_cast<std::ptrdiff_t>(end), " "));
+  };
   std::vector<std::string> out;
   for (const Hunk& hunk : hunks(old, now)) {
-    const bool has_option = hunk.begin > 0 && now[hunk.begin - 1].starts_with('-') &&
-                            hunk.end > hunk.begin && hunk.old_end > hunk.old_begin;
-    const std::span<const std::string_view> its_old = old, its_now = now;
-    out.push_back(
-        fmt::format("{}{} -> {}", has_option ? fmt::format("{} ", now[hunk.begin - 1]) : "",
-                    joined(its_old.subspan(hunk.old_begin, hunk.old_end - hunk.old_begin)),
-                    joined(its_now.subspan(hunk.begin, hunk.end - hunk.begin))));
+    const std::string its_old = joined(old, hunk.old_begin, hunk.old_end);
+    const std::string its_now = joined(now, hunk.begin, hunk.end);
+    const bool has_option = hunk.begin > 0 && now[hunk.begin - 1].starts_with('-');
+    if (its_old.empty()) {
+      out.push_back(its_now + " is new");
+    } else if (its_now.empty()) {
+      out.push_back(its_old + " is gone");
+    } else {
+      out.push_back(fmt::format("{}{} -> {}",
+                                has_option ? fmt::format("{} ", now[hunk.begin - 1]) : "", its_old,
+                                its_now));
+    }
   }
   const size_t count = out.size();
   out.resize(std::min(count, kShown));
@@ -290,6 +285,16 @@ void write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
   for (const char* name : {"device_kind", "protocol"}) {
     if (auto value = graph.extension(id, name); !value.empty()) key.add(name, "", value);
   }
+}
+
+std::map<std::string, std::string> versions_of(const std::string& toolchain) {
+  std::map<std::string, std::string> out;
+  std::istringstream words(toolchain);
+  for (std::string word; words >> word;) {
+    const size_t dash = std::min(word.rfind('-'), word.size());
+    out[word.substr(0, dash)] = dash < word.size() ? word.substr(dash + 1) : "";
+  }
+  return out;
 }
 
 std::vector<KeyChange> changes_between(std::span<const KeyPart> before,

@@ -2,6 +2,7 @@
 // One writer, two sinks: the parts that `why` prints are the very ones that were hashed.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -73,6 +74,9 @@ struct InputDigests {
 // a command, others at the start of a word.
 void write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
                std::span<const MachineBinding> machine, KeyWriter& key);
+
+// A toolchain's text, "cpython-3.11.2 jax-0.10.2", as versions by name.
+std::map<std::string, std::string> versions_of(const std::string& toolchain);
 
 // A part that two keys do not share.
 struct KeyChange {

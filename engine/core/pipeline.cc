@@ -212,9 +212,29 @@ class PipelineReader {
           fmt::format("mutate.explore: expected at most 1, got {}", pipeline_.mutate.explore));
     }
     mutate.finish();
+    read_compile(root);
     YamlMap time = root.section("time");
     time.choice("kind", pipeline_.time.kind, {"modelled"});
     time.finish();
+  }
+
+  void read_compile(YamlMap& root) {
+    YamlMap compile = root.section("compile");
+    compile.texts("flags", pipeline_.compile.flags);
+    for (const std::string& flag : pipeline_.compile.flags) {
+      constexpr std::string_view kCharacters =
+          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=.:/+-";
+      const bool is_flag = flag.starts_with("--") && flag.size() > 2 &&
+                           flag.find_first_not_of(kCharacters) == std::string::npos;
+      if (!is_flag) {
+        errors_.add(compile.value_at("flags"),
+                    fmt::format("compile.flags: '{}' is no flag, as --xla_name=value is", flag));
+      } else if (flag.starts_with("--xla_jf_dump") || flag.starts_with("--xla_dump")) {
+        errors_.add(compile.value_at("flags"),
+                    fmt::format("compile.flags: '{}': evolve says what is dumped", flag));
+      }
+    }
+    compile.finish();
   }
 
   const YamlSource& source_;

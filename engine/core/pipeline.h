@@ -54,6 +54,9 @@ struct Pipeline {
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of a round's proposals drawn from the whole space
   };
+  struct Compile {
+    std::vector<std::string> flags;  // of the compiler: "--xla_tpu_scoped_vmem_limit_kib=16384"
+  };
   struct Time {
     std::string kind = "modelled";
   };
@@ -69,6 +72,7 @@ struct Pipeline {
   Session session;
   Batch batch;
   Mutate mutate;
+  Compile compile;
   Time time;
   // What was understood but has no effect, "path:line:column: …"; to be shown as warnings.
   std::vector<std::string> notices;

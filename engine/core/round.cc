@@ -286,12 +286,26 @@ class RoundWriter {
     outputs.push_back(at + "/check.json");
   }
 
+  // As one word: without the dashes, which would be taken for options of the step's own.
+  [[nodiscard]] std::string compile_flags() const {
+    std::string out;
+    for (const std::string& flag : shape_.compile_flags) {
+      out += (out.empty() ? "" : ",") + flag.substr(flag.find_first_not_of('-'));
+    }
+    return out;
+  }
+
   void write_bench(const std::string& id, const std::string& folder, const std::string& name,
                    std::vector<std::string>& outputs) {
     write_lower(id, folder, name, outputs);
     std::string at = folder + "/" + name;
     std::string subject = id + " " + name;
     std::string cost = fmt::format("$work/cases/{}/cost.json", name);
+    Bindings arguments = {{"program", at + "/tpu.program"},
+                          {"target", shape_.target},
+                          {"out", at + "/compile.json"},
+                          {"dumps", at + "/dumps.tar.gz"}};
+    if (!shape_.compile_flags.empty()) arguments.emplace_back("flags", compile_flags());
     add_python(
         {"compile",
          {at + "/compile.json", at + "/dumps.tar.gz"},
@@ -299,10 +313,7 @@ class RoundWriter {
          {},
          {},
          {{"subject", subject}, {"report", at + "/compile.json"}, {"depfile", at + "/compile.d"}}},
-        {{"program", at + "/tpu.program"},
-         {"target", shape_.target},
-         {"out", at + "/compile.json"},
-         {"dumps", at + "/dumps.tar.gz"}});
+        arguments);
     Bindings compiled = {{"subject", subject},
                          {"portable", "1"},
                          {"compiled", at + "/compile.json"},

@@ -17,10 +17,11 @@ struct CampaignShape {
   int variants = 1;  // a round
   int lineages = 1;  // that survive a round
   uint64_t random_seed = 0;
-  double explore = 0.25;  // share of proposals drawn from the whole space
-  std::string target;     // "tpu7x"
-  std::string entry;      // the function that kernel, reference and XLA baseline export
-  std::string spec;       // paths of the kernel's files
+  double explore = 0.25;                   // share of proposals drawn from the whole space
+  std::string target;                      // "tpu7x"
+  std::vector<std::string> compile_flags;  // "--xla_name=value"
+  std::string entry;  // the function that kernel, reference and XLA baseline export
+  std::string spec;   // paths of the kernel's files
   std::string seed;
   std::string reference;
   std::string xla;           // empty: no XLA baseline

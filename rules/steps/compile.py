@@ -63,12 +63,18 @@ def _telling_sentence(message: str) -> str:
     return (telling or sentences or ["no message"])[0]
 
 
-def _compile(content: bytes, target: str, dumps: str) -> bytes:
+def _compile(content: bytes, target: str, flags: tuple[str, ...], dumps: str) -> bytes:
     """The child's work: compiles the program with its dumps in a folder, and answers with a report."""
     os.environ.update(
         TPU_SKIP_MDS_QUERY="1",
         ALLOW_MULTIPLE_LIBTPU_LOAD="1",
-        LIBTPU_INIT_ARGS=f"--xla_jf_dump_to={dumps} --xla_jf_dump_llo_pass_label_regex=^({_PASSES})$",
+        LIBTPU_INIT_ARGS=" ".join(
+            [
+                f"--xla_jf_dump_to={dumps}",
+                f"--xla_jf_dump_llo_pass_label_regex=^({_PASSES})$",
+                *(f"--{flag}" for flag in flags),
+            ]
+        ),
     )
     from jax.experimental import topologies  # noqa: PLC0415
 
@@ -139,13 +145,13 @@ def _judge(ending: Ending, limits: Limits) -> Report:
     return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
 
 
-def compile_program(content: bytes, target: str, limits: Limits) -> tuple[Report, bytes]:
+def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> tuple[Report, bytes]:
     """The report and the packed dumps of a program; an empty program was turned down before."""
     if not content:
         return verdict.not_reached(), b""
     for attempt in range(2):
         with tempfile.TemporaryDirectory(prefix="evolve-dumps-") as folder:
-            ending = run_in_child(functools.partial(_compile, content, target, folder), limits)
+            ending = run_in_child(functools.partial(_compile, content, target, flags, folder), limits)
             report = _judge(ending, limits)
             dumps = _read_dumps(folder)
         # A death may have been the machine's doing: only the second one is the program's.
@@ -170,13 +176,15 @@ def main(argv: list[str]) -> int:
     for name in ("program", "out", "dumps"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))
+    parser.add_argument("--flags", default="", help="of libtpu, without dashes: name=value,name=value")
     parser.add_argument("--cpu-seconds", type=int, default=300)
     parser.add_argument("--memory-mib", type=int, default=16384)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
+    flags = tuple(args.flags.split(",")) if args.flags else ()
     limits = Limits(args.cpu_seconds, _WALL_FACTOR * args.cpu_seconds, args.memory_mib * 2**20)
     try:
-        report, dumps = compile_program(Path(args.program).read_bytes(), args.target, limits)
+        report, dumps = compile_program(Path(args.program).read_bytes(), args.target, flags, limits)
     except ChildFault as fault:
         print(f"compile: {fault}", file=sys.stderr)
         return 3

@@ -15,6 +15,7 @@ normalised() {
   sed -e "s|$PROJECT|PROJECT|g" -e "s|$ROOT|ROOT|g" \
     -e 's/[0-9][0-9.]* \(us\|ms\|s\|min\)\b/T/g' -e 's/ in [0-9:]* min/ in T/' \
     -e 's/20[0-9-]*T[0-9:]*Z/DATE/g' -e 's/\.tmp[0-9]*\.[0-9]*/.tmp/g' \
+    -e "s/ on $(uname -n), / on HOST, /" \
     -e 's/\b[0-9a-f]\{32\}\b/DIGEST/g' -e 's/\b[0-9a-f]\{12\}\b/DIGEST/g' -e '/\bT\b/s/   */  /g'
 }
 
