@@ -5,21 +5,11 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
-#include "engine/build.h"
-#include "engine/cli/machine.h"
 #include "engine/cli/progress.h"
-#include "engine/cli/recorder.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
-#include "engine/cli/why.h"
 #include "engine/core/did_you_mean.h"
-#include "engine/trace.h"
-#include "engine/world/guard.h"
-#include "engine/world/runner.h"
-#include "engine/world/signals.h"
-#include "engine/world/terminal.h"
 
 namespace evolve::cli {
 
@@ -33,154 +23,7 @@ void print_out(const std::string& text) {
   std::fflush(stdout);
 }
 
-// The last round among the targets: "round-3" of {"round-1", "round-3"}; the campaign's last for
-// none.
-int target_round(const Campaign& campaign, const std::vector<std::string>& targets) {
-  if (targets.empty()) return campaign.shape.rounds;
-  int last = 0;
-  for (int round = 1; round <= campaign.shape.rounds; ++round) {
-    for (const std::string& target : targets) {
-      if (target == fmt::format("round-{}", round)) last = round;
-    }
-  }
-  return last;
-}
-
-// A seed that fails has nothing to be compared with: that is an error, unlike a variant's verdict.
-Status check_seed(const Campaign& campaign) {
-  const std::string seed = variant_id(0);
-  for (const auto& [step, cases] : {std::pair("lower", campaign.shape.check_cases),
-                                    std::pair("lower", campaign.shape.bench_cases),
-                                    std::pair("check", campaign.shape.check_cases),
-                                    std::pair("compile", campaign.shape.bench_cases),
-                                    std::pair("facts", campaign.shape.bench_cases)}) {
-    for (const std::string& name : cases) {
-      json report = read_json(fmt::format("{}/{}/{}.json", campaign.folder_of(seed), name, step));
-      if (!report.is_object() || report.value("verdict", "") == "ok") continue;
-      Error error =
-          failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step, name,
-                             report.value("kind", "rejected"), report.value("reason", "")));
-      error.hint = fmt::format("the seed must pass every step; evolve show {}", seed);
-      return error;
-    }
-  }
-  return {};
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-using Tallies = std::map<std::string, cache::Tally>;
-
-Tallies tallies_of(const BuildSummary& summary) {
-  Tallies out;
-  for (const auto& [step, its] : summary.by_step) {
-    auto count = [&outcomes = its.outcomes](Outcome outcome) {
-      auto found = outcomes.find(outcome);
-      return found == outcomes.end() ? 0 : int64_t{found->second};
-    };
-    out[step] = {count(Outcome::ran), count(Outcome::hit) + count(Outcome::joined),
-                 count(Outcome::failed), its.spent_seconds, its.saved_seconds};
-  }
-  return out;
-}
-
-ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& command) {
-  if (common.json) return ProgressStyle::json;
-  if (command.quiet) return ProgressStyle::quiet;
-  return world::is_terminal(STDERR_FILENO) ? ProgressStyle::live : ProgressStyle::plain;
-}
-
-Status finish_build(const CommonOptions& common, const BuildCommand& command, Session& session,
-                    const BuildSummary& summary, Lookup& lookup, const Recorder& recorder,
-                    Remote* remote) {
-  // What is on its way there arrives before the end.
-  const auto shared = remote == nullptr ? std::nullopt : std::optional(remote->finish());
-  if (shared) {
-    for (const std::string& warning : warnings_of(*shared)) print_warning(warning, common.color);
-  }
-  if (summary.failed > 0) {
-    return failed(
-        fmt::format("build stopped: {} edges failed, {} skipped", summary.failed, summary.skipped));
-  }
-  int round = target_round(session.campaign, command.targets);
-  auto recorded = record_rounds(session.campaign, session.toolchain.versions, round, *session.graph,
-                                lookup, recorder, *session.state);
-  if (!recorded) return recorded;
-  json report = build_report(session.campaign, summary, round);
-  if (shared) report["remote_cache"] = json_of(*shared);
-  if (common.json) {
-    report["event"] = "summary";
-    print_out(report.dump() + "\n");
-  } else if (!command.quiet) {
-    print_out(build_text(report));
-    if (shared) print_out(fmt::format("        {}\n", text_of(*shared)));
-  }
-  return check_seed(session.campaign);
-}
-
 }  // namespace
-
-Status run_build(const CommonOptions& common, const BuildCommand& command) {
-  // The session changes to the project's root.
-  const std::string trace_path = command.trace.empty() ? "" : fs::absolute(command.trace).string();
-  Resources capacity;
-  for (const std::string& text : command.resources) {
-    auto resource = parse_resource(text);
-    if (!resource) return std::move(resource).error().within("--resource");
-    capacity.insert_or_assign(resource->first, resource->second);
-  }
-  // Before any file is open: the guard must not hold what is not its own.
-  world::watch_interrupts();
-  auto guard = world::Guard::start();
-  if (!guard) return std::move(guard).error();
-  auto session = open_session(common);
-  if (!session) return std::move(session).error();
-  auto targets = find_targets(*session, command.targets);
-  if (!targets) return std::move(targets).error();
-  if (command.dry_run) return tell_pending(common, *session, *targets);
-  State& state = *session->state;
-  auto remote = Remote::open(command.remote, state);
-  if (!remote) return std::move(remote).error();
-  auto begun =
-      state.ledger->begin_build({0, state.clock.utc(), session->campaign.name,
-                                 joined(command.targets), session->toolchain.versions, "", 0, 0});
-  if (!begun) return begun;
-  BuildOptions options;
-  options.jobs = command.jobs > 0 ? command.jobs : usable_cores();
-  options.keep_going = command.keep_going;
-  options.capacity = with_memory(std::move(capacity));
-  options.command_environment = command_environment();
-  options.rules.machine = machine_name();
-  world::LocalRunner runner(*guard, state.clock);
-  Progress progress(progress_style(common, command), common.color, options.jobs, state.clock);
-  Trace trace(progress, state.clock);
-  Listener& listener = command.trace.empty() ? static_cast<Listener&>(progress) : trace;
-  Recorder recorder(*state.ledger);
-  Snapshot snapshot;
-  Memo& memo = *remote ? (*remote)->memo() : static_cast<Memo&>(*state.memo);
-  Lookup lookup(*session->graph, state.files, memo, *state.ledger, snapshot,
-                {session->campaign.machine(), process_environment()});
-  if (*remote) lookup.use_far_memo();
-  auto summary = build(
-      *session->graph, *targets, lookup,
-      {state.files, *state.blobs, memo, recorder, *state.claims, runner, state.clock, listener},
-      options);
-  progress.clear();
-  runner.stop();
-  std::string outcome =
-      !summary ? (summary.error().code == ErrorCode::interrupted ? "interrupted" : "failed")
-               : (summary->failed > 0 ? "failed" : "done");
-  auto ended = state.ledger->end_build(outcome, summary ? tallies_of(*summary) : Tallies{});
-  if (!trace_path.empty()) {
-    if (auto written = trace.write(state.files, trace_path); !written) return written;
-    std::fputs(fmt::format("evolve: {}: {}\n", command.trace, trace.summary()).c_str(), stderr);
-  }
-  if (!summary) return std::move(summary).error();
-  if (!ended) return ended;
-  return finish_build(common, command, *session, *summary, lookup, recorder, remote->get());
-}
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
   auto session = open_session(common);

@@ -26,6 +26,7 @@ struct BuildCommand {
   std::vector<std::string> resources;  // "memory=16GiB", "tpu=4"
   std::string trace;                   // file for the build's timeline; empty: none
   RemoteSettings remote;
+  bool is_ci = false;  // plain progress, and a report and a summary in the state folder's ci
 };
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);

@@ -75,6 +75,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->take_all();
   build->add_option("--trace", arguments.build.trace,
                     "write the timeline to this file, in Chrome's trace format");
+  build->add_flag("--ci", arguments.build.is_ci,
+                  "plain output, and junit.xml and summary.md in the state folder's ci");
   build->add_option("--remote-cache", arguments.build.remote.url,
                     "take results from this cache, which speaks Bazel's HTTP protocol");
   build->add_flag("--remote-write", arguments.build.remote.writes, "store results there, too");

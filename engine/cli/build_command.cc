@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "engine/build.h"
+#include "engine/cli/ci.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/machine.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/recorder.h"
+#include "engine/cli/report.h"
+#include "engine/cli/session.h"
+#include "engine/cli/why.h"
+#include "engine/trace.h"
+#include "engine/world/guard.h"
+#include "engine/world/runner.h"
+#include "engine/world/signals.h"
+#include "engine/world/terminal.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// The last round among the targets: "round-3" of {"round-1", "round-3"}; the campaign's last for
+// none.
+int target_round(const Campaign& campaign, const std::vector<std::string>& targets) {
+  if (targets.empty()) return campaign.shape.rounds;
+  int last = 0;
+  for (int round = 1; round <= campaign.shape.rounds; ++round) {
+    for (const std::string& target : targets) {
+      if (target == fmt::format("round-{}", round)) last = round;
+    }
+  }
+  return last;
+}
+
+// A seed that fails has nothing to be compared with: that is an error, unlike a variant's verdict.
+Status check_seed(const Campaign& campaign) {
+  const std::string seed = variant_id(0);
+  for (const auto& [step, cases] : {std::pair("lower", campaign.shape.check_cases),
+                                    std::pair("lower", campaign.shape.bench_cases),
+                                    std::pair("check", campaign.shape.check_cases),
+                                    std::pair("compile", campaign.shape.bench_cases),
+                                    std::pair("facts", campaign.shape.bench_cases)}) {
+    for (const std::string& name : cases) {
+      json report = read_json(fmt::format("{}/{}/{}.json", campaign.folder_of(seed), name, step));
+      if (!report.is_object() || report.value("verdict", "") == "ok") continue;
+      Error error =
+          failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step, name,
+                             report.value("kind", "rejected"), report.value("reason", "")));
+      error.hint = fmt::format("the seed must pass every step; evolve show {}", seed);
+      return error;
+    }
+  }
+  return {};
+}
+
+using Tallies = std::map<std::string, cache::Tally>;
+
+Tallies tallies_of(const BuildSummary& summary) {
+  Tallies out;
+  for (const auto& [step, its] : summary.by_step) {
+    auto count = [&outcomes = its.outcomes](Outcome outcome) {
+      auto found = outcomes.find(outcome);
+      return found == outcomes.end() ? 0 : int64_t{found->second};
+    };
+    out[step] = {count(Outcome::ran), count(Outcome::hit) + count(Outcome::joined),
+                 count(Outcome::failed), its.spent_seconds, its.saved_seconds};
+  }
+  return out;
+}
+
+ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& command) {
+  if (common.json) return ProgressStyle::json;
+  if (command.quiet) return ProgressStyle::quiet;
+  if (command.is_ci) return ProgressStyle::plain;
+  return world::is_terminal(STDERR_FILENO) ? ProgressStyle::live : ProgressStyle::plain;
+}
+
+void print_out(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+Result<BuildOptions> options_of(const BuildCommand& command) {
+  Resources capacity;
+  for (const std::string& text : command.resources) {
+    auto resource = parse_resource(text);
+    if (!resource) return std::move(resource).error().within("--resource");
+    capacity.insert_or_assign(resource->first, resource->second);
+  }
+  BuildOptions out;
+  out.jobs = command.jobs > 0 ? command.jobs : usable_cores();
+  out.keep_going = command.keep_going;
+  out.capacity = with_memory(std::move(capacity));
+  out.command_environment = command_environment();
+  out.rules.machine = machine_name();
+  return out;
+}
+
+// One build of a campaign, from its first record to the last word.
+class CampaignBuild {
+ public:
+  CampaignBuild(const CommonOptions& common, const BuildCommand& command, BuildOptions options,
+                Session& session, Remote* remote)
+      : common_(common),
+        command_(command),
+        options_(std::move(options)),
+        session_(session),
+        state_(*session.state),
+        remote_(remote),
+        memo_(remote != nullptr ? remote->memo() : static_cast<Memo&>(*state_.memo)),
+        progress_(progress_style(common, command), common.color, options_.jobs, state_.clock),
+        trace_(progress_, state_.clock),
+        ci_(trace_),
+        recorder_(*state_.ledger),
+        lookup_(*session.graph, state_.files, memo_, *state_.ledger, snapshot_,
+                {session.campaign.machine(), process_environment()}) {
+    if (remote != nullptr) lookup_.use_far_memo();
+  }
+
+  Status run(const std::vector<NodeId>& targets, world::Guard& guard) {
+    auto begun = state_.ledger->begin_build({0, state_.clock.utc(), session_.campaign.name,
+                                             fmt::format("{}", fmt::join(command_.targets, " ")),
+                                             session_.toolchain.versions, "", 0, 0});
+    if (!begun) return begun;
+    world::LocalRunner runner(guard, state_.clock);
+    auto summary = build(
+        *session_.graph, targets, lookup_,
+        {state_.files, *state_.blobs, memo_, recorder_, *state_.claims, runner, state_.clock, ci_},
+        options_);
+    progress_.clear();
+    runner.stop();
+    std::string outcome = "done";
+    if (!summary) {
+      outcome = summary.error().code == ErrorCode::interrupted ? "interrupted" : "failed";
+    } else if (summary->failed > 0) {
+      outcome = "failed";
+    }
+    auto ended = state_.ledger->end_build(outcome, summary ? tallies_of(*summary) : Tallies{});
+    if (!command_.trace.empty()) {
+      if (auto written = trace_.write(state_.files, command_.trace); !written) return written;
+      std::fputs(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()).c_str(), stderr);
+    }
+    if (!summary) return std::move(summary).error();
+    return ended ? finish(*summary) : ended;
+  }
+
+ private:
+  Status finish(const BuildSummary& summary) {
+    const int round = target_round(session_.campaign, command_.targets);
+    Status status;
+    if (summary.failed > 0) {
+      status = failed(fmt::format("build stopped: {} edges failed, {} skipped", summary.failed,
+                                  summary.skipped));
+    } else {
+      status = record_rounds(session_.campaign, session_.toolchain.versions, round, *session_.graph,
+                             lookup_, recorder_, state_);
+    }
+    json report = build_report(session_.campaign, summary, round);
+    // What lies there of the round is of an earlier build.
+    if (!status) report.erase("best");
+    tell_of_remote(report);
+    if (status) {
+      tell(report);
+      status = check_seed(session_.campaign);
+    }
+    if (!command_.is_ci) return status;
+    auto written = write_ci(report, status ? "" : status.error().message);
+    return status ? written : status;
+  }
+
+  // What is on its way there arrives before the end.
+  void tell_of_remote(json& report) {
+    if (remote_ == nullptr) return;
+    const RemoteReport shared = remote_->finish();
+    for (const std::string& warning : warnings_of(shared)) print_warning(warning, common_.color);
+    report["remote_cache"] = json_of(shared);
+    remote_text_ = fmt::format("        {}\n", text_of(shared));
+  }
+
+  void tell(json report) const {
+    if (common_.json) {
+      report["event"] = "summary";
+      print_out(report.dump() + "\n");
+    } else if (!command_.quiet) {
+      print_out(build_text(report) + remote_text_);
+    }
+  }
+
+  // GitHub shows what is appended to the file that it names.
+  Status write_ci(const json& report, const std::string& fault) {
+    const std::string folder = state_.folder + "/ci";
+    if (auto status = state_.files.make_folders(folder); !status) return status;
+    auto written =
+        state_.files.write(folder + "/junit.xml", ci_.junit(session_.campaign.name, fault));
+    if (!written) return written;
+    const std::string summary = ci_summary(report, fault);
+    if (written = state_.files.write(folder + "/summary.md", summary); !written) return written;
+    const char* shown = std::getenv("GITHUB_STEP_SUMMARY");
+    if (shown == nullptr || *shown == '\0') return {};
+    auto before = state_.files.read(shown);
+    return state_.files.write(shown, (before ? *before : "") + summary);
+  }
+
+  const CommonOptions& common_;
+  const BuildCommand& command_;
+  BuildOptions options_;
+  Session& session_;
+  State& state_;
+  Remote* remote_;
+  Memo& memo_;
+  Progress progress_;
+  Trace trace_;
+  CiReport ci_;
+  Recorder recorder_;
+  Snapshot snapshot_;
+  Lookup lookup_;
+  std::string remote_text_;
+};
+
+}  // namespace
+
+Status run_build(const CommonOptions& common, const BuildCommand& given) {
+  BuildCommand command = given;
+  // The session changes to the project's root.
+  if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
+  auto options = options_of(command);
+  if (!options) return std::move(options).error();
+  // Before any file is open: the guard must not hold what is not its own.
+  world::watch_interrupts();
+  auto guard = world::Guard::start();
+  if (!guard) return std::move(guard).error();
+  auto session = open_session(common);
+  if (!session) return std::move(session).error();
+  auto targets = find_targets(*session, command.targets);
+  if (!targets) return std::move(targets).error();
+  if (command.dry_run) return tell_pending(common, *session, *targets);
+  auto remote = Remote::open(command.remote, *session->state);
+  if (!remote) return std::move(remote).error();
+  return CampaignBuild(common, command, *std::move(options), *session, remote->get())
+      .run(*targets, *guard);
+}
+
+}  // namespace evolve::cli
