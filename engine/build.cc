@@ -26,6 +26,12 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
+// Costs are what the order of edges comes from.
+double drawn_cost(uint64_t seed, EdgeId id) {
+  const Digest drawn = digest_of(fmt::format("{} {}", seed, index(id)));
+  return kShortSeconds * static_cast<double>(1 + drawn.low % 1000);
+}
+
 class Build {
  public:
   Build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, const BuildPorts& ports,
@@ -36,7 +42,8 @@ class Build {
         options_(options),
         plan_(
             graph, targets,
-            [&lookup](EdgeId id) -> std::optional<double> {
+            [&lookup, &options](EdgeId id) -> std::optional<double> {
+              if (options.order_seed != 0) return drawn_cost(options.order_seed, id);
               auto settled = lookup.snapshot().edge(id);
               if (!settled) return std::nullopt;
               // Of what is done in no time the order should not depend on how little that was.

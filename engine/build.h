@@ -57,8 +57,9 @@ struct BuildOptions {
   int jobs = 1;        // edges at a time
   int keep_going = 1;  // stop after this many faults; 0: never
   CommandRules rules;
-  Resources capacity;   // what running edges may need together (core/plan.h)
-  double max_load = 0;  // above it no command is started beside one that runs; 0: no limit
+  Resources capacity;       // what running edges may need together (core/plan.h)
+  uint64_t order_seed = 0;  // not 0: edges that are ready start in an order drawn with it
+  double max_load = 0;      // above it no command is started beside one that runs; 0: no limit
   std::map<std::string, std::string> command_environment;  // what every command gets
 };
 

@@ -15,6 +15,7 @@
 #include "engine/cli/recorder.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/cli/verify.h"
 #include "engine/cli/why.h"
 #include "engine/trace.h"
 #include "engine/world/guard.h"
@@ -227,6 +228,25 @@ class CampaignBuild {
   std::string remote_text_;
 };
 
+// Runs what was built anew, in other surroundings.
+Status check_built(const CommonOptions& common, const BuildCommand& command, Session session,
+                   const Machine& machine) {
+  const int round = target_round(session.campaign, command.targets);
+  if (round == 0) {
+    return bad_input("--check-determinism: no whole round was built", "", "evolve build round-1");
+  }
+  Past past = {std::move(session.state), session.campaign.name};
+  // Each run has a folder of its own for the current one.
+  past.state->folder = fs::absolute(past.state->folder).lexically_normal().string();
+  auto recorded = past.load(fmt::format("round-{}", round), 0);
+  if (!recorded) return std::move(recorded).error();
+  const std::string folder =
+      fmt::format("{}/replay/{}-round-{}-determinism", past.state->folder, past.campaign, round);
+  std::error_code error;
+  fs::remove_all(folder, error);  // of an earlier check
+  return check_determinism(common, *recorded, *past.state, machine, folder, command.check_times);
+}
+
 }  // namespace
 
 Status run_build(const CommonOptions& common, const BuildCommand& given) {
@@ -246,8 +266,11 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   if (command.dry_run) return tell_pending(common, *session, *targets);
   auto remote = Remote::open(command.remote, *session->state);
   if (!remote) return std::move(remote).error();
-  return CampaignBuild(common, command, *std::move(options), *session, remote->get())
-      .run(*targets, *guard);
+  const int jobs = options->jobs;
+  auto status = CampaignBuild(common, command, *std::move(options), *session, remote->get())
+                    .run(*targets, *guard);
+  if (!status || command.check_times == 0) return status;
+  return check_built(common, command, *std::move(session), {*guard, jobs});
 }
 
 }  // namespace evolve::cli

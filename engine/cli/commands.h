@@ -26,7 +26,8 @@ struct BuildCommand {
   std::vector<std::string> resources;  // "memory=16GiB", "tpu=4"
   std::string trace;                   // file for the build's timeline; empty: none
   RemoteSettings remote;
-  bool is_ci = false;  // plain progress, and a report and a summary in the state folder's ci
+  int check_times = 0;  // how often pure steps run anew then, in other surroundings
+  bool is_ci = false;   // plain progress, and a report and a summary in the state folder's ci
 };
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);

@@ -75,6 +75,10 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->take_all();
   build->add_option("--trace", arguments.build.trace,
                     "write the timeline to this file, in Chrome's trace format");
+  build
+      ->add_option("--check-determinism", arguments.build.check_times,
+                   "then run every pure step anew so often, each time in other surroundings")
+      ->check(CLI::Range(1, 100));
   build->add_flag("--ci", arguments.build.is_ci,
                   "plain output, and junit.xml and summary.md in the state folder's ci");
   build->add_option("--remote-cache", arguments.build.remote.url,
@@ -112,6 +116,10 @@ void add_commands(CLI::App& app, Arguments& arguments) {
                      "new folder for the files (default: in the state folder)");
   replay->add_flag("--verify", arguments.replay.verify,
                    "run every pure step anew in a fresh folder, and compare the bytes");
+  replay
+      ->add_option("--check-determinism", arguments.replay.times,
+                   "run every pure step anew so often, each time in other surroundings")
+      ->check(CLI::Range(1, 100));
   replay->add_option("--against", arguments.replay.against,
                      "name the first step at which the record parts from this one");
   replay->add_option("-j,--jobs", arguments.replay.jobs, "steps at a time (default: one a core)")

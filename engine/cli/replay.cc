@@ -115,7 +115,8 @@ Status compare_records(const CommonOptions& common, const PastRound& a, const Pa
 Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   // Before any file is open: the guard must not hold what is not its own.
   std::optional<world::Guard> guard;
-  if (command.verify) {
+  const bool runs = command.verify || command.times > 0;
+  if (runs) {
     world::watch_interrupts();
     auto started = world::Guard::start();
     if (!started) return std::move(started).error();
@@ -132,11 +133,15 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   }
   const std::string usual =
       fmt::format("{}/replay/{}-round-{}{}", records->state->folder, past->stored.campaign,
-                  past->stored.round, command.verify ? "-verify" : "");
+                  past->stored.round, runs ? "-verify" : "");
   auto folder = fresh_folder(command.out, usual);
   if (!folder) return std::move(folder).error();
-  if (!command.verify) return replay_files(common, *past, *records->state, *folder);
-  return verify(common, *past, *records->state, {*guard, command.jobs}, *folder);
+  if (!runs) return replay_files(common, *past, *records->state, *folder);
+  const Machine machine = {*guard, command.jobs};
+  if (command.times > 0) {
+    return check_determinism(common, *past, *records->state, machine, *folder, command.times);
+  }
+  return verify(common, *past, *records->state, machine, *folder);
 }
 
 }  // namespace evolve::cli

@@ -13,6 +13,7 @@ struct ReplayCommand {
   std::string out;      // folder for the files; empty: one in the state folder
   bool verify = false;  // run the pure steps anew in a fresh folder, and compare
   int64_t against = 0;  // the number of a record to compare with, instead
+  int times = 0;        // run the pure steps anew so often, in other surroundings, and compare
   int jobs = 0;         // 0: one a core
 };
 

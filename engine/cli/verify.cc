@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "engine/build.h"
 #include "engine/cli/campaign.h"
@@ -25,7 +28,82 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// "$work/x: first at byte 12, line 3"
+// What the surroundings of a run are, which no step's bytes may depend on.
+struct Surrounding {
+  std::string python;                              // the interpreter's absolute path
+  std::map<std::string, std::string> environment;  // in place of the usual variables
+  uint64_t order_seed = 0;
+  int jobs = 0;  // 0: as is asked for
+
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (const auto& [name, value] : environment) out += fmt::format(" {}={}", name, value);
+    return fmt::format("{} -j{}", out.substr(out.empty() ? 0 : 1), jobs);
+  }
+};
+
+std::string absolute_python() {
+  return fs::absolute(find_python()).lexically_normal().string();
+}
+
+Surrounding surrounding_of(int run, const std::string& folder, const std::string& python) {
+  static constexpr std::array kZones = {"America/St_Johns", "Asia/Kathmandu", "UTC",
+                                        "Pacific/Chatham"};
+  static constexpr std::array kLocales = {"C", "POSIX", "C.UTF-8"};
+  const auto number = static_cast<size_t>(run);
+  Surrounding out;
+  out.python = python;
+  out.environment = {{"PYTHONHASHSEED", std::to_string(run)},
+                     {"TZ", kZones[number % kZones.size()]},
+                     {"LC_ALL", kLocales[number % kLocales.size()]},
+                     {"HOME", folder},
+                     {"TMPDIR", folder + "/tmp"},
+                     {"PATH", folder + "/nothing:" + command_environment()["PATH"]}};
+  out.order_seed = number;
+  // One at a time, and several.
+  out.jobs = run % 2 == 1 ? 1 : usable_cores() + 1;
+  return out;
+}
+
+// Some bytes, for people: 'ab.' or, where they are no text, in hex.
+std::string shown_bytes(std::string_view bytes) {
+  constexpr size_t kShown = 12;
+  bytes = bytes.substr(0, kShown);
+  const bool is_text = std::all_of(bytes.begin(), bytes.end(), [](char c) {
+    return c == '\n' || std::isprint(static_cast<unsigned char>(c)) != 0;
+  });
+  std::string out;
+  for (char c : bytes) {
+    if (!is_text) {
+      out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c == '\n' ? "\\n" : std::string(1, c);
+    }
+  }
+  return bytes.empty() ? "the end" : is_text ? fmt::format("'{}'", out) : out;
+}
+
+// What a run anew gave.
+struct Comparison {
+  json differences = json::array();
+  size_t pure = 0;   // steps
+  size_t facts = 0;  // measured or recorded ones, as they were
+  int ran = 0;       // commands
+  int behind = 0;    // steps behind those that differ
+  [[nodiscard]] bool is_same() const { return differences.empty() && behind == 0; }
+};
+
+std::string text_of(const json& differences) {
+  std::string out;
+  for (const json& one : differences) {
+    out += fmt::format("differs: {} {}: {}\n", one["step"].get<std::string>(),
+                       one["subject"].get<std::string>(), one["where"].get<std::string>());
+    if (one.contains("run")) out += fmt::format("  {}\n", one["run"].get<std::string>());
+  }
+  return out;
+}
+
+// "$work/x: first at byte 12, line 3: 'a' -> 'b'"
 std::string first_difference(const RecordedFile& file, const std::string& was,
                              const std::string& now) {
   const size_t most = std::min(was.size(), now.size());
@@ -37,22 +115,27 @@ std::string first_difference(const RecordedFile& file, const std::string& was,
     out += fmt::format(", line {}",
                        1 + std::count(was.begin(), was.begin() + static_cast<long>(at), '\n'));
   }
-  return out;
+  return fmt::format("{}: {} -> {}", out, shown_bytes(std::string_view(was).substr(at)),
+                     shown_bytes(std::string_view(now).substr(at)));
 }
 
 // Runs a recorded round anew in a project of its own.
 class Verification {
  public:
   Verification(const CommonOptions& common, const PastRound& past, State& from,
-               const Machine& machine)
-      : common_(common), past_(past), from_(from), machine_(machine) {}
+               const Machine& machine, Surrounding surrounding)
+      : common_(common),
+        past_(past),
+        from_(from),
+        machine_(machine),
+        surrounding_(std::move(surrounding)) {}
 
-  Status run(const std::string& folder) {
-    if (auto status = lay_out(folder); !status) return status;
+  Result<Comparison> run(const std::string& folder) {
+    if (auto status = lay_out(folder); !status) return std::move(status).error();
     auto opened = open_state(campaign_.state, Sharing::names, warning_);
     if (!opened) return std::move(opened).error();
     state_ = *std::move(opened);
-    if (auto status = take_over_facts(); !status) return status;
+    if (auto status = take_over_facts(); !status) return std::move(status).error();
     auto graph = read_manifest(campaign_, past_.record.toolchain);
     if (!graph) return std::move(graph).error();
     graph_ = *std::move(graph);
@@ -72,19 +155,18 @@ class Verification {
     Plan plan(*graph_, *targets);
     auto record = record_of(*graph_, plan.wanted_edges(), lookup, recorder.results());
     if (!record) return std::move(record).error();
-    return compare(*record, *summary, folder);
+    return compare(*record, *summary);
   }
 
  private:
   // Puts the sources where a project has them, and goes there.
   Status lay_out(const std::string& folder) {
-    auto python = find_python();
     campaign_.name = past_.stored.campaign;
     campaign_.state = ".evolve";
     campaign_.work = ".evolve/" + campaign_.name;
     campaign_.rules = "rules";
     campaign_.steps = "steps";
-    campaign_.python = fs::absolute(python).lexically_normal().string();
+    campaign_.python = surrounding_.python;
     Placer placer(from_);
     for (const RecordedFile& file : past_.record.sources) {
       if (file.path.starts_with("$outside/")) {
@@ -135,8 +217,16 @@ class Verification {
                                   Recorder& recorder) {
     BuildOptions options;
     options.jobs = machine_.jobs > 0 ? machine_.jobs : usable_cores();
+    if (surrounding_.jobs > 0) options.jobs = surrounding_.jobs;
+    options.order_seed = surrounding_.order_seed;
     options.capacity = with_memory({});
-    options.command_environment = command_environment();
+    options.command_environment = surrounding_.environment;
+    options.command_environment.merge(command_environment());
+    if (auto temporary = surrounding_.environment.find("TMPDIR");
+        temporary != surrounding_.environment.end()) {
+      auto made = state_->files.make_folders(temporary->second);
+      if (!made) return std::move(made).error();
+    }
     world::LocalRunner runner(machine_.guard, state_->clock);
     const bool is_live = world::is_terminal(STDERR_FILENO) && !common_.json;
     Progress progress(is_live ? ProgressStyle::live : ProgressStyle::quiet, common_.color,
@@ -151,43 +241,26 @@ class Verification {
   }
 
   // What differs, and where it begins to. What follows from a difference is counted.
-  Status compare(const Record& record, const BuildSummary& summary, const std::string& folder) {
+  Result<Comparison> compare(const Record& record, const BuildSummary& summary) {
     std::map<std::string, const RecordedStep*> anew;
     for (const RecordedStep& step : record.steps) anew[step.outputs.front().path] = &step;
-    json differences = json::array();
-    std::string text;
-    int behind = 0;
+    Comparison out;
+    out.facts = facts_;
+    out.pure = past_.record.steps.size() - facts_;
+    out.ran = summary.ran;
     for (const RecordedStep& step : past_.record.steps) {
       auto other = anew.find(step.outputs.front().path);
       if (other == anew.end() || other->second->key != step.key) {
-        ++behind;
+        ++out.behind;
         continue;
       }
       if (other->second->outputs == step.outputs) continue;
       auto where = differing_place(step, *other->second);
       if (!where) return std::move(where).error();
-      text += fmt::format("differs: {} {}: {}\n", step.step, step.subject, *where);
-      differences.push_back({{"step", step.step}, {"subject", step.subject}, {"where", *where}});
+      out.differences.push_back(
+          {{"step", step.step}, {"subject", step.subject}, {"where", *where}});
     }
-    const size_t pure = past_.record.steps.size() - facts_;
-    text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past_.name(),
-                        past_.stored.id, pure, summary.ran);
-    if (facts_ > 0) text += fmt::format(", {} measured or recorded ones as they were", facts_);
-    text += fmt::format(": {} differences", differences.size());
-    if (behind > 0) text += fmt::format(", and {} steps behind them", behind);
-    text += '\n';
-    print_result(common_,
-                 {{"round", past_.stored.round},
-                  {"campaign", past_.stored.campaign},
-                  {"record", past_.stored.id},
-                  {"pure_steps", pure},
-                  {"commands_run", summary.ran},
-                  {"facts", facts_},
-                  {"steps_behind", behind},
-                  {"differences", differences}},
-                 text);
-    if (differences.empty() && behind == 0) return {};
-    return failed(fmt::format("{}: does not repeat; what was made is in {}", past_.name(), folder));
+    return out;
   }
 
   Result<std::string> differing_place(const RecordedStep& was, const RecordedStep& now) {
@@ -211,6 +284,7 @@ class Verification {
   const PastRound& past_;
   State& from_;
   const Machine& machine_;
+  Surrounding surrounding_;
   Campaign campaign_;
   std::unique_ptr<State> state_;
   std::unique_ptr<Graph> graph_;
@@ -242,7 +316,65 @@ Status Placer::end() const {
 
 Status verify(const CommonOptions& common, const PastRound& past, State& from,
               const Machine& machine, const std::string& folder) {
-  return Verification(common, past, from, machine).run(folder);
+  Surrounding usual;
+  usual.python = absolute_python();
+  auto found = Verification(common, past, from, machine, usual).run(folder);
+  if (!found) return std::move(found).error();
+  std::string text = text_of(found->differences);
+  text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past.name(),
+                      past.stored.id, found->pure, found->ran);
+  if (found->facts > 0) {
+    text += fmt::format(", {} measured or recorded ones as they were", found->facts);
+  }
+  text += fmt::format(": {} differences", found->differences.size());
+  if (found->behind > 0) text += fmt::format(", and {} steps behind them", found->behind);
+  print_result(common,
+               {{"round", past.stored.round},
+                {"campaign", past.stored.campaign},
+                {"record", past.stored.id},
+                {"pure_steps", found->pure},
+                {"commands_run", found->ran},
+                {"facts", found->facts},
+                {"steps_behind", found->behind},
+                {"differences", found->differences}},
+               text + "\n");
+  if (found->is_same()) return {};
+  return failed(fmt::format("{}: does not repeat; what was made is in {}", past.name(), folder));
+}
+
+Status check_determinism(const CommonOptions& common, const PastRound& past, State& from,
+                         const Machine& machine, const std::string& folder, int times) {
+  json differences = json::array();
+  size_t pure = 0;
+  bool is_same = true;
+  // Each run leaves another current folder.
+  const std::string python = absolute_python();
+  for (int run = 1; run <= times; ++run) {
+    // Paths of other lengths, too.
+    const std::string its =
+        fmt::format("{}/{}", folder, std::string(static_cast<size_t>(run), 'x'));
+    const Surrounding surrounding = surrounding_of(run, its, python);
+    auto found = Verification(common, past, from, machine, surrounding).run(its);
+    if (!found) return std::move(found).error();
+    pure = found->pure;
+    is_same = is_same && found->is_same();
+    for (json& one : found->differences) {
+      one["run"] = surrounding.text();
+      differences.push_back(std::move(one));
+    }
+  }
+  print_result(common,
+               {{"round", past.stored.round},
+                {"campaign", past.stored.campaign},
+                {"record", past.stored.id},
+                {"pure_steps", pure},
+                {"runs", times},
+                {"differences", differences}},
+               text_of(differences) + fmt::format("{}: {} pure steps, {} times: {} differences\n",
+                                                  past.name(), pure, times, differences.size()));
+  if (is_same) return {};
+  return failed(
+      fmt::format("{}: is not deterministic; what was made is in {}", past.name(), folder));
 }
 
 }  // namespace evolve::cli

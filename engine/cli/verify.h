@@ -39,8 +39,14 @@ struct Machine {
 
 // Runs the round's pure steps anew in `folder`, which is laid out as a project of its own and
 // becomes the current one; what is measured or recorded is taken from `from`, where the record
-// lies. Prints each difference with its first place. An error of code `failed` where there is any.
+// lies, with an absolute path. Prints each difference with its first place. An error of code
+// `failed` where there is any.
 Status verify(const CommonOptions& common, const PastRound& past, State& from,
               const Machine& machine, const std::string& folder);
+
+// As verify(), `times` times, each in a folder of its own below `folder` and with another seed of
+// hashes, another time zone, locale, PATH and place for temporary files, and in another order.
+Status check_determinism(const CommonOptions& common, const PastRound& past, State& from,
+                         const Machine& machine, const std::string& folder, int times);
 
 }  // namespace evolve::cli
