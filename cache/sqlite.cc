@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 namespace evolve::cache {
@@ -13,7 +15,16 @@ namespace {
 constexpr int kBusyMilliseconds = 30'000;
 
 Error sqlite_error(sqlite3* handle, const std::string& path) {
-  return external(fmt::format("{}: {}", path, sqlite3_errmsg(handle)));
+  std::string what = fmt::format("{}: {}", path, sqlite3_errmsg(handle));
+  // Why a database cannot be opened SQLite's words do not say, and its errno may be that of another
+  // file.
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  if (sqlite3_errcode(handle) == SQLITE_CANTOPEN &&
+      (::access(path.c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK) != 0)) {
+    what += fmt::format(": {}", std::strerror(errno));
+  }
+  return external(what);
 }
 
 }  // namespace

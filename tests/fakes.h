@@ -17,12 +17,20 @@
 
 namespace evolve::tests {
 
+// What stands for the end of the process: nothing of ours catches it.
+struct Killed {};
+
 // "Fail call N": counts the calls of all ports that share it.
 struct FaultPlan {
   int calls = 0;
-  int fail_at = 0;  // 0: never
+  int fail_at = 0;     // 0: never
+  bool kills = false;  // the process ends at that call, before it has done anything
 
-  bool fails() { return ++calls == fail_at; }
+  bool fails() {
+    if (++calls != fail_at) return false;
+    if (kills) throw Killed{};
+    return true;
+  }
   static Error error() { return external("write 'x': No space left on device"); }
 };
 
@@ -81,7 +89,10 @@ class FakeBlobs : public BlobStore {
   std::map<Digest, std::string> blobs;
   FaultPlan* faults = nullptr;
 
-  Result<bool> contains(const Digest& digest) override { return blobs.contains(digest); }
+  Result<bool> contains(const Digest& digest) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    return blobs.contains(digest);
+  }
   Status put_file(const std::string& path, const Digest& digest) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     blobs[digest] = files_.files.at(path);
@@ -106,10 +117,12 @@ class FakeMemo : public Memo {
   FaultPlan* faults = nullptr;
 
   Result<std::optional<ActionResult>> find(const Digest& key) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
     auto it = results.find(key);
     return it == results.end() ? std::optional<ActionResult>{} : it->second;
   }
   Result<std::vector<std::string>> discovered(const Digest& key) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
     auto it = discoveries.find(key);
     return it == discoveries.end() ? std::vector<std::string>{} : it->second;
   }
@@ -122,7 +135,10 @@ class FakeMemo : public Memo {
     return {};
   }
   int64_t version_now = 0;  // to be changed with what others put
-  Result<int64_t> version() override { return version_now; }
+  Result<int64_t> version() override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    return version_now;
+  }
 };
 
 class FakeClaims : public Claims {
@@ -144,9 +160,11 @@ class FakeLedger : public Ledger {
   FaultPlan* faults = nullptr;
 
   Result<std::optional<ActionResult>> recall(const Digest&) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
     return std::optional<ActionResult>{};
   }
   Result<std::vector<std::string>> recall_discovered(const Digest&) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
     return std::vector<std::string>{};
   }
   Status record(const EdgeRecord& record) override {
@@ -154,8 +172,12 @@ class FakeLedger : public Ledger {
     records.push_back(record);
     return {};
   }
-  Status flush() override { return {}; }
+  Status flush() override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    return {};
+  }
   Result<std::optional<EdgeRecord>> last_record(const std::string& output) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
     for (auto it = records.rbegin(); it != records.rend(); ++it) {
       if (it->output == output) return std::optional<EdgeRecord>(*it);
     }
@@ -288,6 +310,14 @@ class World {
     Lookup lookup(*graph, files, memo, ledger, snapshot, {{}, environment});
     return evolve::build(*graph, *targets, lookup,
                          {files, blobs, memo, ledger, claims, runner, clock, listener}, options);
+  }
+
+  // As after the end of the process: what was in it is gone, what was written stays.
+  void revive() {
+    fail_at(nullptr);
+    runner.stop();
+    claims.held.clear();
+    snapshot = {};
   }
 
   void fail_at(FaultPlan* plan) {

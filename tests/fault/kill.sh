@@ -3,6 +3,7 @@
 # again, and no process is left behind.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 KILLS=${KILLS:-20}
+SHORT_KILLS=${SHORT_KILLS:-200}
 RANDOM=1  # the same instants in every run, as far as a machine allows
 
 # To be started as `exec`: the process that is killed must be the engine itself, not a shell around it.
@@ -44,8 +45,27 @@ grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/don
 cmp -s "$PROJECT/expected.json" "$PROJECT/small/.evolve/small/round-2/selection.json" || fail "another selection.json"
 twice=$(sed 's/.*"step":"\([^"]*\)".*"subject":"\([^"]*\)".*/\1 \2/' "$PROJECT/done.log" | sort | uniq -d)
 [ -z "$twice" ] || fail "reported done and run again: $twice"
+# Short steps, and kills at any instant of a build's life: of the look-up, of a command, of the records' writing.
+new_project
+{
+  printf 'rule step\n  command = cat $in >$out && echo $out >>$out\n'
+  for n in $(seq 40); do printf 'build o%s: step %s\n' "$n" "$([ "$n" -gt 3 ] && echo "o$((n / 3))" || echo in)"; done
+} >"$PROJECT/build.ninja"
+echo text >"$PROJECT/in"
+(cd "$PROJECT" && "$EVOLVE" ninja --quiet && cat o* | sha256sum >right && rm -rf .evolve o*) || fail "the short steps themselves"
+: >"$PROJECT/done.log"
+for ((kill = 1; kill <= SHORT_KILLS; kill++)); do
+  [ $((kill % 20)) -ne 0 ] || (cd "$PROJECT" && rm -rf .evolve o* && : >done.log)
+  { (cd "$PROJECT" && NINJA_STATUS='[%f] ' exec timeout -s KILL "0.0$((RANDOM % 60 + 10))" "$EVOLVE" ninja -j 3 -k 0 >events.log 2>&1); } 2>/dev/null
+  grep '^\[' "$PROJECT/events.log" >>"$PROJECT/done.log"
+  grep -i 'error\|warning' "$PROJECT/events.log" && fail "short kill $kill"
+done
+(cd "$PROJECT" && "$EVOLVE" ninja --quiet && cat o* | sha256sum | cmp - right) || fail "other outputs after $SHORT_KILLS kills"
+twice=$(sed 's/^\[[0-9]*\] //' "$PROJECT/done.log" | sort | uniq -d)
+[ -z "$twice" ] || fail "reported done and run again: $twice"
+
 # Ctrl-C ends the children and says how to go on.
-rm -rf "$PROJECT/small/.evolve"
+new_project
 : >"$PROJECT/events.log"
 (cd "$PROJECT" && exec "${BUILD[@]}") >"$PROJECT/events.log" 2>"$PROJECT/errors.log" &
 engine=$!
@@ -55,4 +75,4 @@ wait "$engine"
 [ $? -eq 130 ] || fail "an interrupted build ends with 130"
 grep -q '^evolve: error: interrupted$' "$PROJECT/errors.log" || fail "it says so: $(cat "$PROJECT/errors.log")"
 [ -z "$(left_behind)" ] || fail "it left processes: $(left_behind)"
-finish $((KILLS + 6))
+finish $((KILLS + SHORT_KILLS + 8))

@@ -65,3 +65,42 @@ TEST_CASE("after any one failed call a rerun ends as if nothing had happened", "
   }
   CHECK(failed_builds > 20);
 }
+
+TEST_CASE("a process that is killed at any call leaves what the next one goes on from", "[fault]") {
+  World whole;
+  prepare(whole);
+  REQUIRE(whole.build());
+  int kills = 0;
+  for (int call = 1;; ++call) {
+    World world;
+    prepare(world);
+    tests::FaultPlan plan;
+    plan.fail_at = call;
+    plan.kills = true;
+    world.fail_at(&plan);
+    bool is_killed = false;
+    try {
+      (void)world.build();
+    } catch (const tests::Killed&) {
+      is_killed = true;
+    }
+    if (!is_killed) break;
+    ++kills;
+    const size_t reported = world.ledger.records.size();
+    world.revive();
+    auto second = world.build();
+    REQUIRE(second);
+    CHECK(second->failed == 0);
+    CHECK(world.files.files.at("end") == whole.files.files.at("end"));
+    // What was recorded as done is not run again.
+    for (size_t i = 0; i < reported; ++i) {
+      for (size_t j = reported; j < world.ledger.records.size(); ++j) {
+        const EdgeRecord& again = world.ledger.records[j];
+        const bool ran_again =
+            again.output == world.ledger.records[i].output && again.outcome == Outcome::ran;
+        CHECK_FALSE(ran_again);
+      }
+    }
+  }
+  CHECK(kills > 80);
+}
