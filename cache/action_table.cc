@@ -12,22 +12,31 @@ using nlohmann::json;
 ActionResult decode_row(const Digest& key, const json& row) {
   ActionResult result;
   result.key = key;
-  result.declared_key =
-      Digest::from_hex(row.at("declared_key").get<std::string>()).value_or(Digest{});
+  result.declared_key = key;
+  auto read = [&](const char* name, auto& out) {
+    if (auto field = row.find(name); field != row.end()) field->get_to(out);
+  };
+  if (auto declared = row.find("declared_key"); declared != row.end()) {
+    result.declared_key =
+        Digest::from_hex(declared->get_ref<const std::string&>()).value_or(Digest{});
+  }
   for (const json& output : row.at("outputs")) {
-    result.outputs.push_back(Digest::from_hex(output.get<std::string>()).value_or(Digest{}));
+    result.outputs.push_back(
+        Digest::from_hex(output.get_ref<const std::string&>()).value_or(Digest{}));
   }
-  for (const json& part : row.at("parts")) {
-    result.parts.push_back({part.at(0).get<std::string>(), part.at(1).get<std::string>(),
-                            part.at(2).get<std::string>()});
+  if (auto parts = row.find("parts"); parts != row.end()) {
+    for (const json& part : *parts) {
+      result.parts.push_back({part.at(0).get<std::string>(), part.at(1).get<std::string>(),
+                              part.at(2).get<std::string>()});
+    }
   }
-  result.discovered = row.at("discovered").get<std::vector<std::string>>();
-  result.verdict = row.at("verdict").get<std::string>();
-  result.output = row.value("output", "");  // not in rows of old
-  result.seconds = row.at("seconds").get<double>();
-  result.paid_by = row.at("paid_by").get<std::string>();
-  result.built_at = row.at("built_at").get<std::string>();
-  result.built_on = row.value("built_on", "");  // not in rows of old
+  read("discovered", result.discovered);
+  read("verdict", result.verdict);
+  read("output", result.output);
+  row.at("seconds").get_to(result.seconds);
+  read("paid_by", result.paid_by);
+  read("built_at", result.built_at);
+  read("built_on", result.built_on);
   return result;
 }
 
@@ -36,19 +45,22 @@ ActionResult decode_row(const Digest& key, const json& row) {
 std::string encode_result(const ActionResult& result) {
   json outputs = json::array();
   for (const Digest& digest : result.outputs) outputs.push_back(digest.hex());
-  json parts = json::array();
-  for (const KeyPart& part : result.parts) parts.push_back({part.tag, part.name, part.value});
-  return json{{"declared_key", result.declared_key.hex()},
-              {"outputs", outputs},
-              {"parts", parts},
-              {"discovered", result.discovered},
-              {"verdict", result.verdict},
-              {"output", result.output},
-              {"seconds", result.seconds},
-              {"paid_by", result.paid_by},
-              {"built_at", result.built_at},
-              {"built_on", result.built_on}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  json row = {{"outputs", outputs}, {"seconds", result.seconds}};
+  // What is empty is not written: most of the time of a look-up goes into reading the text.
+  auto write = [&](const char* name, const auto& value) {
+    if (!value.empty()) row[name] = value;
+  };
+  if (result.declared_key != result.key) row["declared_key"] = result.declared_key.hex();
+  for (const KeyPart& part : result.parts) {
+    row["parts"].push_back({part.tag, part.name, part.value});
+  }
+  write("discovered", result.discovered);
+  write("verdict", result.verdict);
+  write("output", result.output);
+  write("paid_by", result.paid_by);
+  write("built_at", result.built_at);
+  write("built_on", result.built_on);
+  return row.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // A row that lost bytes, with the end of a file that was cut, is as good as none: it is made anew.

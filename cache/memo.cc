@@ -20,15 +20,27 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
       new SqliteMemo(std::move(owned), *std::move(table), *std::move(version)));
 }
 
+Result<std::optional<ActionResult>> SqliteMemo::find(const Digest& key) {
+  if (auto status = database_->begin_reading(); !status) return std::move(status).error();
+  return table_.find(key);
+}
+
+Result<std::vector<std::string>> SqliteMemo::discovered(const Digest& declared_key) {
+  if (auto status = database_->begin_reading(); !status) return std::move(status).error();
+  return table_.discovered(declared_key);
+}
+
 Status SqliteMemo::put(const ActionResult& result) {
   ActionResult bare = result;
   bare.parts.clear();
+  if (auto status = database_->commit(); !status) return status;
   // Not held open: who waits for it may hold the ledger.
   return database_->transaction([&] { return table_.put(bare); });
 }
 
 Status SqliteMemo::drop(const std::vector<Digest>& keys) {
   if (keys.empty()) return {};
+  if (auto status = database_->commit(); !status) return status;
   return database_->transaction([&]() -> Status {
     for (const Digest& key : keys) {
       if (auto status = table_.drop(key); !status) return status;
@@ -38,6 +50,7 @@ Status SqliteMemo::drop(const std::vector<Digest>& keys) {
 }
 
 Result<int64_t> SqliteMemo::version() {
+  if (auto status = database_->commit(); !status) return std::move(status).error();
   auto row = version_.step();
   const int64_t version = row ? version_.integer(0) : 0;
   version_.reset();

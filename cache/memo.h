@@ -18,10 +18,10 @@ class SqliteMemo : public Memo {
   // `path`.unreadable and an empty one made: `warning` then gets words of it.
   static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
 
-  Result<std::optional<ActionResult>> find(const Digest& key) override { return table_.find(key); }
-  Result<std::vector<std::string>> discovered(const Digest& declared_key) override {
-    return table_.discovered(declared_key);
-  }
+  // What is found between two calls of version() or put() is found in one transaction, which
+  // spares a lock and a look at the file for each.
+  Result<std::optional<ActionResult>> find(const Digest& key) override;
+  Result<std::vector<std::string>> discovered(const Digest& declared_key) override;
   Status put(const ActionResult& result) override;
   Result<int64_t> version() override;
 

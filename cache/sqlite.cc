@@ -94,7 +94,8 @@ Result<Database> Database::connect(const std::string& path) {
   // NORMAL with WAL: a commit survives the end of the process at any instant; only a power cut can
   // take the last ones, and what they recorded is then built again.
   // Rows come in the order of their keys, which is none: a longer log spares writing pages twice.
-  auto status = database.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;");
+  auto status = database.execute(
+      "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;");
   if (!status) return std::move(status).error();
   return database;
 }
@@ -230,6 +231,11 @@ Result<Statement> Database::prepare(std::string_view sql) {
                                 SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   if (code != SQLITE_OK) return sqlite_error(handle_.get(), path_);
   return Statement(statement);
+}
+
+Status Database::begin_reading() {
+  if (sqlite3_get_autocommit(handle_.get()) == 0) return {};
+  return execute("BEGIN");
 }
 
 Status Database::begin() {

@@ -66,6 +66,9 @@ class Database {
                const std::function<Status(Statement&)>& visit);
   Result<Statement> prepare(std::string_view sql);
   Status execute(const std::string& sql);
+  // Opens a transaction that reads, unless one is open: until commit() what is read is as it was
+  // when the first of it was.
+  Status begin_reading();
   // Opens a transaction that writes, unless one is open. Until commit() no other process can write.
   Status begin();
   // Ends it, if one is open.

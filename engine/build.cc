@@ -81,6 +81,7 @@ class Build {
 
   Status loop() {
     while (true) {
+      if (auto status = read_version(); !status) return status;
       // A few at a time: commands run while the rest is looked up.
       for (int i = 0; i < kLookUpsAtOnce; ++i) {
         if (auto status = lookup_.look_ahead(plan_); !status) return status;
@@ -104,6 +105,15 @@ class Build {
       }
       ports_.listener.tick(plan_);
     }
+  }
+
+  // From now on look-ups find what others have put by now.
+  Status read_version() {
+    if (!plan_.next_ready()) return {};
+    auto version = ports_.memo.version();
+    if (!version) return std::move(version).error();
+    memo_version_ = *version;
+    return {};
   }
 
   // Records of many short commands are written together, though not for long: others may wait for
@@ -154,8 +164,6 @@ class Build {
       if (!is_done) return std::move(is_done).error();
       if (*is_done) return {};
     }
-    auto version = ports_.memo.version();
-    if (!version) return std::move(version).error();
     auto finding = lookup_.find(id);
     if (!finding) return std::move(finding).error();
     if (!finding->unmade.empty()) {
@@ -170,7 +178,8 @@ class Build {
     }
     auto reasons = lookup_.reasons(id, *finding);
     if (!reasons) return std::move(reasons).error();
-    found_.insert_or_assign(id, Running{*std::move(finding), *std::move(reasons), *version, 0, ""});
+    found_.insert_or_assign(
+        id, Running{*std::move(finding), *std::move(reasons), memo_version_, 0, ""});
     plan_.queue(id);
     return {};
   }
@@ -541,6 +550,7 @@ class Build {
   std::set<EdgeId> started_;                        // commands that run
   std::map<NodeId, std::optional<Digest>> before_;  // what lay where they write
   int running_ = 0;                                 // commands
+  int64_t memo_version_ = 0;                        // of what look-ups find
   double written_ = 0;                              // when the ledger was
   double asked_ = 0;                                // when for what other processes have
 };

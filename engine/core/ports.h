@@ -79,7 +79,8 @@ class Memo {
   virtual Result<std::vector<std::string>> discovered(const Digest& declared_key) = 0;
   // Durable against a kill of this process once it returns.
   virtual Status put(const ActionResult& result) = 0;
-  // Another number than before where another process may have put something since.
+  // Another number than before where another process may have put something since. What others put
+  // after this call need not be found before the next one.
   virtual Result<int64_t> version() = 0;
   // These keys will be looked up soon: who has to ask far away for them may ask for all at once.
   virtual Status foresee(std::span<const Digest>) { return {}; }

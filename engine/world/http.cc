@@ -67,8 +67,8 @@ bool prepare_put(Transfer& transfer) {
     curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
     curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                      static_cast<curl_off_t>(request.body.size()));
-    transfer.headers.reset(curl_slist_append(transfer.headers.release(),
-                                             "Content-Type: application/octet-stream"));
+    transfer.headers.reset(
+        curl_slist_append(transfer.headers.release(), "Content-Type: application/octet-stream"));
     return true;
   }
   if (!open_file(transfer, "rbe")) return false;
@@ -100,9 +100,7 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
     curl_easy_setopt(handle, CURLOPT_USERPWD, options.user_password.c_str());
   }
   switch (transfer.request.method) {
-    case HttpRequest::Method::head:
-      curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
-      break;
+    case HttpRequest::Method::head: curl_easy_setopt(handle, CURLOPT_NOBODY, 1L); break;
     case HttpRequest::Method::get:
       if (!transfer.request.file.empty() && !open_file(transfer, "wbe")) return false;
       curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive);

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "engine/world/files.h"
 #include "engine/core/sha256.h"
+#include "engine/world/files.h"
 
 namespace evolve::world {
 

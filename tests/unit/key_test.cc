@@ -115,8 +115,7 @@ TEST_CASE("a command's words are compared as a sequence") {
   };
   CHECK(described("--id v1 --out x/v1", "--id v2 --out x/v2") ==
         "command: --id v1 -> v2, --out x/v1 -> x/v2");
-  CHECK(described("--id v1", "--fast --id v1 --new y") ==
-        "command: --fast is new, --new y is new");
+  CHECK(described("--id v1", "--fast --id v1 --new y") == "command: --fast is new, --new y is new");
   CHECK(described("--id v1 z", "--id v1") == "command: z is gone");
 }
 
