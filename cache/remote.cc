@@ -82,6 +82,7 @@ std::optional<std::string> RemoteCache::body_of(const HttpRequest& request,
 
 RemoteCache::Entries RemoteCache::entries_of(std::span<const Digest> keys) {
   std::vector<HttpRequest> requests;
+  requests.reserve(keys.size());
   for (const Digest& key : keys) {
     requests.push_back({HttpRequest::Method::get, address_.of_entry(key), "", "", kMostEntryBytes});
   }
@@ -123,6 +124,7 @@ Status RemoteCache::take(const std::vector<Wanted>& blobs) {
   if (blobs.empty()) return {};
   if (auto status = files_.make_folders(folder_); !status) return status;
   std::vector<HttpRequest> requests;
+  requests.reserve(blobs.size());
   for (const Wanted& blob : blobs) {
     requests.push_back({HttpRequest::Method::get, address_.of_blob(blob.file.sha256), "",
                         fmt::format("{}/{}.{}", folder_, ::getpid(), files_taken_++),

@@ -129,6 +129,7 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
 
 void Uploads::store_blobs(const std::vector<Blob>& blobs) {
   std::vector<HttpRequest> requests;
+  requests.reserve(blobs.size());
   for (const Blob& blob : blobs) {
     requests.push_back({HttpRequest::Method::put, address_.of_blob(blob.sha256), "", blob.path, 0});
   }

@@ -6,6 +6,7 @@
 serve() {
   stop_serving
   PORT=${PORT:-$("$ROOT/.venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
+  # shellcheck disable=SC2034  # for who sources this
   REMOTE=http://127.0.0.1:$PORT
   mkdir -p "$PROJECT/store" "$PROJECT/nginx"
   cat >"$PROJECT/nginx/nginx.conf" <<END
