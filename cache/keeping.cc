@@ -139,10 +139,20 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
     return {};
   };
   if (auto status = keeping.memo.for_each(note); !status) return std::move(status).error();
-  if (auto status = keeping.ledger.for_each_result(note); !status) {
-    return std::move(status).error();
-  }
-  if (auto status = remote.foresee(keys); !status) return std::move(status).error();
+  // Of the ledger's history what records need: gc has let the rest go on purpose.
+  auto status = keeping.ledger.for_each_record([&](const StoredRecord& stored) -> Status {
+    auto record = decode_record(stored.text);
+    if (!record) return std::move(record).error();
+    for (const RecordedStep& step : record->steps) {
+      auto result = keeping.ledger.recall(step.key);
+      if (!result) return std::move(result).error();
+      if (!*result) continue;
+      if (auto noted = note(**result); !noted) return noted;
+    }
+    return {};
+  });
+  if (!status) return std::move(status).error();
+  if (status = remote.foresee(keys); !status) return std::move(status).error();
   std::unordered_set<Digest> found;
   for (const Digest& blob : lost) {
     auto is_there = keeping.blobs.contains(blob);

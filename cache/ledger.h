@@ -85,10 +85,6 @@ class SqliteLedger : public Ledger {
   Status for_each_record(const std::function<Status(const StoredRecord&)>& visit);
   // Of all builds, by step.
   Result<std::map<std::string, Tally>> tallies();
-  // All action results that were recorded here.
-  Status for_each_result(const std::function<Status(const ActionResult&)>& visit) {
-    return table_.for_each(visit);
-  }
   // What SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check() { return database_->check(); }
   // A result that came with somebody else's record: for replays, and for nothing that is built

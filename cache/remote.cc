@@ -16,7 +16,8 @@ namespace evolve::cache {
 
 namespace {
 
-constexpr int64_t kMostEntryBytes = 4 << 20;
+// Entries, and then blobs, that are asked for together; the entries lie in memory.
+constexpr size_t kAtOnce = 128;
 
 constexpr int kOk = 200, kNoContent = 204, kNotFound = 404, kGone = 410;
 
@@ -40,20 +41,22 @@ bool is_of_files(const ActionResult& result) {
          std::find(outputs.begin(), outputs.end(), folder_digest()) == outputs.end();
 }
 
-std::optional<RemoteFile> look_at_file(const std::string& path) {
+std::optional<LookedAt> look_at_file(const std::string& path) {
   struct stat st = {};
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
                                                        std::fclose);
   if (!file || ::fstat(::fileno(file.get()), &st) != 0) return std::nullopt;
-  Sha256 hasher;
+  Sha256 sha;
+  Hasher hasher;
   std::array<char, 1 << 16> chunk{};
   int64_t bytes = 0;
   while (const size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+    sha.add({chunk.data(), size});
     hasher.add({chunk.data(), size});
     bytes += static_cast<int64_t>(size);
   }
   if (std::ferror(file.get()) != 0) return std::nullopt;
-  return RemoteFile{hasher.hex(), bytes, (st.st_mode & S_IXUSR) != 0};
+  return LookedAt{{sha.hex(), bytes, (st.st_mode & S_IXUSR) != 0}, hasher.digest()};
 }
 
 std::string fault_text(const HttpRequest& request, const HttpResponse& response) {
@@ -134,7 +137,8 @@ Status RemoteCache::take(const std::vector<Wanted>& blobs) {
   for (size_t i = 0; i < blobs.size(); ++i) {
     const std::string& path = requests[i].file;
     Status taken;
-    if (responses[i].is_too_long) damaged_.insert(blobs[i].file.sha256);
+    if (responses[i].status == kOk && responses[i].is_too_long)
+      damaged_.insert(blobs[i].file.sha256);
     if (body_of(requests[i], responses[i])) taken = take(blobs[i], requests[i].url, path);
     if (auto removed = files_.remove(path); !removed) return removed;
     if (!taken) return taken;
@@ -144,10 +148,8 @@ Status RemoteCache::take(const std::vector<Wanted>& blobs) {
 
 Status RemoteCache::take(const Wanted& blob, const std::string& url, const std::string& path) {
   const auto found = look_at_file(path);
-  auto digest = files_.digest(path);
-  if (!digest) return std::move(digest).error();
-  const bool is_it = found && found->bytes == blob.file.bytes &&
-                     found->sha256 == blob.file.sha256 && *digest == blob.digest;
+  const bool is_it = found && found->file.bytes == blob.file.bytes &&
+                     found->file.sha256 == blob.file.sha256 && found->digest == blob.digest;
   if (!is_it) {
     refuse(url + ": is not what its name says");
     damaged_.insert(blob.file.sha256);
@@ -163,12 +165,20 @@ Status RemoteCache::foresee(std::span<const Digest> keys) {
   for (const Digest& key : keys) {
     if (known_.try_emplace(key).second) unknown.push_back(key);
   }
-  if (unknown.empty() || !counts_.fault.empty()) return {};
-  auto entries = entries_of(unknown);
+  for (size_t i = 0; i < unknown.size(); i += kAtOnce) {
+    const size_t count = std::min(kAtOnce, unknown.size() - i);
+    if (auto status = ask(std::span(unknown).subspan(i, count)); !status) return status;
+  }
+  return {};
+}
+
+Status RemoteCache::ask(std::span<const Digest> keys) {
+  if (!counts_.fault.empty()) return {};
+  auto entries = entries_of(keys);
   auto blobs = missing(entries);
   if (!blobs) return std::move(blobs).error();
   if (auto status = take(*blobs); !status) return status;
-  for (const Digest& key : unknown) {
+  for (const Digest& key : keys) {
     auto entry = entries.find(key);
     if (entry == entries.end()) {
       ++counts_.missed;

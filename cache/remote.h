@@ -1,7 +1,7 @@
 // A remote cache: action results and blobs on a web server, by Bazel's protocol over HTTP (`/ac/`,
-// `/cas/`), which nginx with WebDAV and bazel-remote both serve. Nothing that it says is believed:
-// a blob counts when its size, its SHA-256 and its digest are those of its name, a result when all
-// its blobs are here. A server that fails is not asked again.
+// `/cas/`), which nginx with WebDAV and bazel-remote both serve. A blob counts when its size, its
+// SHA-256 and its digest are those of its name, a result when all its blobs are here; that an action
+// gave those blobs is taken on the server's word. A server that fails is not asked again.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,12 @@ struct RemoteAddress {
 
 // A result can be had elsewhere where each of its outputs is a file that is there.
 bool is_of_files(const ActionResult& result);
+struct LookedAt {
+  RemoteFile file;
+  Digest digest;
+};
 // Of the bytes of a file; nullopt: it cannot be read.
-std::optional<RemoteFile> look_at_file(const std::string& path);
+std::optional<LookedAt> look_at_file(const std::string& path);
 // "GET http://…: HTTP status 500".
 std::string fault_text(const HttpRequest& request, const HttpResponse& response);
 
@@ -79,6 +83,7 @@ class RemoteCache {
     RemoteFile file;
   };
 
+  Status ask(std::span<const Digest> keys);
   void refuse(const std::string& what);
   // Nullopt: the answer says that it is not there, or the server fails.
   std::optional<std::string> body_of(const HttpRequest& request, HttpResponse& response);

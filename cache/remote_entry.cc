@@ -10,6 +10,7 @@
 
 #include "cache/action_table.h"
 #include "engine/core/sha256.h"
+#include "engine/core/shallow_json.h"
 
 namespace evolve::cache {
 
@@ -18,8 +19,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "evolve-entry-1";
-// More than any real result has, and few enough that a bad one costs nothing.
+// More than any real result has, and few enough that a bad one costs little.
 constexpr size_t kMostFiles = 10'000;
+constexpr size_t kMostPath = 4096;
 
 // Field numbers of build.bazel.remote.execution.v2, remote_execution.proto.
 namespace action_result {
@@ -70,6 +72,7 @@ std::pair<std::vector<RemoteFile>, std::string> decode_message(const std::string
       case protozero::tag_and_type(action_result::kOutputFiles,
                                    protozero::pbf_wire_type::length_delimited):
         files.push_back(decode_file(message.get_message()));
+        if (files.size() > kMostFiles) return {};
         break;
       case protozero::tag_and_type(action_result::kStdoutRaw,
                                    protozero::pbf_wire_type::length_delimited):
@@ -82,10 +85,27 @@ std::pair<std::vector<RemoteFile>, std::string> decode_message(const std::string
 }
 
 bool are_sound(const std::vector<RemoteFile>& files) {
-  if (files.size() > kMostFiles) return false;
   return std::all_of(files.begin(), files.end(), [](const RemoteFile& file) {
     return file.bytes >= 0 && is_sha256(file.sha256);
   });
+}
+
+bool is_plain(const std::string& text) {
+  return text.size() <= kMostPath && std::none_of(text.begin(), text.end(), [](char c) {
+           return static_cast<unsigned char>(c) < ' ';
+         });
+}
+
+bool are_paths(const std::vector<std::string>& paths) {
+  return paths.size() <= kMostFiles &&
+         std::all_of(paths.begin(), paths.end(),
+                     [](const std::string& path) { return !path.empty() && is_plain(path); });
+}
+
+// What is told of a result stands on terminals.
+bool is_sound(const ActionResult& result) {
+  return are_paths(result.discovered) && is_plain(result.verdict) && is_plain(result.paid_by) &&
+         is_plain(result.built_at) && is_plain(result.built_on);
 }
 
 }  // namespace
@@ -130,7 +150,7 @@ std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& by
   } catch (const protozero::exception&) {
     return std::nullopt;
   }
-  const json record = json::parse(text, nullptr, false);
+  const json record = parse_shallow(text);
   if (!record.is_object() || record.value("format", json()) != kFormat) return std::nullopt;
   if (record.value("key", json()) != key.hex()) {
     why = "is the entry of another key";
@@ -141,7 +161,7 @@ std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& by
   if (result.is_object()) {
     out.result = decode_result(key, result.dump());
     if (!out.result || out.result->outputs.size() != out.files.size()) return std::nullopt;
-    return out;
+    return is_sound(*out.result) ? std::optional(std::move(out)) : std::nullopt;
   }
   const json discovered = record.value("discovered", json());
   if (!discovered.is_array() || !out.files.empty()) return std::nullopt;
@@ -149,6 +169,7 @@ std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& by
     if (!path.is_string()) return std::nullopt;
     out.discovered.push_back(path.get<std::string>());
   }
+  if (!are_paths(out.discovered)) return std::nullopt;
   return out;
 }
 

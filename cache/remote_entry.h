@@ -27,6 +27,9 @@ struct RemoteEntry {
   std::vector<std::string> discovered;
 };
 
+// More than this an entry does not have.
+constexpr int64_t kMostEntryBytes = 1 << 20;
+
 // The name of a key's entry: a SHA-256, as the protocol wants it.
 std::string entry_name(const Digest& key);
 

@@ -16,17 +16,29 @@ Result<std::optional<ActionResult>> SharedMemo::find_here(const Digest& key) {
 Result<std::optional<ActionResult>> SharedMemo::find(const Digest& key) {
   auto here = find_here(key);
   if (!here || *here) return here;
+  if (auto flushed = ledger_.flush(); !flushed) return std::move(flushed).error();
   auto found = remote_.find(key);
   if (!found || !*found) return found;
+  if (!is_answer(**found)) return std::optional<ActionResult>{};
   if (auto status = own_.put(**found); !status) return std::move(status).error();
   return found;
+}
+
+bool SharedMemo::is_answer(const ActionResult& result) const {
+  if (result.declared_key == result.key) return result.discovered.empty();
+  auto asked = discovered_.find(result.declared_key);
+  return asked != discovered_.end() && asked->second == result.discovered;
 }
 
 Result<std::vector<std::string>> SharedMemo::discovered(const Digest& declared_key) {
   auto here = own_.discovered(declared_key);
   if (here && here->empty()) here = ledger_.recall_discovered(declared_key);
+  if (here && !here->empty()) discovered_[declared_key] = *here;
   if (!here || !here->empty()) return here;
-  return remote_.discovered(declared_key);
+  if (auto flushed = ledger_.flush(); !flushed) return std::move(flushed).error();
+  auto found = remote_.discovered(declared_key);
+  if (found) discovered_[declared_key] = *found;
+  return found;
 }
 
 Status SharedMemo::put(const ActionResult& result) {
@@ -42,6 +54,8 @@ Status SharedMemo::foresee(std::span<const Digest> keys) {
     if (!here) return std::move(here).error();
     if (!*here) unknown.push_back(key);
   }
+  if (unknown.empty()) return {};
+  if (auto flushed = ledger_.flush(); !flushed) return flushed;
   return remote_.foresee(unknown);
 }
 

@@ -1,6 +1,10 @@
 // A memo that asks a remote cache for what is not known here, and gives it what is found out.
 #pragma once
 
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "cache/remote.h"
 #include "cache/uploads.h"
 #include "engine/core/ports.h"
@@ -9,7 +13,8 @@ namespace evolve::cache {
 
 class SharedMemo : public Memo {
  public:
-  // All must outlive this. The ledger is asked before the remote cache. `uploads` null: what is
+  // All must outlive this. The ledger is asked before the remote cache, and
+  // flushed: others may wait for it. `uploads` null: what is
   // found out here stays here.
   SharedMemo(Memo& own, Ledger& ledger, BlobStore& blobs, RemoteCache& remote, Uploads* uploads)
       : own_(own), ledger_(ledger), blobs_(blobs), remote_(remote), uploads_(uploads) {}
@@ -23,12 +28,16 @@ class SharedMemo : public Memo {
  private:
   // What is known here and can be restored; a result that lost a blob is as good as none.
   Result<std::optional<ActionResult>> find_here(const Digest& key);
+  // What is stored of a result is stored under its declared key, too: one that came from elsewhere
+  // must not be stored under another than the one that was asked for.
+  [[nodiscard]] bool is_answer(const ActionResult& result) const;
 
   Memo& own_;
   Ledger& ledger_;
   BlobStore& blobs_;
   RemoteCache& remote_;
   Uploads* uploads_;
+  std::unordered_map<Digest, std::vector<std::string>> discovered_;  // what was answered
 };
 
 }  // namespace evolve::cache

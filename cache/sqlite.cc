@@ -198,10 +198,13 @@ Status Database::query(std::string_view sql, const std::function<void(Statement&
 Status Database::transaction(const std::function<Status()>& work) {
   const bool was_open = sqlite3_get_autocommit(handle_.get()) == 0;
   if (auto status = begin(); !status) return status;
+  // Within another's transaction only what is done here is taken back.
+  if (was_open) {
+    if (auto status = execute("SAVEPOINT work"); !status) return status;
+  }
   Status status = work();
-  if (status) return was_open ? status : commit();
-  // What was begun before is for its owner to end.
-  if (!was_open) (void)execute("ROLLBACK");
+  if (status) return was_open ? execute("RELEASE work") : commit();
+  (void)execute(was_open ? "ROLLBACK TO work; RELEASE work" : "ROLLBACK");
   return status;
 }
 

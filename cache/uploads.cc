@@ -70,8 +70,25 @@ void Uploads::run() {
   }
 }
 
+bool Uploads::is_dropped() {
+  const std::lock_guard lock(mutex_);
+  return !counts_.fault.empty();
+}
+
+void Uploads::note_fault(const HttpRequest& request, const HttpResponse& response) {
+  // One that is too large for the server, or gone here, says nothing of others.
+  if (response.status == kTooLarge || response.is_local_fault) return;
+  const std::lock_guard lock(mutex_);
+  if (counts_.fault.empty()) counts_.fault = fault_text(request, response);
+}
+
 void Uploads::store(const std::vector<ActionResult>& results) {
   std::vector<RemoteEntry> entries;
+  if (is_dropped()) {
+    const std::lock_guard lock(mutex_);
+    counts_.unstored += static_cast<int64_t>(results.size());
+    return;
+  }
   for (const ActionResult& result : results) {
     if (auto entry = entry_of(result)) entries.push_back(*std::move(entry));
   }
@@ -87,9 +104,11 @@ std::optional<RemoteEntry> Uploads::entry_of(const ActionResult& result) const {
   out.result = result;
   out.result->parts.clear();
   for (const Digest& digest : result.outputs) {
-    auto file = look_at_file(blobs_.path_of(digest));
-    if (!file || file->bytes > kMostRemoteBytes) return std::nullopt;
-    out.files.push_back(*std::move(file));
+    auto found = look_at_file(blobs_.path_of(digest));
+    if (!found || found->digest != digest || found->file.bytes > kMostRemoteBytes) {
+      return std::nullopt;
+    }
+    out.files.push_back(std::move(found->file));
   }
   return out;
 }
@@ -120,9 +139,10 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
   for (size_t i = 0; i < asked.size(); ++i) {
     if (answers[i].status == kOk) {
       there_.insert(asked[i].sha256);
-    } else {
-      out.push_back(asked[i]);
+      continue;
     }
+    if (answers[i].status == 0) note_fault(requests[i], answers[i]);
+    out.push_back(asked[i]);
   }
   return out;
 }
@@ -154,7 +174,9 @@ int64_t Uploads::store_entries(const std::vector<RemoteEntry>& entries) {
       continue;
     }
     const ActionResult& result = *entry.result;
-    requests.push_back(put_entry(result.key, entry));
+    HttpRequest request = put_entry(result.key, entry);
+    if (static_cast<int64_t>(request.body.size()) > kMostEntryBytes) continue;
+    requests.push_back(std::move(request));
     if (result.key != result.declared_key) {
       notes.push_back(put_entry(result.declared_key, {std::nullopt, {}, result.discovered}));
     }
@@ -166,17 +188,11 @@ int64_t Uploads::store_entries(const std::vector<RemoteEntry>& entries) {
 
 std::vector<bool> Uploads::put(const std::vector<HttpRequest>& requests) {
   std::vector<bool> out(requests.size(), false);
-  {
-    const std::lock_guard lock(mutex_);
-    if (!counts_.fault.empty()) return out;
-  }
+  if (is_dropped()) return out;
   auto responses = http_.perform(requests);
-  const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < responses.size(); ++i) {
     out[i] = is_stored(responses[i].status);
-    // One that is too large for the server says nothing of others.
-    if (out[i] || responses[i].status == kTooLarge || !counts_.fault.empty()) continue;
-    counts_.fault = fault_text(requests[i], responses[i]);
+    if (!out[i]) note_fault(requests[i], responses[i]);
   }
   return out;
 }

@@ -46,6 +46,8 @@ class Uploads {
   };
 
   void run();
+  bool is_dropped();
+  void note_fault(const HttpRequest& request, const HttpResponse& response);
   void store(const std::vector<ActionResult>& results);
   // Nullopt: a blob is gone, or too large.
   std::optional<RemoteEntry> entry_of(const ActionResult& result) const;

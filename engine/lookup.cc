@@ -391,8 +391,15 @@ std::optional<Hit> Lookup::take_hit(EdgeId id) {
 
 Result<std::vector<std::string>> Lookup::discovered_by(const Digest& declared_key) {
   auto discovered = memo_.discovered(declared_key);
-  if (!discovered || !discovered->empty()) return discovered;
-  return ledger_.recall_discovered(declared_key);
+  if (discovered && discovered->empty()) discovered = ledger_.recall_discovered(declared_key);
+  if (!discovered || !is_memo_far_) return discovered;
+  // Another machine's list may name what cannot be looked at here: then it is of no use.
+  for (const std::string& path : *discovered) {
+    const NodeId node = node_of(path);
+    if (is_binding(path, surroundings_.machine) || graph_.node(node).made_by) continue;
+    if (!look(node)) return std::vector<std::string>{};
+  }
+  return discovered;
 }
 
 Result<std::optional<ActionResult>> Lookup::stored(const Digest& key) {

@@ -70,6 +70,7 @@ class Lookup {
 
   // From now on look_ahead() has the memo foresee what is looked up: it is far away.
   void use_far_memo() { is_memo_far_ = true; }
+  [[nodiscard]] bool has_far_memo() const { return is_memo_far_; }
   // Tells the memo of the keys of all edges that are ready, unless it was told of the first.
   Status look_ahead(Plan& plan);
 

@@ -77,8 +77,8 @@ class Scan {
     if (!finding) return std::move(finding).error();
     if (!finding->unmade.empty()) {
       auto waits = plan_.wait_for(id, finding->unmade);
-      if (!waits) return std::move(waits).error();
-      if (*waits) return {};
+      if (!waits && !lookup_.has_far_memo()) return std::move(waits).error();
+      if (waits && *waits) return {};
       // Those edges were looked at; what they will make is not known yet.
       pending.dirty_inputs = finding->unmade;
       pending.need = Pending::Need::maybe;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -126,9 +127,20 @@ class CampaignBuild {
         lookup_(*session.graph, state_.files, memo_, *state_.ledger, snapshot_,
                 {session.campaign.machine(), process_environment()}) {
     if (remote != nullptr) lookup_.use_far_memo();
+    report_ = {{"campaign", session.campaign.name},
+               {"round", target_round(session.campaign, command.targets)},
+               {"steps", json::object()}};
   }
 
   Status run(const std::vector<NodeId>& targets, world::Guard& guard) {
+    auto status = build_targets(targets, guard);
+    if (!command_.is_ci) return status;
+    auto written = write_ci(status ? "" : status.error().message);
+    return status ? written : status;
+  }
+
+ private:
+  Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
     auto begun = state_.ledger->begin_build({0, state_.clock.utc(), session_.campaign.name,
                                              fmt::format("{}", fmt::join(command_.targets, " ")),
                                              session_.toolchain.versions, "", 0, 0});
@@ -155,7 +167,6 @@ class CampaignBuild {
     return ended ? finish(*summary) : ended;
   }
 
- private:
   Status finish(const BuildSummary& summary) {
     const int round = target_round(session_.campaign, command_.targets);
     Status status;
@@ -166,25 +177,21 @@ class CampaignBuild {
       status = record_rounds(session_.campaign, session_.toolchain.versions, round, *session_.graph,
                              lookup_, recorder_, state_);
     }
-    json report = build_report(session_.campaign, summary, round);
+    report_ = build_report(session_.campaign, summary, round);
     // What lies there of the round is of an earlier build.
-    if (!status) report.erase("best");
-    tell_of_remote(report);
-    if (status) {
-      tell(report);
-      status = check_seed(session_.campaign);
-    }
-    if (!command_.is_ci) return status;
-    auto written = write_ci(report, status ? "" : status.error().message);
-    return status ? written : status;
+    if (!status) report_.erase("best");
+    tell_of_remote();
+    if (!status) return status;
+    tell(report_);
+    return check_seed(session_.campaign);
   }
 
   // What is on its way there arrives before the end.
-  void tell_of_remote(json& report) {
+  void tell_of_remote() {
     if (remote_ == nullptr) return;
     const RemoteReport shared = remote_->finish();
     for (const std::string& warning : warnings_of(shared)) print_warning(warning, common_.color);
-    report["remote_cache"] = json_of(shared);
+    report_["remote_cache"] = json_of(shared);
     remote_text_ = fmt::format("        {}\n", text_of(shared));
   }
 
@@ -198,18 +205,19 @@ class CampaignBuild {
   }
 
   // GitHub shows what is appended to the file that it names.
-  Status write_ci(const json& report, const std::string& fault) {
+  Status write_ci(const std::string& fault) {
     const std::string folder = state_.folder + "/ci";
     if (auto status = state_.files.make_folders(folder); !status) return status;
     auto written =
         state_.files.write(folder + "/junit.xml", ci_.junit(session_.campaign.name, fault));
     if (!written) return written;
-    const std::string summary = ci_summary(report, fault);
+    const std::string summary = ci_summary(report_, fault);
     if (written = state_.files.write(folder + "/summary.md", summary); !written) return written;
     const char* shown = std::getenv("GITHUB_STEP_SUMMARY");
     if (shown == nullptr || *shown == '\0') return {};
-    auto before = state_.files.read(shown);
-    return state_.files.write(shown, (before ? *before : "") + summary);
+    std::ofstream file(shown, std::ios::app);
+    file << summary << std::flush;
+    return file ? Status{} : external(fmt::format("write '{}': failed", shown));
   }
 
   const CommonOptions& common_;
@@ -225,6 +233,7 @@ class CampaignBuild {
   Recorder recorder_;
   Snapshot snapshot_;
   Lookup lookup_;
+  json report_;  // of a build that did not come to its end no more than what it is
   std::string remote_text_;
 };
 

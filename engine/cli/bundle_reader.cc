@@ -9,6 +9,7 @@
 
 #include "cache/action_table.h"
 #include "engine/core/sha256.h"
+#include "engine/core/shallow_json.h"
 #include "engine/world/archive.h"
 #include "engine/world/files.h"
 
@@ -57,7 +58,7 @@ class Reader {
 
   Status read_index(const world::ArchivedFile& file) {
     ++files_;
-    const json index = json::parse(file.bytes, nullptr, false);
+    const json index = parse_shallow(file.bytes);
     auto text = [&](const char* name) {
       return index.is_object() && index.contains(name) && index[name].is_string()
                  ? index[name].get<std::string>()
@@ -114,7 +115,7 @@ class Reader {
   }
 
   Status read_records() {
-    const json records = json::parse(texts_[kBundleRecords], nullptr, false);
+    const json records = parse_shallow(texts_[kBundleRecords]);
     if (!records.is_array() || records.empty()) return wrong("its records cannot be read");
     Record whole;
     for (const json& one : records) {
@@ -141,13 +142,16 @@ class Reader {
   }
 
   Status read_results() {
-    const json results = json::parse(texts_[kBundleResults], nullptr, false);
+    const json results = parse_shallow(texts_[kBundleResults]);
     if (!results.is_array()) return wrong("its results cannot be read");
     for (const json& one : results) {
       const bool is_pair =
           one.is_array() && one.size() == 2 && one[0].is_string() && one[1].is_string();
       const auto key = is_pair ? Digest::from_hex(one[0].get<std::string>()) : std::nullopt;
-      auto result = key ? cache::decode_result(*key, one[1].get<std::string>()) : std::nullopt;
+      const bool is_shallow =
+          is_pair && parse_shallow(one[1].get_ref<const std::string&>()).is_object();
+      auto result =
+          key && is_shallow ? cache::decode_result(*key, one[1].get<std::string>()) : std::nullopt;
       if (!result || !keys_.contains(key->hex())) return wrong("its results cannot be read");
       bundle_.results.push_back(*std::move(result));
     }

@@ -5,28 +5,13 @@
 #include <map>
 
 #include "engine/cli/report.h"
+#include "engine/core/markup.h"
 
 namespace evolve::cli {
 
 namespace {
 
 using nlohmann::json;
-
-// Text in XML 1.0: control characters that it has no way to write are replaced.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\n': out += "&#10;"; break;
-      default: out += static_cast<unsigned char>(c) < ' ' && c != '\t' ? '?' : c;
-    }
-  }
-  return out;
-}
 
 // Nothing that Markdown takes for its own in a table's cell.
 std::string cell(const std::string& text) {
@@ -45,12 +30,12 @@ bool is_rejected(const EdgeEvent& event) {
 std::string case_xml(const std::string& campaign, const EdgeEvent& event) {
   std::string out =
       fmt::format("    <testcase classname=\"{}.{}\" name=\"{}\" time=\"{:.3f}\">\n",
-                  escaped(campaign), escaped(event.step), escaped(event.subject), event.seconds);
+                  escaped_markup(campaign), escaped_markup(event.step), escaped_markup(event.subject), event.seconds);
   if (event.outcome == Outcome::failed) {
     out += fmt::format("      <failure message=\"exit status {}\">{}</failure>\n",
-                       event.exit_status, escaped(event.output));
+                       event.exit_status, escaped_markup(event.output));
   } else if (is_rejected(event)) {
-    out += fmt::format("      <skipped message=\"verdict: {}\"/>\n", escaped(event.verdict));
+    out += fmt::format("      <skipped message=\"verdict: {}\"/>\n", escaped_markup(event.verdict));
   }
   if (event.outcome != Outcome::ran && event.outcome != Outcome::failed) {
     out += "      <properties><property name=\"cached\" value=\"true\"/></properties>\n";
@@ -102,17 +87,17 @@ std::string CiReport::junit(const std::string& campaign, const std::string& faul
     build.text += fmt::format(
         "    <testcase classname=\"{}\" name=\"build\" time=\"0\">\n"
         "      <failure message=\"{}\"/>\n    </testcase>\n",
-        escaped(campaign), escaped(fault));
+        escaped_markup(campaign), escaped_markup(fault));
   }
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" "
       "failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n",
-      escaped(campaign), all.cases, all.failures, all.skipped, all.seconds);
+      escaped_markup(campaign), all.cases, all.failures, all.skipped, all.seconds);
   for (const auto& [step, suite] : suites) {
     out += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" "
         "time=\"{:.3f}\">\n{}  </testsuite>\n",
-        escaped(step), suite.cases, suite.failures, suite.skipped, suite.seconds, suite.text);
+        escaped_markup(step), suite.cases, suite.failures, suite.skipped, suite.seconds, suite.text);
   }
   return out + "</testsuites>\n";
 }

@@ -36,7 +36,7 @@ Result<cache::RemoteAddress> parse_address(std::string url) {
 Remote::Remote(world::HttpOptions http, const cache::RemoteAddress& address, bool writes,
                State& state)
     : http_(std::move(http)),
-      cache_(http_, *state.blobs, state.files, state.folder + "/incoming", address),
+      cache_(http_, *state.blobs, state.files, state.folder + "/blobs/incoming", address),
       uploads_(writes ? std::make_unique<cache::Uploads>(http_, *state.blobs, address) : nullptr),
       memo_(*state.memo, *state.ledger, *state.blobs, cache_, uploads_.get()) {}
 
@@ -75,6 +75,7 @@ std::vector<std::string> warnings_of(const RemoteReport& report) {
   if (!downloads.fault.empty()) {
     out.push_back(fmt::format("remote cache: {}: not asked again in this build{}", downloads.fault,
                               uploads.unstored > 0 ? "; " + unstored : ""));
+    if (!uploads.fault.empty() && uploads.unstored > 0) out.back() += ": " + uploads.fault;
   } else if (uploads.unstored > 0) {
     out.push_back(fmt::format("remote cache: {}{}", unstored,
                               uploads.fault.empty() ? "" : ": " + uploads.fault));

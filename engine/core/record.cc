@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/core/path.h"
+#include "engine/core/shallow_json.h"
 
 namespace evolve {
 
@@ -99,7 +100,7 @@ std::string encode(const Record& record) {
 }
 
 Result<Record> decode_record(std::string_view text) {
-  const json all = json::parse(text, nullptr, false);
+  const json all = parse_shallow(text);
   Record out;
   std::string format;
   if (!all.is_object() || !read(all.value("format", json()), format)) {

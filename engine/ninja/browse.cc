@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/core/markup.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/tool_options.h"
 
@@ -23,20 +24,6 @@ constexpr const char* kHead =
     "h1 {{ font-size: 130%; }} h2 {{ font-size: 110%; }} ul {{ columns: 2; list-style: none; "
     "padding: 0; }}"
     "</style>\n<h1>{0}</h1>\n";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 // For the part of an address behind the question mark.
 std::string percent_encoded(std::string_view text) {
@@ -56,8 +43,8 @@ std::string list_of(const std::string& title, const Entries& entries) {
   if (entries.empty()) return "";
   std::string out = fmt::format("<h2>{}</h2>\n<ul>\n", title);
   for (const auto& [path, remark] : entries) {
-    out +=
-        fmt::format("<li><a href=\"?{}\">{}</a>{}\n", percent_encoded(path), escaped(path), remark);
+    out += fmt::format("<li><a href=\"?{}\">{}</a>{}\n", percent_encoded(path),
+                       escaped_markup(path), remark);
   }
   return out + "</ul>\n";
 }
@@ -98,8 +85,8 @@ std::optional<BrowseOptions> read_options(const std::vector<std::string>& argume
 
 std::string page_of(const Graph& graph, const std::string& target) {
   auto node = find_target(graph, target);
-  if (!node) return fmt::format(kHead, escaped(node.error().message));
-  std::string out = fmt::format(kHead, escaped(graph.node(*node).path));
+  if (!node) return fmt::format(kHead, escaped_markup(node.error().message));
+  std::string out = fmt::format(kHead, escaped_markup(graph.node(*node).path));
   if (auto maker = graph.node(*node).made_by) {
     const Edge& edge = graph.edge(*maker);
     const size_t explicit_count = edge.explicit_inputs().size();
@@ -110,7 +97,7 @@ std::string page_of(const Graph& graph, const std::string& target) {
                                                  : i < content_count ? " (implicit)"
                                                                      : " (order-only)");
     }
-    out += fmt::format("<p>built by the rule <code>{}</code>\n", escaped(edge.rule->name));
+    out += fmt::format("<p>built by the rule <code>{}</code>\n", escaped_markup(edge.rule->name));
     out += list_of("from", inputs);
   } else {
     out += "<p>no rule makes it\n";

@@ -233,7 +233,8 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
     if (stamp_of(st) == before->stamp) return std::optional(*before);
   }
   const int64_t now = coarse_now();
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Not to wait for whoever may write into a pipe.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
     if (is_absence(errno)) return std::optional<FileState>{};
     return system_error("open", path, errno);
@@ -246,9 +247,12 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
     return std::optional(state);
   }
   Hasher hasher;
-  auto status =
-      for_each_piece(fd.get(), path, st, [&](std::string_view piece) { hasher.add(piece); });
-  if (!status) return std::move(status).error();
+  // What comes out of pipes and devices is no content; some have no end.
+  if (S_ISREG(st.st_mode)) {
+    auto status =
+        for_each_piece(fd.get(), path, st, [&](std::string_view piece) { hasher.add(piece); });
+    if (!status) return std::move(status).error();
+  }
   state.content = hasher.digest();
   return std::optional(state);
 }

@@ -10,6 +10,8 @@
 #include <deque>
 #include <utility>
 
+#include "engine/world/signals.h"
+
 namespace evolve::world {
 
 namespace {
@@ -17,6 +19,9 @@ namespace {
 constexpr size_t kAtOnce = 32;
 constexpr int kPollMilliseconds = 100;
 constexpr long kLeastBytesPerSecond = 1000;
+constexpr int kMostTimeouts = 60;
+// Of answers that nobody reads.
+constexpr int64_t kMostDiscarded = 1 << 20;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 using Easy = std::unique_ptr<CURL, void (*)(CURL*)>;
@@ -45,14 +50,17 @@ size_t receive(char* bytes, size_t, size_t count, void* context) {
   return count;
 }
 
-size_t discard(char*, size_t, size_t count, void*) {
-  return count;
+size_t discard(char*, size_t, size_t count, void* context) {
+  auto* transfer = static_cast<Transfer*>(context);
+  transfer->received += static_cast<int64_t>(count);
+  return transfer->received > kMostDiscarded ? 0 : count;
 }
 
 bool open_file(Transfer& transfer, const char* mode) {
   transfer.file.reset(std::fopen(transfer.request.file.c_str(), mode));
   if (transfer.file) return true;
   transfer.response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
+  transfer.response.is_local_fault = true;
   return false;
 }
 
@@ -60,6 +68,7 @@ bool prepare_put(Transfer& transfer) {
   CURL* handle = transfer.handle.get();
   const HttpRequest& request = transfer.request;
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, discard);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
   // Asking first costs a second on servers that do not answer that.
   transfer.headers.reset(curl_slist_append(nullptr, "Expect:"));
   if (request.file.empty()) {
@@ -92,6 +101,8 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.timeout_seconds));
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_seconds));
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT,
+                   static_cast<long>(options.timeout_seconds) * kMostTimeouts);
   if (!options.bearer_token.empty()) {
     curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
     curl_easy_setopt(handle, CURLOPT_XOAUTH2_BEARER, options.bearer_token.c_str());
@@ -156,8 +167,9 @@ std::vector<HttpResponse> CurlHttp::perform(std::span<const HttpRequest> request
   CURLM* multi = connections->handle.get();
   std::deque<std::unique_ptr<Transfer>> running;
   size_t next = 0;
+  auto is_ended = [this] { return is_stopped_ || was_interrupted(); };
   while (next < requests.size() || !running.empty()) {
-    while (next < requests.size() && running.size() < kAtOnce && !is_stopped_) {
+    while (next < requests.size() && running.size() < kAtOnce && !is_ended()) {
       auto transfer = std::make_unique<Transfer>(Transfer{requests[next], responses[next]});
       ++next;
       if (!prepare(*transfer, options_)) continue;
@@ -175,14 +187,14 @@ std::vector<HttpResponse> CurlHttp::perform(std::span<const HttpRequest> request
       finish(*static_cast<Transfer*>(context), code);
       std::erase_if(running, [context](const auto& one) { return one.get() == context; });
     }
-    if (is_stopped_) {
+    if (is_ended()) {
       for (auto& transfer : running) curl_multi_remove_handle(multi, transfer->handle.get());
       break;
     }
     if (!running.empty()) curl_multi_poll(multi, nullptr, 0, kPollMilliseconds, nullptr);
   }
   for (HttpResponse& response : responses) {
-    if (is_stopped_ && response.status == 0 && response.fault.empty()) response.fault = "stopped";
+    if (is_ended() && response.status == 0 && response.fault.empty()) response.fault = "stopped";
   }
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(connections));

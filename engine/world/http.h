@@ -13,7 +13,8 @@
 namespace evolve::world {
 
 struct HttpOptions {
-  // To connect within, and then to hear a kilobyte a second on the average of.
+  // To connect within, and then to hear a kilobyte a second on the average of. A request may take
+  // sixty times that in all.
   int timeout_seconds = 10;
   std::string user_password;  // "name:password"; empty: none
   std::string bearer_token;   // empty: none

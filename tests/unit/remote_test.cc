@@ -11,9 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/remote_entry.h"
+#include "cache/shared_memo.h"
 #include "cache/uploads.h"
 #include "engine/core/sha256.h"
 #include "engine/world/files.h"
+#include "tests/fakes.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;
@@ -236,4 +238,60 @@ TEST_CASE("what a run discovered is found under its declared key") {
   CHECK_FALSE(*reader.remote.find(result.declared_key));
   CHECK(*reader.remote.discovered(result.declared_key) == result.discovered);
   CHECK(*reader.remote.find(result.key));
+}
+
+TEST_CASE("an entry that is nested deep, or says what no terminal should see, is none") {
+  const Digest key = digest_of("key");
+  auto decoded = [&](const std::string& fields) {
+    const std::string text =
+        "{\"format\":\"evolve-entry-1\",\"key\":\"" + key.hex() + "\"," + fields + "}";
+    std::string size;
+    for (size_t rest = text.size();; rest >>= 7) {
+      size += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+      if (rest <= 0x7f) break;
+    }
+    std::string why;
+    return decode_entry(key, "\x2a" + size + text, why).has_value();
+  };
+  CHECK(decoded(R"("discovered":["a.h"])"));
+  CHECK_FALSE(decoded(R"("discovered":["a\nb.h"])"));
+  CHECK_FALSE(decoded(R"("discovered":[""])"));
+  CHECK_FALSE(decoded("\"discovered\":[\"" + std::string(5000, 'x') + "\"]"));
+  CHECK(decoded(R"("result":{"outputs":[],"seconds":1,"built_on":"here"})"));
+  CHECK_FALSE(decoded(R"("result":{"outputs":[],"seconds":1,"built_on":"\u001b[2J"})"));
+  const std::string deep(300'000, '[');
+  CHECK_FALSE(decoded("\"result\":{\"x\":" + deep + std::string(deep.size(), ']') + "}"));
+}
+
+TEST_CASE("a damaged blob is not stored elsewhere") {
+  FakeServer server;
+  Machine machine(server);
+  auto result = machine.made("text");
+  const std::string blob = machine.blobs.path_of(result.outputs[0]);
+  REQUIRE(machine.files.remove(blob));
+  machine.folder.write("blobs/" + blob.substr((machine.folder / "blobs/").size()), "other");
+  Uploads uploads(server, machine.blobs, kAddress);
+  uploads.offer(result, {});
+  CHECK(uploads.finish().unstored == 1);
+  CHECK(server.stored.empty());
+}
+
+TEST_CASE("what a remote cache says of another action is not stored") {
+  FakeServer server;
+  Machine writer(server);
+  auto result = writer.made("text");
+  result.declared_key = digest_of("some other action");
+  result.discovered = {"header.h"};
+  Uploads uploads(server, writer.blobs, kAddress);
+  uploads.offer(result, {});
+  REQUIRE(uploads.finish().stored == 1);
+  Machine reader(server);
+  tests::FakeMemo memo;
+  tests::FakeLedger ledger;
+  SharedMemo shared(memo, ledger, reader.blobs, reader.remote, nullptr);
+  CHECK_FALSE(*shared.find(result.key));
+  CHECK(memo.results.empty());
+  // To who has asked for that action's inputs it is an answer.
+  CHECK(*shared.discovered(result.declared_key) == result.discovered);
+  CHECK(*shared.find(result.key));
 }
