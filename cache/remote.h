@@ -1,7 +1,7 @@
 // A remote cache: action results and blobs on a web server, by Bazel's protocol over HTTP (`/ac/`,
 // `/cas/`), which nginx with WebDAV and bazel-remote both serve. A blob counts when its size, its
-// SHA-256 and its digest are those of its name, a result when all its blobs are here; that an action
-// gave those blobs is taken on the server's word. A server that fails is not asked again.
+// SHA-256 and its digest are those of its name, a result when all its blobs are here; that an
+// action gave those blobs is taken on the server's word. A server that fails is not asked again.
 #pragma once
 
 #include <cstdint>

@@ -28,9 +28,9 @@ bool is_rejected(const EdgeEvent& event) {
 }
 
 std::string case_xml(const std::string& campaign, const EdgeEvent& event) {
-  std::string out =
-      fmt::format("    <testcase classname=\"{}.{}\" name=\"{}\" time=\"{:.3f}\">\n",
-                  escaped_markup(campaign), escaped_markup(event.step), escaped_markup(event.subject), event.seconds);
+  std::string out = fmt::format("    <testcase classname=\"{}.{}\" name=\"{}\" time=\"{:.3f}\">\n",
+                                escaped_markup(campaign), escaped_markup(event.step),
+                                escaped_markup(event.subject), event.seconds);
   if (event.outcome == Outcome::failed) {
     out += fmt::format("      <failure message=\"exit status {}\">{}</failure>\n",
                        event.exit_status, escaped_markup(event.output));
@@ -97,7 +97,8 @@ std::string CiReport::junit(const std::string& campaign, const std::string& faul
     out += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" "
         "time=\"{:.3f}\">\n{}  </testsuite>\n",
-        escaped_markup(step), suite.cases, suite.failures, suite.skipped, suite.seconds, suite.text);
+        escaped_markup(step), suite.cases, suite.failures, suite.skipped, suite.seconds,
+        suite.text);
   }
   return out + "</testsuites>\n";
 }

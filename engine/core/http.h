@@ -20,10 +20,10 @@ struct HttpRequest {
 };
 
 struct HttpResponse {
-  int status = 0;            // 0: no answer, or not all of it
-  std::string body;          // of an answer to get that was asked for without a file
-  bool is_too_long = false;  // the body was cut off after `most_bytes`
-  std::string fault;         // why there is no answer: "timed out"
+  int status = 0;               // 0: no answer, or not all of it
+  std::string body;             // of an answer to get that was asked for without a file
+  bool is_too_long = false;     // the body was cut off after `most_bytes`
+  std::string fault;            // why there is no answer: "timed out"
   bool is_local_fault = false;  // the request's file, not the server, is why
 };
 
