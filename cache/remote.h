@@ -32,6 +32,7 @@ struct RemoteAddress {
 
 // A result can be had elsewhere where each of its outputs is a file that is there.
 bool is_of_files(const ActionResult& result);
+
 struct LookedAt {
   RemoteFile file;
   Digest digest;

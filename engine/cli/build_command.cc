@@ -87,11 +87,6 @@ ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& co
   return world::is_terminal(STDERR_FILENO) ? ProgressStyle::live : ProgressStyle::plain;
 }
 
-void print_out(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
 Result<BuildOptions> options_of(const BuildCommand& command) {
   Resources capacity;
   for (const std::string& text : command.resources) {
@@ -122,7 +117,8 @@ class CampaignBuild {
         memo_(remote != nullptr ? remote->memo() : static_cast<Memo&>(*state_.memo)),
         progress_(progress_style(common, command), common.color, options_.jobs, state_.clock),
         trace_(progress_, state_.clock),
-        ci_(trace_),
+        traced_(command.trace.empty() ? static_cast<Listener&>(progress_) : trace_),
+        ci_(traced_),
         recorder_(*state_.ledger),
         lookup_(*session.graph, state_.files, memo_, *state_.ledger, snapshot_,
                 {session.campaign.machine(), process_environment()}) {
@@ -146,10 +142,11 @@ class CampaignBuild {
                                              session_.toolchain.versions, "", 0, 0});
     if (!begun) return begun;
     world::LocalRunner runner(guard, state_.clock);
-    auto summary = build(
-        *session_.graph, targets, lookup_,
-        {state_.files, *state_.blobs, memo_, recorder_, *state_.claims, runner, state_.clock, ci_},
-        options_);
+    Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
+    auto summary = build(*session_.graph, targets, lookup_,
+                         {state_.files, *state_.blobs, memo_, recorder_, *state_.claims, runner,
+                          state_.clock, listener},
+                         options_);
     progress_.clear();
     runner.stop();
     std::string outcome = "done";
@@ -229,6 +226,7 @@ class CampaignBuild {
   Memo& memo_;
   Progress progress_;
   Trace trace_;
+  Listener& traced_;  // the trace where one is asked for
   CiReport ci_;
   Recorder recorder_;
   Snapshot snapshot_;

@@ -18,11 +18,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-void print_out(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 Status run_show(const CommonOptions& common, const std::string& variant) {

@@ -107,9 +107,13 @@ json read_json(const std::string& path) {
   return value.is_discarded() ? json(nullptr) : value;
 }
 
-void print_result(const CommonOptions& common, const json& report, const std::string& text) {
-  std::fputs((common.json ? report.dump(2) + "\n" : text).c_str(), stdout);
+void print_out(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
+}
+
+void print_result(const CommonOptions& common, const json& report, const std::string& text) {
+  print_out(common.json ? report.dump(2) + "\n" : text);
 }
 
 std::string size_text(int64_t bytes) {

@@ -18,6 +18,8 @@ namespace evolve::cli {
 // The JSON in a file; null where the file is absent or no JSON.
 nlohmann::json read_json(const std::string& path);
 
+// Prints to stdout, at once.
+void print_out(const std::string& text);
 // Prints a command's answer: as text, or as JSON where that was asked for.
 void print_result(const CommonOptions& common, const nlohmann::json& report,
                   const std::string& text);
