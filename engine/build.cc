@@ -155,8 +155,7 @@ class Build {
     if (!is_settled) return std::move(is_settled).error();
     // An edge with a report is told of, for its verdict.
     if (*is_settled && graph_.extension(id, "report").empty()) {
-      ++summary_.cached;
-      plan_.finish(id);
+      finish_settled(id);
       return {};
     }
     if (auto hit = lookup_.take_hit(id)) {
@@ -183,6 +182,14 @@ class Build {
         id, Running{*std::move(finding), *std::move(reasons), memo_version_, 0, ""});
     plan_.queue(id);
     return {};
+  }
+
+  // Ends an edge that is up to date as it lies there.
+  void finish_settled(EdgeId id) {
+    plan_.finish(id);
+    const std::string step = step_of(id);
+    count(step, Outcome::hit, lookup_.snapshot().edge(id)->seconds);
+    if (options_.tells_all) ports_.listener.finished(event_of(id, Outcome::hit, false), plan_);
   }
 
   // Reads the edge's dyndep file, which is made by now. True: the edge has to wait for what stands
@@ -483,13 +490,17 @@ class Build {
     EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
     if (auto status = ports_.ledger.record(record); !status) return status;
     plan_.finish(id);
-    StepSummary& step = summary_.by_step[event.step];
-    ++step.outcomes[event.outcome];
-    (event.outcome == Outcome::ran ? step.spent_seconds : step.saved_seconds) += result.seconds;
-    ++(event.outcome == Outcome::ran ? summary_.ran : summary_.cached);
-    if (!result.verdict.empty()) ++summary_.verdicts[result.verdict];
+    count(event.step, event.outcome, result.seconds);
     ports_.listener.finished(event, plan_);
     return {};
+  }
+
+  // Of an edge that ended well.
+  void count(const std::string& step, Outcome outcome, double seconds) {
+    StepSummary& its = summary_.by_step[step];
+    ++its.outcomes[outcome];
+    (outcome == Outcome::ran ? its.spent_seconds : its.saved_seconds) += seconds;
+    ++(outcome == Outcome::ran ? summary_.ran : summary_.cached);
   }
 
   Status fail(EdgeId id, const Completed& completed, const Error& error) {
@@ -515,6 +526,11 @@ class Build {
     return {};
   }
 
+  [[nodiscard]] std::string step_of(EdgeId id) const {
+    std::string step = graph_.extension(id, "step");
+    return step.empty() ? std::string(graph_.edge(id).rule->name) : step;
+  }
+
   [[nodiscard]] EdgeEvent event_of(EdgeId id, Outcome outcome, bool is_restored) const {
     const Edge& edge = graph_.edge(id);
     EdgeEvent event;
@@ -522,8 +538,7 @@ class Build {
     event.outcome = outcome;
     event.is_restored = is_restored;
     event.has_console = edge.pool->name == "console";
-    event.step = graph_.extension(id, "step");
-    if (event.step.empty()) event.step = std::string(edge.rule->name);
+    event.step = step_of(id);
     event.subject = graph_.extension(id, "subject");
     if (event.subject.empty()) event.subject = graph_.path(edge.outputs.front());
     return event;

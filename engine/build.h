@@ -59,6 +59,7 @@ struct BuildOptions {
   CommandRules rules;
   Resources capacity;       // what running edges may need together (core/plan.h)
   uint64_t order_seed = 0;  // not 0: edges that are ready start in an order drawn with it
+  bool tells_all = false;   // also of edges that were known to be up to date
   double max_load = 0;      // above it no command is started beside one that runs; 0: no limit
   std::map<std::string, std::string> command_environment;  // what every command gets
 };
@@ -72,7 +73,6 @@ struct StepSummary {
 
 struct BuildSummary {
   std::map<std::string, StepSummary> by_step;
-  std::map<std::string, int> verdicts;  // of edges with a report
   int ran = 0;
   int cached = 0;  // hits and joined edges
   int failed = 0;
@@ -82,8 +82,7 @@ struct BuildSummary {
   double seconds = 0;
 };
 
-// Builds `targets`. Dyndep files are read into the graph as they are made. What `lookup` has found
-// settled before is not told of. Faults of edges are told to the listener and counted; the build's
+// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges are told to the listener and counted; the build's
 // own failure, or an interruption, is the returned error.
 Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
                            const BuildPorts& ports, const BuildOptions& options);

@@ -30,9 +30,13 @@ Lookup::Lookup(Graph& graph, Files& files, Memo& memo, Ledger& ledger, Snapshot&
       dirty_(graph.node_count()),
       settled_(graph.edge_count()) {}
 
+std::optional<Digest> Lookup::known_digest(NodeId node) const {
+  if (index(node) >= digests_.size() || digests_[index(node)] == Digest{}) return std::nullopt;
+  return digests_[index(node)];
+}
+
 bool Lookup::knows(NodeId node) const {
-  if (!graph_.node(node).made_by) return true;
-  return index(node) < digests_.size() && digests_[index(node)] != Digest{};
+  return !graph_.node(node).made_by || known_digest(node);
 }
 
 void Lookup::set_digest(NodeId node, const Digest& digest) {
@@ -62,9 +66,7 @@ void Lookup::set_state(NodeId node, const FileState& state) {
 }
 
 Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
-  if (index(node) < digests_.size() && digests_[index(node)] != Digest{}) {
-    return digests_[index(node)];
-  }
+  if (auto known = known_digest(node)) return *known;
   auto content = source_digest(node);
   if (!content) return std::move(content).error();
   if (!*content) {
@@ -325,9 +327,7 @@ NodeId Lookup::node_of(const std::string& discovered) {
 }
 
 Result<std::string> Lookup::discovered_value(NodeId node) {
-  if (index(node) < digests_.size() && digests_[index(node)] != Digest{}) {
-    return digests_[index(node)].hex();
-  }
+  if (auto known = known_digest(node)) return known->hex();
   const std::string_view path = graph_.node(node).path;
   if (is_binding(path, surroundings_.machine)) {
     return machine_path(path, surroundings_.machine);

@@ -83,6 +83,8 @@ class Lookup {
   // Notes what was put at a node's path.
   void set_state(NodeId node, const FileState& state);
   [[nodiscard]] bool knows(NodeId node) const;
+  // The digest that keys were made of; nullopt: none was, or nothing was there.
+  [[nodiscard]] std::optional<Digest> known_digest(NodeId node) const;
   // The node of a discovered file, whose path is symbolic (key.h).
   NodeId node_of(const std::string& discovered);
 

@@ -263,9 +263,10 @@ class FakeRunner : public Runner {
 class QuietListener : public Listener {
  public:
   std::vector<Error> faults;
+  std::vector<EdgeEvent> ended;
   void planned(const Graph&, const Plan&) override {}
   void started(const EdgeEvent&) override {}
-  void finished(const EdgeEvent&, const Plan&) override {}
+  void finished(const EdgeEvent& event, const Plan&) override { ended.push_back(event); }
   void fault(const Error& error) override { faults.push_back(error); }
   void tick(const Plan&) override {}
 };
@@ -307,8 +308,12 @@ class World {
     runner.started.clear();
     auto targets = graph->targets(names);
     if (!targets) return std::move(targets).error();
-    Lookup lookup(*graph, files, memo, ledger, snapshot, {{}, environment});
-    return evolve::build(*graph, *targets, lookup,
+    Lookup lookup = this->lookup();
+    return build(*targets, lookup);
+  }
+  Lookup lookup() { return {*graph, files, memo, ledger, snapshot, {{}, environment}}; }
+  Result<BuildSummary> build(const std::vector<NodeId>& targets, Lookup& lookup) {
+    return evolve::build(*graph, targets, lookup,
                          {files, blobs, memo, ledger, claims, runner, clock, listener}, options);
   }
 

@@ -13,9 +13,11 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/progress.h"
-#include "engine/cli/recorder.h"
+#include "engine/cli/null_build.h"
+#include "engine/cli/recording.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/cli/snapshots.h"
 #include "engine/cli/verify.h"
 #include "engine/cli/why.h"
 #include "engine/trace.h"
@@ -65,21 +67,6 @@ Status check_seed(const Campaign& campaign) {
   return {};
 }
 
-using Tallies = std::map<std::string, cache::Tally>;
-
-Tallies tallies_of(const BuildSummary& summary) {
-  Tallies out;
-  for (const auto& [step, its] : summary.by_step) {
-    auto count = [&outcomes = its.outcomes](Outcome outcome) {
-      auto found = outcomes.find(outcome);
-      return found == outcomes.end() ? 0 : int64_t{found->second};
-    };
-    out[step] = {count(Outcome::ran), count(Outcome::hit) + count(Outcome::joined),
-                 count(Outcome::failed), its.spent_seconds, its.saved_seconds};
-  }
-  return out;
-}
-
 ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& command) {
   if (common.json) return ProgressStyle::json;
   if (command.quiet) return ProgressStyle::quiet;
@@ -103,25 +90,37 @@ Result<BuildOptions> options_of(const BuildCommand& command) {
   return out;
 }
 
+void tell(const CommonOptions& common, const BuildCommand& command, json report,
+          const std::string& remote) {
+  if (common.json) {
+    report["event"] = "summary";
+    print_out(report.dump() + "\n");
+  } else if (!command.quiet) {
+    print_out(build_text(report) + remote);
+  }
+}
+
 // One build of a campaign, from its first record to the last word.
 class CampaignBuild {
  public:
   CampaignBuild(const CommonOptions& common, const BuildCommand& command, BuildOptions options,
-                Session& session, Remote* remote)
+                Session& session, NullBuild& null_build, Remote* remote)
       : common_(common),
         command_(command),
         options_(std::move(options)),
         session_(session),
         state_(*session.state),
+        null_build_(null_build),
         remote_(remote),
         memo_(remote != nullptr ? remote->memo() : static_cast<Memo&>(*state_.memo)),
         progress_(progress_style(common, command), common.color, options_.jobs, state_.clock),
         trace_(progress_, state_.clock),
         traced_(command.trace.empty() ? static_cast<Listener&>(progress_) : trace_),
         ci_(traced_),
-        recorder_(*state_.ledger),
+        snapshot_(load()),
         lookup_(*session.graph, state_.files, memo_, *state_.ledger, snapshot_,
                 {session.campaign.machine(), process_environment()}) {
+    options_.tells_all = true;
     if (remote != nullptr) lookup_.use_far_memo();
     report_ = {{"campaign", session.campaign.name},
                {"round", target_round(session.campaign, command.targets)},
@@ -130,6 +129,8 @@ class CampaignBuild {
 
   Status run(const std::vector<NodeId>& targets, world::Guard& guard) {
     auto status = build_targets(targets, guard);
+    auto saved = save_snapshot(state_, session_.campaign.manifest(), *session_.graph, snapshot_);
+    if (!saved) print_warning(saved.error().message, common_.color);
     if (!command_.is_ci) return status;
     auto written = write_ci(status ? "" : status.error().message);
     return status ? written : status;
@@ -137,50 +138,61 @@ class CampaignBuild {
 
  private:
   Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
-    auto begun = state_.ledger->begin_build({0, state_.clock.utc(), session_.campaign.name,
-                                             fmt::format("{}", fmt::join(command_.targets, " ")),
-                                             session_.toolchain.versions, "", 0, 0});
+    auto begun = begin_build(state_, session_.campaign.name, command_.targets,
+                             session_.toolchain.versions);
     if (!begun) return begun;
     world::LocalRunner runner(guard, state_.clock);
     Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
     auto summary = build(*session_.graph, targets, lookup_,
-                         {state_.files, *state_.blobs, memo_, recorder_, *state_.claims, runner,
-                          state_.clock, listener},
+                         {state_.files, *state_.blobs, memo_, *state_.ledger, *state_.claims,
+                          runner, state_.clock, listener},
                          options_);
     progress_.clear();
     runner.stop();
-    std::string outcome = "done";
-    if (!summary) {
-      outcome = summary.error().code == ErrorCode::interrupted ? "interrupted" : "failed";
-    } else if (summary->failed > 0) {
-      outcome = "failed";
-    }
-    auto ended = state_.ledger->end_build(outcome, summary ? tallies_of(*summary) : Tallies{});
+    auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
       if (auto written = trace_.write(state_.files, command_.trace); !written) return written;
       std::fputs(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()).c_str(), stderr);
     }
     if (!summary) return std::move(summary).error();
-    return ended ? finish(*summary) : ended;
+    return ended ? finish(targets, *summary) : ended;
   }
 
-  Status finish(const BuildSummary& summary) {
+  Status finish(const std::vector<NodeId>& targets, const BuildSummary& summary) {
     const int round = target_round(session_.campaign, command_.targets);
     Status status;
+    int64_t record = 0;
     if (summary.failed > 0) {
       status = failed(fmt::format("build stopped: {} edges failed, {} skipped", summary.failed,
                                   summary.skipped));
     } else {
-      status = record_rounds(session_.campaign, session_.toolchain.versions, round, *session_.graph,
-                             lookup_, recorder_, state_);
+      auto recorded = record_rounds(session_.campaign, session_.toolchain.versions, round,
+                                    *session_.graph, lookup_, state_);
+      if (recorded) {
+        record = *recorded;
+      } else {
+        status = std::move(recorded).error();
+      }
     }
     report_ = build_report(session_.campaign, summary, round);
     // What lies there of the round is of an earlier build.
     if (!status) report_.erase("best");
+    const json report = report_;
     tell_of_remote();
     if (!status) return status;
-    tell(report_);
-    return check_seed(session_.campaign);
+    tell(common_, command_, report_, remote_text_);
+    if (auto checked = check_seed(session_.campaign); !checked) return checked;
+    auto noted = null_build_.note(targets, lookup_, summary, report, record);
+    if (!noted) print_warning(noted.error().message, common_.color);
+    return {};
+  }
+
+  Snapshot load() {
+    std::string warning;
+    auto snapshot =
+        load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
+    if (!warning.empty()) print_warning(warning, common_.color);
+    return snapshot ? *std::move(snapshot) : Snapshot();
   }
 
   // What is on its way there arrives before the end.
@@ -190,15 +202,6 @@ class CampaignBuild {
     for (const std::string& warning : warnings_of(shared)) print_warning(warning, common_.color);
     report_["remote_cache"] = json_of(shared);
     remote_text_ = fmt::format("        {}\n", text_of(shared));
-  }
-
-  void tell(json report) const {
-    if (common_.json) {
-      report["event"] = "summary";
-      print_out(report.dump() + "\n");
-    } else if (!command_.quiet) {
-      print_out(build_text(report) + remote_text_);
-    }
   }
 
   // GitHub shows what is appended to the file that it names.
@@ -222,13 +225,13 @@ class CampaignBuild {
   BuildOptions options_;
   Session& session_;
   State& state_;
+  NullBuild& null_build_;
   Remote* remote_;
   Memo& memo_;
   Progress progress_;
   Trace trace_;
   Listener& traced_;  // the trace where one is asked for
   CiReport ci_;
-  Recorder recorder_;
   Snapshot snapshot_;
   Lookup lookup_;
   json report_;  // of a build that did not come to its end no more than what it is
@@ -266,15 +269,28 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   world::watch_interrupts();
   auto guard = world::Guard::start();
   if (!guard) return std::move(guard).error();
-  auto session = open_session(common);
+  auto session = open_without_graph(common);
   if (!session) return std::move(session).error();
+  NullBuild null_build(*session, command.targets);
+  // Who asks for more than the outcome is told of each edge.
+  if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
+      command.check_times == 0) {
+    auto report = null_build.report();
+    if (!report) return std::move(report).error();
+    if (*report) {
+      tell(common, command, **report, "");
+      return {};
+    }
+  }
+  if (auto status = read_graph(*session); !status) return status;
   auto targets = find_targets(*session, command.targets);
   if (!targets) return std::move(targets).error();
   if (command.dry_run) return tell_pending(common, *session, *targets);
   auto remote = Remote::open(command.remote, *session->state);
   if (!remote) return std::move(remote).error();
   const int jobs = options->jobs;
-  auto status = CampaignBuild(common, command, *std::move(options), *session, remote->get())
+  auto status = CampaignBuild(common, command, *std::move(options), *session, null_build,
+                              remote->get())
                     .run(*targets, *guard);
   if (!status || command.check_times == 0) return status;
   return check_built(common, command, *std::move(session), {*guard, jobs});

@@ -145,7 +145,7 @@ std::vector<MachineBinding> Campaign::machine() const {
 
 std::vector<std::string> Campaign::sources() const {
   return {path, rules + "/requirements.lock", rules + "/steps.ninja", rules + "/steps/worker.py",
-          work + "/rounds.ninja"};
+          rounds()};
 }
 
 std::string Campaign::folder_of(const std::string& variant) const {
@@ -224,8 +224,7 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
                                               const std::string& toolchain) {
   world::DiskFiles files;
   if (auto status = files.make_folders(campaign.work); !status) return std::move(status).error();
-  std::string rounds = campaign.work + "/rounds.ninja";
-  if (auto status = files.write(rounds, write_rounds(campaign.shape)); !status) {
+  if (auto status = files.write(campaign.rounds(), write_rounds(campaign.shape)); !status) {
     return std::move(status).error();
   }
   return read_manifest(campaign, toolchain);

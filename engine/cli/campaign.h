@@ -36,6 +36,7 @@ struct Campaign {
   // Files that the manifest is made of, though no edge reads them.
   [[nodiscard]] std::vector<std::string> sources() const;
   [[nodiscard]] std::string manifest() const { return work + "/build.ninja"; }
+  [[nodiscard]] std::string rounds() const { return work + "/rounds.ninja"; }  // included by it
   [[nodiscard]] std::vector<MachineBinding> machine() const;
   // The folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty: no such
   // one.

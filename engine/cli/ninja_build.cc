@@ -9,7 +9,9 @@
 #include "engine/build.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/ninja_records.h"
+#include "engine/cli/recording.h"
 #include "engine/cli/remote.h"
+#include "engine/cli/snapshots.h"
 #include "engine/cli/state.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/stats.h"
@@ -48,7 +50,7 @@ class NinjaBuild {
         stats_(stats),
         memo_(remote == nullptr ? static_cast<Memo&>(*records.memo) : remote->memo()),
         stored_(timed(stats, "snapshot load",
-                      [&] { return load_snapshot(records, options.manifest, graph); })),
+                      [&] { return load(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
         lookup_(graph, records.files, memo_, *records.ledger, snapshot_, {machine_paths(), {}}),
         times_(graph, lookup_, records.files, records.clock) {
@@ -122,6 +124,13 @@ class NinjaBuild {
   }
 
  private:
+  static std::optional<Snapshot> load(State& records, const std::string& manifest, Graph& graph) {
+    std::string warning;
+    auto snapshot = load_snapshot(records, manifest, graph, warning);
+    if (!warning.empty()) ninja::print_warning(warning);
+    return snapshot;
+  }
+
   Result<std::vector<Pending>> look(const std::vector<NodeId>& targets) {
     const ninja::Stats::Timer timer(stats_, "scan");
     auto pending =
@@ -192,12 +201,18 @@ class NinjaBuild {
     building.rules = {false, options_.keep_depfile, options_.keep_rsp, machine_name()};
     building.command_environment = process_environment();
     const ninja::Stats::Timer timer(stats_, "build");
+    if (auto begun = begin_build(records_, "", options_.arguments, ""); !begun) {
+      return std::move(begun).error();
+    }
     auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, memo_, *records_.ledger,
                                   *records_.claims, runner, records_.clock, listener},
                                  building);
     runner.stop();
     printer.end();
+    if (auto ended = end_build(records_, summary); !ended && summary) {
+      return std::move(ended).error();
+    }
     if (!options_.trace.empty()) {
       if (auto written = trace.write(records_.files, options_.trace); !written)
         return std::move(written).error();

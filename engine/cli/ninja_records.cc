@@ -19,13 +19,6 @@ std::string records_folder(const Graph& graph) {
   return builddir.empty() ? ".evolve" : builddir + "/.evolve";
 }
 
-// Records may be shared; a snapshot is of one manifest in one folder.
-std::string snapshot_path(const State& records, const std::string& manifest) {
-  std::error_code error;
-  const std::string here = std::filesystem::current_path(error).string();
-  return fmt::format("{}/snapshots/{}", records.folder, digest_of(here + "\n" + manifest).brief());
-}
-
 }  // namespace
 
 std::vector<MachineBinding> machine_paths() {
@@ -43,24 +36,6 @@ std::vector<MachineBinding> machine_paths() {
     break;
   }
   return out;
-}
-
-std::optional<Snapshot> load_snapshot(State& records, const std::string& manifest, Graph& graph) {
-  const std::string path = snapshot_path(records, manifest);
-  auto bytes = records.files.read(path);
-  if (!bytes) return std::nullopt;
-  auto snapshot = Snapshot::decode(*bytes, graph);
-  if (!snapshot) ninja::print_warning(fmt::format("{}: damaged; all files are read again", path));
-  return snapshot;
-}
-
-Status save_snapshot(State& records, const std::string& manifest, const Graph& graph,
-                     const Snapshot& snapshot) {
-  if (!snapshot.is_changed()) return {};
-  if (auto status = records.files.make_folders(records.folder + "/snapshots"); !status) {
-    return status;
-  }
-  return records.files.write(snapshot_path(records, manifest), snapshot.encode(graph));
 }
 
 Result<std::unique_ptr<State>> open_records(const Graph& graph) {

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "engine/cli/state.h"
 #include "engine/core/graph.h"
 #include "engine/core/key.h"
-#include "engine/core/snapshot.h"
 
 namespace evolve::cli {
 
@@ -19,13 +17,6 @@ std::vector<MachineBinding> machine_paths();
 // Opens or makes the records of a manifest: in $EVOLVE_STATE, which many may share, or in `.evolve`
 // in its `builddir`, which is the current folder where it binds none.
 Result<std::unique_ptr<State>> open_records(const Graph& graph);
-
-// What is known of a manifest's files in the current folder; nullopt where nothing is, with a
-// warning where the snapshot is damaged.
-std::optional<Snapshot> load_snapshot(State& records, const std::string& manifest, Graph& graph);
-// Keeps what is known, if anything is new.
-Status save_snapshot(State& records, const std::string& manifest, const Graph& graph,
-                     const Snapshot& snapshot);
 
 // The last record of each edge; none, and nothing is made, where nothing was ever built.
 Result<std::vector<EdgeRecord>> last_records(const Graph& graph);

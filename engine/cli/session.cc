@@ -10,7 +10,7 @@
 
 namespace evolve::cli {
 
-Result<Session> open_session(const CommonOptions& common) {
+Result<Session> open_without_graph(const CommonOptions& common) {
   auto campaign = open_campaign(common.campaign);
   if (!campaign) return std::move(campaign).error();
   for (const std::string& notice : campaign->pipeline.notices) print_warning(notice, common.color);
@@ -21,9 +21,21 @@ Result<Session> open_session(const CommonOptions& common) {
   auto state = open_state(campaign->state, Sharing::names, warning);
   if (!state) return std::move(state).error();
   if (!warning.empty()) print_warning(warning, common.color);
-  auto graph = write_manifest(*campaign, toolchain->versions);
+  return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), nullptr};
+}
+
+Status read_graph(Session& session) {
+  auto graph = write_manifest(session.campaign, session.toolchain.versions);
   if (!graph) return std::move(graph).error();
-  return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), *std::move(graph)};
+  session.graph = *std::move(graph);
+  return {};
+}
+
+Result<Session> open_session(const CommonOptions& common) {
+  auto session = open_without_graph(common);
+  if (!session) return session;
+  if (auto status = read_graph(*session); !status) return std::move(status).error();
+  return session;
 }
 
 Result<std::vector<NodeId>> find_targets(const Session& session,

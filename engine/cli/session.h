@@ -20,7 +20,11 @@ struct Session {
   std::unique_ptr<Graph> graph;
 };
 
-// Changes to the project's root, and writes the manifest.
+// Changes to the project's root. The graph is not read yet.
+Result<Session> open_without_graph(const CommonOptions& common);
+// Writes the manifest, and reads it.
+Status read_graph(Session& session);
+// Both.
 Result<Session> open_session(const CommonOptions& common);
 
 // The nodes that targets name: a path below the campaign's folder may be given without it.

@@ -15,7 +15,7 @@
 #include "engine/cli/campaign.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/progress.h"
-#include "engine/cli/recorder.h"
+#include "engine/cli/recording.h"
 #include "engine/cli/report.h"
 #include "engine/cli/toolchain.h"
 #include "engine/world/runner.h"
@@ -145,15 +145,14 @@ class Verification {
     Snapshot snapshot;
     Lookup lookup(*graph_, state_->files, *state_->memo, *state_->ledger, snapshot,
                   {campaign_.machine(), process_environment()});
-    Recorder recorder(*state_->ledger);
-    auto summary = build_anew(*targets, lookup, recorder);
+    auto summary = build_anew(*targets, lookup);
     if (!summary) return std::move(summary).error();
     if (summary->failed > 0) {
       return failed(fmt::format("{}: {} steps failed that had not, see {}", past_.name(),
                                 summary->failed, folder));
     }
     Plan plan(*graph_, *targets);
-    auto record = record_of(*graph_, plan.wanted_edges(), lookup, recorder.results());
+    auto record = record_of(*graph_, plan.wanted_edges(), lookup);
     if (!record) return std::move(record).error();
     return compare(*record, *summary);
   }
@@ -213,8 +212,7 @@ class Verification {
     return {};
   }
 
-  Result<BuildSummary> build_anew(const std::vector<NodeId>& targets, Lookup& lookup,
-                                  Recorder& recorder) {
+  Result<BuildSummary> build_anew(const std::vector<NodeId>& targets, Lookup& lookup) {
     BuildOptions options;
     options.jobs = machine_.jobs > 0 ? machine_.jobs : usable_cores();
     if (surrounding_.jobs > 0) options.jobs = surrounding_.jobs;
@@ -232,8 +230,8 @@ class Verification {
     Progress progress(is_live ? ProgressStyle::live : ProgressStyle::quiet, common_.color,
                       options.jobs, state_->clock);
     auto summary = build(*graph_, targets, lookup,
-                         {state_->files, *state_->blobs, *state_->memo, recorder, *state_->claims,
-                          runner, state_->clock, progress},
+                         {state_->files, *state_->blobs, *state_->memo, *state_->ledger,
+                          *state_->claims, runner, state_->clock, progress},
                          options);
     progress.clear();
     runner.stop();

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "engine/core/key.h"
+
 namespace evolve {
 
 namespace {
@@ -405,6 +407,25 @@ class RoundWriter {
 };
 
 }  // namespace
+
+Digest digest_of(const CampaignShape& shape) {
+  // A member that is missing here does not compile.
+  const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, entry, spec,
+               seed, reference, xla, marker_start, marker_end, bench_cases, check_cases,
+               step_sources] = shape;
+  KeyWriter out;
+  out.add("numbers", "",
+          fmt::format("{} {} {} {} {}", rounds, variants, lineages, random_seed, explore));
+  for (const auto* text :
+       {&target, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
+    out.add("text", "", *text);
+  }
+  for (const auto* list : {&compile_flags, &bench_cases, &check_cases, &step_sources}) {
+    out.add("list", "", std::to_string(list->size()));
+    for (const std::string& item : *list) out.add("item", "", item);
+  }
+  return out.key();
+}
 
 std::string variant_id(int number) {
   return fmt::format("v{:04}", number);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/digest.h"
+
 namespace evolve {
 
 // All that a campaign's graph depends on. Paths are relative to the project's root.
@@ -32,6 +34,9 @@ struct CampaignShape {
   std::vector<std::string>
       step_sources;  // names of the Python files in rules/steps that steps import
 };
+
+// Of all of it: the same shape is the same digest.
+Digest digest_of(const CampaignShape& shape);
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);

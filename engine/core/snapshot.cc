@@ -1,15 +1,12 @@
 #include "engine/core/snapshot.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <type_traits>
+
+#include "engine/core/packed.h"
 
 namespace evolve {
 
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "the stored form is little-endian");
 
 constexpr std::string_view kMagic = "evolve-snapshot-1\n";
 
@@ -25,37 +22,6 @@ struct StoredEdge {
   uint32_t discovered = 0;
   float seconds = 0;
   uint32_t reserved = 0;
-};
-
-template <typename T>
-void append(std::string& out, std::span<const T> items) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  out.append(reinterpret_cast<const char*>(items.data()), items.size_bytes());
-}
-
-// Takes arrays off the front of the stored form, which need not lie aligned there.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-
-  // False: there is too little left.
-  template <typename T>
-  bool take(uint64_t count, std::vector<T>& out) {
-    if (count > bytes_.size() / sizeof(T)) return false;
-    out.resize(count);
-    if (count > 0) std::memcpy(out.data(), bytes_.data(), count * sizeof(T));
-    bytes_.remove_prefix(count * sizeof(T));
-    return true;
-  }
-  bool take_text(uint64_t size, std::string_view& out) {
-    if (size > bytes_.size()) return false;
-    out = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return true;
-  }
-
- private:
-  std::string_view bytes_;
 };
 
 constexpr NodeId kNoNode{-1};
@@ -144,26 +110,19 @@ std::string Snapshot::encode(const Graph& graph) const {
   }
   std::string body;
   const Counts counts = {states.size(), edges.size(), discovered.size()};
-  append(body, std::span(&counts, 1));
-  append(body, std::span<const FileState>(states));
-  append(body, std::span<const StoredEdge>(edges));
-  append(body, std::span<const uint32_t>(discovered));
-  append(body, std::span<const uint32_t>(lengths));
+  packed::append(body, std::span(&counts, 1));
+  packed::append(body, std::span<const FileState>(states));
+  packed::append(body, std::span<const StoredEdge>(edges));
+  packed::append(body, std::span<const uint32_t>(discovered));
+  packed::append(body, std::span<const uint32_t>(lengths));
   body += paths;
-  const Digest check = digest_of(body);
-  std::string out(kMagic);
-  append(out, std::span(&check, 1));
-  return out + body;
+  return packed::sealed(kMagic, body);
 }
 
 std::optional<Snapshot> Snapshot::decode(std::string_view bytes, Graph& graph) {
-  if (!bytes.starts_with(kMagic)) return std::nullopt;
-  Reader start(bytes.substr(kMagic.size()));
-  std::vector<Digest> check;
-  if (!start.take(1, check)) return std::nullopt;
-  const std::string_view body = bytes.substr(kMagic.size() + sizeof(Digest));
-  if (digest_of(body) != check.front()) return std::nullopt;
-  Reader reader(body);
+  const auto body = packed::unsealed(kMagic, bytes);
+  if (!body) return std::nullopt;
+  packed::Reader reader(*body);
   std::vector<Counts> counts;
   std::vector<FileState> states;
   std::vector<StoredEdge> edges;

@@ -259,10 +259,13 @@ TEST_CASE("the verdict of a report is a result, not a fault") {
     files.files[words[1]] = text;
     return 0;
   };
-  SECTION("a verdict is counted, and stored") {
-    CHECK(world.build()->verdicts["rejected"] == 1);
-    CHECK(world.build()->verdicts["rejected"] == 1);
+  SECTION("a verdict is told of, and stored") {
+    CHECK(world.build()->ran == 1);
+    CHECK(world.listener.ended.back().verdict == "rejected");
+    world.listener.ended.clear();
     CHECK(world.build()->ran == 0);
+    REQUIRE(world.listener.ended.size() == 1);
+    CHECK(world.listener.ended.back().verdict == "rejected");
   }
   SECTION("a report without one is a fault") {
     text = "{}";

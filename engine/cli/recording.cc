@@ -1,11 +1,10 @@
-#include "engine/cli/recorder.h"
+#include "engine/cli/recording.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <set>
-
-#include "engine/core/plan.h"
+#include <map>
 
 namespace evolve::cli {
 
@@ -20,34 +19,60 @@ std::string recorded_path(const std::string& symbolic) {
   return kOutside + std::filesystem::absolute(symbolic).lexically_normal().string();
 }
 
-// The edges that a round needs, in the manifest's order.
-std::vector<EdgeId> edges_of_round(const Graph& graph, int round) {
-  const std::vector<NodeId> targets = {*graph.find_node(fmt::format("round-{}", round))};
-  Plan plan(graph, targets);
-  return plan.wanted_edges();
+// The edges that a node needs and that are not among `known`, which they join; in the manifest's
+// order.
+std::vector<EdgeId> edges_beyond(std::vector<bool>& known, const Graph& graph, NodeId target) {
+  std::vector<EdgeId> out;
+  std::vector<NodeId> open = {target};
+  while (!open.empty()) {
+    const auto maker = graph.node(open.back()).made_by;
+    open.pop_back();
+    if (!maker || known[index(*maker)]) continue;
+    known[index(*maker)] = true;
+    out.push_back(*maker);
+    const Edge& edge = graph.edge(*maker);
+    open.insert(open.end(), edge.inputs.begin(), edge.inputs.end());
+    open.insert(open.end(), edge.validations.begin(), edge.validations.end());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace
 
-Status Recorder::record(const EdgeRecord& record) {
-  if (record.outcome != Outcome::failed) {
-    ActionResult result = record.result;
-    result.parts.clear();
-    result.output.clear();
-    results_.insert_or_assign(record.output, std::move(result));
-  }
-  return ledger_.record(record);
+Status begin_build(State& state, const std::string& campaign,
+                   const std::vector<std::string>& targets, const std::string& toolchain) {
+  return state.ledger->begin_build({0, state.clock.utc(), campaign,
+                                    fmt::format("{}", fmt::join(targets, " ")), toolchain, "", 0,
+                                    0});
 }
 
-Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, Lookup& lookup,
-                         const std::map<std::string, ActionResult>& results) {
+Status end_build(State& state, const Result<BuildSummary>& summary) {
+  std::map<std::string, cache::Tally> by_step;
+  if (!summary) {
+    const bool is_interrupted = summary.error().code == ErrorCode::interrupted;
+    return state.ledger->end_build(is_interrupted ? "interrupted" : "failed", by_step);
+  }
+  for (const auto& [step, its] : summary->by_step) {
+    auto count = [&outcomes = its.outcomes](Outcome outcome) {
+      auto found = outcomes.find(outcome);
+      return found == outcomes.end() ? 0 : int64_t{found->second};
+    };
+    by_step[step] = {count(Outcome::ran), count(Outcome::hit) + count(Outcome::joined),
+                     count(Outcome::failed), its.spent_seconds, its.saved_seconds};
+  }
+  return state.ledger->end_build(summary->failed > 0 ? "failed" : "done", by_step);
+}
+
+Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, Lookup& lookup) {
   Record out;
   std::map<std::string, Digest> sources;
   for (EdgeId id : edges) {
     const Edge& edge = graph.edge(id);
     if (edge.is_phony()) continue;
-    auto result = results.find(lookup.record_name(id));
-    if (result == results.end()) {
+    const auto settled = lookup.snapshot().edge(id);
+    const auto discovered = lookup.discovered(id);
+    if (!settled || !discovered) {
       return internal_error(fmt::format("{}: built, and not known", lookup.record_name(id)));
     }
     RecordedStep step;
@@ -56,16 +81,15 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
     auto extensions = extensions_of(graph, id);
     if (!extensions) return std::move(extensions).error();
     step.step_class = extensions->step_class;
-    step.key = result->second.key;
-    for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      step.outputs.push_back({symbolic_path(graph.path(edge.outputs[i]), lookup.machine()),
-                              result->second.outputs[i]});
+    step.key = settled->key;
+    for (NodeId output : edge.outputs) {
+      auto content = lookup.digest(output, id);
+      if (!content) return std::move(content).error();
+      step.outputs.push_back({symbolic_path(graph.path(output), lookup.machine()), *content});
     }
     out.steps.push_back(std::move(step));
     std::vector<NodeId> read(edge.content_inputs().begin(), edge.content_inputs().end());
-    for (const std::string& path : result->second.discovered) {
-      if (!is_binding(path, lookup.machine())) read.push_back(lookup.node_of(path));
-    }
+    read.insert(read.end(), discovered->begin(), discovered->end());
     for (NodeId input : read) {
       if (graph.node(input).made_by) continue;
       auto content = lookup.digest(input, id);
@@ -77,19 +101,16 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
   return out;
 }
 
-Status record_rounds(const Campaign& campaign, const std::string& toolchain, int round,
-                     const Graph& graph, Lookup& lookup, const Recorder& recorder, State& state) {
-  if (round == 0) return {};  // no round was asked for, and none need be whole
+Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolchain, int round,
+                              const Graph& graph, Lookup& lookup, State& state) {
+  if (round == 0) return 0;  // no round was asked for, and none need be whole
   // Sources are the user's, and stay as they are: their blobs are copies.
   cache::FolderBlobStore sources(state.folder + "/blobs", state.files, Sharing::bytes);
-  std::set<EdgeId> earlier;
+  std::vector<bool> earlier(graph.edge_count());
   int64_t before = 0;
   for (int number = 0; number <= round; ++number) {
-    std::vector<EdgeId> edges;
-    for (EdgeId id : edges_of_round(graph, number)) {
-      if (earlier.insert(id).second) edges.push_back(id);
-    }
-    auto record = record_of(graph, edges, lookup, recorder.results());
+    const NodeId target = *graph.find_node(fmt::format("round-{}", number));
+    auto record = record_of(graph, edges_beyond(earlier, graph, target), lookup);
     if (!record) return std::move(record).error();
     record->toolchain = toolchain;
     if (number == 0) {
@@ -110,7 +131,7 @@ Status record_rounds(const Campaign& campaign, const std::string& toolchain, int
       if (!stored) return std::move(stored).error();
       if (*stored) continue;
       auto status = sources.put_file(machine_path(path, lookup.machine()), source.content);
-      if (!status) return status;
+      if (!status) return std::move(status).error();
     }
     auto id = state.ledger->add_record(
         {0, before, campaign.name, number, state.clock.utc(), encode(*record)});
@@ -122,9 +143,9 @@ Status record_rounds(const Campaign& campaign, const std::string& toolchain, int
     if (!selection) return std::move(selection).error();
     auto status =
         state.ledger->record_round(campaign.name, {number, state.clock.utc(), *selection});
-    if (!status) return status;
+    if (!status) return std::move(status).error();
   }
-  return {};
+  return before;
 }
 
 }  // namespace evolve::cli
