@@ -5,11 +5,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source pipelines/setup.sh
+source tests/servers/servers.sh
 
 mkdir -p build
 need_packages "${EVOLVE_BUILD_PACKAGES[@]}" "${EVOLVE_TEST_PACKAGES[@]}"
 need_python rules/requirements.lock rules/requirements-dev.lock
 need_build build/release release tests
+need_server bazel-remote
 
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps)

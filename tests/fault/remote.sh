@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A remote cache served by nginx: what one machine stores, another takes instead of running it; and whatever goes
+# A remote cache served by nginx, and by bazel-remote: what one machine stores, another takes instead of running it; and whatever goes
 # wrong with the server, every build ends with the right outputs, and says so once.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-source "$ROOT/tests/nginx.sh"
+source "$ROOT/tests/servers/remote_cache.sh"
 trap stop_serving EXIT
 STEPS=40
 CASES=0
@@ -161,11 +161,11 @@ class Liar(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
 server = http.server.HTTPServer(("127.0.0.1", 0), Liar)
 print(server.server_port, flush=True)
-server.serve_forever()' >"$PROJECT/port" &
+server.serve_forever()' >"$PROJECT/liar" &
 LIAR=$!
-until [ -s "$PROJECT/port" ]; do :; done
+until [ -s "$PROJECT/liar" ]; do :; done
 machine cut
-builds "an answer that breaks off" "$STEPS" "$STEPS" --remote-cache "http://127.0.0.1:$(cat "$PROJECT/port")"
+builds "an answer that breaks off" "$STEPS" "$STEPS" --remote-cache "http://127.0.0.1:$(cat "$PROJECT/liar")"
 warns "an answer that breaks off" 1 "not asked again"
 kill $LIAR
 
@@ -202,4 +202,40 @@ grep '"finished"' events | grep '"outcome":"ran"' | sed 's/.*"subject":"\([^"]*\
 [ ! -s ran ] || fail "elsewhere ran: $(tr '\n' ' ' <ran)"
 tail -n 1 events | grep -q '"unstored":0' || fail "no word of the remote cache: $(tail -n 1 events)"
 cmp small/.evolve/small/round-2/selection.json elsewhere/small/.evolve/small/round-2/selection.json || fail "another selection"
-finish $((CASES + 3))
+
+# The same with bazel-remote, and what it does that nginx does not.
+rm -rf "$PROJECT/store"
+serve_bazel_remote
+machine bazel
+builds "bazel-remote, empty" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
+warns "bazel-remote, empty" 0
+machine bazel-reader
+builds "bazel-remote" 0 0 --remote-cache "$REMOTE"
+warns "bazel-remote" 0
+stop_serving
+stored=("$PROJECT"/store/cas.v2/*/*)
+rm "${stored[0]}"
+serve_bazel_remote
+machine bazel-evicted
+builds "bazel-remote, a blob evicted" 1 "$STEPS" --remote-cache "$REMOTE" --remote-write
+warns "bazel-remote, a blob evicted" 0
+machine bazel-after
+builds "bazel-remote, made good" 0 0 --remote-cache "$REMOTE"
+stop_serving
+for file in "$PROJECT"/store/cas.v2/*/*; do printf X | dd of="$file" conv=notrunc status=none; done
+serve_bazel_remote
+machine bazel-wrong
+builds "bazel-remote, wrong blobs" 1 "$STEPS" --remote-cache "$REMOTE" --remote-write
+grep -q warning said || fail "bazel-remote, wrong blobs: $(cat said)"
+serve_bazel_remote --htpasswd_file "$PROJECT/users"
+machine bazel-nobody
+builds "bazel-remote, no password" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
+warns "bazel-remote, no password" 1 "HTTP status 401"
+cd "$PROJECT" || exit 1
+rm -rf store
+serve_bazel_remote
+"$EVOLVE" build round-2 -p small/small.yaml -q --state again --remote-cache "$REMOTE" --remote-write || fail "the campaign, bazel-remote"
+rm -rf elsewhere/small/.evolve
+"$EVOLVE" build round-2 -C elsewhere -p small/small.yaml --json --remote-cache "$REMOTE" >events || fail "the campaign elsewhere, bazel-remote"
+tail -n 1 events | grep -q '"ran":0' || fail "bazel-remote: elsewhere ran some: $(tail -n 1 events)"
+finish $((CASES + 4))

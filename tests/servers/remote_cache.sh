@@ -1,0 +1,65 @@
+# Real servers of a remote cache, for the script tiers: nginx with WebDAV's PUT below a folder, as its manual shows
+# it, and bazel-remote. Sourced after project.sh; they set REMOTE, the server's address, SERVER, its process, and keep
+# what is stored in $PROJECT/store. One serves at a time.
+# shellcheck shell=bash
+
+# serve [DIRECTIVES…]: starts nginx anew, with these in its only location.
+serve() {
+  stop_serving
+  mkdir -p "$PROJECT/store" "$PROJECT/nginx"
+  cat >"$PROJECT/nginx/nginx.conf" <<END
+$([ "$(id -u)" -ne 0 ] || echo 'user root;')
+daemon off;
+master_process off;
+pid $PROJECT/nginx/pid;
+error_log stderr;
+events {}
+http {
+  access_log $PROJECT/nginx/access.log;
+  client_body_temp_path $PROJECT/nginx/body; proxy_temp_path $PROJECT/nginx/proxy; fastcgi_temp_path $PROJECT/nginx/fastcgi;
+  uwsgi_temp_path $PROJECT/nginx/uwsgi; scgi_temp_path $PROJECT/nginx/scgi;
+  server {
+    listen 127.0.0.1:$(free_port);
+    location / {
+      root $PROJECT/store; dav_methods PUT; create_full_put_path on; client_max_body_size 1g;
+      $*
+    }
+  }
+}
+END
+  start nginx -p "$PROJECT/nginx" -c "$PROJECT/nginx/nginx.conf"
+}
+
+# serve_bazel_remote [OPTION…]: which looks, unlike nginx, into the entries that it stores, and gives none whose blobs
+# it has lost.
+serve_bazel_remote() {
+  stop_serving
+  start "$ROOT/build/servers/bazel-remote" --dir "$PROJECT/store" --max_size 1 --storage_mode uncompressed \
+    --http_address "127.0.0.1:$(free_port)" --grpc_address none "$@"
+}
+
+stop_serving() {
+  [ -n "${SERVER:-}" ] || return 0
+  kill "$SERVER" 2>/dev/null
+  wait "$SERVER" 2>/dev/null
+  SERVER=
+}
+
+# The same one for all servers of a test.
+free_port() {
+  [ -s "$PROJECT/port" ] || "$ROOT/.venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >"$PROJECT/port"
+  cat "$PROJECT/port"
+}
+
+# start COMMAND…: a server on that port; returns when it answers.
+start() {
+  local port
+  port=$(free_port)
+  # shellcheck disable=SC2034  # for who sources this
+  REMOTE=http://127.0.0.1:$port
+  "$@" >"$PROJECT/server.log" 2>&1 &
+  SERVER=$!
+  until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+    kill -0 "$SERVER" 2>/dev/null || { fail "$1: $(tail -n 5 "$PROJECT/server.log")"; return 1; }
+  done
+}

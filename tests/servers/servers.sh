@@ -1,0 +1,47 @@
+# Servers that no Debian package has, built from Go modules; sourced after pipelines/setup.sh. A folder here names a
+# program and its version (go.mod) and the checksums of all that it is made of (go.sum).
+# shellcheck shell=bash
+
+GO_TOOLCHAIN=golang.org/toolchain@v0.0.1-go1.25.5.linux-amd64
+GO_TOOLCHAIN_SUMS="golang.org/toolchain v0.0.1-go1.25.5.linux-amd64 h1:IkknVKy/4hLMR+ZwWfP4Oqhjz2sKqNtEXz1meP8P3Nc=
+golang.org/toolchain v0.0.1-go1.25.5.linux-amd64/go.mod h1:8wlg68NqwW7eMnI1aABk/C2pDYXj8mrMY4TyRfiLeS0="
+
+# is_new_go GO: it can build what is here.
+is_new_go() {
+  local version
+  version=$("$1" env GOVERSION 2>/dev/null) || return 1
+  [ "$(printf '%s\n' go1.25 "$version" | sort -V | head -n 1)" = go1.25 ]
+}
+
+# need_go: sets GO, the machine's, or else one that Debian's older Go takes as a module.
+need_go() {
+  local found modules folder
+  for found in "$(command -v go)" /usr/local/go/bin/go; do
+    if is_new_go "$found"; then GO=$found; return 0; fi
+  done
+  need_packages golang-go
+  modules=$(/usr/bin/go env GOMODCACHE)
+  GO=$modules/$GO_TOOLCHAIN/bin/go
+  is_new_go "$GO" && return 0
+  say "downloading ${GO_TOOLCHAIN#*-}"
+  folder=$(mktemp -d)
+  printf 'module evolve.test/go\ngo 1.19\nrequire %s\n' "${GO_TOOLCHAIN/@/ }" >"$folder/go.mod"
+  printf '%s\n' "$GO_TOOLCHAIN_SUMS" >"$folder/go.sum"
+  (cd "$folder" && GOFLAGS=-mod=mod /usr/bin/go mod download) || die "Go could not be downloaded"
+  rm -rf "$folder"
+  # A module's files are no programs.
+  chmod +x "$modules/$GO_TOOLCHAIN"/bin/* "$modules/$GO_TOOLCHAIN"/pkg/tool/*/*
+}
+
+# need_server NAME: makes build/servers/NAME, the program that tests/servers/NAME imports.
+need_server() {
+  local source=tests/servers/$1 program
+  cmp -s "$source/go.sum" "build/servers/$1.sum" && return 0
+  need_go
+  say "building $1"
+  program=$(sed -n 's/^import _ "\(.*\)"$/\1/p' "$source/server.go")
+  mkdir -p build/servers
+  (cd "$source" && GOTOOLCHAIN=local "$GO" build -o "$OLDPWD/build/servers/$1" "$program") ||
+    die "go could not build $1"
+  cp "$source/go.sum" "build/servers/$1.sum"
+}
