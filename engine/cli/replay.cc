@@ -1,6 +1,7 @@
 #include "engine/cli/replay.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
 #include "engine/cli/verify.h"
+#include "engine/world/files.h"
 #include "engine/world/guard.h"
 #include "engine/world/signals.h"
 
@@ -43,11 +45,37 @@ Result<std::string> fresh_folder(const std::string& given, const std::string& us
   return fs::absolute(given).lexically_normal().string();
 }
 
+// A folder that appears whole or not at all.
+class WholeFolder {
+ public:
+  explicit WholeFolder(const std::string& path)
+      : path_(path), temporary_(fmt::format("{}.tmp{}", path, ::getpid())) {}
+  ~WholeFolder() {
+    std::error_code error;
+    fs::remove_all(temporary_, error);
+  }
+  WholeFolder(const WholeFolder&) = delete;
+  WholeFolder& operator=(const WholeFolder&) = delete;
+
+  // Where to fill it.
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+  Status appear() {
+    std::error_code error;
+    fs::rename(temporary_, path_, error);
+    return error ? world::system_error("rename", path_, error.value()) : Status{};
+  }
+
+ private:
+  std::string path_;
+  std::string temporary_;
+};
+
 Status replay_files(const CommonOptions& common, const PastRound& past, State& state,
                     const std::string& folder) {
   Placer placer(state);
+  WholeFolder whole(folder);
   auto place = [&](const RecordedFile& file, bool is_source) {
-    return placer.place(file, folder + "/" + place_of(file.path, is_source));
+    return placer.place(file, whole.temporary() + "/" + place_of(file.path, is_source));
   };
   for (const RecordedFile& file : past.record.sources) {
     if (auto status = place(file, true); !status) return status;
@@ -58,6 +86,7 @@ Status replay_files(const CommonOptions& common, const PastRound& past, State& s
     }
   }
   if (auto status = placer.end(); !status) return status;
+  if (auto status = whole.appear(); !status) return status;
   print_result(common,
                {{"round", past.stored.round},
                 {"campaign", past.stored.campaign},

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
 #include <memory>
+#include <system_error>
 
 namespace evolve::world {
 
@@ -25,7 +27,13 @@ struct FreeEntry {
 
 Error error_of(struct archive* archive, const std::string& path) {
   const char* why = archive_error_string(archive);
-  return external(fmt::format("{}: {}", path, why == nullptr ? "unreadable archive" : why));
+  std::string text = why == nullptr ? "unreadable archive" : why;
+  // Of what the system refuses it says no more than at what. (EILSEQ stands for a malformed archive,
+  // EINVAL for a call that is wrong.)
+  const int number = archive_errno(archive);
+  const bool is_system = number > 0 && number != EILSEQ && number != EINVAL;
+  if (is_system) text += ": " + std::generic_category().message(number);
+  return external(fmt::format("{}: {}", path, text));
 }
 
 enum class Others { refused, left_out };  // entries that are no regular files

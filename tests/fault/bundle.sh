@@ -40,4 +40,62 @@ for bad in evil/*; do
   count=$((count + 1))
 done
 [ "$count" -gt "$FLIPS" ] || fail "only $count bad bundles of $size bytes"
-finish $((count + 8))
+
+# Export, import and replay where the disk fails, is full, or their process is killed: they say what could not be done,
+# leave nothing that is half done, and do it right the next time.
+exports() { "$EVOLVE" export round-2 -p small/small.yaml -o out.evolve; }
+imports() { cd victim && "$EVOLVE" import ../r2.evolve; }
+replays() { "$EVOLVE" replay -p small/small.yaml --out out; }
+clear_exports() { rm -f out.evolve; }
+clear_imports() { rm -rf victim && mkdir victim; }
+clear_replays() { rm -rf out; }
+right_exports() { cmp -s r2.evolve out.evolve; }
+right_imports() { [ "$(cd victim && "$EVOLVE" replay --out is >/dev/null 2>&1 && diff -r ../was is)" = "" ] && [ -d victim/is ]; }
+right_replays() { diff -r was out >/dev/null; }
+half_exports() { [ -e out.evolve ] && ! right_exports; }
+half_imports() { (cd victim && "$EVOLVE" replay --out is >/dev/null 2>&1) && ! right_imports; }
+half_replays() { [ -e out ] && ! right_replays; }
+# after WHAT COMMAND CODE: nothing is half done, and the next time all is right.
+after() {
+  local code=$3
+  if [ "$code" -eq 0 ]; then
+    "right_$2" || fail "$1: no error, and not right"
+    "clear_$2"
+  fi
+  ! "half_$2" || fail "$1: left half of it"
+  [ "$code" -ge 128 ] || [ "$code" -eq 0 ] || grep -Eq 'evolve: error: |GLIBC|librar' said || fail "$1: code $code: $(cat said)"
+  [ "$code" -ne 70 ] || fail "$1: $(cat said)"
+  ("$2") >said 2>&1 || fail "$1: the next time: $(cat said)"
+  "right_$2" || fail "$1: the next time it is not right"
+  count=$((count + 1))
+}
+export -f exports imports replays
+export EVOLVE
+for command in exports imports replays; do
+  for call in openat read write pwrite64 rename mkdir newfstatat; do
+    for at in 4 40 120; do
+      "clear_$command"
+      # What the shell does comes first, the same each time.
+      strace -f -qq -o /dev/null -e trace="$call" -e inject="$call:error=EIO:when=$at" bash -c "exec 9>&-; $command" >said 2>&1
+      after "$command: EIO from $call, the ${at}th" "$command" $?
+    done
+  done
+  for delay in $(seq 0.004 0.012 0.1); do
+    "clear_$command"
+    timeout -s KILL "$delay" bash -c "$command" >said 2>&1
+    after "$command: killed after $delay s" "$command" $?
+  done
+done
+# A full disk, with room for a part.
+export -f right_exports
+mkdir full
+bwrap --dev-bind / / --size 20000 --tmpfs "$PWD/full" "$EVOLVE" export round-2 -p small/small.yaml -o full/out.evolve >said 2>&1 &&
+  fail "export to a full disk: no error"
+grep -q 'evolve: error: .*full.*No space left' said || fail "export to a full disk: $(cat said)"
+bwrap --dev-bind / / --size 200000 --tmpfs "$PWD/full" bash -c 'cd full && "$EVOLVE" import ../r2.evolve' >said 2>&1 &&
+  fail "import on a full disk: no error"
+grep -Eq 'evolve: error: .*(No space left|full)' said || fail "import on a full disk: $(cat said)"
+bwrap --dev-bind / / --size 20000 --tmpfs "$PWD/full" "$EVOLVE" replay -p small/small.yaml --out full/out >said 2>&1 &&
+  fail "replay on a full disk: no error"
+grep -Eq 'evolve: error: .*full.*No space left' said || fail "replay on a full disk: $(cat said)"
+finish $((count + 11))
