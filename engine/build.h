@@ -82,8 +82,8 @@ struct BuildSummary {
   double seconds = 0;
 };
 
-// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges are told to the listener and counted; the build's
-// own failure, or an interruption, is the returned error.
+// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges are told
+// to the listener and counted; the build's own failure, or an interruption, is the returned error.
 Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
                            const BuildPorts& ports, const BuildOptions& options);
 

@@ -2,6 +2,7 @@
 # Command 2 of the README: installs what is missing, builds, and runs the tests.
 #   tests/run.sh                 every tier that needs no long campaign (under five minutes, warm)
 #   tests/run.sh TIER…           unit contract property fault golden steps
+#   THOROUGH=1 tests/run.sh      also what CI alone has the time for
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source pipelines/setup.sh
@@ -17,7 +18,7 @@ tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps)
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
-(cd build/release && ctest --output-on-failure --no-tests=error -j "$(nproc)" -L "^($pattern)\$")
+(cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error -j "$(nproc)" -L "^($pattern)\$")
 
 cat <<'TEXT'
 

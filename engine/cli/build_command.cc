@@ -12,8 +12,8 @@
 #include "engine/cli/ci.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/machine.h"
-#include "engine/cli/progress.h"
 #include "engine/cli/null_build.h"
+#include "engine/cli/progress.h"
 #include "engine/cli/recording.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
@@ -138,8 +138,8 @@ class CampaignBuild {
 
  private:
   Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
-    auto begun = begin_build(state_, session_.campaign.name, command_.targets,
-                             session_.toolchain.versions);
+    auto begun =
+        begin_build(state_, session_.campaign.name, command_.targets, session_.toolchain.versions);
     if (!begun) return begun;
     world::LocalRunner runner(guard, state_.clock);
     Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
@@ -189,8 +189,7 @@ class CampaignBuild {
 
   Snapshot load() {
     std::string warning;
-    auto snapshot =
-        load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
+    auto snapshot = load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
     if (!warning.empty()) print_warning(warning, common_.color);
     return snapshot ? *std::move(snapshot) : Snapshot();
   }
@@ -289,9 +288,9 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   auto remote = Remote::open(command.remote, *session->state);
   if (!remote) return std::move(remote).error();
   const int jobs = options->jobs;
-  auto status = CampaignBuild(common, command, *std::move(options), *session, null_build,
-                              remote->get())
-                    .run(*targets, *guard);
+  auto status =
+      CampaignBuild(common, command, *std::move(options), *session, null_build, remote->get())
+          .run(*targets, *guard);
   if (!status || command.check_times == 0) return status;
   return check_built(common, command, *std::move(session), {*guard, jobs});
 }

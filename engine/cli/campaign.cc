@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/cli/machine.h"
 #include "engine/core/manifest.h"
 #include "engine/world/files.h"
 
@@ -211,6 +212,8 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.explore = campaign.pipeline.mutate.explore;
   shape.target = campaign.pipeline.target;
   shape.compile_flags = campaign.pipeline.compile.flags;
+  shape.is_measured = campaign.pipeline.time.kind == "measured";
+  if (shape.is_measured) campaign.device_kind = cpu_kind();
   shape.marker_start = campaign.pipeline.kernel.marker_start;
   shape.marker_end = campaign.pipeline.kernel.marker_end;
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
@@ -239,6 +242,9 @@ Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
       campaign.manifest() + " round-1\n";
   for (const MachineBinding& binding : campaign.machine()) {
     text += fmt::format("{} = {}\n", binding.name, binding.value);
+  }
+  if (!campaign.device_kind.empty()) {
+    text += fmt::format("device_kind = {}\n", campaign.device_kind);
   }
   text += fmt::format("toolchain = {}\ninclude $rules/steps.ninja\ninclude $work/rounds.ninja\n",
                       toolchain);

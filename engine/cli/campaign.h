@@ -42,7 +42,8 @@ struct Campaign {
   // one.
   [[nodiscard]] std::string folder_of(const std::string& variant) const;
 
-  std::string steps;  // folder of the C++ step programs
+  std::string steps;        // folder of the C++ step programs
+  std::string device_kind;  // what times are measured on; empty: they are modelled
 };
 
 // Finds and reads pipeline and spec, and changes to the project's root: the nearest folder at or

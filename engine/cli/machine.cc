@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 #include <thread>
 
 #include "engine/world/files.h"
@@ -35,6 +36,22 @@ int usable_cores() {
 std::string machine_name() {
   utsname name = {};
   return ::uname(&name) == 0 ? name.nodename : "";
+}
+
+std::string cpu_kind() {
+  std::string name = "unknown";
+  auto text = world::read_file("/proc/cpuinfo");
+  std::istringstream lines(text ? *text : "");
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    name = line.substr(colon + 1);
+    break;
+  }
+  std::istringstream words(name);
+  std::string out;
+  for (std::string word; words >> word;) out += (out.empty() ? "cpu:" : "-") + word;
+  return out;
 }
 
 Resources with_memory(Resources given) {

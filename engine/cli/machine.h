@@ -13,6 +13,9 @@ int usable_cores();
 // The name that this machine gives itself, for records.
 std::string machine_name();
 
+// The processor as a device, one word: "cpu:AMD-EPYC-9B45". rules/steps/measure.py reads the same.
+std::string cpu_kind();
+
 // What running commands may need together: what was given, and the machine's memory (or its control
 // group's limit) where that does not say.
 Resources with_memory(Resources given);

@@ -116,6 +116,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
                      "new folder for the files (default: in the state folder)");
   replay->add_flag("--verify", arguments.replay.verify,
                    "run every pure step anew in a fresh folder, and compare the bytes");
+  replay->add_flag("--remeasure", arguments.replay.remeasure,
+                   "measure every time anew, and say which agree; the record stays");
   replay
       ->add_option("--check-determinism", arguments.replay.times,
                    "run every pure step anew so often, each time in other surroundings")

@@ -49,8 +49,8 @@ class NinjaBuild {
         format_(format),
         stats_(stats),
         memo_(remote == nullptr ? static_cast<Memo&>(*records.memo) : remote->memo()),
-        stored_(timed(stats, "snapshot load",
-                      [&] { return load(records, options.manifest, graph); })),
+        stored_(
+            timed(stats, "snapshot load", [&] { return load(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
         lookup_(graph, records.files, memo_, *records.ledger, snapshot_, {machine_paths(), {}}),
         times_(graph, lookup_, records.files, records.clock) {

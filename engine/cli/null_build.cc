@@ -49,9 +49,7 @@ std::vector<std::string> declared_names(const Graph& graph, const std::vector<No
 }  // namespace
 
 NullBuild::NullBuild(Session& session, const std::vector<std::string>& targets)
-    : session_(session),
-      state_(*session.state),
-      targets_(targets) {
+    : session_(session), state_(*session.state), targets_(targets) {
   std::error_code error;
   std::vector<std::string> paths = session.campaign.sources();
   paths.push_back(std::filesystem::read_symlink("/proc/self/exe", error).string());
@@ -72,6 +70,7 @@ std::string NullBuild::asked(const std::vector<std::string>& environment) const 
   key.add("engine", "", EVOLVE_VERSION);
   key.add("shape", "", digest_of(session_.campaign.shape).hex());
   key.add("toolchain", "", session_.toolchain.versions);
+  key.add("device_kind", "", session_.campaign.device_kind);
   for (const std::string& target : targets_) key.add("target", "", target);
   for (const MachineBinding& binding : session_.campaign.machine()) {
     key.add("machine", binding.name, binding.value);
@@ -122,8 +121,7 @@ Result<std::optional<json>> NullBuild::report() {
     tallies[step].cached = outcomes.value(outcome_name(Outcome::hit), int64_t{0});
     tallies[step].saved_seconds = about["saved"].value(step, 0.0);
   }
-  auto begun =
-      begin_build(state_, session_.campaign.name, targets_, session_.toolchain.versions);
+  auto begun = begin_build(state_, session_.campaign.name, targets_, session_.toolchain.versions);
   if (!begun) return std::move(begun).error();
   if (auto ended = state_.ledger->end_build("done", tallies); !ended) {
     return std::move(ended).error();
@@ -159,9 +157,8 @@ Status NullBuild::note(const std::vector<NodeId>& targets, Lookup& lookup,
   for (const auto& [step, its] : summary.by_step) {
     saved[step] = its.spent_seconds + its.saved_seconds;
   }
-  json about = {{"asked", asked(environment)}, {"environment", environment},
-                {"record", record},            {"record_digest", *digest},
-                {"report", all_cached(report)}, {"saved", saved}};
+  json about = {{"asked", asked(environment)}, {"environment", environment},   {"record", record},
+                {"record_digest", *digest},    {"report", all_cached(report)}, {"saved", saved}};
   (*note)->about = about.dump();
   return save_note(state_, session_.campaign.manifest(), **note);
 }

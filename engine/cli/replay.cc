@@ -144,7 +144,7 @@ Status compare_records(const CommonOptions& common, const PastRound& a, const Pa
 Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   // Before any file is open: the guard must not hold what is not its own.
   std::optional<world::Guard> guard;
-  const bool runs = command.verify || command.times > 0;
+  const bool runs = command.verify || command.remeasure || command.times > 0;
   if (runs) {
     world::watch_interrupts();
     auto started = world::Guard::start();
@@ -160,9 +160,11 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
     if (!other) return std::move(other).error();
     return compare_records(common, *past, *other, *records->state->ledger);
   }
-  const std::string usual =
-      fmt::format("{}/replay/{}-round-{}{}", records->state->folder, past->stored.campaign,
-                  past->stored.round, runs ? "-verify" : "");
+  const std::string usual = fmt::format("{}/replay/{}-round-{}{}", records->state->folder,
+                                        past->stored.campaign, past->stored.round,
+                                        command.remeasure ? "-remeasure"
+                                        : runs            ? "-verify"
+                                                          : "");
   auto folder = fresh_folder(command.out, usual);
   if (!folder) return std::move(folder).error();
   if (!runs) return replay_files(common, *past, *records->state, *folder);
@@ -170,6 +172,7 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   if (command.times > 0) {
     return check_determinism(common, *past, *records->state, machine, *folder, command.times);
   }
+  if (command.remeasure) return remeasure(common, *past, *records->state, machine, *folder);
   return verify(common, *past, *records->state, machine, *folder);
 }
 

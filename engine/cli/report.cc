@@ -219,7 +219,9 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
                     {"verdict", text_of(record, "verdict")},
                     {"kind", text_of(record, "kind")},
                     {"reason", text_of(record, "reason")}};
-        if (record.contains("seconds")) row["seconds"] = record["seconds"];
+        for (const char* key : {"seconds", "ratio", "low", "high", "comparison"}) {
+          if (record.contains(key)) row[key] = record[key];
+        }
         if (record.contains("bottleneck")) row["bottleneck"] = record["bottleneck"];
         if (record.contains("outputs")) row["outputs"] = record["outputs"];
         // The lower edge's first output is the program.
@@ -253,6 +255,12 @@ std::string payer(const std::string& paid_by, const std::string& variant) {
 }
 
 std::string step_detail(const json& row) {
+  if (row.contains("comparison")) {
+    return fmt::format("{}, {:.3f} of the seed's [{:.3f}, {:.3f}]: {}",
+                       duration(row["seconds"].get<double>()), row["ratio"].get<double>(),
+                       row["low"].get<double>(), row["high"].get<double>(),
+                       text_of(row, "comparison"));
+  }
   if (row.contains("seconds")) return duration(row["seconds"].get<double>());
   if (row.contains("bottleneck") && row["bottleneck"].is_string()) {
     return "bound by " + row["bottleneck"].get<std::string>();

@@ -22,7 +22,6 @@ using nlohmann::json;
 
 constexpr int kNearestOf = 200;      // past results that are compared with an edge without history
 constexpr size_t kChangesShown = 4;  // of one edge
-constexpr size_t kRestsShown = 6;    // lines of stored results
 
 // Two parts, one gone and one new, with the same value: a file under another name.
 void drop_renames(std::vector<KeyChange>& changes) {

@@ -214,7 +214,11 @@ class PipelineReader {
     mutate.finish();
     read_compile(root);
     YamlMap time = root.section("time");
-    time.choice("kind", pipeline_.time.kind, {"modelled"});
+    time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
+    time.choice("device", pipeline_.time.device, {"cpu"});
+    if (time.has("device") && pipeline_.time.kind != "measured") {
+      notice(time.key_at("device"), "'time.device' has no effect: the time is modelled");
+    }
     time.finish();
   }
 

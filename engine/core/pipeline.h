@@ -58,7 +58,8 @@ struct Pipeline {
     std::vector<std::string> flags;  // of the compiler: "--xla_tpu_scoped_vmem_limit_kib=16384"
   };
   struct Time {
-    std::string kind = "modelled";
+    std::string kind = "modelled";  // of libtpu's schedule, or "measured"
+    std::string device = "cpu";     // where it is measured
   };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;

@@ -10,6 +10,9 @@ namespace evolve {
 
 namespace {
 
+// As in rules/steps/measure.py.
+constexpr const char* kProtocol = "cpu-abba-1";
+
 using Bindings = std::vector<std::pair<std::string, std::string>>;
 
 // Escapes what Ninja gives a meaning to in a path.
@@ -330,14 +333,16 @@ class RoundWriter {
          {"$steps/analyze"},
          {},
          analyzed});
+    if (shape_.is_measured) write_measure(subject, at, name);
+    const std::string timed = at + (shape_.is_measured ? "/samples.json" : "/facts.json");
     add({"time",
          {at + "/time.json"},
-         {at + "/facts.json"},
+         {timed},
          {"$steps/time"},
          {},
          {{"subject", subject},
           {"portable", "1"},
-          {"facts", at + "/facts.json"},
+          {"flags", fmt::format("--{} {}", shape_.is_measured ? "samples" : "facts", timed)},
           {"report", at + "/time.json"}}});
     add({"trace",
          {at + "/timeline.json"},
@@ -348,6 +353,33 @@ class RoundWriter {
     for (const char* file : {"/compile.json", "/facts.json", "/time.json", "/timeline.json"}) {
       outputs.push_back(at + file);
     }
+  }
+
+  // A variant's program beside the seed's, one such edge at a time.
+  void write_measure(const std::string& subject, const std::string& at, const std::string& name) {
+    const std::string anchor =
+        fmt::format("$work/{}/{}/cpu.program", variant_folder(shape_, 0), name);
+    const std::string signature = fmt::format("$work/cases/{}/signature.json", name);
+    std::vector<std::string> inputs = {at + "/cpu.program"};
+    if (anchor != inputs.front()) inputs.push_back(anchor);
+    inputs.push_back(signature);
+    add_python({"measure",
+                {at + "/samples.json"},
+                inputs,
+                {},
+                {},
+                {{"subject", subject},
+                 {"class", "measured"},
+                 {"device_kind", "$device_kind"},
+                 {"protocol", kProtocol},
+                 {"device", "cpu 1"},
+                 {"depfile", at + "/samples.d"}}},
+               {{"program", at + "/cpu.program"},
+                {"anchor", anchor},
+                {"signature", signature},
+                {"device", "$device_kind"},
+                {"protocol", kProtocol},
+                {"out", at + "/samples.json"}});
   }
 
   // `evaluated` is what the round's variants gave.
@@ -410,12 +442,13 @@ class RoundWriter {
 
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, entry, spec,
-               seed, reference, xla, marker_start, marker_end, bench_cases, check_cases,
-               step_sources] = shape;
+  const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, is_measured,
+               entry, spec, seed, reference, xla, marker_start, marker_end, bench_cases,
+               check_cases, step_sources] = shape;
   KeyWriter out;
   out.add("numbers", "",
-          fmt::format("{} {} {} {} {}", rounds, variants, lineages, random_seed, explore));
+          fmt::format("{} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
+                      is_measured));
   for (const auto* text :
        {&target, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);

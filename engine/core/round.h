@@ -22,6 +22,7 @@ struct CampaignShape {
   double explore = 0.25;                   // share of proposals drawn from the whole space
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"
+  bool is_measured = false;                // times are, on this machine; or else modelled
   std::string entry;  // the function that kernel, reference and XLA baseline export
   std::string spec;   // paths of the kernel's files
   std::string seed;

@@ -100,7 +100,13 @@ class Selector {
         return internal_error(
             fmt::format("'{}' or the seed has no time for case '{}'", variant.id, one.name));
       }
-      sum += one.weight * std::log((out_.is_relative ? unit->second : 1) / time->second);
+      auto ratio = variant.ratios.find(one.name);
+      // The seed is what it was measured beside: itself.
+      const bool is_paired =
+          out_.is_relative && ratio != variant.ratios.end() && variant.id != request_.seed.id;
+      sum +=
+          one.weight * (is_paired ? -std::log(ratio->second)
+                                  : std::log((out_.is_relative ? unit->second : 1) / time->second));
       weights += one.weight;
     }
     if (weights <= 0) return internal_error("no bench case has a weight");

@@ -30,6 +30,8 @@ struct Evaluated {
   std::optional<Rejection> rejection;     // none: every check is ok and every bench case has a time
   std::string time_kind;                  // "modelled" or "measured"; empty where there is no time
   std::map<std::string, double> seconds;  // of each bench case
+  // Of those that were measured beside the seed: the variant's time by the seed's of the same run.
+  std::map<std::string, double> ratios;
   std::map<std::string, std::string> programs;  // digest of each bench case's program, where known
 };
 
@@ -77,7 +79,8 @@ struct Selection {
 // The score of a variant is its speedup over the seed: the weighted geometric mean, over the bench
 // cases, of the seed's time by the variant's. A mean of ratios, so that a long case does not
 // outvote a short one, and a geometric one, so that the ranking does not depend on what the times
-// are divided by. Where the seed has no time (it was rejected) the times are divided by one second
+// are divided by. What was measured beside the seed counts by that ratio, and not by times of
+// different runs. Where the seed has no time (it was rejected) the times are divided by one second
 // instead: the same ranking.
 //
 // In contention are this round's variants, and the survivors of the round before (in the first

@@ -51,7 +51,7 @@ Result<Point> read_point(const json& from, const std::string& record) {
   return point;
 }
 
-Result<std::map<std::string, double>> read_seconds(const json& from, const std::string& record) {
+Result<std::map<std::string, double>> read_times(const json& from, const std::string& record) {
   std::map<std::string, double> out;
   if (!from.is_object()) return bad_record(record, "no times");
   for (const auto& [name, value] : from.items()) {
@@ -95,6 +95,8 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
   }
   out.time_kind = kind;
   out.seconds[case_name] = seconds.get<double>();
+  const json& ratio = member(record, "ratio");
+  if (ratio.is_number() && ratio.get<double>() > 0) out.ratios[case_name] = ratio.get<double>();
   return {};
 }
 
@@ -105,6 +107,7 @@ json variant_core(const Evaluated& variant, double score) {
               {"parents", variant.parents},
               {"per_case", variant.seconds},
               {"score", score}};
+  if (!variant.ratios.empty()) out["ratios"] = variant.ratios;
   if (!variant.programs.empty()) out["programs"] = variant.programs;
   if (!variant.note.empty()) out["note"] = variant.note;
   return out;
@@ -224,9 +227,14 @@ Result<PreviousSelection> read_selection(const json& selection) {
   for (const json& from : survivors) {
     auto variant = read_variant(from, "variant", "selection.json");
     if (!variant) return std::move(variant).error();
-    auto seconds = read_seconds(member(from, "per_case"), "selection.json");
+    auto seconds = read_times(member(from, "per_case"), "selection.json");
     if (!seconds) return std::move(seconds).error();
     variant->seconds = *std::move(seconds);
+    if (const json& ratios = member(from, "ratios"); ratios.is_object()) {
+      auto read = read_times(ratios, "selection.json");
+      if (!read) return std::move(read).error();
+      variant->ratios = *std::move(read);
+    }
     variant->time_kind = text_of(selection, "time_kind");
     for (const auto& [name, digest] : member(from, "programs").items()) {
       if (digest.is_string()) variant->programs[name] = digest.get<std::string>();

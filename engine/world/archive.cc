@@ -28,8 +28,8 @@ struct FreeEntry {
 Error error_of(struct archive* archive, const std::string& path) {
   const char* why = archive_error_string(archive);
   std::string text = why == nullptr ? "unreadable archive" : why;
-  // Of what the system refuses it says no more than at what. (EILSEQ stands for a malformed archive,
-  // EINVAL for a call that is wrong.)
+  // Of what the system refuses it says no more than at what. (EILSEQ stands for a malformed
+  // archive, EINVAL for a call that is wrong.)
   const int number = archive_errno(archive);
   const bool is_system = number > 0 && number != EILSEQ && number != EINVAL;
   if (is_system) text += ": " + std::generic_category().message(number);

@@ -33,6 +33,7 @@ KINDS = frozenset(
         "not_finite",
         "inaccurate",
         "runtime_error",
+        "nondeterministic",
     }
 )
 

@@ -44,10 +44,20 @@ copies() {
   for i in $(seq "$1"); do echo "source $i" >"in/$i"; done
 }
 
-mkdir ninja && cd ninja && copies "$steps"
-{ printf 'rule cp\n  command = cp $in $out\n'; for i in $(seq "$steps"); do echo "build out/$i: cp in/$i"; done; } >build.ninja
-"$evolve" ninja --quiet >/dev/null
-row untouched evolve "$steps" "$(seconds "$evolve" ninja)"
+# built N: N copies, built; prints what building them again takes.
+built() {
+  mkdir "ninja-$1" && cd "ninja-$1" && copies "$1"
+  { printf 'rule cp\n  command = cp $in $out\n'; for i in $(seq "$1"); do echo "build out/$i: cp in/$i"; done; } >build.ninja
+  "$evolve" ninja --quiet >/dev/null
+  seconds "$evolve" ninja
+}
+few=$((steps / 10))
+of_few=$(built "$few")
+of_all=$(built "$steps")
+row untouched evolve "$steps" "$of_all"
+# A step's own part, without the start of the process.
+row "each more" evolve "$((steps - few))" "$(awk "BEGIN { print $of_all - $of_few }")"
+cd "ninja-$steps"
 row restored evolve "$steps" "$(BEFORE='rm -f out/*' seconds "$evolve" ninja --quiet)"
 cd ..
 

@@ -18,5 +18,5 @@ for reader in "${readers[@]}"; do
   build/fuzz/tests/"${reader}"_fuzz -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
     -artifact_prefix="build/fuzz/$reader-" -print_final_stats=1 "$corpus" >"build/fuzz/$reader.log" 2>&1 ||
     { tail -40 "build/fuzz/$reader.log"; exit 1; }
-  grep -E "number_of_executed_units|peak_rss_mb" "build/fuzz/$reader.log" | sed "s/^stat::/$reader /"
+  grep -aE "number_of_executed_units|peak_rss_mb" "build/fuzz/$reader.log" | sed "s/^stat::/$reader /"
 done

@@ -60,12 +60,24 @@ TEST_CASE("a note holds until a file that was read, made or missed is another") 
   REQUIRE(note);
   CHECK(world.holds(*note));
   auto& files = world.files.files;
-  SECTION("a source") { files["in"] = "2"; }
-  SECTION("a source that is gone") { files.erase("in"); }
-  SECTION("an output") { files["out"] = "2"; }
-  SECTION("an output between others") { files.erase("mid"); }
-  SECTION("what was discovered, or looked for") { files["header"] = "H"; }
-  SECTION("what has to be there") { files.erase("before"); }
+  SECTION("a source") {
+    files["in"] = "2";
+  }
+  SECTION("a source that is gone") {
+    files.erase("in");
+  }
+  SECTION("an output") {
+    files["out"] = "2";
+  }
+  SECTION("an output between others") {
+    files.erase("mid");
+  }
+  SECTION("what was discovered, or looked for") {
+    files["header"] = "H";
+  }
+  SECTION("what has to be there") {
+    files.erase("before");
+  }
   CHECK(!world.holds(*note));
 }
 

@@ -181,8 +181,8 @@ TEST_CASE("a mistyped value says what was expected and what is there") {
   CHECK(
       error(kernel_line + "target: tpu7\n")
           .starts_with("p.yaml:2:9: target: expected tpu7x, got 'tpu7', did you mean 'tpu7x'?\n"));
-  CHECK(error(kernel_line + "time: { kind: measured }\n")
-            .starts_with("p.yaml:2:15: time.kind: expected modelled, got 'measured'\n"));
+  CHECK(error(kernel_line + "time: { kind: guessed }\n")
+            .starts_with("p.yaml:2:15: time.kind: expected modelled or measured, got 'guessed'\n"));
   CHECK(error(kernel_line + "correctness: { rtol: .inf }\n")
             .starts_with("p.yaml:2:22: correctness.rtol: expected a number, got '.inf'\n"));
   CHECK(error(kernel_line + "correctness: { rtol: -1 }\n")

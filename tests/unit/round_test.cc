@@ -31,12 +31,13 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   auto graph = std::make_unique<Graph>();
   std::string rules;
   for (const char* rule : {"normalise", "spec", "mutate", "expect", "lower", "compile", "check",
-                           "analyze", "time", "trace", "select"}) {
+                           "analyze", "measure", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
     if (path == "rounds") return write_rounds(campaign);
-    return "work = " + work + "\nrules = rules\nsteps = bin\n" + rules + "include rounds\n";
+    return "work = " + work + "\nrules = rules\nsteps = bin\ndevice_kind = cpu:x\n" + rules +
+           "include rounds\n";
   };
   auto parsed = parse_manifest("build.ninja", load, *graph);
   INFO((parsed ? "" : parsed.error().message));
@@ -80,6 +81,44 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   CHECK(edges["trace"] == edges["compile"]);
   CHECK(edges["select"] == 3);
   CHECK(edges["expect"] == 2);
+}
+
+TEST_CASE("a measured time is of a program beside the seed's, on one device at a time") {
+  CampaignShape campaign = shape();
+  campaign.is_measured = true;
+  auto graph = graph_of(campaign, "w");
+  auto samples = graph->find_node("w/round-1/v0001/big/samples.json");
+  REQUIRE(samples);
+  const EdgeId measure = *graph->node(*samples).made_by;
+  std::vector<std::string> inputs;
+  for (NodeId input : graph->edge(measure).explicit_inputs()) inputs.push_back(graph->path(input));
+  CHECK(inputs == std::vector<std::string>{"w/round-1/v0001/big/cpu.program",
+                                           "w/round-0/v0000/big/cpu.program",
+                                           "w/cases/big/signature.json"});
+  CHECK(graph->extension(measure, "class") == "measured");
+  CHECK(graph->extension(measure, "device") == "cpu 1");
+  auto time = graph->find_node("w/round-1/v0001/big/time.json");
+  CHECK(graph->edge(*graph->node(*time).made_by).inputs.front() == *samples);
+  CHECK(digest_of(campaign) != digest_of(shape()));
+}
+
+TEST_CASE("the same shape is the same digest, and another is another") {
+  CHECK(digest_of(shape()) == digest_of(shape()));
+  CampaignShape other = shape();
+  SECTION("a number") {
+    other.explore = 0.5;
+  }
+  SECTION("a text") {
+    std::swap(other.seed, other.reference);
+  }
+  SECTION("a list") {
+    other.bench_cases = {"big"};
+  }
+  SECTION("an item in another list") {
+    other.bench_cases = {"big", "wide", "aligned"};
+    other.check_cases = {"ragged"};
+  }
+  CHECK(digest_of(other) != digest_of(shape()));
 }
 
 TEST_CASE("the same shape is the same text, and paths with blanks are escaped") {

@@ -86,6 +86,26 @@ TEST_CASE("a long case does not outvote a short one") {
   CHECK(survivors(selected(request)) == Ids{"v0002"});
 }
 
+TEST_CASE("what was measured beside the seed counts by that ratio") {
+  Evaluated seed = timed("v0000", 1, 1, "measured");
+  seed.ratios = {{"a", 1.02}, {"b", 0.97}};
+  // By the times of different runs the first one were the faster.
+  Evaluated lucky = timed("v0001", 0.7, 0.7, "measured");
+  lucky.ratios = {{"a", 0.9}, {"b", 0.9}};
+  Evaluated better = timed("v0002", 0.8, 0.8, "measured");
+  better.ratios = {{"a", 0.8}, {"b", 0.8}};
+  SelectionRequest request = request_of({lucky, better});
+  request.seed = seed;
+  const Selection selection = selected(request);
+  CHECK(ranking(selection) == Ids{"v0002", "v0001", "v0000"});
+  CHECK(selection.ranking[0].score == 1.25);
+  CHECK(selection.ranking[2].score == 1);
+  // And so it does in the next round.
+  auto next = read_selection(selection_record(selection));
+  REQUIRE(next);
+  CHECK(next->survivors[0].ratios == better.ratios);
+}
+
 TEST_CASE("within the model's resolution the earlier variant goes first and the reason says so") {
   Selection selection =
       selected(request_of({timed("v0001", 0.5, 0.5), timed("v0002", 0.49, 0.49)}));

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/report.h"
+#include "engine/cli/verify.h"
+#include "engine/core/shallow_json.h"
+#include "engine/search/decision.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+// A measurement as it was recorded, and as it is now.
+struct Pair {
+  search::Decision before, now;
+  search::Decision change;  // of the ratio
+};
+
+Result<search::Samples> samples_of(Result<std::string> text, const std::string& path) {
+  if (!text) return std::move(text).error();
+  return search::read_samples(parse_shallow(*text), path);
+}
+
+json json_of(const search::Decision& decision) {
+  json out = {{"comparison", search::comparison_name(decision.comparison)}};
+  if (decision.ratio > 0) {
+    out.update({{"ratio", decision.ratio}, {"low", decision.low}, {"high", decision.high}});
+  }
+  if (!decision.reason.empty()) out["reason"] = decision.reason;
+  return out;
+}
+
+std::string interval_text(const search::Decision& decision) {
+  if (decision.ratio <= 0) return decision.reason;
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", decision.ratio, decision.low, decision.high);
+}
+
+// "agrees", "differs", or why that cannot be told.
+std::string verdict_of(const search::Decision& change) {
+  switch (change.comparison) {
+    case search::Comparison::tie: return "agrees";
+    case search::Comparison::faster:
+    case search::Comparison::slower: return "differs";
+    default: return search::comparison_name(change.comparison);
+  }
+}
+
+class Remeasurement {
+ public:
+  explicit Remeasurement(Rerun& rerun) : rerun_(rerun) {}
+
+  Status add(const RecordedStep& step) {
+    const RecordedFile& file = step.outputs.front();
+    auto before = rerun_.bytes_before(file);
+    if (!before) return std::move(before).error();
+    auto now = rerun_.bytes_now(file);
+    if (!now) return std::move(now).error();
+    json row = {{"subject", step.subject}};
+    const json was = parse_shallow(*before), is = parse_shallow(*now);
+    // What was turned down has no samples.
+    if (was.value("verdict", "") != "ok" || is.value("verdict", "") != "ok") {
+      const bool is_same = was.value("verdict", "") == is.value("verdict", "");
+      row["verdict"] = is_same ? "agrees" : "differs";
+      row["before"] = {{"verdict", was.value("verdict", "")}};
+      row["now"] = {{"verdict", is.value("verdict", "")}};
+      table_.push_back({step.subject, was.value("verdict", ""), is.value("verdict", ""), "",
+                        row["verdict"].get<std::string>()});
+    } else {
+      auto pair = compare(*before, *now, file.path);
+      if (!pair) return std::move(pair).error();
+      row["verdict"] = verdict_of(pair->change);
+      row["before"] = json_of(pair->before);
+      row["now"] = json_of(pair->now);
+      row["change"] = json_of(pair->change);
+      table_.push_back({step.subject, interval_text(pair->before), interval_text(pair->now),
+                        interval_text(pair->change), row["verdict"].get<std::string>()});
+    }
+    ++counts_[row["verdict"].get<std::string>()];
+    rows_.push_back(std::move(row));
+    return {};
+  }
+
+  [[nodiscard]] const json& rows() const { return rows_; }
+  [[nodiscard]] const std::map<std::string, int>& counts() const { return counts_; }
+  [[nodiscard]] std::string text() const { return table(table_, "  "); }
+
+ private:
+  static Result<Pair> compare(const std::string& before, const std::string& now,
+                              const std::string& path) {
+    auto earlier = samples_of(before, path);
+    if (!earlier) return std::move(earlier).error();
+    auto later = samples_of(now, path);
+    if (!later) return std::move(later).error();
+    return Pair{search::decide(*earlier, {}), search::decide(*later, {}),
+                search::compare(*earlier, *later, {})};
+  }
+
+  Rerun& rerun_;
+  json rows_ = json::array();
+  std::map<std::string, int> counts_;
+  std::vector<std::vector<std::string>> table_ = {
+      {"measured", "was, of the seed's time", "is", "change", ""}};
+};
+
+}  // namespace
+
+Status remeasure(const CommonOptions& common, const PastRound& past, State& from,
+                 const Machine& machine, const std::string& folder) {
+  std::vector<const RecordedStep*> measured;
+  for (const RecordedStep& step : past.record.steps) {
+    if (step.step_class == StepClass::measured) measured.push_back(&step);
+  }
+  if (measured.empty()) {
+    return bad_input(fmt::format("{}: nothing of it was measured: its times are modelled, and "
+                                 "the same each time",
+                                 past.name()),
+                     "", "time.kind in the pipeline; evolve replay --verify runs pure steps anew");
+  }
+  Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements);
+  auto record = rerun.run(folder);
+  if (!record) return std::move(record).error();
+  Remeasurement found(rerun);
+  for (const RecordedStep* step : measured) {
+    if (auto status = found.add(*step); !status) return status;
+  }
+  std::string counts;
+  for (const auto& [verdict, count] : found.counts()) {
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, verdict);
+  }
+  print_result(common,
+               {{"round", past.stored.round},
+                {"campaign", past.stored.campaign},
+                {"record", past.stored.id},
+                {"measured", found.rows()},
+                {"counts", found.counts()}},
+               found.text() + fmt::format("{}, record {}: {} measured anew: {}\n", past.name(),
+                                          past.stored.id, measured.size(), counts));
+  const auto differing = found.counts().find("differs");
+  if (differing == found.counts().end()) return {};
+  return failed(fmt::format("{}: {} of {} times differ from those recorded, which stay",
+                            past.name(), differing->second, measured.size()));
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,207 @@
+#include "engine/cli/rerun.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "engine/cli/machine.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/recording.h"
+#include "engine/cli/toolchain.h"
+#include "engine/world/runner.h"
+#include "engine/world/terminal.h"
+
+namespace evolve::cli {
+
+namespace fs = std::filesystem;
+
+Status Placer::place(const RecordedFile& file, const std::string& to) {
+  std::string folder = fs::path(to).parent_path().string();
+  if (file.content == folder_digest()) folder = to;
+  if (auto status = files_.make_folders(folder); !status) return status;
+  if (file.content == folder_digest()) return {};
+  auto is_there = blobs_.fetch(file.content, to);
+  if (!is_there) return std::move(is_there).error();
+  if (!*is_there) gone_.push_back(file.path);
+  ++placed_;
+  return {};
+}
+
+Status Placer::end() const {
+  if (gone_.empty()) return {};
+  Error error = external(fmt::format("the bytes of {} of {} files are gone: {}", gone_.size(),
+                                     placed_, gone_.front()));
+  error.hint = "a build of the round makes them anew";
+  return error;
+}
+
+std::string Surrounding::text() const {
+  std::string out;
+  for (const auto& [name, value] : environment) out += fmt::format(" {}={}", name, value);
+  return fmt::format("{} -j{}", out.substr(out.empty() ? 0 : 1), jobs);
+}
+
+Surrounding usual_surrounding() {
+  Surrounding out;
+  out.python = fs::absolute(find_python()).lexically_normal().string();
+  return out;
+}
+
+Result<Record> Rerun::run(const std::string& folder) {
+  if (auto status = lay_out(folder); !status) return std::move(status).error();
+  auto kind = device_kind();
+  if (!kind) return std::move(kind).error();
+  campaign_.device_kind = *std::move(kind);
+  auto opened = open_state(campaign_.state, Sharing::names, warning_);
+  if (!opened) return std::move(opened).error();
+  state_ = *std::move(opened);
+  if (auto status = take_over(); !status) return std::move(status).error();
+  auto graph = read_manifest(campaign_, past_.record.toolchain);
+  if (!graph) return std::move(graph).error();
+  graph_ = *std::move(graph);
+  auto targets = this->targets();
+  if (!targets) return std::move(targets).error();
+  Snapshot snapshot;
+  Lookup lookup(*graph_, state_->files, *state_->memo, *state_->ledger, snapshot,
+                {campaign_.machine(), process_environment()});
+  auto summary = build_anew(*targets, lookup);
+  if (!summary) return std::move(summary).error();
+  summary_ = *std::move(summary);
+  if (summary_.failed > 0) {
+    return failed(fmt::format("{}: {} steps failed that had not, see {}", past_.name(),
+                              summary_.failed, folder));
+  }
+  Plan plan(*graph_, *targets);
+  return record_of(*graph_, plan.wanted_edges(), lookup);
+}
+
+bool Rerun::runs(const RecordedStep& step) const {
+  return step.step_class == (anew_ == Anew::pure_steps ? StepClass::pure : StepClass::measured);
+}
+
+Status Rerun::lay_out(const std::string& folder) {
+  campaign_.name = past_.stored.campaign;
+  campaign_.state = ".evolve";
+  campaign_.work = ".evolve/" + campaign_.name;
+  campaign_.rules = "rules";
+  campaign_.steps = "steps";
+  campaign_.python = surrounding_.python;
+  Placer placer(from_);
+  for (const RecordedFile& file : past_.record.sources) {
+    if (file.path.starts_with("$outside/")) {
+      return bad_input(
+          fmt::format("{}: lies outside of the project: what was made from it "
+                      "cannot be made elsewhere",
+                      file.path));
+    }
+    const std::string at = machine_path(file.path, campaign_.machine());
+    if (auto status = placer.place(file, fmt::format("{}/{}", folder, at)); !status) return status;
+  }
+  if (auto status = placer.end(); !status) return status;
+  std::error_code error;
+  fs::current_path(folder, error);
+  if (error) return world::system_error("chdir", folder, error.value());
+  auto toolchain = read_toolchain(campaign_.python, "rules/requirements.lock");
+  if (!toolchain) return std::move(toolchain).error();
+  if (toolchain->versions == past_.record.toolchain) return {};
+  return bad_input(fmt::format("the record is of another toolchain: {}; here is {}",
+                               past_.record.toolchain, toolchain->versions));
+}
+
+Result<std::string> Rerun::device_kind() {
+  if (anew_ == Anew::measurements) return cpu_kind();
+  for (const RecordedStep& step : past_.record.steps) {
+    if (step.step_class != StepClass::measured) continue;
+    auto result = from_.ledger->recall_any(step.key);
+    if (!result) return std::move(result).error();
+    if (!*result) break;
+    for (const KeyPart& part : (*result)->parts) {
+      if (part.tag == "device_kind") return part.value;
+    }
+  }
+  return std::string();
+}
+
+Status Rerun::take_over() {
+  for (const RecordedStep& step : past_.record.steps) {
+    if (runs(step)) continue;
+    if (auto status = take_over(step); !status) return status;
+    ++taken_over_;
+  }
+  return {};
+}
+
+// From the ledger, for no run gives it again, or none is wanted.
+Status Rerun::take_over(const RecordedStep& step) {
+  auto result = from_.ledger->recall_any(step.key);
+  if (!result) return std::move(result).error();
+  if (!*result) {
+    return external(fmt::format("{} {}: {}, and not in the ledger any more", step.step,
+                                step.subject, class_name(step.step_class)));
+  }
+  Placer placer(from_);
+  for (const RecordedFile& file : step.outputs) {
+    const std::string at = machine_path(file.path, campaign_.machine());
+    if (auto status = placer.place(file, at); !status) return status;
+    if (auto status = placer.end(); !status) return status;
+    if (auto status = state_->blobs->put_file(at, file.content); !status) return status;
+  }
+  return state_->memo->put(**result);
+}
+
+Result<std::vector<NodeId>> Rerun::targets() const {
+  std::vector<std::string> names;
+  if (anew_ == Anew::pure_steps) {
+    names.push_back(fmt::format("round-{}", past_.stored.round));
+  } else {
+    for (const RecordedStep& step : past_.record.steps) {
+      if (runs(step)) {
+        names.push_back(machine_path(step.outputs.front().path, campaign_.machine()));
+      }
+    }
+  }
+  return graph_->targets(names);
+}
+
+Result<BuildSummary> Rerun::build_anew(const std::vector<NodeId>& targets, Lookup& lookup) {
+  BuildOptions options;
+  options.jobs = machine_.jobs > 0 ? machine_.jobs : usable_cores();
+  if (surrounding_.jobs > 0) options.jobs = surrounding_.jobs;
+  options.order_seed = surrounding_.order_seed;
+  options.capacity = with_memory({});
+  options.command_environment = surrounding_.environment;
+  options.command_environment.merge(command_environment());
+  if (auto temporary = surrounding_.environment.find("TMPDIR");
+      temporary != surrounding_.environment.end()) {
+    auto made = state_->files.make_folders(temporary->second);
+    if (!made) return std::move(made).error();
+  }
+  world::LocalRunner runner(machine_.guard, state_->clock);
+  const bool is_live = world::is_terminal(STDERR_FILENO) && !common_.json;
+  Progress progress(is_live ? ProgressStyle::live : ProgressStyle::quiet, common_.color,
+                    options.jobs, state_->clock);
+  auto summary = build(*graph_, targets, lookup,
+                       {state_->files, *state_->blobs, *state_->memo, *state_->ledger,
+                        *state_->claims, runner, state_->clock, progress},
+                       options);
+  progress.clear();
+  runner.stop();
+  return summary;
+}
+
+Result<std::string> Rerun::bytes_before(const RecordedFile& file) {
+  const std::string at = machine_path(file.path, campaign_.machine()) + ".recorded";
+  Placer placer(from_);
+  if (auto status = placer.place(file, at); !status) return std::move(status).error();
+  if (auto status = placer.end(); !status) return std::move(status).error();
+  return state_->files.read(at);
+}
+
+Result<std::string> Rerun::bytes_now(const RecordedFile& file) {
+  return state_->files.read(machine_path(file.path, campaign_.machine()));
+}
+
+}  // namespace evolve::cli

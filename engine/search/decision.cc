@@ -1,0 +1,193 @@
+#include "engine/search/decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace evolve::search {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kFewestProcesses = 3;
+constexpr size_t kFewestBlocks = 3;  // of a process
+
+// Student's t for a two-sided 95 % interval; from 21 degrees on an upper bound within 0.3 %.
+double t_of(double degrees) {
+  constexpr std::array<double, 20> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                                             2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+                                             2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
+  const auto whole = static_cast<size_t>(std::max(1.0, std::floor(degrees)));
+  return whole <= kTable.size() ? kTable[whole - 1] : 1.96 + 2.6 / static_cast<double>(whole);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double log_ratio(const Block& block) {
+  return (std::log(block.candidate[0]) + std::log(block.candidate[1]) - std::log(block.anchor[0]) -
+          std::log(block.anchor[1])) /
+         2;
+}
+
+// The mean over processes, in logarithms, and how sure it is.
+struct Estimate {
+  double mean = 0;
+  double variance = 0;  // of the mean
+  double degrees = 0;
+};
+
+Estimate estimate(const Samples& samples) {
+  std::vector<double> medians;
+  medians.reserve(samples.processes.size());
+  for (const auto& blocks : samples.processes) {
+    std::vector<double> ratios;
+    ratios.reserve(blocks.size());
+    for (const Block& block : blocks) ratios.push_back(log_ratio(block));
+    medians.push_back(median(std::move(ratios)));
+  }
+  Estimate out;
+  const auto count = static_cast<double>(medians.size());
+  for (double one : medians) out.mean += one / count;
+  for (double one : medians) {
+    out.variance += (one - out.mean) * (one - out.mean) / (count - 1) / count;
+  }
+  out.degrees = count - 1;
+  return out;
+}
+
+// Why the samples allow no statistics.
+std::optional<std::string> flaw(const Samples& samples, const DecisionRule& rule) {
+  if (samples.processes.size() < kFewestProcesses) {
+    return fmt::format("{} processes, at least {} are needed", samples.processes.size(),
+                       kFewestProcesses);
+  }
+  for (const auto& blocks : samples.processes) {
+    if (blocks.size() < kFewestBlocks) {
+      return fmt::format("a process with {} blocks, at least {} are needed", blocks.size(),
+                         kFewestBlocks);
+    }
+    for (const Block& block : blocks) {
+      for (double seconds :
+           {block.anchor[0], block.anchor[1], block.candidate[0], block.candidate[1]}) {
+        const bool is_possible = std::isfinite(seconds) && seconds > 0;
+        if (!is_possible || seconds < rule.floor_seconds) {
+          return fmt::format("a sample of {:.3g} s is impossible: at least {:.3g} s", seconds,
+                             rule.floor_seconds);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Decision not_comparable(std::string reason) {
+  Decision out;
+  out.reason = std::move(reason);
+  return out;
+}
+
+Decision decision_of(const Estimate& estimate, const DecisionRule& rule) {
+  const double half = t_of(estimate.degrees) * std::sqrt(estimate.variance);
+  Decision out;
+  out.ratio = std::exp(estimate.mean);
+  out.low = std::exp(estimate.mean - half);
+  out.high = std::exp(estimate.mean + half);
+  out.comparison = Comparison::tie;
+  if (out.high < 1 / (1 + rule.min_effect)) {
+    out.comparison = Comparison::faster;
+  } else if (out.low > 1 + rule.min_effect) {
+    out.comparison = Comparison::slower;
+  } else if (half > std::log1p(rule.most_half_width)) {
+    out.comparison = Comparison::unstable;
+    out.reason = fmt::format("known to {:.1f} % only", 100 * std::expm1(half));
+  }
+  return out;
+}
+
+bool read_pair(const json& from, const char* key, std::array<double, 2>& out) {
+  auto it = from.find(key);
+  if (it == from.end() || !it->is_array() || it->size() != out.size()) return false;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!(*it)[i].is_number()) return false;
+    out[i] = (*it)[i].get<double>();
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Samples> read_samples(const json& from, const std::string& record) {
+  auto bad = [&](const std::string& what) { return external(fmt::format("{}: {}", record, what)); };
+  if (!from.is_object() || from.value("format", json()) != "evolve-samples-1") {
+    return bad("no evolve-samples-1");
+  }
+  Samples out;
+  for (const auto& [key, text] : {std::pair("device", &out.device), {"protocol", &out.protocol}}) {
+    auto it = from.find(key);
+    if (it == from.end() || !it->is_string()) return bad(fmt::format("no {}", key));
+    *text = it->get<std::string>();
+  }
+  auto processes = from.find("processes");
+  if (processes == from.end() || !processes->is_array()) return bad("no processes");
+  for (const json& process : *processes) {
+    std::vector<Block> blocks;
+    if (!process.is_array()) return bad("a process is no list of blocks");
+    for (const json& one : process) {
+      Block block;
+      const bool is_block = one.is_object() && read_pair(one, "anchor", block.anchor) &&
+                            read_pair(one, "candidate", block.candidate);
+      if (!is_block) return bad("a block has not two times of each program");
+      blocks.push_back(block);
+    }
+    out.processes.push_back(std::move(blocks));
+  }
+  return out;
+}
+
+const char* comparison_name(Comparison comparison) {
+  switch (comparison) {
+    case Comparison::faster: return "faster";
+    case Comparison::slower: return "slower";
+    case Comparison::tie: return "tie";
+    case Comparison::unstable: return "unstable";
+    case Comparison::not_comparable: return "not comparable";
+  }
+  return "";
+}
+
+Decision decide(const Samples& samples, const DecisionRule& rule) {
+  if (auto why = flaw(samples, rule)) return not_comparable(*why);
+  return decision_of(estimate(samples), rule);
+}
+
+Decision compare(const Samples& earlier, const Samples& later, const DecisionRule& rule) {
+  if (earlier.device != later.device) {
+    return not_comparable(
+        fmt::format("measured on '{}', and now on '{}'", earlier.device, later.device));
+  }
+  if (earlier.protocol != later.protocol) {
+    return not_comparable(
+        fmt::format("measured by '{}', and now by '{}'", earlier.protocol, later.protocol));
+  }
+  for (const Samples* samples : {&earlier, &later}) {
+    if (auto why = flaw(*samples, rule)) return not_comparable(*why);
+  }
+  const Estimate a = estimate(earlier), b = estimate(later);
+  Estimate difference;
+  difference.mean = b.mean - a.mean;
+  difference.variance = a.variance + b.variance;
+  // Welch and Satterthwaite's degrees of freedom.
+  const double weight = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
+  difference.degrees =
+      weight > 0 ? difference.variance * difference.variance / weight : a.degrees + b.degrees;
+  return decision_of(difference, rule);
+}
+
+}  // namespace evolve::search
