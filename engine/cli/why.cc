@@ -94,12 +94,20 @@ class Why {
     if (!edges) return std::move(edges).error();
     const Plan plan(graph_, targets_);
     const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
-    json rows = json::array();
+    // In the manifest's order, what it does not have any more last: that of their ends is chance.
+    std::vector<std::pair<std::optional<EdgeId>, const EdgeRecord*>> ended;
     for (const EdgeRecord& edge : *edges) {
       if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
       const auto node = graph_.find_node(machine_path(edge.output, machine_));
       const auto id = node ? graph_.node(*node).made_by : std::nullopt;
-      if (id && !wanted.contains(*id)) continue;
+      if (!id || wanted.contains(*id)) ended.emplace_back(id, &edge);
+    }
+    std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) {
+      return a.first && (!b.first || *a.first < *b.first);
+    });
+    json rows = json::array();
+    for (const auto& [id, record] : ended) {
+      const EdgeRecord& edge = *record;
       auto reasons = past_reasons(edge, id, last.id);
       if (!reasons) return std::move(reasons).error();
       rows.push_back({{"output", edge.output},
