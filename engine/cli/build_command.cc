@@ -187,7 +187,10 @@ class CampaignBuild {
     return {};
   }
 
+  // Not where the ledger was lost: what is only known to be up to date is not recorded again.
   Snapshot load() {
+    auto builds = state_.ledger->builds(session_.campaign.name);
+    if (!builds || builds->empty()) return {};
     std::string warning;
     auto snapshot = load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
     if (!warning.empty()) print_warning(warning, common_.color);
@@ -270,6 +273,8 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   if (!guard) return std::move(guard).error();
   auto session = open_without_graph(common);
   if (!session) return std::move(session).error();
+  auto remote = Remote::open(command.remote, *session->state);
+  if (!remote) return std::move(remote).error();
   NullBuild null_build(*session, command.targets);
   // Who asks for more than the outcome is told of each edge.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
@@ -285,8 +290,6 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   auto targets = find_targets(*session, command.targets);
   if (!targets) return std::move(targets).error();
   if (command.dry_run) return tell_pending(common, *session, *targets);
-  auto remote = Remote::open(command.remote, *session->state);
-  if (!remote) return std::move(remote).error();
   const int jobs = options->jobs;
   auto status =
       CampaignBuild(common, command, *std::move(options), *session, null_build, remote->get())

@@ -61,6 +61,8 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
             return self.seconds
 
     monkeypatch.setattr(measure, "_Timed", Stopwatch)
+    monkeypatch.setattr(measure.gc, "disable", lambda: None)
+    monkeypatch.setenv("XLA_FLAGS", "")
     answer = json.loads(measure._measure({"anchor": b"fast", "candidate": b"slow"}, SIGNATURE, [True, False]))
     assert answer["blocks"] == [{"anchor": [1.0, 1.0], "candidate": [2.0, 2.0]}] * 2
     anchor_first = ["anchor", "candidate", "candidate", "anchor"]
