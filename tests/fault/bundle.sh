@@ -51,20 +51,19 @@ clear_imports() { rm -rf victim && mkdir victim; }
 clear_replays() { rm -rf out; }
 right_exports() { cmp -s r2.evolve out.evolve; }
 right_imports() { [ "$(cd victim && "$EVOLVE" replay --out is >/dev/null 2>&1 && diff -r ../was is)" = "" ] && [ -d victim/is ]; }
-right_replays() { diff -r was out >/dev/null; }
+right_replays() { diff -r was out >/dev/null 2>&1; }
 half_exports() { [ -e out.evolve ] && ! right_exports; }
 half_imports() { (cd victim && "$EVOLVE" replay --out is >/dev/null 2>&1) && ! right_imports; }
 half_replays() { [ -e out ] && ! right_replays; }
 # after WHAT COMMAND CODE: nothing is half done, and the next time all is right.
 after() {
   local code=$3
-  if [ "$code" -eq 0 ]; then
-    "right_$2" || fail "$1: no error, and not right"
-    "clear_$2"
-  fi
+  [ "$code" -ne 0 ] || "right_$2" || fail "$1: no error, and not right"
   ! "half_$2" || fail "$1: left half of it"
   [ "$code" -ge 128 ] || [ "$code" -eq 0 ] || grep -Eq 'evolve: error: |GLIBC|librar' said || fail "$1: code $code: $(cat said)"
   [ "$code" -ne 70 ] || fail "$1: $(cat said)"
+  # It may have been done before the end came.
+  ! "right_$2" || "clear_$2"
   ("$2") >said 2>&1 || fail "$1: the next time: $(cat said)"
   "right_$2" || fail "$1: the next time it is not right"
   count=$((count + 1))
