@@ -2,7 +2,7 @@
 # A round as a bundle: the same bytes each time, checked on another machine's empty folder and without a network,
 # and refused with the place named when one bit of it is another, or when it was made to harm.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-FLIPS=${FLIPS:-40}
+FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 40 || echo 15)}
 
 new_project
 cd "$PROJECT" || exit 1

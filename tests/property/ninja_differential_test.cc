@@ -302,7 +302,9 @@ void wait_for_next_step(const TestFolder& folder) {
 }  // namespace
 
 TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  // CI has the time for more.
+  const uint64_t projects = std::getenv("THOROUGH") != nullptr ? 60 : 30;
+  for (uint64_t seed = 0; seed < projects; ++seed) {
     Random random(seed, 8);
     Project project(random);
     TestFolder theirs, mine, by_times;
