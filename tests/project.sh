@@ -2,6 +2,8 @@
 # folder that goes away when the test passes. Sourced by the script tiers; sets PROJECT.
 # shellcheck shell=bash
 set -uo pipefail
+# What the user's own shell says of evolve is not the tests'.
+unset EVOLVE_PYTHON EVOLVE_STATE EVOLVE_BASE EVOLVE_REMOTE_CACHE EVOLVE_REMOTE_CACHE_TOKEN EVOLVE_REMOTE_CACHE_USER
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 EVOLVE=${EVOLVE:-$ROOT/build/release/evolve}
 PROJECT=$(mktemp -d "${TMPDIR:-/tmp}/evolve-test-XXXXXX")
