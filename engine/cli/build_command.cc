@@ -286,6 +286,7 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
       return {};
     }
   }
+  null_build.look_at_sources();
   if (auto status = read_graph(*session); !status) return status;
   auto targets = find_targets(*session, command.targets);
   if (!targets) return std::move(targets).error();

@@ -47,13 +47,12 @@ std::vector<std::string> declared_names(const Graph& graph, const std::vector<No
 
 }  // namespace
 
-NullBuild::NullBuild(Session& session, const std::vector<std::string>& targets)
-    : session_(session), state_(*session.state), targets_(targets) {
-  std::vector<std::string> paths = session.campaign.sources();
+void NullBuild::look_at_sources() {
+  std::vector<std::string> paths = session_.campaign.sources();
   paths.emplace_back("/proc/self/exe");
   for (const std::string& path : paths) {
     // The manifest is written anew before it is read.
-    if (path == session.campaign.rounds()) continue;
+    if (path == session_.campaign.rounds()) continue;
     auto state = state_.files.look(path, nullptr);
     if (!state) {
       fault_ = state.error().message;
@@ -96,7 +95,6 @@ Result<bool> NullBuild::is_recorded(const json& about) {
 Result<std::optional<json>> NullBuild::report() {
   const double start = state_.clock.monotonic_seconds();
   const std::optional<json> unknown;
-  if (!fault_.empty()) return unknown;
   std::string warning;
   auto note = load_note(state_, session_.campaign.manifest(), warning);
   if (!warning.empty()) print_warning(warning, false);

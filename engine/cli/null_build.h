@@ -15,12 +15,14 @@ namespace evolve::cli {
 
 class NullBuild {
  public:
-  // REQUIRES: the manifest was not read yet: what it is made from is looked at now.
-  NullBuild(Session& session, const std::vector<std::string>& targets);
+  NullBuild(Session& session, const std::vector<std::string>& targets)
+      : session_(session), state_(*session.state), targets_(targets) {}
 
   // The report of a build that has nothing to do, which is recorded as one; nullopt: it cannot be
   // told that this is one.
   Result<std::optional<nlohmann::json>> report();
+  // Looks at what the manifest is made from, for note(). To be called before it is read.
+  void look_at_sources();
   // Notes that `targets` are built, for the next time. `report` told of it, `record` is the number
   // of the last round's record.
   Status note(const std::vector<NodeId>& targets, Lookup& lookup, const BuildSummary& summary,

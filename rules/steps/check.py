@@ -136,8 +136,7 @@ def check_program(
         return verdict.not_reached()
     ending = run_in_child(lambda: _run(content, signature), limits)
     if ending.how != "answered":
-        kind = {"timeout": "timeout", "memory": "memory"}.get(ending.how, "crashed")
-        return verdict.rejected(kind, ending.reason(limits))
+        return verdict.of_ending(ending, limits)
     header, arrays = _split(ending.answer)
     if "error" in header:
         return verdict.rejected("runtime_error", header["error"])

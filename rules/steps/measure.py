@@ -138,8 +138,7 @@ def device_name() -> str:
 
 def _rejection(ending: Ending, limits: Limits) -> Report | None:
     if ending.how != "answered":
-        kind = {"timeout": "timeout", "memory": "memory"}.get(ending.how, "crashed")
-        return verdict.rejected(kind, ending.reason(limits))
+        return verdict.of_ending(ending, limits)
     answer = json.loads(ending.answer)
     if "kind" in answer:
         return verdict.rejected(answer["kind"], answer["reason"])

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from child import Ending, Limits
+
 KINDS = frozenset(
     {
         "syntax_error",
@@ -51,6 +53,12 @@ def rejected(kind: str, reason: str, **fields: Any) -> Report:
     """A report that turns the variant down; the reason is cut to one clean line."""
     assert kind in KINDS, kind
     return {"verdict": "rejected", "kind": kind, "reason": one_line(reason), **fields}
+
+
+def of_ending(ending: Ending, limits: Limits) -> Report:
+    """The report on a program whose child did not answer."""
+    kind = {"timeout": "timeout", "memory": "memory"}.get(ending.how, "crashed")
+    return rejected(kind, ending.reason(limits))
 
 
 def not_reached() -> Report:
