@@ -48,7 +48,7 @@ Result<json> measured_time(const json& record, const std::string& path) {
   const search::Decision decision = search::decide(*samples, {});
   const std::string comparison = search::comparison_name(decision.comparison);
   if (decision.comparison == search::Comparison::not_comparable) {
-    return json{{"verdict", "rejected"}, {"kind", "not_comparable"}, {"reason", decision.reason}};
+    return json{{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", decision.reason}};
   }
   json out = {{"kind", "measured"},
               {"verdict", "ok"},

@@ -62,7 +62,7 @@ def _compare(
     finite = np.isfinite(values)
     if not finite.all():
         bad = int(values.size - finite.sum())
-        return {"bad_elements": bad}, "not_finite", f"{bad} of {values.size} elements are not finite"
+        return {"bad_elements": bad}, "non-finite", f"{bad} of {values.size} elements are not finite"
     right = oracle.astype(np.float64)
     difference = np.abs(values - right)
     bound = tolerance["atol"] + tolerance["rtol"] * np.abs(right)
@@ -84,7 +84,7 @@ def _compare(
         where = ", ".join(str(int(i)) for i in worst)
         return (
             figures,
-            "inaccurate",
+            "incorrect",
             (
                 f"{bad} of {values.size} elements are off; the worst at [{where}]: "
                 f"{values[worst]:.6g}, not {right[worst]:.6g}"
@@ -92,7 +92,7 @@ def _compare(
         )
     limit = tolerance["max_error_ratio"]
     if own_error > 0 and rms > limit * own_error:
-        return figures, "inaccurate", f"error {rms / own_error:.2f}x the reference's own, limit {limit}x"
+        return figures, "precision", f"error {rms / own_error:.2f}x the reference's own, limit {limit}x"
     return figures, None, ""
 
 
@@ -108,13 +108,13 @@ def judge(
     declared = signature["outputs"]
     if len(arrays) != len(declared):
         reason = f"{len(arrays)} outputs, the spec declares {len(declared)}"
-        return verdict.rejected("wrong_shape", reason)
+        return verdict.rejected("contract", reason)
     for i, (got, entry) in enumerate(zip(arrays, declared, strict=True)):
         if list(got.shape) != entry["shape"]:
             reason = f"'{entry['name']}': {list(got.shape)}, not {entry['shape']}"
-            return verdict.rejected("wrong_shape", reason)
+            return verdict.rejected("contract", reason)
         if got.dtype != program.dtype_of(entry["dtype"]):
-            return verdict.rejected("wrong_dtype", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}")
+            return verdict.rejected("contract", f"'{entry['name']}': {got.dtype}, not {entry['dtype']}")
         figures, kind, reason = _compare(got, expected[f"oracle_{i}"], float(expected[f"error_{i}"]), tolerance)
         outputs.append({"name": entry["name"], **figures})
         if kind is not None and rejection is None:
@@ -139,7 +139,7 @@ def check_program(
         return verdict.of_ending(ending, limits)
     header, arrays = _split(ending.answer)
     if "error" in header:
-        return verdict.rejected("runtime_error", header["error"])
+        return verdict.rejected("crash", header["error"])
     with np.load(io.BytesIO(expected_file), allow_pickle=False) as stored:
         expected = {name: stored[name] for name in stored.files}
     return judge(arrays, expected, signature, tolerance)

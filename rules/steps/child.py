@@ -1,8 +1,9 @@
 """Runs a function in a forked child under limits, and tells apart how it ended.
 
 The parent has imported JAX but never initialised a backend, so that forking is safe and costs no import.
-What the child returns crosses a pipe as one frame of bytes; a child that dies, hangs or grows takes
-nothing with it but its own answer.
+What the child returns crosses a pipe: a byte once its limits are in place, then one frame. Before that byte its
+failures are this machine's; after it, those of what it runs. A child that dies, hangs or grows takes nothing with
+it but its own answer.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_DUMPABLE = 4
+PR_SET_PDEATHSIG = 1
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+
+# A child's first byte.
+_READY, _NOT_READY = b"r", b"!"
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended: "answered", "timeout", "memory", "exited" (with `code`) or "died" (of `code`)."""
+    """How a child ended: "answered", "timeout", "memory", "output", "exited" (with `code`) or "died" (of `code`)."""
 
     how: str
     answer: bytes = b""
@@ -48,14 +51,16 @@ class Ending:
             return f"did not end within {limits.cpu_seconds} s of CPU time"
         if self.how == "memory":
             return f"needed more than {limits.memory_bytes // 2**20} MiB of memory"
+        if self.how == "output":
+            return f"gave more than {limits.answer_bytes // 2**20} MiB"
         if self.how == "exited":
             return f"ended the process itself, with exit code {self.code}"
-        return f"the process died of {signal.Signals(self.code).name}"
+        return f"the process died of {signal.Signals(self.code).name}" if self.code else "answered out of turn"
 
 
 def die_with_parent() -> None:
     """Ends this process when its parent ends."""
-    LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def set_limits(limits: Limits) -> None:
@@ -73,6 +78,7 @@ def _write_all(fd: int, content: bytes) -> None:
 
 def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int) -> None:
     """The child's whole life. Never returns to the caller's frames."""
+    first = _NOT_READY
     try:
         die_with_parent()
         if os.getppid() != parent:
@@ -83,30 +89,43 @@ def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: 
             os.dup2(null, fd)
         enter(pipe)
         set_limits(limits)
+        _write_all(pipe, _READY)
+        first = b""
         answer = b"+" + function()
     except MemoryError:
         answer = b"m"
     except BaseException as error:  # noqa: BLE001 - the judge's own fault must reach the parent in words
         answer = b"!" + f"{type(error).__name__}: {error}".encode(errors="replace")
     try:
-        _write_all(pipe, len(answer).to_bytes(8, "little") + answer)
+        _write_all(pipe, first + len(answer).to_bytes(8, "little") + answer)
     finally:
         os._exit(0)
 
 
 class ChildFault(Exception):
-    """The trusted part of the child failed: a fault, not a verdict."""
+    """This machine, or the trusted part of the child, failed: a fault, not a verdict."""
+
+
+def kill_group(pid: int) -> None:
+    """Ends a child and what it started."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
 
 
 def run_in_child(
-    function: Callable[[], bytes], limits: Limits, enter: Callable[[int], None] = lambda _: None
+    function: Callable[[], bytes],
+    limits: Limits,
+    enter: Callable[[int], None] = lambda _: None,
+    is_trusted: bool = True,
+    stop: Callable[[int], None] = kill_group,
 ) -> Ending:
     """Runs `function` in a child, `enter` before it, and returns how that ended.
 
-    `enter` is given the descriptor that the answer goes to.
-
-    `function` must itself turn what untrusted code does into an answer; an exception out of it is a
-    ChildFault here, but for MemoryError, which is the limit's doing.
+    `enter` is given the descriptor that the answer goes to. An exception out of it is a ChildFault, and one out of
+    `function`, too, but for MemoryError, which is the limit's doing. Where code that is not trusted runs in the child,
+    whatever it sends is its own doing, and no fault: it "died" then, of signal 0. `stop` ends the child, whatever it is
+    at.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -121,19 +140,13 @@ def run_in_child(
         content, is_late = _read_frame(read_end, limits)
     finally:
         os.close(read_end)
-        _kill_group(pid)
+        stop(pid)
     _, status, usage = os.wait4(pid, 0)
-    return _ending(content, is_late, status, usage.ru_utime + usage.ru_stime, limits)
-
-
-def _kill_group(pid: int) -> None:
-    for kill in (os.killpg, os.kill):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
+    return _ending(content, is_late, status, usage.ru_utime + usage.ru_stime, limits, is_trusted)
 
 
 def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
-    """What the child wrote, up to a whole frame, its end or the deadline; and whether it was late."""
+    """What the child wrote, up to a whole frame, its end, the limit or the deadline; and whether it was late."""
     deadline = time.monotonic() + limits.wall_seconds
     content = bytearray()
     while True:
@@ -144,26 +157,40 @@ def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
             continue
         piece = os.read(fd, 1 << 20)
         content += piece
-        is_whole = len(content) >= 8 and len(content) - 8 >= int.from_bytes(content[:8], "little")
-        if not piece or is_whole or len(content) > limits.answer_bytes:
+        if not piece or _frame(content) is not None or len(content) > limits.answer_bytes:
             return bytes(content), False
 
 
-def _ending(content: bytes, is_late: bool, status: int, cpu_seconds: float, limits: Limits) -> Ending:
-    length = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
-    if length == len(content) - 8 and length > 0:
-        mark, answer = content[8:9], content[9:]
+def _frame(content: bytes | bytearray) -> bytes | None:
+    """The frame in what a child wrote, if it is whole."""
+    length, body = int.from_bytes(content[1:9], "little"), content[9:]
+    return bytes(body) if 0 < length <= len(body) else None
+
+
+def _ending(
+    content: bytes, is_late: bool, status: int, cpu_seconds: float, limits: Limits, is_trusted: bool = True
+) -> Ending:
+    frame = _frame(content)
+    if frame is not None:
+        mark, answer = frame[:1], frame[1:]
+        if mark == b"+":
+            return Ending("answered", answer)
         if mark == b"m":
             return Ending("memory")
-        if mark == b"!":
+        if is_trusted or not content.startswith(_READY):
             raise ChildFault(answer.decode(errors="replace"))
-        return Ending("answered", answer)
+        return Ending("died")
+    if len(content) > limits.answer_bytes:
+        return Ending("output")
     # The limit counts whole ticks, and the usage that is told here counts what was run: on a busy machine
     # that may be far less.
     limit_signals = (signal.SIGXCPU, signal.SIGKILL)
     is_cut_off = os.WIFSIGNALED(status) and os.WTERMSIG(status) in limit_signals
     if is_late or (is_cut_off and cpu_seconds >= limits.cpu_seconds / 2):
         return Ending("timeout")
+    if not content.startswith(_READY):
+        # It had not begun: whoever ended it, it was not what was to be run.
+        raise ChildFault(f"the child ended before it began, with status {status}")
     if os.WIFSIGNALED(status):
         return Ending("died", code=os.WTERMSIG(status))
     return Ending("exited", code=os.WEXITSTATUS(status))

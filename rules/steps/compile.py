@@ -42,10 +42,10 @@ _TELLING = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
 
 # What the compiler's message says, and the verdict it stands for; the first that matches counts.
 _KINDS = (
-    (re.compile(r"vmem|CompileTimeScopedVmemOom", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "vmem_oom"),
-    (re.compile(r"smem", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "smem_oom"),
-    (re.compile(r"hbm", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "hbm_oom"),
-    (re.compile(r""), re.compile(r"Mosaic"), "mosaic_error"),
+    (re.compile(r"vmem|CompileTimeScopedVmemOom", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
+    (re.compile(r"smem", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
+    (re.compile(r"hbm", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
+    (re.compile(r""), re.compile(r"Mosaic"), "compile-error"),
 )
 
 
@@ -53,7 +53,7 @@ def _kind(message: str) -> str:
     for what, where, kind in _KINDS:
         if where.search(message) and what.search(message):
             return kind
-    return "compiler_error"
+    return "compile-error"
 
 
 def _telling_sentence(message: str) -> str:
@@ -141,7 +141,7 @@ def _judge(ending: Ending, limits: Limits) -> Report:
     if ending.how == "answered":
         report: Report = json.loads(ending.answer)
         return report
-    kind = "compiler_timeout" if ending.how == "timeout" else "compiler_crashed"
+    kind = "timeout" if ending.how == "timeout" else "crash"
     return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
 
 
@@ -155,7 +155,7 @@ def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits:
             report = _judge(ending, limits)
             dumps = _read_dumps(folder)
         # A death may have been the machine's doing: only the second one is the program's.
-        if report.get("kind") != "compiler_crashed" or attempt == 1:
+        if report.get("kind") != "crash" or attempt == 1:
             break
     if report["verdict"] != "ok":
         return report, b""

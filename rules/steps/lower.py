@@ -1,9 +1,8 @@
 """Step lower: from a candidate's source to its programs. The only place where candidate code runs.
 
-The candidate is traced once, in a sandboxed child; from that one jaxpr come the TPU program and the
-interpreted CPU program, so it cannot behave differently for its judge. Only the two programs leave the
-child. A candidate can forge them, being in one process with their making; but a forged program is still
-only a program, which is compiled, checked and timed like any other.
+The candidate is traced once, in a sandboxed child, and nothing but its jaxpr leaves that child, as data
+(wire.py). A second child, which has never seen the candidate, exports both programs from it: the TPU's, and
+the interpreted one for the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,15 @@ import jax
 import program
 import sandbox
 import verdict
+import wire
 from child import ChildFault, Ending, Limits, run_in_child
 from depfile import write_depfile
 from verdict import Report
 
 _ANSWER_BYTES = 64 * 2**20
+
+# sandbox.run, or what does without one.
+Run = Callable[..., Ending]
 
 
 class Rejection(Exception):
@@ -63,86 +67,122 @@ def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
         code = compile(source, name, "exec")
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        raise Rejection("syntax_error", f"line {line}: {getattr(error, 'msg', error)}") from error
+        raise Rejection("lower-error", f"line {line}: {getattr(error, 'msg', error)}") from error
     arguments = program.shapes_of(signature["inputs"])
     try:
         namespace: dict[str, Any] = {"__name__": "kernel", "__file__": name}
         exec(code, namespace)
         if not callable(namespace.get(entry)):
-            raise Rejection("trace_error", f"there is no function '{entry}'")
+            raise Rejection("lower-error", f"there is no function '{entry}'")
         closed = jax.make_jaxpr(namespace[entry])(*arguments)
     except (Rejection, MemoryError):
         raise
     except SystemExit as error:
-        raise Rejection("exited", f"called sys.exit({error.code!r})") from error
+        raise Rejection("crash", f"called sys.exit({error.code!r})") from error
     except BaseException as error:
-        raise Rejection("trace_error", _describe(error, name)) from error
+        raise Rejection("lower-error", _describe(error, name)) from error
     return closed
+
+
+def _check_inputs(avals: Any, arguments: list[jax.ShapeDtypeStruct]) -> None:
+    """Raises ValueError where the jaxpr is not of the declared inputs."""
+    said = [(tuple(aval.shape), aval.dtype) for aval in avals]
+    if said != [(a.shape, a.dtype) for a in arguments]:
+        raise ValueError("it takes other inputs than the declared ones")
 
 
 def _check_outputs(avals: Any, signature: dict[str, Any]) -> None:
     """Raises Rejection where the outputs are not those declared."""
     wanted = signature["outputs"]
     if len(avals) != len(wanted):
-        raise Rejection("wrong_shape", f"{len(avals)} outputs, the spec declares {len(wanted)}")
+        raise Rejection("contract", f"{len(avals)} outputs, the spec declares {len(wanted)}")
     for aval, declared in zip(avals, wanted, strict=True):
         if list(aval.shape) != declared["shape"]:
-            raise Rejection(
-                "wrong_shape", f"'{declared['name']}' has shape {list(aval.shape)}, not {declared['shape']}"
-            )
+            raise Rejection("contract", f"'{declared['name']}' has shape {list(aval.shape)}, not {declared['shape']}")
         if aval.dtype != program.dtype_of(declared["dtype"]):
-            raise Rejection("wrong_dtype", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
+            raise Rejection("contract", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
 
 
-def _lower(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
-    """The child's work: a header line of JSON, then the TPU program, then the CPU program."""
+def _traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
+    """The first child's work: the candidate's jaxpr on the wire, after a line of JSON."""
     try:
         program.configure_jax()
         _known_tpu_on_cpu()
         closed = _trace(source, entry, signature)
         _check_outputs(closed.out_avals, signature)
-        arguments = program.shapes_of(signature["inputs"])
         try:
-            programs = [program.export_program(closed, arguments, platform) for platform in ("tpu", "cpu")]
+            packed = wire.pack(closed)
+        except wire.Unsendable as error:
+            raise Rejection("contract", str(error)) from error
+    except Rejection as rejection:
+        return _refusal(rejection)
+    return b"{}\n" + packed
+
+
+def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
+    """The second child's work: a line of JSON, the TPU program, the CPU program."""
+    program.configure_jax()
+    _known_tpu_on_cpu()
+    arguments = program.shapes_of(signature["inputs"])
+    try:
+        try:
+            closed = wire.unpack(packed)
+            _check_inputs(closed.in_avals, arguments)
         except MemoryError:
             raise
         except Exception as error:
-            raise Rejection("lowering_error", _describe(error, "")) from error
+            raise Rejection("contract", f"no program came out of the trace: {_describe(error, '')}") from error
+        _check_outputs(closed.out_avals, signature)
+        try:
+            tpu, cpu = (program.export_program(closed, arguments, platform) for platform in ("tpu", "cpu"))
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Rejection("lower-error", _describe(error, "")) from error
     except Rejection as rejection:
-        header = {"kind": rejection.kind, "reason": str(rejection)}
-        return json.dumps(header).encode() + b"\n"
-    return json.dumps({"tpu": len(programs[0])}).encode() + b"\n" + b"".join(programs)
+        return _refusal(rejection)
+    return json.dumps({"tpu": len(tpu), "calls": program.custom_calls(tpu)}).encode() + b"\n" + tpu + cpu
 
 
-def _split_answer(answer: bytes, signature: dict[str, Any]) -> tuple[Report, bytes, bytes]:
-    """The report and the programs of a child's answer, which is not trusted."""
-    header_text, _, rest = answer.partition(b"\n")
+def _refusal(rejection: Rejection) -> bytes:
+    return json.dumps({"kind": rejection.kind, "reason": str(rejection)}).encode() + b"\n"
+
+
+def _open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
+    """The line of JSON and the rest of a child's answer. Raises Rejection."""
+    if ending.how != "answered":
+        refused = verdict.of_ending(ending, limits)
+        raise Rejection(refused["kind"], refused["reason"])
+    text, _, rest = ending.answer.partition(b"\n")
     try:
-        header = json.loads(header_text)
-        if "kind" in header:
-            return verdict.rejected(str(header["kind"]), str(header["reason"])), b"", b""
-        size = int(header["tpu"])
-        tpu, cpu = rest[:size], rest[size:]
-        for one in (tpu, cpu):
-            loaded = program.load_program(one)
-            _check_outputs(loaded.out_avals, signature)
-        calls = program.custom_calls(tpu)
+        header = json.loads(text)
+        refusal = (str(header["kind"]), str(header["reason"])) if "kind" in header else None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Rejection("crash", "answered in another's name") from error
+    if refusal is not None:
+        # The first child's word for it is the candidate's own: of the kinds that tracing can end in.
+        kind = refusal[0] if refusal[0] in verdict.KINDS else "crash"
+        raise Rejection(kind, refusal[1])
+    return header, rest
+
+
+def lower(
+    source: bytes, entry: str, signature: dict[str, Any], limits: Limits, run: Run = sandbox.run
+) -> tuple[Report, bytes, bytes]:
+    """The report on a candidate, its TPU program and its CPU program; both empty where it is turned down."""
+    try:
+        traced = run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
+        _, packed = _open_answer(traced, limits)
+        exported = run(lambda: _exported(packed, signature), limits)
+        header, rest = _open_answer(exported, limits)
     except Rejection as rejection:
         return verdict.rejected(rejection.kind, str(rejection)), b"", b""
-    except Exception as error:  # noqa: BLE001 - whatever a forged answer provokes
-        return verdict.rejected("lowering_error", f"no program came out: {type(error).__name__}"), b"", b""
+    tpu, cpu = rest[: header["tpu"]], rest[header["tpu"] :]
     programs = {
         name: {"digest": program.digest(content), "bytes": len(content)}
         for name, content in (("tpu", tpu), ("cpu", cpu))
     }
-    return verdict.ok(programs=programs, custom_calls=calls), tpu, cpu
-
-
-def _judge(ending: Ending, limits: Limits, signature: dict[str, Any]) -> tuple[Report, bytes, bytes]:
-    if ending.how == "answered":
-        return _split_answer(ending.answer, signature)
-    kind = {"timeout": "timeout", "memory": "memory", "exited": "exited", "died": "crashed"}[ending.how]
-    return verdict.rejected(kind, ending.reason(limits)), b"", b""
+    return verdict.ok(programs=programs, custom_calls=header["calls"]), tpu, cpu
 
 
 def main(argv: list[str]) -> int:
@@ -163,13 +203,12 @@ def main(argv: list[str]) -> int:
         memory_bytes=args.memory_mib * 2**20,
         answer_bytes=_ANSWER_BYTES,
     )
-    enter = (lambda _: None) if args.unsafe_no_sandbox else sandbox.enter
+    run = run_in_child if args.unsafe_no_sandbox else sandbox.run
     try:
-        ending = run_in_child(lambda: _lower(source, args.entry, signature), limits, enter)
+        report, tpu, cpu = lower(source, args.entry, signature, limits, run)
     except ChildFault as fault:
-        print(f"lower: sandbox: {fault}\nhint: user namespaces must be allowed here", file=sys.stderr)
+        print(f"lower: {fault}", file=sys.stderr)
         return 3
-    report, tpu, cpu = _judge(ending, limits, signature)
     verdict.write_file(args.tpu_out, tpu)
     verdict.write_file(args.cpu_out, cpu)
     verdict.write_report(args.report, report)

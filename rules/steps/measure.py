@@ -29,7 +29,7 @@ import judge_inputs
 import program
 import sandbox
 import verdict
-from child import ChildFault, Ending, Limits, run_in_child
+from child import ChildFault, Ending, Limits
 from depfile import write_depfile
 from verdict import Report
 
@@ -121,7 +121,7 @@ def _measure(contents: dict[str, bytes], signature: dict[str, Any], orders: list
     except _OtherOutputs as error:
         return json.dumps({"kind": "nondeterministic", "reason": str(error)}).encode()
     except Exception as error:  # noqa: BLE001 - whatever a program does at run time
-        return json.dumps({"kind": "runtime_error", "reason": f"{type(error).__name__}: {error}"}).encode()
+        return json.dumps({"kind": "crash", "reason": f"{type(error).__name__}: {error}"}).encode()
     return json.dumps({"blocks": blocks}).encode()
 
 
@@ -156,7 +156,7 @@ def measure(
         # The order is drawn, and the same for the same programs.
         key = int(program.digest(contents["candidate"]), 16) + number
         orders = list(np.random.Generator(np.random.Philox(key=key)).random(blocks) < 0.5)
-        ending = run_in_child(partial(_measure, contents, signature, orders), limits, sandbox.enter)
+        ending = sandbox.run(partial(_measure, contents, signature, orders), limits)
         rejection = _rejection(ending, limits)
         if rejection is not None:
             return rejection

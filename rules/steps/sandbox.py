@@ -1,16 +1,25 @@
-"""The sandbox that candidate code runs in: namespaces, a read-only tree, a private /tmp, no network.
+"""The sandbox that candidate code runs in. Entered by a forked child, before it touches the candidate.
 
-Entered by a forked child, before it touches the candidate. Needs user namespaces, or root.
+What bubblewrap would make, made in a fork instead of an exec, so that what is imported stays imported: namespaces
+of its own (mounts, processes, network, IPC, host name, users), a root folder with nothing in it but the
+interpreter and the system's libraries, read-only, an empty /tmp of limited size, no capabilities and no way
+to gain privileges, a filter of system calls (libseccomp), and limits on memory, time, threads and files. The project,
+its state folder and the judge's files are not there at all. Needs root, or user namespaces.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import errno
 import os
+import resource
 import signal
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from child import LIBC, die_with_parent
+from child import LIBC, PR_SET_PDEATHSIG, Ending, Limits, die_with_parent, run_in_child
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUTS = 0x04000000
@@ -18,24 +27,47 @@ _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
+_CLONE_THREAD = 0x00010000
 _MS_NOSUID = 2
 _MS_NODEV = 4
 _MS_NOEXEC = 8
 _MS_BIND = 4096
 _MS_REC = 16384
 _MS_PRIVATE = 1 << 18
+_MNT_DETACH = 2
 _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _MOUNT_ATTR_RDONLY = 1
+_PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
+_NOBODY = 65534
 
 _TMP_BYTES = 64 * 2**20
+_MOST_THREADS = 256
+_MOST_FILES = 256
 
 # What candidate code finds in its environment.
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "TMPDIR": "/tmp"}
+
+# What of the machine is there, as far as it exists; and the interpreter's own folders.
+_FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+# Of no use to who traces a kernel: other processes and programs, memory that no limit counts, the kernel's side doors.
+_REFUSED_CALLS = """
+    add_key bpf chroot execve execveat fork fsconfig fsmount fsopen init_module finit_module io_uring_enter
+    io_uring_register io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl memfd_create memfd_secret
+    mount mount_setattr move_mount mq_open msgget name_to_handle_at open_by_handle_at open_tree perf_event_open
+    pidfd_getfd pidfd_open pivot_root process_madvise process_vm_readv process_vm_writev ptrace request_key semget
+    setns shmget socket umount2 unshare userfaultfd vfork
+"""
+_SECCOMP_ALLOW = 0x7FFF0000
+_SECCOMP_ERRNO = 0x00050000
+_SECCOMP_EQUAL = 4
+_SECCOMP_MASKED_EQUAL = 7
 
 
 class SandboxFault(Exception):
@@ -51,6 +83,21 @@ class _MountAttributes(ctypes.Structure):
     ]
 
 
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _Comparison(ctypes.Structure):
+    """libseccomp's scmp_arg_cmp."""
+
+    _fields_ = [
+        ("argument", ctypes.c_uint),
+        ("operator", ctypes.c_int),
+        ("first", ctypes.c_uint64),
+        ("second", ctypes.c_uint64),
+    ]
+
+
 def _checked(name: str, result: int) -> None:
     if result != 0:
         raise SandboxFault(f"{name}: {os.strerror(ctypes.get_errno())}")
@@ -62,36 +109,52 @@ def _mount(source: str, target: str, kind: str | None, flags: int, options: str 
     _checked(f"mount {target}", result)
 
 
-def _make_tree_read_only() -> None:
+def _make_read_only(folder: str) -> None:
+    """The folder and all that is mounted below it."""
     attributes = _MountAttributes(set=_MOUNT_ATTR_RDONLY)
     result = LIBC.syscall(
         _SYS_MOUNT_SETATTR,
         _AT_FDCWD,
-        b"/",
+        folder.encode(),
         _AT_RECURSIVE,
         ctypes.byref(attributes),
         ctypes.c_size_t(ctypes.sizeof(attributes)),
     )
-    _checked("mount_setattr /", result)
+    _checked(f"mount_setattr {folder}", result)
 
 
-def _new_namespaces() -> None:
+def _map_own_user() -> None:
+    """In a new user namespace, one is whom one was, and nobody else is there."""
     uid, gid = os.getuid(), os.getgid()
-    flags = _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
-    _checked("unshare", LIBC.unshare(flags))
-    for name, content in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{uid} {uid} 1"),
-        ("gid_map", f"{gid} {gid} 1"),
-    ):
+    for name, content in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(content)
 
 
+def _new_namespaces() -> None:
+    """Namespaces of what there is; of users, too, where that is what gives the right to the others."""
+    flags = _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
+    if os.geteuid() == 0 and LIBC.unshare(flags) == 0:
+        return
+    if LIBC.unshare(flags | _CLONE_NEWUSER) != 0:
+        why = os.strerror(ctypes.get_errno())
+        raise SandboxFault(f"unshare: {why}\nhint: candidates need user namespaces, or root; they are not allowed here")
+    _map_own_user()
+
+
 def _become_init() -> None:
     """Forks the first process of the new namespace and stays behind to pass its end on."""
+    pid = 0
+
+    def end_it(*_: Any) -> None:
+        if pid == 0:
+            os._exit(1)
+        os.kill(pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGTERM, end_it)
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         die_with_parent()
         return
     _, status = os.waitpid(pid, 0)
@@ -102,25 +165,66 @@ def _become_init() -> None:
     os._exit(os.WEXITSTATUS(status))
 
 
-def _hide_tmp() -> None:
-    """Puts an empty /tmp over the real one; the interpreter's own folders, if there, show through."""
+def _visible() -> list[str]:
+    """What is to be seen of the machine: real folders and files, none below another."""
     # Under the names that modules are imported by, and under those that links lead to.
-    prefixes = (sys.prefix, sys.base_prefix)
-    folders = {name for path in prefixes for name in (os.path.abspath(path), os.path.realpath(path))}
-    below = sorted(path for path in folders if path.startswith("/tmp/"))
-    opened = [(path, os.open(path, os.O_PATH)) for path in below]
-    _mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={_TMP_BYTES},mode=1777")
+    prefixes = {
+        name for path in (sys.prefix, sys.base_prefix) for name in (os.path.abspath(path), os.path.realpath(path))
+    }
+    visible: list[str] = []
+    for path in sorted({*_FOLDERS, *prefixes}):
+        is_below = any(path.startswith(above + "/") for above in visible)
+        if os.path.exists(path) and not os.path.islink(path) and not is_below:
+            visible.append(path)
+    return [*visible, *(path for path in _DEVICES if os.path.exists(path))]
+
+
+def _change_root() -> None:
+    """Puts the process on a root of what is visible."""
+    opened = [(path, os.open(path, os.O_PATH)) for path in _visible()]
+    links = [(path, os.readlink(path)) for path in _FOLDERS if os.path.islink(path)]
+    root = "/tmp"
+    _mount("tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
     for path, fd in opened:
-        os.makedirs(path)
-        _mount(f"/proc/self/fd/{fd}", path, None, _MS_BIND | _MS_REC)
+        target = root + path
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            os.makedirs(target)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        _mount(f"/proc/self/fd/{fd}", target, None, _MS_BIND | _MS_REC)
+        os.close(fd)
+    for path, leads_to in links:
+        os.symlink(leads_to, root + path)
+    for folder in ("/tmp", "/proc", "/old"):
+        os.mkdir(root + folder)
+    _make_read_only(root)
+    _mount("proc", root + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _mount("tmpfs", root + "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={_TMP_BYTES},mode=1777")
+    os.chdir(root)
+    _checked("pivot_root", LIBC.pivot_root(b".", b"old"))
+    os.chdir("/")
+    _checked("umount", LIBC.umount2(b"/old", _MNT_DETACH))
+    os.chdir("/tmp")
 
 
-class _CapabilityHeader(ctypes.Structure):
-    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+def _become_nobody() -> None:
+    """Gives up root, whom limits on processes do not count; a user namespace counts for this sandbox alone."""
+    if os.getuid() != 0:
+        return
+    os.setgroups([])
+    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    if not os.access(os.__file__, os.R_OK):
+        raise SandboxFault(f"candidates run as nobody, who may not read {os.__file__}")
+    # Whose process changes users is not dumpable, and its /proc is root's.
+    _checked("prctl", LIBC.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
+    if LIBC.unshare(_CLONE_NEWUSER) == 0:
+        _map_own_user()
 
 
 def _drop_capabilities() -> None:
-    """Gives up what the new user namespace granted, for good: with it the mounts could be undone."""
+    """Gives up what namespaces granted, for good: with it the mounts could be undone."""
     _checked("prctl", LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     capability = 0
     while LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
@@ -130,21 +234,77 @@ def _drop_capabilities() -> None:
     _checked("capset", LIBC.capset(ctypes.byref(header), none))
 
 
+def _filter_calls(seccomp: ctypes.CDLL) -> None:
+    """Refuses the system calls above, new processes, and to outlive the parent. Threads may be."""
+    seccomp.seccomp_init.restype = ctypes.c_void_p
+    rules = ctypes.c_void_p(seccomp.seccomp_init(ctypes.c_uint32(_SECCOMP_ALLOW)))
+
+    def refuse(name: str, number: int, *comparisons: _Comparison) -> None:
+        call = seccomp.seccomp_syscall_resolve_name(name.encode())
+        # Of the names that this machine's libseccomp knows, and its kernel's architecture has.
+        if call >= 0:
+            array = (_Comparison * max(1, len(comparisons)))(*comparisons)
+            action = ctypes.c_uint32(_SECCOMP_ERRNO | number)
+            if seccomp.seccomp_rule_add_array(rules, action, call, len(comparisons), array) != 0:
+                raise SandboxFault(f"seccomp: no rule for {name}")
+
+    for name in _REFUSED_CALLS.split():
+        refuse(name, errno.EPERM)
+    refuse("clone", errno.EPERM, _Comparison(0, _SECCOMP_MASKED_EQUAL, _CLONE_THREAD, 0))
+    # Its flags are in memory, out of a filter's sight; who is told so takes clone instead.
+    refuse("clone3", errno.ENOSYS)
+    refuse("prctl", errno.EPERM, _Comparison(0, _SECCOMP_EQUAL, PR_SET_PDEATHSIG, 0))
+    if seccomp.seccomp_load(rules) != 0:
+        raise SandboxFault("seccomp: the kernel takes no filter")
+    seccomp.seccomp_release(rules)
+
+
+def _load_seccomp() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL("libseccomp.so.2")
+    except OSError as error:
+        raise SandboxFault(f"{error}\nhint: apt-get install libseccomp2") from error
+
+
+def _limit() -> None:
+    for what, most in (
+        (resource.RLIMIT_NPROC, _MOST_THREADS),
+        (resource.RLIMIT_NOFILE, _MOST_FILES),
+        (resource.RLIMIT_FSIZE, _TMP_BYTES),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+
+
+def _stop(pid: int) -> None:
+    """Has the process that stayed behind end the first one of its namespace, and with it all others."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+
+
+def run(function: Callable[[], bytes], limits: Limits, is_trusted: bool = True) -> Ending:
+    """run_in_child, in the sandbox."""
+    return run_in_child(function, limits, enter, is_trusted, _stop)
+
+
 def enter(keep: int) -> None:
     """Moves this process into the sandbox; of the open files only 0, 1, 2 and `keep` stay.
 
-    Raises SandboxFault. The tree is read-only, /tmp is private and empty, /proc shows the sandbox alone,
-    there is no network, and no privilege can be gained.
+    Raises SandboxFault, or OSError, where the machine does not let it be made.
     """
+    seccomp = _load_seccomp()
+    os.closerange(3, keep)
+    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
     _new_namespaces()
     _become_init()
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
-    _make_tree_read_only()
-    _hide_tmp()
-    _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _change_root()
+    _become_nobody()
+    # A change of user forgets it.
+    die_with_parent()
     _drop_capabilities()
-    os.chdir("/tmp")
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
-    os.closerange(3, keep)
-    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
+    _limit()
+    _filter_calls(seccomp)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import conftest  # noqa: F401 - where the steps are
 import pytest
 
-from child import Ending, Limits, _ending
+from child import ChildFault, Ending, Limits, _ending, run_in_child
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
 
@@ -26,4 +27,35 @@ LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
     ],
 )
 def test_ending(is_late: bool, status: int, cpu_seconds: float, ending: Ending) -> None:
-    assert _ending(b"", is_late, int(status), cpu_seconds, LIMITS) == ending
+    assert _ending(b"r", is_late, int(status), cpu_seconds, LIMITS) == ending
+
+
+def _raise(error: Exception) -> bytes:
+    raise error
+
+
+def test_whose_doing_it_is() -> None:
+    limits = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**40, answer_bytes=2**20)
+    assert run_in_child(lambda: b"done", limits) == Ending("answered", b"done")
+    # Before the limits are in place, and in trusted code, it is this machine's.
+    with pytest.raises(ChildFault, match="OSError: no sandbox"):
+        run_in_child(lambda: b"", limits, lambda _: _raise(OSError("no sandbox")), is_trusted=False)
+    with pytest.raises(ChildFault, match="KeyError: 'x'"):
+        run_in_child(lambda: _raise(KeyError("x")), limits)
+    with pytest.raises(ChildFault, match="ended before it began"):
+        run_in_child(lambda: b"", limits, lambda _: os._exit(3))
+    # What is not trusted can claim no fault.
+    ending = run_in_child(lambda: _raise(KeyError("x")), limits, is_trusted=False)
+    assert (ending.how, ending.reason(limits)) == ("died", "answered out of turn")
+
+
+def test_an_answer_without_end_is_cut_off() -> None:
+    limits = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**40, answer_bytes=2**20)
+
+    def flood(pipe: int) -> None:
+        os.write(pipe, b"r" + b"\xff" * 8)
+        while True:
+            os.write(pipe, b"x" * 65536)
+
+    ending = run_in_child(lambda: b"", limits, flood, is_trusted=False)
+    assert (ending.how, ending.reason(limits)) == ("output", "gave more than 1 MiB")

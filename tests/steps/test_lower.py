@@ -48,35 +48,35 @@ def test_the_report_names_programs_and_kernels(lower: Lower, tmp_path: Path) -> 
 
 
 HOSTILE = {
-    "a syntax error": ("def matmul(:\n", "syntax_error", "line 1: invalid syntax"),
-    "no such function": ("x = 1\n", "trace_error", "there is no function 'matmul'"),
-    "an exception": ("def matmul(x, y):\n    raise KeyError('no')\n", "trace_error", "KeyError: 'no'"),
-    "a wrong shape": ("def matmul(x, y):\n    return x\n", "wrong_shape", "'out' has shape [200, 300]"),
-    "a wrong dtype": ("def matmul(x, y):\n    return (x @ y).astype('float32')\n", "wrong_dtype", "float32"),
-    "two outputs": ("def matmul(x, y):\n    return x @ y, x\n", "wrong_shape", "2 outputs"),
-    "sys.exit": ("import sys\nsys.exit(0)\n", "exited", "sys.exit(0)"),
-    "os._exit": ("import os\nos._exit(0)\n", "exited", "exit code 0"),
-    "a crash": ("import ctypes\nctypes.string_at(0)\n", "crashed", "SIGSEGV"),
+    "a syntax error": ("def matmul(:\n", "lower-error", "line 1: invalid syntax"),
+    "no such function": ("x = 1\n", "lower-error", "there is no function 'matmul'"),
+    "an exception": ("def matmul(x, y):\n    raise KeyError('no')\n", "lower-error", "KeyError: 'no'"),
+    "a wrong shape": ("def matmul(x, y):\n    return x\n", "contract", "'out' has shape [200, 300]"),
+    "a wrong dtype": ("def matmul(x, y):\n    return (x @ y).astype('float32')\n", "contract", "float32"),
+    "two outputs": ("def matmul(x, y):\n    return x @ y, x\n", "contract", "2 outputs"),
+    "sys.exit": ("import sys\nsys.exit(0)\n", "crash", "sys.exit(0)"),
+    "os._exit": ("import os\nos._exit(0)\n", "crash", "exit code 0"),
+    "a crash": ("import ctypes\nctypes.string_at(0)\n", "crash", "SIGSEGV"),
     "an endless loop": ("while True:\n    pass\n", "timeout", "3 s of CPU time"),
-    "hoarding": ("x = []\nwhile True:\n    x.append(bytearray(1 << 28))\n", "memory", "2500 MiB"),
-    "endless recursion": ("def f():\n    f()\nf()\n", "trace_error", "RecursionError"),
+    "hoarding": ("x = []\nwhile True:\n    x.append(bytearray(1 << 28))\n", "out-of-memory", "2500 MiB"),
+    "endless recursion": ("def f():\n    f()\nf()\n", "lower-error", "RecursionError"),
     "the network": (
         "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)\n",
-        "trace_error",
-        "unreachable",
+        "lower-error",
+        "not permitted",
     ),
-    "a write to the tree": ("open('/etc/stolen', 'w')\n", "trace_error", "Read-only"),
+    "a write to the tree": ("open('/etc/stolen', 'w')\n", "lower-error", "Read-only"),
     "undoing the sandbox": (
         "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
         "if libc.umount2(b'/tmp', 2) == 0 or libc.mount(b'none', b'/', None, 32 | 4096, None) == 0:\n"
         "    raise SystemExit('undone')\nraise OSError(ctypes.get_errno(), 'held')\n",
-        "trace_error",
+        "lower-error",
         "held",
     ),
     "a forged answer": (
         "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'x' * 100)\n    except OSError:\n"
         "        pass\nos._exit(0)\n",
-        "exited",
+        "crash",
         "exit code 0",
     ),
 }

@@ -90,7 +90,7 @@ def test_a_program_that_fails_or_has_no_end_is_a_verdict(lower: Lower, measured:
     lower(SEED)
     (tmp_path / "broken").write_bytes((tmp_path / "k.cpu").read_bytes()[:-100])
     report = measured("broken", "k.cpu")
-    assert (report["verdict"], report["kind"]) == ("rejected", "runtime_error")
+    assert (report["verdict"], report["kind"]) == ("rejected", "crash")
     endless = SEED.replace(
         "def matmul(x, y):",
         "def matmul(x, y):\n    import jax\n\n"
