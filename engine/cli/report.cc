@@ -75,7 +75,7 @@ std::string times_table(const json& times, const std::string& variant) {
   return table(rows, "  ");
 }
 
-// Verdicts of the campaign's variants up to a round: {"ok": 20, "compile vmem_oom": 2}.
+// Verdicts of the campaign's variants up to a round: {"ok": 20, "compile out-of-memory": 2}.
 std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round) {
   std::map<std::string, int> out;
   for (int r = 1; r <= round; ++r) {

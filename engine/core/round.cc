@@ -56,6 +56,13 @@ class RoundWriter {
         "# stands here. Included by build.ninja, which binds the paths.\n";
     write_steps();
     write_kernel();
+    // Drawn once, kept like what a person said: who has the record has it, and no candidate does.
+    add({"secret",
+         {"$work/secret"},
+         {},
+         {},
+         {},
+         {{"subject", "of the judge"}, {"class", "recorded"}}});
     for (const std::string& name : shape_.check_cases) write_expected(name);
     write_seed();
     for (int round = 1; round <= shape_.rounds; ++round) write_round(round);
@@ -123,7 +130,7 @@ class RoundWriter {
     std::vector<std::string> outputs = {"$work/spec.json"};
     for (const auto& cases : {shape_.bench_cases, shape_.check_cases}) {
       for (const std::string& name : cases) {
-        for (const char* file : {"signature", "tolerance", "cost"}) {
+        for (const char* file : {"signature", "tolerance", "terms", "cost"}) {
           outputs.push_back(fmt::format("$work/cases/{}/{}.json", name, file));
         }
       }
@@ -146,13 +153,14 @@ class RoundWriter {
     std::string folder = "$work/cases/" + name;
     add_python({"expect",
                 {folder + "/expected.npz"},
-                {"$work/reference.py", folder + "/signature.json"},
+                {"$work/reference.py", folder + "/signature.json", "$work/secret"},
                 {},
                 {},
                 {{"subject", name}, {"depfile", folder + "/expected.d"}}},
                {{"source", "$work/reference.py"},
                 {"entry", shape_.entry},
                 {"signature", folder + "/signature.json"},
+                {"secret", "$work/secret"},
                 {"out", folder + "/expected.npz"}});
   }
 
@@ -265,8 +273,29 @@ class RoundWriter {
                 {"target", shape_.target},
                 {"tpu-out", at + "/tpu.program"},
                 {"cpu-out", at + "/cpu.program"},
-                {"report", at + "/lower.json"}});
+                {"out", at + "/lower.json"}});
     outputs.push_back(at + "/lower.json");
+  }
+
+  // Whether a candidate's programs are of the kind that was asked for.
+  void write_contract(const std::string& id, const std::string& at, const std::string& name,
+                      std::vector<std::string>& outputs) {
+    const std::string of_case = "$work/cases/" + name;
+    add_python({"contract",
+                {at + "/contract.json"},
+                {at + "/tpu.program", at + "/cpu.program", of_case + "/signature.json",
+                 of_case + "/terms.json"},
+                {},
+                {},
+                {{"subject", id + " " + name},
+                 {"report", at + "/contract.json"},
+                 {"depfile", at + "/contract.d"}}},
+               {{"tpu", at + "/tpu.program"},
+                {"cpu", at + "/cpu.program"},
+                {"signature", of_case + "/signature.json"},
+                {"terms", of_case + "/terms.json"},
+                {"out", at + "/contract.json"}});
+    outputs.push_back(at + "/contract.json");
   }
 
   void write_check(const std::string& id, const std::string& folder, const std::string& name,
@@ -274,19 +303,22 @@ class RoundWriter {
     write_lower(id, folder, name, outputs);
     std::string at = folder + "/" + name;
     std::string of_case = "$work/cases/" + name;
+    write_contract(id, at, name, outputs);
     add_python({"check",
                 {at + "/check.json"},
-                {at + "/cpu.program", of_case + "/expected.npz", of_case + "/signature.json",
-                 of_case + "/tolerance.json"},
+                {at + "/cpu.program", at + "/contract.json", of_case + "/expected.npz",
+                 of_case + "/signature.json", of_case + "/tolerance.json", "$work/secret"},
                 {},
                 {},
                 {{"subject", id + " " + name},
                  {"report", at + "/check.json"},
                  {"depfile", at + "/check.d"}}},
                {{"program", at + "/cpu.program"},
+                {"contract", at + "/contract.json"},
                 {"expected", of_case + "/expected.npz"},
                 {"signature", of_case + "/signature.json"},
                 {"tolerance", of_case + "/tolerance.json"},
+                {"secret", "$work/secret"},
                 {"out", at + "/check.json"}});
     outputs.push_back(at + "/check.json");
   }
@@ -311,10 +343,18 @@ class RoundWriter {
                           {"out", at + "/compile.json"},
                           {"dumps", at + "/dumps.tar.gz"}};
     if (!shape_.compile_flags.empty()) arguments.emplace_back("flags", compile_flags());
+    std::vector<std::string> inputs = {at + "/tpu.program"};
+    // The baseline is trusted, and calls no kernel.
+    const bool is_candidate = id != "xla";
+    if (is_candidate) {
+      write_contract(id, at, name, outputs);
+      inputs.push_back(at + "/contract.json");
+      arguments.emplace_back("contract", inputs.back());
+    }
     add_python(
         {"compile",
          {at + "/compile.json", at + "/dumps.tar.gz"},
-         {at + "/tpu.program"},
+         inputs,
          {},
          {},
          {{"subject", subject}, {"report", at + "/compile.json"}, {"depfile", at + "/compile.d"}}},
@@ -333,7 +373,7 @@ class RoundWriter {
          {"$steps/analyze"},
          {},
          analyzed});
-    if (shape_.is_measured) write_measure(subject, at, name);
+    if (shape_.is_measured) write_measure(subject, at, name, is_candidate);
     const std::string timed = at + (shape_.is_measured ? "/samples.json" : "/facts.json");
     add({"time",
          {at + "/time.json"},
@@ -356,13 +396,21 @@ class RoundWriter {
   }
 
   // A variant's program beside the seed's, one such edge at a time.
-  void write_measure(const std::string& subject, const std::string& at, const std::string& name) {
+  void write_measure(const std::string& subject, const std::string& at, const std::string& name,
+                     bool is_candidate) {
     const std::string anchor =
         fmt::format("$work/{}/{}/cpu.program", variant_folder(shape_, 0), name);
     const std::string signature = fmt::format("$work/cases/{}/signature.json", name);
     std::vector<std::string> inputs = {at + "/cpu.program"};
     if (anchor != inputs.front()) inputs.push_back(anchor);
     inputs.push_back(signature);
+    Bindings arguments = {{"program", at + "/cpu.program"}, {"anchor", anchor},
+                          {"signature", signature},         {"device", "$device_kind"},
+                          {"protocol", kProtocol},          {"out", at + "/samples.json"}};
+    if (is_candidate) {
+      inputs.push_back(at + "/contract.json");
+      arguments.emplace_back("contract", inputs.back());
+    }
     add_python({"measure",
                 {at + "/samples.json"},
                 inputs,
@@ -374,12 +422,7 @@ class RoundWriter {
                  {"protocol", kProtocol},
                  {"device", "cpu 1"},
                  {"depfile", at + "/samples.d"}}},
-               {{"program", at + "/cpu.program"},
-                {"anchor", anchor},
-                {"signature", signature},
-                {"device", "$device_kind"},
-                {"protocol", kProtocol},
-                {"out", at + "/samples.json"}});
+               arguments);
   }
 
   // `evaluated` is what the round's variants gave.
@@ -424,11 +467,11 @@ class RoundWriter {
   void seed_evaluation(const std::string& seed, std::vector<std::string>& paths) const {
     paths.push_back(seed + "/variant.json");
     for (const std::string& name : shape_.check_cases) {
-      for (const char* file : {"lower", "check"})
+      for (const char* file : {"lower", "contract", "check"})
         paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
     }
     for (const std::string& name : shape_.bench_cases) {
-      for (const char* file : {"lower", "compile", "facts", "time"}) {
+      for (const char* file : {"lower", "contract", "compile", "facts", "time"}) {
         paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
       }
     }

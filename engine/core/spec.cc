@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "engine/core/did_you_mean.h"
 #include "engine/core/expression.h"
@@ -12,8 +11,6 @@
 namespace evolve {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr int64_t kLargestDim = int64_t{1} << 40;
 constexpr int64_t kLargestValue = int64_t{1} << 40;
@@ -25,6 +22,13 @@ const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> names = {
       "bfloat16", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "int4",
       "int8",     "int16",   "int32",   "int64",   "uint8",         "uint32",      "bool"};
+  return names;
+}
+
+// The widest last.
+const std::vector<std::string>& float_dtypes() {
+  static const std::vector<std::string> names = {"float8_e5m2", "float8_e4m3fn", "bfloat16",
+                                                 "float16",     "float32",       "float64"};
   return names;
 }
 
@@ -56,6 +60,10 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool is_float(const std::string& dtype) {
+  return contains(float_dtypes(), dtype);
+}
+
 // The order of the reads is that of the checks: dimensions before what is written in them.
 class SpecReader {
  public:
@@ -67,12 +75,15 @@ class SpecReader {
     read_names(root);
     read_tensors(root, "inputs", spec_.inputs);
     read_tensors(root, "outputs", spec_.outputs);
+    read_gradients(root);
     read_cases(root);
     read_tolerance(root);
+    read_contract(root);
     read_parameters(root);
     read_constraints(root);
     read_cost(root);
     root.finish();
+    if (spec_.contract.operand.empty()) spec_.contract.operand = narrowest_input();
     if (errors_.status()) check_points(root);
     if (auto status = errors_.status(); !status) return status.error();
     return std::move(spec_);
@@ -100,6 +111,16 @@ class SpecReader {
     }
   }
 
+  // The narrowest floating-point dtype of the inputs; empty where there is none.
+  [[nodiscard]] std::string narrowest_input() const {
+    for (const std::string& dtype : float_dtypes()) {
+      for (const Tensor& input : spec_.inputs) {
+        if (input.dtype == dtype) return dtype;
+      }
+    }
+    return {};
+  }
+
   void check_identifier(const std::string& name, Position at, const std::string& what) {
     if (!is_identifier(name))
       errors_.add(at, fmt::format("{}: '{}' is not a Python name", what, name));
@@ -125,7 +146,8 @@ class SpecReader {
       map.texts("shape", tensor.shape, Need::required);
       map.text("dtype", tensor.dtype, Need::required);
       check_dtype(map, tensor.dtype);
-      if (const YamlNode* shape = entry.value.find("shape")) check_shape(*shape);
+      if (const YamlNode* shape = entry.value.find("shape")) check_formulas(*shape);
+      if (key == std::string_view("inputs")) read_range(map, entry.value, tensor);
       map.finish();
       out.push_back(std::move(tensor));
     }
@@ -138,8 +160,35 @@ class SpecReader {
                             suggestion(dtype, dtypes())));
   }
 
-  void check_shape(const YamlNode& shape) {
-    for (const YamlNode& item : shape.items) {
+  void read_range(YamlMap& map, const YamlNode& of_input, Tensor& tensor) {
+    map.texts("range", tensor.range);
+    const YamlNode* range = of_input.find("range");
+    if (range == nullptr) return;
+    if (tensor.range.size() != 2) {
+      errors_.add(range->at, fmt::format("{}: expected the least and the largest value",
+                                         map.full_name("range")));
+    }
+    check_formulas(*range);
+  }
+
+  void read_gradients(YamlMap& root) {
+    root.texts("gradients", spec_.gradients);
+    const YamlNode* gradients = source_.root().find("gradients");
+    if (gradients == nullptr) return;
+    for (const YamlNode& item : gradients->items) {
+      const bool is_input = std::any_of(spec_.inputs.begin(), spec_.inputs.end(), [&](auto& input) {
+        return input.name == item.text && is_float(input.dtype);
+      });
+      if (!is_input) {
+        errors_.add(item.at, fmt::format("gradients: '{}' is no input of floating-point numbers",
+                                         item.text));
+      }
+    }
+  }
+
+  // Formulas over the dimensions.
+  void check_formulas(const YamlNode& list) {
+    for (const YamlNode& item : list.items) {
       if (item.kind != YamlNode::Kind::scalar) continue;
       if (is_identifier(item.text) && !contains(spec_.dimensions, item.text)) {
         errors_.add(item.at, fmt::format("unknown dimension '{}'{}", item.text,
@@ -233,11 +282,24 @@ class SpecReader {
     }
   }
 
+  void read_contract(YamlMap& root) {
+    YamlMap contract = root.section("contract");
+    Contract& out = spec_.contract;
+    contract.number("min_flops", out.min_flops, 0);
+    contract.number("max_outside_flops", out.max_outside_flops, 0);
+    contract.whole("max_constant_bytes", out.max_constant_bytes, int64_t{0}, kLargestValue);
+    contract.choice("operand", out.operand, float_dtypes());
+    contract.choice("accumulator", out.accumulator, float_dtypes());
+    contract.choice("precision", out.precision, {"default", "highest"});
+    contract.finish();
+  }
+
   // The case's sizes and costs are whole numbers.
   void check_sizes(Position at, const Case& one) {
     if (one.dims.size() != spec_.dimensions.size()) return;
     for (const auto& tensors : {spec_.inputs, spec_.outputs}) {
       for (const Tensor& tensor : tensors) {
+        check_range(at, one, tensor);
         for (const std::string& size : tensor.shape) {
           auto value = evaluate_whole(size, one.dims);
           if (value && *value >= 1) continue;
@@ -248,6 +310,14 @@ class SpecReader {
         }
       }
     }
+  }
+
+  void check_range(Position at, const Case& one, const Tensor& tensor) {
+    if (tensor.range.size() != 2) return;
+    auto low = evaluate(tensor.range[0], one.dims), high = evaluate(tensor.range[1], one.dims);
+    if (low && high && *low <= *high) return;
+    errors_.add_missing(
+        at, fmt::format("case '{}': the range of '{}' is empty", one.name, tensor.name));
   }
 
   void read_tolerance(YamlMap& root) {
@@ -424,39 +494,6 @@ class SpecReader {
   Spec spec_;
 };
 
-std::string written(const json& value) {
-  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-json tensors_json(const std::vector<Tensor>& tensors) {
-  json out = json::array();
-  for (const Tensor& tensor : tensors) {
-    out.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});
-  }
-  return out;
-}
-
-int64_t value_of(const std::string& formula, const Case& one) {
-  auto value = evaluate_whole(formula, one.dims);
-  return value ? *value : 0;  // parse_spec saw to it that it is there
-}
-
-json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
-  json out = json::array();
-  for (const Tensor& tensor : tensors) {
-    json shape = json::array();
-    for (const std::string& size : tensor.shape) shape.push_back(value_of(size, one));
-    out.push_back({{"name", tensor.name}, {"shape", shape}, {"dtype", tensor.dtype}});
-  }
-  return out;
-}
-
-json tolerance_of(const Tolerance& tolerance) {
-  return {{"rtol", tolerance.rtol},
-          {"atol", tolerance.atol},
-          {"max_error_ratio", tolerance.max_error_ratio}};
-}
-
 }  // namespace
 
 bool Case::has_tag(std::string_view tag) const {
@@ -467,45 +504,6 @@ Result<Spec> parse_spec(std::string_view text, const std::string& path) {
   auto source = YamlSource::parse(text, path);
   if (!source) return std::move(source).error();
   return SpecReader(*source).read();
-}
-
-std::string spec_json(const Spec& spec) {
-  json cases = json::array();
-  for (const Case& one : spec.cases) {
-    cases.push_back(
-        {{"name", one.name}, {"dims", one.dims}, {"tags", one.tags}, {"weight", one.weight}});
-  }
-  json parameters = json::array();
-  for (const Parameter& parameter : spec.parameters) {
-    parameters.push_back({{"name", parameter.name}, {"values", parameter.values}});
-  }
-  return written({{"name", spec.name},
-                  {"formula", spec.formula},
-                  {"entry", spec.entry},
-                  {"dimensions", spec.dimensions},
-                  {"inputs", tensors_json(spec.inputs)},
-                  {"outputs", tensors_json(spec.outputs)},
-                  {"cases", cases},
-                  {"tolerance", tolerance_of(spec.tolerance)},
-                  {"parameters", parameters},
-                  {"constraints", spec.constraints},
-                  {"cost", {{"flops", spec.cost.flops}, {"bytes", spec.cost.bytes}}}});
-}
-
-std::string signature_json(const Spec& spec, const Case& one) {
-  return written({{"name", spec.name},
-                  {"inputs", sizes_json(spec.inputs, one)},
-                  {"outputs", sizes_json(spec.outputs, one)}});
-}
-
-std::string tolerance_json(const Spec& spec) {
-  return written(tolerance_of(spec.tolerance));
-}
-
-std::string cost_json(const Spec& spec, const Case& one) {
-  return written({{"flops", value_of(spec.cost.flops, one)},
-                  {"bytes", value_of(spec.cost.bytes, one)},
-                  {"dims", one.dims}});
 }
 
 }  // namespace evolve

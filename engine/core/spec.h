@@ -17,6 +17,9 @@ struct Tensor {
   std::string name;
   std::vector<std::string> shape;  // a formula over the dimensions, each
   std::string dtype;               // "bfloat16"
+  // Of an input: the least and the largest value that it may have, formulas over the dimensions;
+  // empty: any value of its dtype.
+  std::vector<std::string> range;
 };
 
 struct Case {
@@ -28,8 +31,9 @@ struct Case {
   [[nodiscard]] bool has_tag(std::string_view tag) const;
 };
 
-// |out - oracle| <= atol + rtol * |oracle| element by element, and the RMS error at most
-// max_error_ratio times that of the reference itself, both against a float32 oracle.
+// |out - oracle| <= atol + rtol * |oracle| element by element, atol in units of the oracle's RMS
+// where that is below 1, or at most max_error_ratio times the reference's own largest error; and
+// the RMS error at most max_error_ratio times that of the reference; all against a float64 oracle.
 struct Tolerance {
   double rtol = 1e-2;
   double atol = 1e-2;
@@ -40,6 +44,16 @@ struct Tolerance {
 struct Parameter {
   std::string name;
   std::vector<int64_t> values;  // ascending, distinct, at least one
+};
+
+// What a program must be to be worth checking; judged from its text (rules/steps/contract.py).
+struct Contract {
+  double min_flops = 0.75;          // inside of kernels, as a share of cost.flops
+  double max_outside_flops = 0.05;  // outside of them, as a share of cost.flops
+  int64_t max_constant_bytes = 65536;
+  std::string operand;  // a dot's narrowest operand; the default: that of the inputs
+  std::string accumulator = "float32";  // the narrowest dtype that dots and sums add in
+  std::string precision = "default";    // of float32 dots: "default" or "highest"
 };
 
 struct Cost {
@@ -55,7 +69,11 @@ struct Spec {
   std::vector<Tensor> inputs;  // in the order of the function's arguments
   std::vector<Tensor> outputs;
   std::vector<Case> cases;
+  // The inputs that the kernel is differentiated by. The judge takes the gradients, as further
+  // outputs "d_INPUT", and gives the outputs' cotangents, as further inputs "d_OUTPUT".
+  std::vector<std::string> gradients;
   Tolerance tolerance;
+  Contract contract;
   std::vector<Parameter> parameters;
   std::vector<std::string> constraints;  // formulas over the parameters that must hold
   Cost cost;
@@ -68,9 +86,11 @@ Result<Spec> parse_spec(std::string_view text, const std::string& path);
 // The files that the steps read: sorted keys, two blanks, a newline at the end.
 std::string spec_json(const Spec& spec);
 // No case name in it: cases of the same shapes share all that is computed from them.
-// REQUIRES of this and of cost_json: `one` is a case of `spec`, which parse_spec returned.
+// REQUIRES of this, of cost_json and of terms_json: `one` is a case of `spec`, which parse_spec
+// returned.
 std::string signature_json(const Spec& spec, const Case& one);
 std::string tolerance_json(const Spec& spec);
 std::string cost_json(const Spec& spec, const Case& one);
+std::string terms_json(const Spec& spec, const Case& one);
 
 }  // namespace evolve

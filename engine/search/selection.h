@@ -16,7 +16,7 @@ namespace evolve::search {
 struct Rejection {
   std::string step;  // "compile"
   std::string case_name;
-  std::string kind;  // "vmem_oom"
+  std::string kind;  // "out-of-memory"
   std::string reason;
 };
 

@@ -17,7 +17,8 @@ struct StepRecord {
   bool of_bench;
   bool of_check;
 };
-constexpr std::array<StepRecord, 5> kSteps = {{{"lower", "lower.json", true, true},
+constexpr std::array<StepRecord, 6> kSteps = {{{"lower", "lower.json", true, true},
+                                               {"contract", "contract.json", true, true},
                                                {"compile", "compile.json", true, false},
                                                {"check", "check.json", false, true},
                                                {"analyze", "facts.json", true, false},

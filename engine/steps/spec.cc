@@ -22,6 +22,10 @@ Status write_case(const Spec& spec, const Case& one, const std::string& out_dir)
       !status) {
     return status;
   }
+  if (auto status = world::write_file_atomic(folder + "/terms.json", terms_json(spec, one));
+      !status) {
+    return status;
+  }
   return world::write_file_atomic(folder + "/cost.json", cost_json(spec, one));
 }
 
@@ -32,7 +36,7 @@ int main(int argc, char** argv) {
   std::string spec_path, out_dir;
   app.add_option("--spec", spec_path, "the kernel's spec.yaml")->required();
   app.add_option("--out-dir", out_dir,
-                 "gets spec.json and cases/NAME/{signature,tolerance,cost}.json")
+                 "gets spec.json and cases/NAME/{signature,tolerance,terms,cost}.json")
       ->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
     auto text = world::read_file(spec_path);

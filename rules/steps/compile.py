@@ -25,8 +25,8 @@ import jax
 
 import program
 import verdict
-from child import ChildFault, Ending, Limits, run_in_child
-from depfile import write_depfile
+from child import Ending, Limits, run_in_child
+from step import Step
 from verdict import Report
 
 # The smallest topology of each target; a single core of it is compiled for.
@@ -36,7 +36,6 @@ TOPOLOGIES = {"tpu7x": "tpu7x:2x2x1", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1", "v5e
 _PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo-static-bundle-profile"
 
 _DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)(?:-\d\d)?-(?P<stage>[A-Za-z_].*)\.(?P<kind>txt|html)$")
-_WALL_FACTOR = 4
 
 _TELLING = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
 
@@ -172,26 +171,19 @@ def _libtpu_version() -> str:
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    parser = argparse.ArgumentParser(prog="compile")
-    for name in ("program", "out", "dumps"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))
-    parser.add_argument("--flags", default="", help="of libtpu, without dashes: name=value,name=value")
-    parser.add_argument("--cpu-seconds", type=int, default=300)
-    parser.add_argument("--memory-mib", type=int, default=16384)
-    parser.add_argument("--depfile")
-    args = parser.parse_args(argv)
-    flags = tuple(args.flags.split(",")) if args.flags else ()
-    limits = Limits(args.cpu_seconds, _WALL_FACTOR * args.cpu_seconds, args.memory_mib * 2**20)
-    try:
-        report, dumps = compile_program(Path(args.program).read_bytes(), args.target, flags, limits)
-    except ChildFault as fault:
-        print(f"compile: {fault}", file=sys.stderr)
-        return 3
-    verdict.write_file(args.dumps, dumps)
-    verdict.write_report(args.out, report)
-    write_depfile(args.depfile, args.out)
-    return 0
+    step = Step("compile", ("program", "dumps"), cpu_seconds=300, memory_mib=16384)
+    step.parser.add_argument("--contract", help="the report of that step; a baseline has none")
+    step.parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))
+    step.parser.add_argument("--flags", default="", help="of libtpu, without dashes: name=value,name=value")
+
+    def work(args: argparse.Namespace, limits: Limits) -> Report:
+        flags = tuple(args.flags.split(",")) if args.flags else ()
+        content = verdict.passed(args.contract, args.program)
+        report, dumps = compile_program(content, args.target, flags, limits)
+        verdict.write_file(args.dumps, dumps)
+        return report
+
+    return step.run(argv, work)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Step expect: what the reference gives on the judge's inputs, for one case.
 
-The oracle is the reference evaluated at float32 on the same values; the reference at its own dtypes, held
+The oracle is the reference evaluated at float64 on the same values; the reference at its own dtypes, held
 against it, says how much rounding error is to be expected of an honest kernel. Trusted code.
 """
 
@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import zipfile
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,8 +22,10 @@ import jax
 import numpy as np
 
 import judge_inputs
+import program
 import verdict
 from depfile import write_depfile
+from judge_inputs import Array
 
 
 def _load(path: str) -> ModuleType:
@@ -34,27 +37,63 @@ def _load(path: str) -> ModuleType:
     return module
 
 
-def _outputs(result: Any) -> list[np.ndarray[Any, Any]]:
-    return [np.asarray(leaf).astype(np.float32) for leaf in jax.tree_util.tree_leaves(result)]
+def _outputs(result: Any) -> list[Array]:
+    return [np.asarray(leaf).astype(np.float64) for leaf in jax.tree_util.tree_leaves(result)]
 
 
-def expected(module: ModuleType, entry: str, signature: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """For each output i: "oracle_i", float32, and "error_i", the reference's own RMS error against it."""
-    function = jax.jit(getattr(module, entry))
-    inputs = judge_inputs.draw(signature)
-    own = _outputs(function(*inputs))
-    wide = [x.astype(np.float32) if x.dtype.kind in "Vf" else x for x in inputs]
-    with jax.default_matmul_precision("highest"):
-        oracle = _outputs(function(*wide))
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
-    for i, (got, right) in enumerate(zip(own, oracle, strict=True)):
-        difference = got.astype(np.float64) - right
-        arrays[f"oracle_{i}"] = right
-        arrays[f"error_{i}"] = np.sqrt(np.mean(difference * difference))
+def _widened(array: Array) -> Array:
+    return array.astype(np.float64) if jax.numpy.issubdtype(array.dtype, np.floating) else array
+
+
+def expected(module: ModuleType, entry: str, signature: dict[str, Any], secret: str) -> dict[str, Array]:
+    """What check compares with, for each input set S and output I; sets that the oracle is not finite for are left out.
+
+    "S.I.oracle": the oracle's values, float64 of outputs of more than 16 bits, else float32, whole or at the places
+    "S.I.places"; "S.I.error" and "S.I.worst": the root of the mean square and the largest of the reference's own error.
+    """
+    function = program.with_gradients(getattr(module, entry), signature)
+    # Compiled once for each of the two widths.
+    compiled = jax.jit(function)
+    arrays: dict[str, Array] = {}
+    for drawn in judge_inputs.SETS:
+        inputs = judge_inputs.draw(signature, drawn, secret)
+        own = _outputs(compiled(*inputs))
+        with jax.enable_x64(True), jax.default_matmul_precision("highest"):
+            oracle = _outputs(compiled(*map(_widened, inputs)))
+        if len(own) != len(signature["outputs"]):
+            raise ValueError(f"{len(own)} outputs, the spec declares {len(signature['outputs'])}")
+        if all(np.isfinite(values).all() for values in (*own, *oracle)):
+            for i, (got, right) in enumerate(zip(own, oracle, strict=True)):
+                _add(arrays, f"{drawn.name}.{i}", got, right, drawn, signature["outputs"][i], i, secret)
+    if not any(name.startswith(f"{judge_inputs.PUBLIC.name}.") for name in arrays):
+        raise ValueError("its outputs are not finite on normally distributed inputs")
     return arrays
 
 
-def pack(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
+def _add(
+    arrays: dict[str, Array],
+    name: str,
+    got: Array,
+    right: Array,
+    drawn: judge_inputs.InputSet,
+    declared: dict[str, Any],
+    number: int,
+    secret: str,
+) -> None:
+    """Adds what is expected of one output for one set."""
+    if list(right.shape) != declared["shape"]:
+        raise ValueError(f"'{declared['name']}' has shape {list(right.shape)}, the spec declares {declared['shape']}")
+    places = judge_inputs.sample(declared["shape"], drawn, number, secret)
+    difference = judge_inputs.picked(got, places) - judge_inputs.picked(right, places)
+    is_narrow = program.dtype_of(declared["dtype"]).itemsize <= 2
+    arrays[f"{name}.oracle"] = judge_inputs.picked(right, places).astype(np.float32 if is_narrow else np.float64)
+    arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
+    arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
+    if places is not None:
+        arrays[f"{name}.places"] = places
+
+
+def pack(arrays: dict[str, Array]) -> bytes:
     """An .npz file without the time stamps that numpy.savez would put in it."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
@@ -68,20 +107,16 @@ def pack(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     parser = argparse.ArgumentParser(prog="expect")
-    for name in ("source", "entry", "signature", "out"):
+    for name in ("source", "entry", "signature", "secret", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
     signature = verdict.read_json(args.signature)
+    secret = Path(args.secret).read_text(encoding="ascii")
     try:
-        arrays = expected(_load(args.source), args.entry, signature)
+        arrays = expected(_load(args.source), args.entry, signature, secret)
     except Exception as error:  # noqa: BLE001 - the reference is the user's code
         print(f"expect: {args.source}: {type(error).__name__}: {error}", file=sys.stderr)
-        return 2
-    shapes = [list(arrays[f"oracle_{i}"].shape) for i in range(len(arrays) // 2)]
-    declared = [output["shape"] for output in signature["outputs"]]
-    if shapes != declared:
-        print(f"expect: {args.source}: outputs {shapes}, the spec declares {declared}", file=sys.stderr)
         return 2
     verdict.write_file(args.out, pack(arrays))
     write_depfile(args.depfile, args.out)

@@ -1,32 +1,112 @@
-"""The judge's inputs: drawn from a signature alone, never seen by a candidate before its program is fixed."""
+"""The judge's inputs: drawn from a signature and a secret, never seen by a candidate before its program is fixed.
+
+Several sets, each of another distribution: what is right for one may be wrong for another, and what is zero for most
+is told apart from what is zero because nothing was computed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import program
 
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
 
-def draw(signature: dict[str, Any], number: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Standard normal arrays of the declared shapes and dtypes; integers are uniform in [0, 8).
 
-    Set 0 is what programs are checked on, others are as good. The random seed is a digest of the signature, the
-    position and the set's number, so that an input's values do not depend on the others.
+@dataclass(frozen=True)
+class InputSet:
+    """How a set's floating-point values are drawn. `is_whole`: all elements of the outputs are compared, else some."""
+
+    name: str
+    values: Callable[[Generator, tuple[int, ...], float], Array]
+    is_secret: bool = True
+    is_whole: bool = False
+
+
+def _normal(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    return generator.standard_normal(shape, dtype=np.float32)
+
+
+def _positive(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    return 0.5 + generator.random(shape, dtype=np.float32)
+
+
+def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    """Three of four values are zero, and of the first axis every fourth row."""
+    values = np.where(generator.random(shape, dtype=np.float32) < 0.25, _normal(generator, shape, _), 0)
+    if values.ndim:
+        values[::4] = 0
+    return values
+
+
+def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> Array:
+    """Around the least normal number, most of them below it."""
+    return _normal(generator, shape, smallest) * np.float32(smallest / 2)
+
+
+SETS = (
+    InputSet("normal", _normal, is_secret=False, is_whole=True),
+    InputSet("hidden", _normal, is_whole=True),
+    InputSet("positive", _positive),
+    InputSet("large", lambda *drawn: 64 * _normal(*drawn)),
+    InputSet("small", lambda *drawn: _normal(*drawn) / 1024),
+    InputSet("sparse", _sparse),
+    InputSet("denormal", _denormal),
+)
+PUBLIC = SETS[0]
+
+_MOST_SAMPLED = 1 << 16
+
+
+def _generator(*named: Any) -> Generator:
+    """A random stream of its own for everything that is drawn, so that no value depends on another's."""
+    key = hashlib.sha256(b"evolve judge 2 " + json.dumps(named).encode()).digest()
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
+
+
+def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", number: int = 0) -> list[Array]:
+    """Arrays of the declared shapes and dtypes. Integers are uniform in [0, 8), or in the declared range.
+
+    With a range, floating-point values are of the same ranks within it. `number` tells apart sets that are drawn alike.
     """
     arrays = []
     for position, entry in enumerate(signature["inputs"]):
-        named = [position, entry["shape"], entry["dtype"]]
-        text = json.dumps(named if number == 0 else [*named, number]).encode()
-        key = int.from_bytes(hashlib.sha256(b"evolve judge 1 " + text).digest()[:16], "little")
-        generator = np.random.Generator(np.random.Philox(key=key))
-        dtype = program.dtype_of(entry["dtype"])
-        shape = tuple(entry["shape"])
-        if np.issubdtype(dtype, np.integer):
-            arrays.append(generator.integers(0, 8, shape).astype(dtype))
-        else:
-            arrays.append(generator.standard_normal(shape, dtype=np.float32).astype(dtype))
+        seed = secret if drawn.is_secret else ""
+        generator = _generator(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
+        shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
+        if np.issubdtype(dtype, np.integer) or dtype == np.bool_:
+            low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
+            arrays.append(generator.integers(int(low), int(high) + 1, shape).astype(dtype))
+            continue
+        limits = program.float_info(dtype)
+        values = drawn.values(generator, shape, float(limits.tiny))
+        if "range" in entry:
+            values = _into(values, *entry["range"])
+        arrays.append(np.clip(values, float(limits.min), float(limits.max)).astype(dtype))
     return arrays
+
+
+def _into(values: Array, low: float, high: float) -> Array:
+    """Values of any size as values within a range; zero is its middle."""
+    return (low + (high - low) * (0.5 + np.arctan(values) / np.pi)).astype(np.float32)
+
+
+def sample(shape: list[int], drawn: InputSet, output: int, secret: str) -> Array | None:
+    """The places, counted through, at which an output is compared; None: at all of them."""
+    size = int(np.prod(shape, dtype=np.int64))
+    if drawn.is_whole or size <= _MOST_SAMPLED:
+        return None
+    generator = _generator("sample", output, shape, drawn.name, secret)
+    return np.sort(generator.choice(size, _MOST_SAMPLED, replace=False))
+
+
+def picked(array: Array, places: Array | None) -> Array:
+    """An output, or what stands at the places."""
+    return array if places is None else array.reshape(-1)[places]

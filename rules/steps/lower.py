@@ -8,6 +8,7 @@ the interpreted one for the CPU. So a candidate cannot behave differently for it
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -23,8 +24,8 @@ import program
 import sandbox
 import verdict
 import wire
-from child import ChildFault, Ending, Limits, run_in_child
-from depfile import write_depfile
+from child import Ending, Limits, run_in_child
+from step import Step
 from verdict import Report
 
 _ANSWER_BYTES = 64 * 2**20
@@ -74,7 +75,7 @@ def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
         exec(code, namespace)
         if not callable(namespace.get(entry)):
             raise Rejection("lower-error", f"there is no function '{entry}'")
-        closed = jax.make_jaxpr(namespace[entry])(*arguments)
+        closed = jax.make_jaxpr(program.with_gradients(namespace[entry], signature))(*arguments)
     except (Rejection, MemoryError):
         raise
     except SystemExit as error:
@@ -187,33 +188,20 @@ def lower(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    parser = argparse.ArgumentParser(prog="lower")
-    for name in ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "report"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--cpu-seconds", type=int, default=15)
-    parser.add_argument("--memory-mib", type=int, default=3072)
-    parser.add_argument("--unsafe-no-sandbox", action="store_true")
-    parser.add_argument("--depfile")
-    args = parser.parse_args(argv)
-    source = Path(args.source).read_bytes()
-    signature = verdict.read_json(args.signature)
-    limits = Limits(
-        cpu_seconds=args.cpu_seconds,
-        wall_seconds=4 * args.cpu_seconds,
-        memory_bytes=args.memory_mib * 2**20,
-        answer_bytes=_ANSWER_BYTES,
-    )
-    run = run_in_child if args.unsafe_no_sandbox else sandbox.run
-    try:
-        report, tpu, cpu = lower(source, args.entry, signature, limits, run)
-    except ChildFault as fault:
-        print(f"lower: {fault}", file=sys.stderr)
-        return 3
-    verdict.write_file(args.tpu_out, tpu)
-    verdict.write_file(args.cpu_out, cpu)
-    verdict.write_report(args.report, report)
-    write_depfile(args.depfile, args.report)
-    return 0
+    flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out")
+    step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
+    step.parser.add_argument("--unsafe-no-sandbox", action="store_true")
+
+    def work(args: argparse.Namespace, limits: Limits) -> Report:
+        source = Path(args.source).read_bytes()
+        run = run_in_child if args.unsafe_no_sandbox else sandbox.run
+        limits = dataclasses.replace(limits, answer_bytes=_ANSWER_BYTES)
+        report, tpu, cpu = lower(source, args.entry, verdict.read_json(args.signature), limits, run)
+        verdict.write_file(args.tpu_out, tpu)
+        verdict.write_file(args.cpu_out, cpu)
+        return report
+
+    return step.run(argv, work)
 
 
 if __name__ == "__main__":

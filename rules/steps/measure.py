@@ -30,7 +30,7 @@ import program
 import sandbox
 import verdict
 from child import ChildFault, Ending, Limits
-from depfile import write_depfile
+from step import Step
 from verdict import Report
 
 FORMAT = "evolve-samples-1"
@@ -61,7 +61,8 @@ class _Timed:
         self.name = name
         exported = program.load_program(content)
         self._inputs = [
-            [jax.device_put(array) for array in judge_inputs.draw(signature, seed)] for seed in range(_INPUT_SETS)
+            [jax.device_put(array) for array in judge_inputs.draw(signature, number=number)]
+            for number in range(_INPUT_SETS)
         ]
         self._run = jax.jit(exported.call).lower(*self._inputs[0]).compile()
         self._ready: Callable[[Any], Any] = jax.block_until_ready
@@ -166,29 +167,21 @@ def measure(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    parser = argparse.ArgumentParser(prog="measure")
-    for name in ("program", "anchor", "signature", "device", "protocol", "out"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--processes", type=int, default=5)
-    parser.add_argument("--blocks", type=int, default=8)
-    parser.add_argument("--cpu-seconds", type=int, default=120)
-    parser.add_argument("--memory-mib", type=int, default=8192)
-    parser.add_argument("--depfile")
-    args = parser.parse_args(argv)
-    for said, here in ((args.device, device_name()), (args.protocol, PROTOCOL)):
-        if said != here:
-            print(f"measure: '{said}' is asked for, this is '{here}'", file=sys.stderr)
-            return 3
-    limits = Limits(args.cpu_seconds, 4 * args.cpu_seconds, args.memory_mib * 2**20)
-    contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": Path(args.program).read_bytes()}
-    try:
-        report = measure(contents, verdict.read_json(args.signature), args.processes, args.blocks, limits, args.device)
-    except ChildFault as fault:
-        print(f"measure: {fault}", file=sys.stderr)
-        return 3
-    verdict.write_report(args.out, report)
-    write_depfile(args.depfile, args.out)
-    return 0
+    flags = ("program", "anchor", "signature", "device", "protocol")
+    step = Step("measure", flags, cpu_seconds=120, memory_mib=8192)
+    step.parser.add_argument("--contract", help="the report of that step; a baseline has none")
+    step.parser.add_argument("--processes", type=int, default=5)
+    step.parser.add_argument("--blocks", type=int, default=8)
+
+    def work(args: argparse.Namespace, limits: Limits) -> Report:
+        for said, here in ((args.device, device_name()), (args.protocol, PROTOCOL)):
+            if said != here:
+                raise ChildFault(f"'{said}' is asked for, this is '{here}'")
+        contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": verdict.passed(args.contract, args.program)}
+        signature = verdict.read_json(args.signature)
+        return measure(contents, signature, args.processes, args.blocks, limits, args.device)
+
+    return step.run(argv, work)
 
 
 if __name__ == "__main__":

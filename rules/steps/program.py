@@ -8,11 +8,12 @@ or helper functions give the same bytes. Its identity is the digest of those byt
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -44,6 +45,37 @@ def configure_jax() -> None:
 def dtype_of(name: str) -> np.dtype[Any]:
     """The dtype of a signature's name, bfloat16 and the float8 kinds too."""
     return np.dtype(jax.numpy.dtype(name))
+
+
+def float_info(dtype: np.dtype[Any]) -> Any:
+    """The limits of a floating-point dtype: `min`, `max`, `tiny`, `eps`."""
+    return jax.numpy.finfo(dtype)
+
+
+def with_gradients(function: Callable[..., Any], signature: dict[str, Any]) -> Callable[..., Any]:
+    """The function that is judged: its outputs, and, where the signature names any, the gradients by inputs.
+
+    Gradients are by the inputs at the positions `gradients`; the outputs' cotangents are further inputs, after its own.
+    """
+    by = signature.get("gradients", [])
+    if not by:
+        return function
+    own = len(signature["inputs"]) - (len(signature["outputs"]) - len(by))
+
+    def judged(*arguments: Any) -> tuple[Any, ...]:
+        inputs, cotangents = arguments[:own], arguments[own:]
+
+        def of_some(*some: Any) -> Any:
+            every = list(inputs)
+            for position, value in zip(by, some, strict=True):
+                every[position] = value
+            return function(*every)
+
+        outputs, pull_back = jax.vjp(of_some, *(inputs[position] for position in by))
+        leaves, tree = jax.tree_util.tree_flatten(outputs)
+        return (*leaves, *pull_back(jax.tree_util.tree_unflatten(tree, cotangents)))
+
+    return judged
 
 
 def shapes_of(entries: list[dict[str, Any]]) -> list[jax.ShapeDtypeStruct]:
@@ -97,11 +129,25 @@ def load_program(program: bytes) -> export.Exported:
     return export.deserialize(bytearray(program))
 
 
+@contextlib.contextmanager
+def opened(program: bytes) -> Iterator[Any]:
+    """A program's module, and its MLIR context current."""
+    with jax_mlir.make_ir_context() as context, ir.Location.unknown():
+        tpu.register_dialect(context)
+        context.allow_unregistered_dialects = True
+        yield _jax.mlir.deserialize_portable_artifact(load_program(program).mlir_module_serialized)
+
+
 def custom_calls(program: bytes) -> int:
     """How many TPU kernels a program calls."""
-    with jax_mlir.make_ir_context():
-        module = _jax.mlir.deserialize_portable_artifact(load_program(program).mlir_module_serialized)
-        return sum(_is_kernel(operation) for operation in _walk(module.operation))
+    with opened(program) as module:
+        return sum(_is_kernel(operation) for operation in walk(module.operation))
+
+
+def kernel_body(call: Any) -> bytes:
+    """The Mosaic bytecode of a kernel's custom call."""
+    configuration = json.loads(ir.StringAttr(call.attributes["backend_config"]).value)
+    return base64.b64decode(configuration["custom_call_config"]["body"])
 
 
 def canonical_module(serialised: bytes) -> bytes:
@@ -111,7 +157,7 @@ def canonical_module(serialised: bytes) -> bytes:
         context.allow_unregistered_dialects = True
         module = _jax.mlir.deserialize_portable_artifact(serialised)
         module.operation.attributes["sym_name"] = ir.StringAttr.get(PROGRAM_NAME)
-        for operation in _walk(module.operation):
+        for operation in walk(module.operation):
             if _is_kernel(operation):
                 _make_kernel_canonical(operation)
             for arguments in ("arg_attrs", "res_attrs"):
@@ -122,13 +168,13 @@ def canonical_module(serialised: bytes) -> bytes:
         return bytes(_jax.mlir.serialize_portable_artifact(module, version, True))
 
 
-def _walk(operation: Any) -> Iterator[Any]:
+def walk(operation: Any) -> Iterator[Any]:
     """All operations inside another, in the order of the text."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:
                 yield inner.operation
-                yield from _walk(inner.operation)
+                yield from walk(inner.operation)
 
 
 def _is_kernel(operation: Any) -> bool:
@@ -160,7 +206,7 @@ def _make_kernel_canonical(call: Any) -> None:
         raise NotCanonical(f"a {CUSTOM_CALL} without {error}") from error
     module = ir.Module.parse(body)
     _strip_locations(module)
-    for operation in _walk(module.operation):
+    for operation in walk(module.operation):
         # The kernel's function is the one that is not a window's index map.
         named = "sym_name" in operation.attributes
         name = operation.attributes["sym_name"] if named else None

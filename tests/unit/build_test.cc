@@ -254,7 +254,7 @@ TEST_CASE("the verdict of a report is a result, not a fault") {
   World world;
   REQUIRE(
       world.load("rule judge\n  command = judge $out\nbuild r.json: judge\n  report = r.json\n"));
-  std::string text = R"({"verdict": "rejected", "kind": "vmem_oom"})";
+  std::string text = R"({"verdict": "rejected", "kind": "out-of-memory"})";
   world.runner.programs["judge"] = [&](const auto& words, tests::FakeFiles& files) {
     files.files[words[1]] = text;
     return 0;

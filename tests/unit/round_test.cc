@@ -30,8 +30,8 @@ CampaignShape shape() {
 std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
   auto graph = std::make_unique<Graph>();
   std::string rules;
-  for (const char* rule : {"normalise", "spec", "mutate", "expect", "lower", "compile", "check",
-                           "analyze", "measure", "time", "trace", "select"}) {
+  for (const char* rule : {"normalise", "spec", "mutate", "secret", "expect", "lower", "contract",
+                           "compile", "check", "analyze", "measure", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -75,12 +75,25 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
     ++edges[std::string(graph->edge(static_cast<EdgeId>(i)).rule->name)];
   CHECK(edges["mutate"] == 25);         // the seed too
   CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
+  CHECK(edges["contract"] == 25 * 4);   // of candidates alone
   CHECK(edges["check"] == 25 * 2);
   CHECK(edges["compile"] == 25 * 2 + 2);
   CHECK(edges["time"] == edges["compile"]);
   CHECK(edges["trace"] == edges["compile"]);
   CHECK(edges["select"] == 3);
   CHECK(edges["expect"] == 2);
+}
+
+TEST_CASE("what candidates must not know is drawn once, and kept like what a person said") {
+  auto graph = graph_of(shape(), "w");
+  const NodeId secret = *graph->find_node("w/secret");
+  CHECK(graph->extension(*graph->node(secret).made_by, "class") == "recorded");
+  for (size_t i = 0; i < graph->edge_count(); ++i) {
+    const auto& edge = graph->edge(static_cast<EdgeId>(i));
+    const bool knows =
+        std::find(edge.inputs.begin(), edge.inputs.end(), secret) != edge.inputs.end();
+    CHECK(knows == (edge.rule->name == "expect" || edge.rule->name == "check"));
+  }
 }
 
 TEST_CASE("a measured time is of a program beside the seed's, on one device at a time") {
@@ -92,9 +105,9 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   const EdgeId measure = *graph->node(*samples).made_by;
   std::vector<std::string> inputs;
   for (NodeId input : graph->edge(measure).explicit_inputs()) inputs.push_back(graph->path(input));
-  CHECK(inputs == std::vector<std::string>{"w/round-1/v0001/big/cpu.program",
-                                           "w/round-0/v0000/big/cpu.program",
-                                           "w/cases/big/signature.json"});
+  CHECK(inputs == std::vector<std::string>{
+                      "w/round-1/v0001/big/cpu.program", "w/round-0/v0000/big/cpu.program",
+                      "w/cases/big/signature.json", "w/round-1/v0001/big/contract.json"});
   CHECK(graph->extension(measure, "class") == "measured");
   CHECK(graph->extension(measure, "device") == "cpu 1");
   auto time = graph->find_node("w/round-1/v0001/big/time.json");

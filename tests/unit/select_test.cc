@@ -23,7 +23,7 @@ Evaluated rejected(const std::string& id) {
   Evaluated variant = timed(id, 1, 1);
   variant.seconds.clear();
   variant.time_kind.clear();
-  variant.rejection = {"compile", "a", "vmem_oom", "68 MiB of 64"};
+  variant.rejection = {"compile", "a", "out-of-memory", "68 MiB of 64"};
   return variant;
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("rejected variants are recorded, not ranked") {
   Selection selection = selected(request_of({rejected("v0001"), timed("v0002", 0.5, 0.5)}));
   CHECK(ranking(selection) == Ids{"v0002", "v0000"});
   REQUIRE(selection.rejected.size() == 1);
-  CHECK(selection.rejected[0].rejection->kind == "vmem_oom");
+  CHECK(selection.rejected[0].rejection->kind == "out-of-memory");
 }
 
 TEST_CASE("survivors of the round before stay in contention, the seed only in the first round") {
@@ -211,7 +211,7 @@ TEST_CASE("a selection's record is pinned, and is what the next round reads") {
              "variant": "v0001"},
     "ranking": [{"per_case": {"a": 0.5, "b": 0.5}, "round": 1, "score": 2.0, "variant": "v0001"},
                 {"per_case": {"a": 1.0, "b": 1.0}, "round": 0, "score": 1.0, "variant": "v0000"}],
-    "rejected": [{"case": "a", "kind": "vmem_oom", "reason": "68 MiB of 64", "step": "compile", "variant": "v0002"}],
+    "rejected": [{"case": "a", "kind": "out-of-memory", "reason": "68 MiB of 64", "step": "compile", "variant": "v0002"}],
     "resolution": 0.03,
     "round": 1,
     "score_is": "speedup over the seed: weighted geometric mean over the bench cases",
@@ -253,6 +253,8 @@ const json variant_record_of_v0001 = {
 // The records of a variant that is ok, by "case/file".
 std::map<std::string, json> ok_records() {
   return {{"a/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d1"}}}}}}},
+          {"a/contract.json", {{"verdict", "ok"}}},
+          {"c/contract.json", {{"verdict", "ok"}}},
           {"a/compile.json", {{"verdict", "ok"}}},
           {"a/facts.json", {{"verdict", "ok"}}},
           {"a/time.json", {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0.5}}},
@@ -280,8 +282,8 @@ TEST_CASE("a variant is read from the records of its steps") {
   std::vector<std::string> asked;
   auto variant = evaluated(ok_records(), &asked);
   REQUIRE(variant);
-  CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/compile.json", "c/check.json",
-                     "a/facts.json", "a/time.json"});
+  CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/contract.json", "c/contract.json",
+                     "a/compile.json", "c/check.json", "a/facts.json", "a/time.json"});
   CHECK_FALSE(variant->rejection);
   CHECK(variant->seconds == std::map<std::string, double>{{"a", 0.5}});
   CHECK(variant->programs == std::map<std::string, std::string>{{"a", "d1"}});
@@ -291,18 +293,16 @@ TEST_CASE("a variant is read from the records of its steps") {
 
 TEST_CASE("the first failing step is the reason, in the order of the steps") {
   auto records = ok_records();
-  records["c/check.json"] = {
-      {"verdict", "rejected"}, {"kind", "inaccurate"}, {"reason", "far off"}};
-  records["a/time.json"] = {
-      {"verdict", "rejected"}, {"kind", "runtime_error"}, {"reason", "later"}};
+  records["c/check.json"] = {{"verdict", "rejected"}, {"kind", "incorrect"}, {"reason", "far off"}};
+  records["a/time.json"] = {{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", "later"}};
   auto variant = evaluated(records);
   REQUIRE(variant);
   REQUIRE(variant->rejection);
   CHECK(variant->rejection->step == "check");
   CHECK(variant->rejection->case_name == "c");
-  CHECK(variant->rejection->kind == "inaccurate");
+  CHECK(variant->rejection->kind == "incorrect");
   records["a/compile.json"] = {
-      {"verdict", "rejected"}, {"kind", "vmem_oom"}, {"reason", "too big"}};
+      {"verdict", "rejected"}, {"kind", "out-of-memory"}, {"reason", "too big"}};
   records["a/facts.json"] =
       records["a/time.json"] = {{"verdict", "not_reached"}, {"kind", "modelled"}};
   CHECK(evaluated(records)->rejection->step == "compile");

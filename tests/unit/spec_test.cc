@@ -116,6 +116,45 @@ TEST_CASE("a size may be a formula over the dimensions") {
         std::string::npos);
 }
 
+TEST_CASE("an input's range is a formula over the dimensions, and not empty") {
+  const std::string ranged =
+      with("x: { shape: [M, K]", "x: { range: [\"-0.5\", \"K / 4\"], shape: [M, K]");
+  CHECK(signature_json(parsed(ranged), parsed(ranged).cases[1])
+            .find("\"range\": [\n        -0.5,\n        7.5\n      ]") != std::string::npos);
+  CHECK(error("x: { shape: [M, K]", "x: { range: [1], shape: [M, K]") ==
+        "s.yaml:6:15: inputs.x.range: expected the least and the largest value");
+  CHECK(error("x: { shape: [M, K]", "x: { range: [1, 0], shape: [M, K]")
+            .find("the range of 'x' is empty") != std::string::npos);
+  CHECK(error("x: { shape: [M, K]", "x: { range: [0, L], shape: [M, K]")
+            .find("unknown dimension 'L'") != std::string::npos);
+}
+
+TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's own") {
+  const std::string text = with("tolerance:", "gradients: [y]\ntolerance:");
+  Spec spec = parsed(text);
+  const std::string signature = signature_json(spec, spec.cases[1]);
+  CHECK(signature.find("\"gradients\": [\n    1\n  ]") != std::string::npos);
+  CHECK(signature.find("\"name\": \"d_out\"") < signature.find("\"outputs\""));
+  CHECK(signature.find("\"name\": \"d_y\"") > signature.find("\"outputs\""));
+  CHECK(error("tolerance:", "gradients: [z]\ntolerance:") ==
+        "s.yaml:13:13: gradients: 'z' is no input of floating-point numbers");
+}
+
+TEST_CASE("a contract has defaults, of the inputs' own dtype") {
+  Spec spec = parsed(kSpec);
+  CHECK(
+      terms_json(spec, spec.cases[1]) ==
+      "{\n  \"accumulator\": \"float32\",\n  \"flops\": 420000,\n  \"max_constant_bytes\": 65536,\n"
+      "  \"max_outside_flops\": 0.05,\n  \"min_flops\": 0.75,\n  \"operand\": \"bfloat16\",\n"
+      "  \"precision\": \"default\"\n}\n");
+  const std::string text =
+      with("tolerance:", "contract: { min_flops: 0.5, operand: float32 }\ntolerance:");
+  CHECK(parsed(text).contract.min_flops == 0.5);
+  CHECK(parsed(text).contract.operand == "float32");
+  CHECK(error("tolerance:", "contract: { operand: int8 }\ntolerance:").find("operand") !=
+        std::string::npos);
+}
+
 TEST_CASE("unknown names in a spec offer the nearest one") {
   CHECK(error("tolerance:", "tolerence:") ==
         "s.yaml:13:1: unknown key 'tolerence', did you mean 'tolerance'?");

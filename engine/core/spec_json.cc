@@ -1,0 +1,126 @@
+// The JSON files that the steps read of a spec.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/core/expression.h"
+#include "engine/core/spec.h"
+
+namespace evolve {
+
+namespace {
+
+using nlohmann::json;
+
+std::string written(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json tensors_json(const std::vector<Tensor>& tensors) {
+  json out = json::array();
+  for (const Tensor& tensor : tensors) {
+    out.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});
+  }
+  return out;
+}
+
+int64_t value_of(const std::string& formula, const Case& one) {
+  auto value = evaluate_whole(formula, one.dims);
+  return value ? *value : 0;  // parse_spec saw to it that it is there
+}
+
+json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
+  json out = json::array();
+  for (const Tensor& tensor : tensors) {
+    json shape = json::array();
+    for (const std::string& size : tensor.shape) shape.push_back(value_of(size, one));
+    out.push_back({{"name", tensor.name}, {"shape", shape}, {"dtype", tensor.dtype}});
+    json range = json::array();
+    for (const std::string& limit : tensor.range) {
+      auto value = evaluate(limit, one.dims);
+      range.push_back(value ? *value : 0.0);
+    }
+    if (!range.empty()) out.back()["range"] = range;
+  }
+  return out;
+}
+
+// A tensor's cotangent or gradient: as it is, of another name.
+json derivative_of(json tensor) {
+  tensor["name"] = "d_" + tensor["name"].get<std::string>();
+  tensor.erase("range");
+  return tensor;
+}
+
+json tolerance_of(const Tolerance& tolerance) {
+  return {{"rtol", tolerance.rtol},
+          {"atol", tolerance.atol},
+          {"max_error_ratio", tolerance.max_error_ratio}};
+}
+
+}  // namespace
+
+std::string spec_json(const Spec& spec) {
+  json cases = json::array();
+  for (const Case& one : spec.cases) {
+    cases.push_back(
+        {{"name", one.name}, {"dims", one.dims}, {"tags", one.tags}, {"weight", one.weight}});
+  }
+  json parameters = json::array();
+  for (const Parameter& parameter : spec.parameters) {
+    parameters.push_back({{"name", parameter.name}, {"values", parameter.values}});
+  }
+  return written({{"name", spec.name},
+                  {"formula", spec.formula},
+                  {"entry", spec.entry},
+                  {"dimensions", spec.dimensions},
+                  {"inputs", tensors_json(spec.inputs)},
+                  {"outputs", tensors_json(spec.outputs)},
+                  {"cases", cases},
+                  {"tolerance", tolerance_of(spec.tolerance)},
+                  {"parameters", parameters},
+                  {"constraints", spec.constraints},
+                  {"cost", {{"flops", spec.cost.flops}, {"bytes", spec.cost.bytes}}}});
+}
+
+std::string signature_json(const Spec& spec, const Case& one) {
+  json inputs = sizes_json(spec.inputs, one), outputs = sizes_json(spec.outputs, one);
+  json out = {{"name", spec.name}};
+  if (!spec.gradients.empty()) {
+    json gradients, positions = json::array();
+    for (const std::string& name : spec.gradients) {
+      auto input = std::find_if(inputs.begin(), inputs.end(),
+                                [&](const json& each) { return each["name"] == name; });
+      positions.push_back(std::distance(inputs.begin(), input));
+      gradients.push_back(derivative_of(*input));
+    }
+    for (const json& output : outputs) inputs.push_back(derivative_of(output));
+    for (const json& gradient : gradients) outputs.push_back(gradient);
+    out["gradients"] = positions;
+  }
+  out["inputs"] = inputs;
+  out["outputs"] = outputs;
+  return written(out);
+}
+
+std::string tolerance_json(const Spec& spec) {
+  return written(tolerance_of(spec.tolerance));
+}
+
+std::string cost_json(const Spec& spec, const Case& one) {
+  return written({{"flops", value_of(spec.cost.flops, one)},
+                  {"bytes", value_of(spec.cost.bytes, one)},
+                  {"dims", one.dims}});
+}
+
+std::string terms_json(const Spec& spec, const Case& one) {
+  const Contract& contract = spec.contract;
+  return written({{"flops", value_of(spec.cost.flops, one)},
+                  {"min_flops", contract.min_flops},
+                  {"max_outside_flops", contract.max_outside_flops},
+                  {"max_constant_bytes", contract.max_constant_bytes},
+                  {"operand", contract.operand},
+                  {"accumulator", contract.accumulator},
+                  {"precision", contract.precision}});
+}
+
+}  // namespace evolve

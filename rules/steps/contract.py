@@ -1,0 +1,200 @@
+"""Step contract: whether a program is of the kind that was asked for, from its text alone; nothing is run.
+
+The work is done inside kernels, not around them and not by nobody; nothing is baked in; nothing calls out; every
+output depends on the inputs; dots and sums are as precise as the spec asks. What is found is reported, too: it is what
+a person or a mutator would want to know of the program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import mosaic
+import program
+import sandbox
+import surroundings
+import verdict
+from child import Limits
+from mosaic import Count, Work
+from step import Step
+from surroundings import Surroundings
+from verdict import Report
+
+# Besides kernels: what JAX itself writes for functions that StableHLO has no operation for.
+_ALLOWED_TARGETS = frozenset(
+    {program.CUSTOM_CALL, "Sharding", "mhlo.erf", "mhlo.topk", "mhlo.acos", "mhlo.asin", "mhlo.sinh", "mhlo.cosh"}
+)
+_REFUSED_OPERATIONS = frozenset(
+    """
+    all_gather all_reduce all_to_all collective_broadcast collective_permute infeed outfeed partition_id recv
+    reduce_scatter replica_id rng send
+    """.split()
+)
+
+
+# MLIR's names of dtypes.
+_ELEMENT_TYPES = {
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3fn": "f8E4M3FN",
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+}
+
+
+class Breach(Exception):
+    """The program breaks the contract: `kind` of verdict.KINDS, and how."""
+
+    def __init__(self, reason: str, kind: str = "contract") -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+def _number(value: float) -> float | None:
+    """For a report, which has no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _range(count: Count) -> dict[str, float | None]:
+    return {"least": _number(count.least), "most": _number(count.most)}
+
+
+def _check_calls(survey: Surroundings) -> None:
+    unknown = sorted(set(survey.targets) - _ALLOWED_TARGETS)
+    if unknown:
+        raise Breach(f"calls '{unknown[0]}': of custom calls only kernels are allowed")
+    refused = sorted(set(survey.work.calls) & _REFUSED_OPERATIONS)
+    if refused:
+        raise Breach(f"'{refused[0]}' is not allowed: it talks to others than the judge")
+
+
+def _check_constants(total: int, most: int) -> None:
+    if total > most:
+        raise Breach(f"{total} bytes of constants are baked in, allowed are {most}")
+
+
+def _check_dependence(survey: Surroundings, signature: dict[str, Any]) -> None:
+    for entry, depends, by_kernel in zip(signature["outputs"], survey.depends, survey.kernel_outputs, strict=True):
+        if not depends:
+            raise Breach(f"'{entry['name']}' does not depend on any input")
+        if not by_kernel:
+            raise Breach(f"'{entry['name']}' does not come from a kernel")
+
+
+def _check_work(inside: Count, outside: Count, terms: dict[str, Any]) -> None:
+    flops = terms["flops"]
+    least = terms["min_flops"] * flops
+    if inside.most < least:
+        raise Breach(
+            f"{inside.most:.4g} floating-point operations in kernels, {100 * inside.most / flops:.0f} % of what the "
+            f"spec's formula gives; at least {100 * terms['min_flops']:.0f} % are asked for"
+        )
+    if outside.most > terms["max_outside_flops"] * flops:
+        much = "any number of" if math.isinf(outside.most) else f"{outside.most:.4g}"
+        raise Breach(
+            f"{much} floating-point operations outside of kernels; allowed are "
+            f"{100 * terms['max_outside_flops']:.0f} % of what the spec's formula gives"
+        )
+
+
+def _check_precision(work: Work, terms: dict[str, Any]) -> None:
+    bits = mosaic.FLOAT_BITS
+    operand, accumulator = (_ELEMENT_TYPES.get(terms[name], "") for name in ("operand", "accumulator"))
+    for dot in sorted(work.dots, key=str):
+        floats = [name for name in dot.operands if name in bits]
+        for name in floats:
+            if bits[name] < bits.get(operand, 0):
+                raise Breach(f"a dot of {name}, the spec asks for {operand} at least", "precision")
+        if floats and bits.get(dot.result, 0) < bits.get(accumulator, 0):
+            reason = f"a dot is summed in {dot.result}, the spec asks for {accumulator} at least"
+            raise Breach(reason, "precision")
+        if terms["precision"] == "highest" and "f32" in floats and "fp32" not in dot.precision:
+            raise Breach("a dot of f32 at default precision, the spec asks for the highest", "precision")
+    for name in sorted(work.sums):
+        if name in bits and bits[name] < bits.get(accumulator, 0):
+            raise Breach(f"a sum in {name}, the spec asks for {accumulator} at least", "precision")
+
+
+def _summary(survey: Surroundings, kernels: list[Work], inside: Count) -> dict[str, Any]:
+    """What a report says of a program, broken or not."""
+    outside = survey.work
+    dots = [{"operands": list(d.operands), "result": d.result} for w in [*kernels, outside] for d in w.dots]
+    return {
+        "flops": {"inside": _range(inside), "outside": _range(outside.flops)},
+        "kernels": [
+            {"grid": kernel.grid, "flops": _range(work.flops)}
+            for kernel, work in zip(survey.kernels, kernels, strict=True)
+        ],
+        "outside": dict(sorted(outside.calls.items())),
+        "dots": sorted(dots, key=str),
+        "constant_bytes": outside.constant_bytes + sum(work.constant_bytes for work in kernels),
+    }
+
+
+def examine(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, Any], limits: Limits) -> Report:
+    """The report on a candidate's two programs; empty ones were turned down before."""
+    if not tpu or not cpu:
+        return verdict.not_reached()
+
+    def read() -> bytes:
+        try:
+            return verdict.encode(_read(tpu, cpu, signature, terms))
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an odd program provokes
+            reason = f"the program cannot be read: {type(error).__name__}: {error}"
+            return verdict.encode(verdict.rejected("contract", reason))
+
+    ending = sandbox.run(read, limits)
+    if ending.how != "answered":
+        return verdict.of_ending(ending, limits)
+    report: Report = json.loads(ending.answer)
+    return report
+
+
+def _read(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
+    with program.opened(cpu) as module:
+        other = surroundings.survey(module)
+    with program.opened(tpu) as module:
+        survey = surroundings.survey(module)
+        kernels = [kernel.work() for kernel in survey.kernels]
+        inside = sum((work.flops for work in kernels), Count())
+        summary = _summary(survey, kernels, inside)
+        try:
+            if not kernels:
+                raise Breach("there is no kernel: no pallas_call is left in the program")
+            for each in (survey, other):
+                _check_calls(each)
+            for one in (survey.work, other.work, *kernels):
+                _check_constants(one.constant_bytes, terms["max_constant_bytes"])
+            _check_dependence(survey, signature)
+            _check_work(inside, survey.work.flops, terms)
+            for one in (*kernels, survey.work):
+                _check_precision(one, terms)
+        except Breach as breach:
+            return verdict.rejected(breach.kind, str(breach), **summary)
+    return verdict.ok(**summary)
+
+
+def main(argv: list[str]) -> int:
+    """Runs the step; non-zero for a fault alone."""
+    step = Step("contract", ("tpu", "cpu", "signature", "terms"), cpu_seconds=60, memory_mib=4096)
+
+    def work(args: argparse.Namespace, limits: Limits) -> Report:
+        tpu, cpu = (Path(path).read_bytes() for path in (args.tpu, args.cpu))
+        return examine(tpu, cpu, verdict.read_json(args.signature), verdict.read_json(args.terms), limits)
+
+    return step.run(argv, work)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

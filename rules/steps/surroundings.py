@@ -1,0 +1,207 @@
+"""What a StableHLO program does outside its kernels, and which of its inputs its outputs depend on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax._src.lib.mlir import ir
+
+import mosaic
+import program
+from mosaic import Count, Dot, Work
+
+# Cost a floating-point operation for each element of their result.
+_ELEMENTWISE = frozenset(
+    """
+    add atan2 cbrt cosine divide exponential exponential_minus_one log log_plus_one logistic maximum minimum multiply
+    negate power remainder rsqrt sine sqrt subtract tan tanh
+    """.split()
+)
+
+
+@dataclass
+class Surroundings:
+    """The whole of a program, its kernels left out where work is counted."""
+
+    work: Work = field(default_factory=Work)
+    targets: dict[str, int] = field(default_factory=dict)  # of custom calls, and how many
+    kernels: list[mosaic.Kernel] = field(default_factory=list)
+    depends: list[set[int]] = field(default_factory=list)  # for each output, the numbers of inputs
+    kernel_outputs: list[bool] = field(default_factory=list)  # whether an output depends on a kernel at all
+
+
+class _Reader:
+    def __init__(self, functions: dict[str, Any], out: Surroundings) -> None:
+        self._functions = functions
+        self._out = out
+        self._kernels: dict[Any, mosaic.Kernel] = {}
+        self._costs: dict[str, Count] = {}
+
+    # What stands there.
+
+    def look(self, operation: Any) -> None:
+        """Takes down every operation below, once each."""
+        for inner in program.walk(operation):
+            name = inner.name.removeprefix("stablehlo.")
+            work = self._out.work
+            if name == "custom_call":
+                target = ir.StringAttr(inner.attributes["call_target_name"]).value
+                self._out.targets[target] = self._out.targets.get(target, 0) + 1
+                if target == program.CUSTOM_CALL:
+                    self._kernels[inner] = mosaic.Kernel(program.kernel_body(inner))
+                    self._out.kernels.append(self._kernels[inner])
+                    continue
+            work.note(name)
+            if name == "constant":
+                work.constant_bytes += mosaic.array_bytes(inner.attributes["value"])
+            elif name in ("dot_general", "convolution"):
+                operands = tuple(mosaic.element_type(value.type) for value in inner.operands)
+                work.dots.add(Dot(operands, mosaic.element_type(inner.results[0].type), "default"))
+            elif name == "reduce" and any(i.operation.name == "stablehlo.add" for i in inner.regions[0].blocks[0]):
+                work.sums.add(mosaic.element_type(inner.results[0].type))
+
+    # What it costs.
+
+    def cost(self, block: Any) -> Count:
+        """The work of a block that runs once."""
+        total = Count()
+        for inner in block.operations:
+            total += self._cost_of(inner.operation)
+        return total
+
+    def _cost_of(self, operation: Any) -> Count:
+        name = operation.name.removeprefix("stablehlo.")
+        if operation.name == "func.call":
+            return self._cost_of_call(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
+        if name == "while":
+            body = self.cost(operation.regions[1].blocks[0])
+            trips = _trips(operation)
+            return body.times(trips or 0, math.inf if trips is None else trips)
+        if name in ("case", "if"):
+            branches = [self.cost(region.blocks[0]) for region in operation.regions]
+            total = branches[0]
+            for branch in branches[1:]:
+                total = total.or_else(branch)
+            return total
+        flops = _static_flops(operation, name)
+        return Count(flops, flops)
+
+    def _cost_of_call(self, callee: str) -> Count:
+        if callee not in self._costs:
+            self._costs[callee] = self.cost(self._functions[callee].regions[0].blocks[0])
+        return self._costs[callee]
+
+    # What depends on what.
+
+    def dependencies(self, function: Any, arguments: list[set[int]]) -> list[set[int]]:
+        """Of a function's results; kernels count as input -1 of theirs."""
+        block = function.regions[0].blocks[0]
+        known = dict(zip(block.arguments, arguments, strict=True))
+        return self._block(block, known)
+
+    def _block(self, block: Any, known: dict[Any, set[int]]) -> list[set[int]]:
+        for inner in block.operations:
+            operation = inner.operation
+            flows = [known.get(value, set()) for value in operation.operands]
+            if operation.name in ("func.return", "stablehlo.return"):
+                return flows
+            for result, depends in zip(operation.results, self._results(operation, flows, known), strict=True):
+                known[result] = depends
+        return []
+
+    def _results(self, operation: Any, flows: list[set[int]], known: dict[Any, set[int]]) -> list[set[int]]:
+        count = len(operation.results)
+        if operation in self._kernels:
+            kernel = self._kernels[operation]
+            dynamic = sum(bound is None for bound in kernel.grid)
+            grid = set[int]().union(*flows[:dynamic])
+            of_results = kernel.dependencies(count)
+            return [grid.union({-1}, *(flows[dynamic + n] for n in numbers)) for numbers in of_results]
+        if operation.name == "func.call":
+            callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+            return self.dependencies(self._functions[callee], flows)
+        everything = set[int]().union(*flows)
+        for region in operation.regions:
+            for block in region.blocks:
+                # Round a loop, and from outside it, everything may come to everything.
+                inner = {**known, **dict.fromkeys(block.arguments, everything)}
+                everything = everything.union(*self._block(block, inner))
+        return [everything] * count
+
+
+def _static_flops(operation: Any, name: str) -> int:
+    if name == "dot_general":
+        left = operation.operands[0].type
+        numbers = str(operation.attributes["dot_dimension_numbers"])
+        text = numbers.split("lhs_contracting_dimensions = [", 1)
+        axes = [int(axis) for axis in text[1].split("]", 1)[0].split(",") if axis.strip()] if len(text) == 2 else []
+        return 2 * mosaic.size(operation.results[0].type) * math.prod(left.shape[axis] for axis in axes)
+    if name == "convolution":
+        # At most what each output element takes of the kernel.
+        return 2 * mosaic.size(operation.results[0].type) * mosaic.size(operation.operands[1].type)
+    is_float = bool(list(operation.results)) and mosaic.element_type(operation.results[0].type) in mosaic.FLOAT_BITS
+    if not is_float:
+        return 0
+    if name in ("reduce", "reduce_window", "select_and_scatter"):
+        return mosaic.size(operation.operands[0].type)
+    return mosaic.size(operation.results[0].type) if name in _ELEMENTWISE else 0
+
+
+def _trips(loop: Any) -> int | None:
+    """How often a loop runs that counts from a constant to a constant by one, as JAX writes those of a known length."""
+    condition = loop.regions[0].blocks[0]
+    compare = next((i.operation for i in condition.operations if i.operation.name == "stablehlo.compare"), None)
+    if (
+        compare is None
+        or len(list(condition.operations)) > 3
+        or "LT" not in str(compare.attributes["comparison_direction"])
+    ):
+        return None
+    index, limit = compare.operands
+    last = _constant(limit)
+    if last is None or index not in list(condition.arguments):
+        return None
+    number = list(condition.arguments).index(index)
+    first = _constant(loop.operands[number])
+    step = list(loop.regions[1].blocks[0].operations)[-1].operation.operands[number]
+    counter = loop.regions[1].blocks[0].arguments[number]
+    if first is None or not _is_next(step, counter):
+        return None
+    return max(0, last - first)
+
+
+def _is_next(value: Any, counter: Any) -> bool:
+    """Whether a value is the counter and one."""
+    operation = getattr(value.owner, "operation", value.owner)
+    if getattr(operation, "name", "") != "stablehlo.add":
+        return False
+    left, right = operation.operands
+    return (left == counter and _constant(right) == 1) or (right == counter and _constant(left) == 1)
+
+
+def _constant(value: Any) -> int | None:
+    operation = getattr(value.owner, "operation", value.owner)
+    if getattr(operation, "name", "") != "stablehlo.constant":
+        return None
+    attribute = operation.attributes["value"]
+    is_whole = attribute.is_splat and isinstance(attribute.type.element_type, ir.IntegerType)
+    return int(attribute.get_splat_value().value) if is_whole else None
+
+
+def survey(module: Any) -> Surroundings:
+    """What a program's module does; its MLIR context must be current."""
+    functions = {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation for op in module.body.operations
+    }
+    out = Surroundings()
+    reader = _Reader(functions, out)
+    reader.look(module.operation)
+    main = functions["main"]
+    out.work.flops = reader.cost(main.regions[0].blocks[0])
+    inputs = len(main.regions[0].blocks[0].arguments)
+    depends = reader.dependencies(main, [{number} for number in range(inputs)])
+    out.depends = [numbers - {-1} for numbers in depends]
+    out.kernel_outputs = [-1 in numbers for numbers in depends]
+    return out
