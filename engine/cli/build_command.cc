@@ -49,20 +49,15 @@ int target_round(const Campaign& campaign, const std::vector<std::string>& targe
 // A seed that fails has nothing to be compared with: that is an error, unlike a variant's verdict.
 Status check_seed(const Campaign& campaign) {
   const std::string seed = variant_id(0);
-  for (const auto& [step, cases] : {std::pair("lower", campaign.shape.check_cases),
-                                    std::pair("lower", campaign.shape.bench_cases),
-                                    std::pair("check", campaign.shape.check_cases),
-                                    std::pair("compile", campaign.shape.bench_cases),
-                                    std::pair("facts", campaign.shape.bench_cases)}) {
-    for (const std::string& name : cases) {
-      json report = read_json(fmt::format("{}/{}/{}.json", campaign.folder_of(seed), name, step));
-      if (!report.is_object() || report.value("verdict", "") == "ok") continue;
-      Error error =
-          failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step, name,
-                             report.value("kind", "rejected"), report.value("reason", "")));
-      error.hint = fmt::format("the seed must pass every step; evolve show {}", seed);
-      return error;
-    }
+  for (const StepReport& step : judging_reports(judged_cases(campaign.shape))) {
+    json report =
+        read_json(fmt::format("{}/{}/{}", campaign.folder_of(seed), step.case_name, step.file));
+    if (!report.is_object() || report.value("verdict", "") == "ok") continue;
+    Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step.step,
+                                     step.case_name, report.value("kind", "rejected"),
+                                     report.value("reason", "")));
+    error.hint = fmt::format("the seed must pass every step; evolve show {}", seed);
+    return error;
   }
   return {};
 }

@@ -135,6 +135,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
     if (one.has_tag("check")) shape.check_cases.push_back(one.name);
   }
+  shape.interpreted_case = interpreted_case(campaign.spec);
   return {};
 }
 

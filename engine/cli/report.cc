@@ -201,6 +201,37 @@ std::string build_text(const json& report) {
   return out + times_table(report["times"], best);
 }
 
+namespace {
+
+// What a step said of a case, and what it cost; null where it has said nothing yet.
+Result<json> step_row(const std::string& folder, const StepReport& step,
+                      const std::vector<MachineBinding>& machine, cache::SqliteLedger& ledger) {
+  const std::string at = fmt::format("{}/{}/", folder, step.case_name);
+  json record = read_json(at + step.file);
+  if (!record.is_object()) return json();
+  json row = {{"case", step.case_name},
+              {"step", step.step},
+              {"verdict", text_of(record, "verdict")},
+              {"kind", text_of(record, "kind")},
+              {"reason", text_of(record, "reason")}};
+  for (const char* key : {"seconds", "ratio", "low", "high", "comparison", "bottleneck", "outputs",
+                          "evidence", "flops", "not_interpreted"}) {
+    if (record.contains(key)) row[key] = record[key];
+  }
+  // The lower edge's first output is the program.
+  auto last = ledger.last_record(
+      symbolic_path(at + (step.step == "lower" ? "tpu.program" : step.file), machine));
+  if (!last) return std::move(last).error();
+  if (*last) {
+    row["paid_by"] = (*last)->result.paid_by;
+    row["ran_seconds"] = (*last)->result.seconds;
+    row["built_at"] = (*last)->result.built_at;
+  }
+  return row;
+}
+
+}  // namespace
+
 Result<json> variant_report(const Campaign& campaign, const std::string& variant,
                             cache::SqliteLedger& ledger) {
   std::string folder = campaign.folder_of(variant);
@@ -208,35 +239,11 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
   json report = {
       {"variant", variant}, {"folder", folder}, {"origin", origin}, {"steps", json::array()}};
   auto machine = campaign.machine();
-  for (const auto& cases : {campaign.shape.check_cases, campaign.shape.bench_cases}) {
-    for (const std::string& name : cases) {
-      for (const char* step : {"lower", "check", "compile", "facts", "time"}) {
-        std::string path = fmt::format("{}/{}/{}.json", folder, name, step);
-        json record = read_json(path);
-        if (!record.is_object()) continue;
-        json row = {{"case", name},
-                    {"step", std::string_view(step) == "facts" ? "analyze" : step},
-                    {"verdict", text_of(record, "verdict")},
-                    {"kind", text_of(record, "kind")},
-                    {"reason", text_of(record, "reason")}};
-        for (const char* key : {"seconds", "ratio", "low", "high", "comparison"}) {
-          if (record.contains(key)) row[key] = record[key];
-        }
-        if (record.contains("bottleneck")) row["bottleneck"] = record["bottleneck"];
-        if (record.contains("outputs")) row["outputs"] = record["outputs"];
-        // The lower edge's first output is the program.
-        std::string output = std::string_view(step) == "lower"
-                                 ? fmt::format("{}/{}/tpu.program", folder, name)
-                                 : path;
-        auto last = ledger.last_record(symbolic_path(output, machine));
-        if (!last) return std::move(last).error();
-        if (*last) {
-          row["paid_by"] = (*last)->result.paid_by;
-          row["ran_seconds"] = (*last)->result.seconds;
-          row["built_at"] = (*last)->result.built_at;
-        }
-        report["steps"].push_back(row);
-      }
+  for (const JudgedCase& one : judged_cases(campaign.shape)) {
+    for (const StepReport& step : judging_reports({one})) {
+      auto row = step_row(folder, step, machine, ledger);
+      if (!row) return std::move(row).error();
+      if (!row->is_null()) report["steps"].push_back(*std::move(row));
     }
   }
   report["times"] = times_report(campaign, variant);

@@ -260,7 +260,7 @@ class RoundWriter {
     std::string at = folder + "/" + name;
     std::string signature = fmt::format("$work/cases/{}/signature.json", name);
     add_python({"lower",
-                {at + "/tpu.program", at + "/cpu.program", at + "/lower.json"},
+                {at + "/tpu.program", at + "/cpu.program", at + "/jaxpr.json", at + "/lower.json"},
                 {folder + "/canonical.py", signature},
                 {},
                 {},
@@ -273,6 +273,7 @@ class RoundWriter {
                 {"target", shape_.target},
                 {"tpu-out", at + "/tpu.program"},
                 {"cpu-out", at + "/cpu.program"},
+                {"jaxpr-out", at + "/jaxpr.json"},
                 {"out", at + "/lower.json"}});
     outputs.push_back(at + "/lower.json");
   }
@@ -321,6 +322,28 @@ class RoundWriter {
                 {"secret", "$work/secret"},
                 {"out", at + "/check.json"}});
     outputs.push_back(at + "/check.json");
+    if (name == shape_.interpreted_case) write_interpret(id, at, of_case, outputs);
+  }
+
+  // What the TPU interpreter finds, on one of the checked cases.
+  void write_interpret(const std::string& id, const std::string& at, const std::string& of_case,
+                       std::vector<std::string>& outputs) {
+    add_python({"interpret",
+                {at + "/interpret.json"},
+                {at + "/jaxpr.json", at + "/contract.json", of_case + "/expected.npz",
+                 of_case + "/signature.json", of_case + "/tolerance.json"},
+                {},
+                {},
+                {{"subject", id + " " + shape_.interpreted_case},
+                 {"report", at + "/interpret.json"},
+                 {"depfile", at + "/interpret.d"}}},
+               {{"jaxpr", at + "/jaxpr.json"},
+                {"contract", at + "/contract.json"},
+                {"expected", of_case + "/expected.npz"},
+                {"signature", of_case + "/signature.json"},
+                {"tolerance", of_case + "/tolerance.json"},
+                {"out", at + "/interpret.json"}});
+    outputs.push_back(at + "/interpret.json");
   }
 
   // As one word: without the dashes, which would be taken for options of the step's own.
@@ -466,14 +489,8 @@ class RoundWriter {
   // What the selection reads of the seed.
   void seed_evaluation(const std::string& seed, std::vector<std::string>& paths) const {
     paths.push_back(seed + "/variant.json");
-    for (const std::string& name : shape_.check_cases) {
-      for (const char* file : {"lower", "contract", "check"})
-        paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
-    }
-    for (const std::string& name : shape_.bench_cases) {
-      for (const char* file : {"lower", "contract", "compile", "facts", "time"}) {
-        paths.push_back(fmt::format("{}/{}/{}.json", seed, name, file));
-      }
+    for (const StepReport& report : judging_reports(judged_cases(shape_))) {
+      paths.push_back(fmt::format("{}/{}/{}", seed, report.case_name, report.file));
     }
   }
 
@@ -487,13 +504,13 @@ Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, is_measured,
                entry, spec, seed, reference, xla, marker_start, marker_end, bench_cases,
-               check_cases, step_sources] = shape;
+               check_cases, interpreted_case, step_sources] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
                       is_measured));
-  for (const auto* text :
-       {&target, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
+  for (const auto* text : {&target, &entry, &spec, &seed, &reference, &xla, &marker_start,
+                           &marker_end, &interpreted_case}) {
     out.add("text", "", *text);
   }
   for (const auto* list : {&compile_flags, &bench_cases, &check_cases, &step_sources}) {
@@ -501,6 +518,15 @@ Digest digest_of(const CampaignShape& shape) {
     for (const std::string& item : *list) out.add("item", "", item);
   }
   return out.key();
+}
+
+std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
+  std::vector<JudgedCase> out;
+  for (const std::string& name : shape.check_cases) {
+    out.push_back({name, false, true, name == shape.interpreted_case});
+  }
+  for (const std::string& name : shape.bench_cases) out.push_back({name, true, false, false});
+  return out;
 }
 
 std::string variant_id(int number) {

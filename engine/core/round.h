@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/core/digest.h"
+#include "engine/core/judging.h"
 
 namespace evolve {
 
@@ -32,12 +33,16 @@ struct CampaignShape {
   std::string marker_end;
   std::vector<std::string> bench_cases;
   std::vector<std::string> check_cases;
+  std::string interpreted_case;  // of these the one that the TPU interpreter runs, too
   std::vector<std::string>
       step_sources;  // names of the Python files in rules/steps that steps import
 };
 
 // Of all of it: the same shape is the same digest.
 Digest digest_of(const CampaignShape& shape);
+
+// The check cases first.
+std::vector<JudgedCase> judged_cases(const CampaignShape& shape);
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);

@@ -83,6 +83,10 @@ struct Spec {
 // with its place, the line and the nearest known name. `path` is for messages.
 Result<Spec> parse_spec(std::string_view text, const std::string& path);
 
+// The case that the TPU interpreter runs: of those that are checked the one with the smallest
+// inputs. REQUIRES: parse_spec returned `spec`.
+std::string interpreted_case(const Spec& spec);
+
 // The files that the steps read: sorted keys, two blanks, a newline at the end.
 std::string spec_json(const Spec& spec);
 // No case name in it: cases of the same shapes share all that is computed from them.

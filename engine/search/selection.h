@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct Rejection {
   std::string case_name;
   std::string kind;  // "out-of-memory"
   std::string reason;
+  nlohmann::json evidence;  // as the step gave it: the worst element, say; null where it gave none
 };
 
 // A variant with all that its steps said of it.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace evolve::search {
@@ -10,19 +9,6 @@ namespace evolve::search {
 namespace {
 
 using nlohmann::json;
-
-struct StepRecord {
-  const char* step;
-  const char* file;
-  bool of_bench;
-  bool of_check;
-};
-constexpr std::array<StepRecord, 6> kSteps = {{{"lower", "lower.json", true, true},
-                                               {"contract", "contract.json", true, true},
-                                               {"compile", "compile.json", true, false},
-                                               {"check", "check.json", false, true},
-                                               {"analyze", "facts.json", true, false},
-                                               {"time", "time.json", true, false}}};
 
 // The member of an object, or null.
 const json& member(const json& object, const char* key) {
@@ -116,11 +102,13 @@ json variant_core(const Evaluated& variant, double score) {
 
 json rejection_record(const Evaluated& variant) {
   const Rejection& why = *variant.rejection;
-  return {{"variant", variant.id},
-          {"step", why.step},
-          {"case", why.case_name},
-          {"kind", why.kind},
-          {"reason", why.reason}};
+  json out = {{"variant", variant.id},
+              {"step", why.step},
+              {"case", why.case_name},
+              {"kind", why.kind},
+              {"reason", why.reason}};
+  if (!why.evidence.is_null()) out["evidence"] = why.evidence;
+  return out;
 }
 
 json seed_record(const Selection& selection) {
@@ -165,14 +153,15 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
   std::vector<CaseRecord> out;
   for (const json& from : cases) {
     CaseRecord one;
-    one.name = text_of(from, "name");
+    one.judged.name = text_of(from, "name");
+    one.judged.is_interpreted = member(from, "interpreted") == true;
     const json& weight = member(from, "weight");
-    if (one.name.empty() || !weight.is_number())
+    if (one.judged.name.empty() || !weight.is_number())
       return bad_record("spec.json", "a case without a name or a weight");
     one.weight = weight.get<double>();
     for (const json& tag : member(from, "tags")) {
-      one.is_bench = one.is_bench || tag == "bench";
-      one.is_check = one.is_check || tag == "check";
+      one.judged.is_bench = one.judged.is_bench || tag == "bench";
+      one.judged.is_check = one.judged.is_check || tag == "check";
     }
     out.push_back(one);
   }
@@ -185,32 +174,38 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
   std::optional<Rejection> not_reached;
-  for (const StepRecord& step : kSteps) {
-    for (const CaseRecord& one : cases) {
-      if (!(step.of_bench && one.is_bench) && !(step.of_check && one.is_check)) continue;
-      auto record = load(one.name, step.file);
-      if (!record) return std::move(record).error();
-      std::string verdict = text_of(*record, "verdict");
-      if (verdict == "ok") {
-        const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
-        if (program.is_string() && one.is_bench)
-          out.programs[one.name] = program.get<std::string>();
-        if (std::string_view(step.step) != "time") continue;
-        if (auto status = take_time(*record, one.name, out); !status) return status.error();
-      } else if (verdict == "rejected") {
-        if (!out.rejection) {
-          out.rejection = {step.step, one.name, text_of(*record, "kind"),
-                           text_of(*record, "reason")};
-        }
-      } else if (verdict == "not_reached") {
-        if (!not_reached) {
-          not_reached = {step.step, one.name, "not_reached",
-                         "the step was not reached, and none before it says why"};
-        }
-      } else {
-        return bad_record(fmt::format("{} {} {}", out.id, one.name, step.file), "no verdict");
+  std::vector<JudgedCase> judged;
+  judged.reserve(cases.size());
+  for (const CaseRecord& one : cases) judged.push_back(one.judged);
+  for (const auto& [step, case_name, file] : judging_reports(judged)) {
+    auto record = load(case_name, file);
+    if (!record) return std::move(record).error();
+    std::string verdict = text_of(*record, "verdict");
+    if (verdict == "ok") {
+      const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
+      if (program.is_string()) out.programs[case_name] = program.get<std::string>();
+      if (step != "time") continue;
+      if (auto status = take_time(*record, case_name, out); !status) return status.error();
+    } else if (verdict == "rejected") {
+      if (!out.rejection) {
+        out.rejection = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
+                         member(*record, "evidence")};
       }
+    } else if (verdict == "not_reached") {
+      if (!not_reached) {
+        not_reached = {step,
+                       case_name,
+                       "not_reached",
+                       "the step was not reached, and none before it says why",
+                       {}};
+      }
+    } else {
+      return bad_record(fmt::format("{} {} {}", out.id, case_name, file), "no verdict");
     }
+  }
+  // Of the programs the timed ones are compared.
+  for (const CaseRecord& one : cases) {
+    if (!one.judged.is_bench) out.programs.erase(one.judged.name);
   }
   if (!out.rejection) out.rejection = not_reached;
   return out;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/judging.h"
 #include "engine/core/result.h"
 #include "engine/search/selection.h"
 
@@ -13,9 +14,7 @@ namespace evolve::search {
 
 // A case as spec.json has it.
 struct CaseRecord {
-  std::string name;
-  bool is_bench = false;
-  bool is_check = false;
+  JudgedCase judged;
   double weight = 1;
 };
 
@@ -33,8 +32,8 @@ using LoadRecord =
 
 // All of these give an external error for a record that is not in its format.
 Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
-// `variant` is a variant.json. Asks for the records step by step: lower of all cases, compile,
-// check, analyze, time; the first that rejects is the variant's rejection.
+// `variant` is a variant.json. Asks for the records in the order of judging_reports; the first that
+// rejects is the variant's rejection.
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
                                  const std::vector<CaseRecord>& cases, const LoadRecord& load);
 Result<PreviousSelection> read_selection(const nlohmann::json& selection);

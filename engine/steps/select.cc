@@ -31,7 +31,7 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   request.round = arguments.round;
   request.top_k = arguments.top_k;
   for (const search::CaseRecord& one : *cases) {
-    if (one.is_bench) request.cases.push_back({one.name, one.weight});
+    if (one.judged.is_bench) request.cases.push_back({one.judged.name, one.weight});
   }
   auto seed = read_variant(arguments.seed_dir, *cases);
   if (!seed) return std::move(seed).error();

@@ -11,11 +11,13 @@ import io
 import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import jax
 import numpy as np
 
 import judge_inputs
@@ -54,8 +56,6 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
 
     Of each set it is told the places of each output that are asked for, all or some.
     """
-    import jax
-
     program.configure_jax()
     answer: list[bytes] = []
     header: dict[str, Any] = {"runs": []}
@@ -91,76 +91,127 @@ def check_shapes(outputs: list[dict[str, Any]], signature: dict[str, Any]) -> No
             raise Refusal("contract", f"'{entry['name']}': {got['dtype']}, not {entry['dtype']}")
 
 
-def compare(
-    got: Array, expected: Expected, drawn: InputSet, number: int, declared: dict[str, Any], tolerance: dict[str, float]
-) -> dict[str, Any]:
-    """The figures of one output for one set. Raises Refusal.
+@dataclass(frozen=True)
+class Output:
+    """What a program gave for one output on one set, at the places that are compared, and what it is held against."""
 
-    An element is right within atol, in units of the oracle's root mean square where that is below 1, and rtol; or
-    within max_error_ratio times the reference's own largest error. On the sets that are compared whole, the root of
-    the mean square error may be max_error_ratio times that of the reference.
-    """
-    of_set = f"{drawn.name}.{number}"
-    oracle, places = expected[f"{of_set}.oracle"].astype(np.float64), expected.get(f"{of_set}.places")
-    name, values = f"'{declared['name']}'", got.astype(np.float64)
-    on = "" if drawn is PUBLIC else f", inputs '{drawn.name}'"
+    declared: dict[str, Any]
+    drawn: InputSet
+    values: Array
+    oracle: Array
+    places: Array | None
+    own_error: float  # of the reference, root of the mean square
+    own_worst: float
 
-    def where(place: int) -> list[int]:
-        flat = place if places is None else int(places[place])
-        return [int(axis) for axis in np.unravel_index(flat, declared["shape"])]
+    @property
+    def difference(self) -> Array:
+        """Element by element."""
+        return np.abs(self.values - self.oracle)
 
-    def refuse(kind: str, reason: str, worst: int) -> Refusal:
-        element = {"at": where(worst), "got": repr(float(values.flat[worst])), "expected": float(oracle.flat[worst])}
-        return Refusal(kind, f"{name}: {reason}{on}", inputs=drawn.name, output=declared["name"], element=element)
+    @property
+    def size(self) -> float:
+        """The root of the oracle's mean square."""
+        return float(np.sqrt(np.mean(self.oracle * self.oracle))) if self.oracle.size else 0.0
 
-    finite = np.isfinite(values)
+    @property
+    def error(self) -> float:
+        """The root of the difference's mean square."""
+        return float(np.sqrt(np.mean(self.difference**2))) if self.oracle.size else 0.0
+
+    def where(self, place: int) -> list[int]:
+        """The element that stands at a place."""
+        flat = place if self.places is None else int(self.places[place])
+        return [int(axis) for axis in np.unravel_index(flat, self.declared["shape"])]
+
+    def refusal(self, kind: str, reason: str, worst: int) -> Refusal:
+        """With the worst element as its evidence."""
+        on = "" if self.drawn is PUBLIC else f", on '{self.drawn.name}' inputs"
+        got, expected = self.values.flat[worst], float(self.oracle.flat[worst])
+        element = {"at": self.where(worst), "got": f"{got:.9g}", "expected": expected}
+        name = self.declared["name"]
+        return Refusal(kind, f"'{name}': {reason}{on}", output=name, inputs=self.drawn.name, element=element)
+
+
+def output_of(got: Array, expected: Expected, drawn: InputSet, number: int, declared: dict[str, Any]) -> Output:
+    """An output beside what the step expect found for it."""
+    name = f"{drawn.name}.{number}"
+    return Output(
+        declared,
+        drawn,
+        got.astype(np.float64),
+        expected[f"{name}.oracle"].astype(np.float64),
+        expected.get(f"{name}.places"),
+        float(expected[f"{name}.error"]),
+        float(expected[f"{name}.worst"]),
+    )
+
+
+def check_finite(output: Output) -> None:
+    """Raises Refusal where an element is not finite."""
+    finite = np.isfinite(output.values)
     if not finite.all():
-        bad = int(values.size - finite.sum())
-        raise refuse("non-finite", f"{bad} of {values.size} elements are not finite", int(np.argmin(finite)))
-    difference = np.abs(values - oracle)
-    size = float(np.sqrt(np.mean(oracle * oracle))) if oracle.size else 0.0
-    bound = tolerance["atol"] * min(1.0, size) + tolerance["rtol"] * np.abs(oracle)
-    bound = np.maximum(bound, max(_FLOOR, tolerance["max_error_ratio"] * float(expected[f"{of_set}.worst"])))
+        bad = int(finite.size - finite.sum())
+        raise output.refusal("non-finite", f"{bad} of {finite.size} elements are not finite", int(np.argmin(finite)))
+
+
+def unit_of(output: Output) -> float:
+    """What atol is a share of: what outputs are that are all small is small, too."""
+    return min(1.0, output.size)
+
+
+def check_elements(output: Output, tolerance: dict[str, float]) -> None:
+    """Raises Refusal where an element is off.
+
+    It is right within atol and rtol, or within max_error_ratio times the reference's own largest error.
+    """
+    bound = tolerance["atol"] * unit_of(output) + tolerance["rtol"] * np.abs(output.oracle)
+    bound = np.maximum(bound, max(_FLOOR, tolerance["max_error_ratio"] * output.own_worst))
+    difference = output.difference
     bad = int(np.count_nonzero(~(difference <= bound)))
     if bad:
-        worst = int(np.argmax(difference - bound))
-        text = ", ".join(map(str, where(worst)))
-        told = f"{values.flat[worst]:.6g}, not {oracle.flat[worst]:.6g}"
-        raise refuse("incorrect", f"{bad} of {values.size} elements are off; the worst at [{text}]: {told}", worst)
-    error = float(np.sqrt(np.mean(difference * difference))) if difference.size else 0.0
-    own = float(expected[f"{of_set}.error"])
-    if drawn.is_whole:
-        _check_error(error, own, size, declared, tolerance, refuse, int(np.argmax(difference)) if error else 0)
-    scale = np.maximum(np.abs(oracle), np.finfo(np.float32).tiny)
+        worst = int(np.argmax(np.nan_to_num(difference - bound, nan=np.inf)))
+        text = ", ".join(map(str, output.where(worst)))
+        told = f"{output.values.flat[worst]:.6g}, not {output.oracle.flat[worst]:.6g}"
+        reason = f"{bad} of {difference.size} elements are off; the worst at [{text}]: {told}"
+        raise output.refusal("incorrect", reason, worst)
+
+
+def check_error(output: Output, tolerance: dict[str, float]) -> None:
+    """Raises Refusal where the error as a whole is too large beside the reference's own.
+
+    On the sets that are compared whole, the root of the mean square may be max_error_ratio times the reference's.
+    """
+    dtype = program.dtype_of(output.declared["dtype"])
+    if not output.drawn.is_whole or not jax.numpy.issubdtype(dtype, np.floating):
+        return
+    own = max(output.own_error, _LUCK * float(program.float_info(dtype).eps) * output.size)
+    limit = tolerance["max_error_ratio"]
+    if output.error > limit * own:
+        reason = f"error {output.error / own:.2f}x the reference's own, limit {limit}x"
+        raise output.refusal("precision", reason, int(np.argmax(output.difference)))
+
+
+def figures_of(output: Output) -> dict[str, Any]:
+    """What a report says of an output."""
+    difference = output.difference
+    relative = difference / np.maximum(np.abs(output.oracle), np.finfo(np.float32).tiny)
     return {
+        "name": output.declared["name"],
         "max_abs_error": float(difference.max(initial=0.0)),
         "mean_abs_error": float(difference.mean()) if difference.size else 0.0,
-        "max_rel_error": float((difference / scale).max(initial=0.0)),
-        "mean_rel_error": float((difference / scale).mean()) if difference.size else 0.0,
-        "rms_error": error,
-        "reference_rms_error": own,
-        "elements": int(values.size),
+        "max_rel_error": float(relative.max(initial=0.0)),
+        "mean_rel_error": float(relative.mean()) if difference.size else 0.0,
+        "rms_error": output.error,
+        "reference_rms_error": output.own_error,
+        "elements": int(difference.size),
     }
 
 
-def _check_error(
-    error: float,
-    own: float,
-    size: float,
-    declared: dict[str, Any],
-    tolerance: dict[str, float],
-    refuse: Any,
-    worst: int,
-) -> None:
-    """Raises Refusal where the error is too large beside the reference's own."""
-    dtype = program.dtype_of(declared["dtype"])
-    if not np.issubdtype(dtype, np.floating) and dtype.kind != "V":
-        return
-    least = _LUCK * float(program.float_info(dtype).eps) * size
-    limit = tolerance["max_error_ratio"]
-    if error > limit * max(own, least):
-        ratio = error / max(own, least)
-        raise refuse("precision", f"error {ratio:.2f}x the reference's own, limit {limit}x", worst)
+def check_again(first: list[Array], again: list[Array], signature: dict[str, Any]) -> None:
+    """Raises Refusal where the same call gave other bits."""
+    for a, b, declared in zip(first, again, signature["outputs"], strict=True):
+        if a.tobytes() != b.tobytes():
+            raise Refusal("nondeterministic", f"'{declared['name']}': the same call gave other bits")
 
 
 def judge(
@@ -170,22 +221,23 @@ def judge(
     tolerance: dict[str, float],
 ) -> Report:
     """The report on what a program gave for each set; `runs` ends with the first set's again."""
-    outputs: list[dict[str, Any]] = []
-    sets: dict[str, Any] = {}
+    figures: list[dict[str, Any]] = []
+    sets: dict[str, list[float]] = {}
     try:
         for drawn, arrays in runs[:-1]:
             for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
-                figures = compare(got, expected, drawn, i, declared, tolerance)
-                sets.setdefault(drawn.name, []).append(figures["rms_error"])
+                output = output_of(got, expected, drawn, i, declared)
+                check_finite(output)
+                check_elements(output, tolerance)
+                check_error(output, tolerance)
+                sets.setdefault(drawn.name, []).append(output.error)
                 if drawn is PUBLIC:
-                    outputs.append({"name": declared["name"], **figures})
-        for first, again, declared in zip(runs[0][1], runs[-1][1], signature["outputs"], strict=True):
-            if first.tobytes() != again.tobytes():
-                raise Refusal("nondeterministic", f"'{declared['name']}': the same call gave other bits")
+                    figures.append(figures_of(output))
+        check_again(runs[0][1], runs[-1][1], signature)
     except Refusal as refusal:
         return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
     skipped = [drawn.name for drawn in SETS if drawn.name not in sets]
-    return verdict.ok(outputs=outputs, sets=sets, **({"skipped_sets": skipped} if skipped else {}))
+    return verdict.ok(outputs=figures, sets=sets, **({"skipped_sets": skipped} if skipped else {}))
 
 
 def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list[tuple[InputSet, list[Array]]]:

@@ -82,23 +82,28 @@ def _check_constants(total: int, most: int) -> None:
         raise Breach(f"{total} bytes of constants are baked in, allowed are {most}")
 
 
+def _check_kernels(survey: Surroundings) -> None:
+    if not any(survey.kernel_outputs):
+        why = "no output comes from one" if survey.kernels else "no pallas_call is left in the program"
+        raise Breach(f"there is no kernel that does the work: {why}")
+
+
 def _check_dependence(survey: Surroundings, signature: dict[str, Any]) -> None:
-    for entry, depends, by_kernel in zip(signature["outputs"], survey.depends, survey.kernel_outputs, strict=True):
+    for entry, depends in zip(signature["outputs"], survey.depends, strict=True):
         if not depends:
             raise Breach(f"'{entry['name']}' does not depend on any input")
-        if not by_kernel:
-            raise Breach(f"'{entry['name']}' does not come from a kernel")
 
 
-def _check_work(inside: Count, outside: Count, terms: dict[str, Any]) -> None:
-    flops = terms["flops"]
-    least = terms["min_flops"] * flops
-    if inside.most < least:
+def _check_inside(inside: Count, terms: dict[str, Any]) -> None:
+    if inside.most < terms["min_flops"] * terms["flops"]:
         raise Breach(
-            f"{inside.most:.4g} floating-point operations in kernels, {100 * inside.most / flops:.0f} % of what the "
-            f"spec's formula gives; at least {100 * terms['min_flops']:.0f} % are asked for"
+            f"{inside.most:.4g} floating-point operations in kernels, {100 * inside.most / terms['flops']:.0f} % of "
+            f"what the spec's formula gives; at least {100 * terms['min_flops']:.0f} % are asked for"
         )
-    if outside.most > terms["max_outside_flops"] * flops:
+
+
+def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
+    if outside.most > terms["max_outside_flops"] * terms["flops"]:
         much = "any number of" if math.isinf(outside.most) else f"{outside.most:.4g}"
         raise Breach(
             f"{much} floating-point operations outside of kernels; allowed are "
@@ -170,14 +175,14 @@ def _read(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, An
         inside = sum((work.flops for work in kernels), Count())
         summary = _summary(survey, kernels, inside)
         try:
-            if not kernels:
-                raise Breach("there is no kernel: no pallas_call is left in the program")
+            _check_kernels(survey)
             for each in (survey, other):
                 _check_calls(each)
             for one in (survey.work, other.work, *kernels):
                 _check_constants(one.constant_bytes, terms["max_constant_bytes"])
             _check_dependence(survey, signature)
-            _check_work(inside, survey.work.flops, terms)
+            _check_inside(inside, terms)
+            _check_outside(survey.work.flops, terms)
             for one in (*kernels, survey.work):
                 _check_precision(one, terms)
         except Breach as breach:

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -32,6 +32,14 @@ _ANSWER_BYTES = 64 * 2**20
 
 # sandbox.run, or what does without one.
 Run = Callable[..., Ending]
+
+
+class Lowered(NamedTuple):
+    """What a candidate's jaxpr is exported to, and the jaxpr itself on the wire."""
+
+    tpu: bytes = b""
+    cpu: bytes = b""
+    jaxpr: bytes = b""
 
 
 class Rejection(Exception):
@@ -121,7 +129,7 @@ def _traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
 
 
 def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
-    """The second child's work: a line of JSON, the TPU program, the CPU program."""
+    """The second child's work: a line of JSON, the TPU program, the CPU program, the jaxpr."""
     program.configure_jax()
     _known_tpu_on_cpu()
     arguments = program.shapes_of(signature["inputs"])
@@ -142,7 +150,9 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise Rejection("lower-error", _describe(error, "")) from error
     except Rejection as rejection:
         return _refusal(rejection)
-    return json.dumps({"tpu": len(tpu), "calls": program.custom_calls(tpu)}).encode() + b"\n" + tpu + cpu
+    header = {"tpu": len(tpu), "cpu": len(cpu), "calls": program.custom_calls(tpu)}
+    # As the judge writes it, the same for the same program.
+    return json.dumps(header).encode() + b"\n" + tpu + cpu + wire.pack(closed)
 
 
 def _refusal(rejection: Rejection) -> bytes:
@@ -169,26 +179,27 @@ def _open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]
 
 def lower(
     source: bytes, entry: str, signature: dict[str, Any], limits: Limits, run: Run = sandbox.run
-) -> tuple[Report, bytes, bytes]:
-    """The report on a candidate, its TPU program and its CPU program; both empty where it is turned down."""
+) -> tuple[Report, Lowered]:
+    """The report on a candidate, and what it was lowered to; nothing where it is turned down."""
     try:
         traced = run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
         _, packed = _open_answer(traced, limits)
         exported = run(lambda: _exported(packed, signature), limits)
         header, rest = _open_answer(exported, limits)
     except Rejection as rejection:
-        return verdict.rejected(rejection.kind, str(rejection)), b"", b""
-    tpu, cpu = rest[: header["tpu"]], rest[header["tpu"] :]
+        return verdict.rejected(rejection.kind, str(rejection)), Lowered()
+    ends = header["tpu"], header["tpu"] + header["cpu"]
+    lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], rest[ends[1] :])
     programs = {
         name: {"digest": program.digest(content), "bytes": len(content)}
-        for name, content in (("tpu", tpu), ("cpu", cpu))
+        for name, content in (("tpu", lowered.tpu), ("cpu", lowered.cpu))
     }
-    return verdict.ok(programs=programs, custom_calls=header["calls"]), tpu, cpu
+    return verdict.ok(programs=programs, custom_calls=header["calls"]), lowered
 
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out")
+    flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out")
     step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
     step.parser.add_argument("--unsafe-no-sandbox", action="store_true")
 
@@ -196,9 +207,10 @@ def main(argv: list[str]) -> int:
         source = Path(args.source).read_bytes()
         run = run_in_child if args.unsafe_no_sandbox else sandbox.run
         limits = dataclasses.replace(limits, answer_bytes=_ANSWER_BYTES)
-        report, tpu, cpu = lower(source, args.entry, verdict.read_json(args.signature), limits, run)
-        verdict.write_file(args.tpu_out, tpu)
-        verdict.write_file(args.cpu_out, cpu)
+        report, lowered = lower(source, args.entry, verdict.read_json(args.signature), limits, run)
+        verdict.write_file(args.tpu_out, lowered.tpu)
+        verdict.write_file(args.cpu_out, lowered.cpu)
+        verdict.write_file(args.jaxpr_out, lowered.jaxpr)
         return report
 
     return step.run(argv, work)

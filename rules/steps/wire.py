@@ -169,6 +169,9 @@ class _Packer:
         if equation.ctx.compute_type is not None or equation.ctx.xla_metadata:
             raise Unsendable(f"{equation.primitive.name}: compute_on and XLA metadata are not for candidates")
         params = {name: value for name, value in equation.params.items() if name not in _DERIVATIVES}
+        if "name" in params:
+            # What a function is called is the candidate's affair, and no other program's.
+            params["name"] = program.KERNEL_NAME if equation.primitive.name == "pallas_call" else "inner"
         try:
             packed = {name: self.value(value) for name, value in sorted(params.items())}
         except Unsendable as error:

@@ -68,7 +68,8 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
             target="tpu7x",
             tpu_out=f"{name}.tpu",
             cpu_out=f"{name}.cpu",
-            report=f"{name}.json",
+            jaxpr_out=f"{name}.jaxpr",
+            out=f"{name}.json",
             depfile=f"{name}.d",
             **flags,
         )

@@ -22,6 +22,7 @@ CampaignShape shape() {
   out.xla = "kernels/matmul/xla.py";
   out.bench_cases = {"big", "wide"};
   out.check_cases = {"aligned", "ragged"};
+  out.interpreted_case = "ragged";
   out.step_sources = {"lower.py", "compile.py", "expect.py", "check.py"};
   return out;
 }
@@ -30,8 +31,9 @@ CampaignShape shape() {
 std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
   auto graph = std::make_unique<Graph>();
   std::string rules;
-  for (const char* rule : {"normalise", "spec", "mutate", "secret", "expect", "lower", "contract",
-                           "compile", "check", "analyze", "measure", "time", "trace", "select"}) {
+  for (const char* rule :
+       {"normalise", "spec", "mutate", "secret", "expect", "lower", "contract", "compile", "check",
+        "interpret", "analyze", "measure", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -77,6 +79,7 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
   CHECK(edges["contract"] == 25 * 4);   // of candidates alone
   CHECK(edges["check"] == 25 * 2);
+  CHECK(edges["interpret"] == 25);
   CHECK(edges["compile"] == 25 * 2 + 2);
   CHECK(edges["time"] == edges["compile"]);
   CHECK(edges["trace"] == edges["compile"]);

@@ -23,7 +23,7 @@ Evaluated rejected(const std::string& id) {
   Evaluated variant = timed(id, 1, 1);
   variant.seconds.clear();
   variant.time_kind.clear();
-  variant.rejection = {"compile", "a", "out-of-memory", "68 MiB of 64"};
+  variant.rejection = {"compile", "a", "out-of-memory", "68 MiB of 64", {}};
   return variant;
 }
 
@@ -246,7 +246,8 @@ TEST_CASE("a broken record is an external error") {
 
 namespace {
 
-const std::vector<CaseRecord> judged_cases = {{"a", true, false, 1}, {"c", false, true, 1}};
+const std::vector<CaseRecord> judged_cases = {{{"a", true, false, false}, 1},
+                                              {{"c", false, true, true}, 1}};
 const json variant_record_of_v0001 = {
     {"id", "v0001"}, {"round", 1}, {"parents", {"v0000"}}, {"parameters", {{"P", 1}}}};
 
@@ -259,7 +260,8 @@ std::map<std::string, json> ok_records() {
           {"a/facts.json", {{"verdict", "ok"}}},
           {"a/time.json", {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0.5}}},
           {"c/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d2"}}}}}}},
-          {"c/check.json", {{"verdict", "ok"}}}};
+          {"c/check.json", {{"verdict", "ok"}}},
+          {"c/interpret.json", {{"verdict", "ok"}}}};
 }
 
 evolve::Result<Evaluated> evaluated(const std::map<std::string, json>& records,
@@ -283,7 +285,8 @@ TEST_CASE("a variant is read from the records of its steps") {
   auto variant = evaluated(ok_records(), &asked);
   REQUIRE(variant);
   CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/contract.json", "c/contract.json",
-                     "a/compile.json", "c/check.json", "a/facts.json", "a/time.json"});
+                     "a/compile.json", "c/check.json", "c/interpret.json", "a/facts.json",
+                     "a/time.json"});
   CHECK_FALSE(variant->rejection);
   CHECK(variant->seconds == std::map<std::string, double>{{"a", 0.5}});
   CHECK(variant->programs == std::map<std::string, std::string>{{"a", "d1"}});
@@ -293,7 +296,10 @@ TEST_CASE("a variant is read from the records of its steps") {
 
 TEST_CASE("the first failing step is the reason, in the order of the steps") {
   auto records = ok_records();
-  records["c/check.json"] = {{"verdict", "rejected"}, {"kind", "incorrect"}, {"reason", "far off"}};
+  records["c/check.json"] = {{"verdict", "rejected"},
+                             {"kind", "incorrect"},
+                             {"reason", "far off"},
+                             {"evidence", {{"output", "out"}}}};
   records["a/time.json"] = {{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", "later"}};
   auto variant = evaluated(records);
   REQUIRE(variant);
@@ -301,6 +307,7 @@ TEST_CASE("the first failing step is the reason, in the order of the steps") {
   CHECK(variant->rejection->step == "check");
   CHECK(variant->rejection->case_name == "c");
   CHECK(variant->rejection->kind == "incorrect");
+  CHECK(variant->rejection->evidence == json{{"output", "out"}});
   records["a/compile.json"] = {
       {"verdict", "rejected"}, {"kind", "out-of-memory"}, {"reason", "too big"}};
   records["a/facts.json"] =
@@ -331,11 +338,13 @@ TEST_CASE("a record that is missing or broken is a fault, not a verdict") {
 
 TEST_CASE("cases are read from a spec.json") {
   auto cases = read_cases(json::parse(R"({"cases": [{"name": "a", "tags": ["bench"], "weight": 2},
-                                                    {"name": "c", "tags": ["check", "ci"], "weight": 1}]})"));
+                                                    {"name": "c", "tags": ["check", "ci"], "weight": 1, "interpreted": true}]})"));
   REQUIRE(cases);
-  CHECK((*cases)[0].is_bench);
+  CHECK((*cases)[0].judged.is_bench);
   CHECK((*cases)[0].weight == 2);
-  CHECK((*cases)[1].is_check);
-  CHECK_FALSE((*cases)[1].is_bench);
+  CHECK((*cases)[1].judged.is_check);
+  CHECK_FALSE((*cases)[1].judged.is_bench);
+  CHECK((*cases)[1].judged.is_interpreted);
+  CHECK_FALSE((*cases)[0].judged.is_interpreted);
   CHECK_FALSE(read_cases(json::parse(R"({"cases": [{"name": "a"}]})")));
 }

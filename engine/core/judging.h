@@ -1,0 +1,28 @@
+// The steps that judge a candidate, in their order, and the report that each leaves of a case.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace evolve {
+
+// What is done with a case: is it timed, compared, and run in the TPU interpreter, too.
+struct JudgedCase {
+  std::string name;
+  bool is_bench = false;
+  bool is_check = false;
+  bool is_interpreted = false;
+};
+
+struct StepReport {
+  std::string step;  // "analyze"
+  std::string case_name;
+  std::string file;  // "facts.json", in the case's folder of a variant
+};
+
+// Step by step, and of each step case by case: the first report that is no "ok" is why a candidate
+// is turned down.
+std::vector<StepReport> judging_reports(const std::vector<JudgedCase>& cases);
+
+}  // namespace evolve
