@@ -87,6 +87,7 @@ def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: 
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
         enter(pipe)
         set_limits(limits)
         _write_all(pipe, _READY)

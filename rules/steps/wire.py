@@ -136,7 +136,7 @@ def _differentiated(*_: Any) -> Any:
     raise NotImplementedError("a program is not differentiated any more")
 
 
-_NO_DERIVATIVE = lu.wrap_init(_differentiated, debug_info=lu._missing_debug_info("wire"))
+_NO_DERIVATIVE = lu.wrap_init(_differentiated, debug_info=lu.DebugInfo("wire", "differentiated", None, None))
 
 
 class _Packer:

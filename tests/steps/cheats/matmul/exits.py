@@ -1,0 +1,8 @@
+"""Ends the process, with success, before it is judged. (13)
+
+Verdict: crash
+"""
+
+import os
+
+os._exit(0)

@@ -1,0 +1,11 @@
+"""No kernel at all: the library's matmul. (16)
+
+Verdict: contract
+Caught by: kernels, inside, outside
+"""
+
+import jax.numpy as jnp
+
+
+def matmul(x, y):
+    return jnp.dot(x, y, preferred_element_type=jnp.float32).astype(x.dtype)

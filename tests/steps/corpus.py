@@ -1,0 +1,289 @@
+"""Judges kernels the way a campaign does, case by case and step by step, and says what each must come to.
+
+A kernel of the corpus is a file FOLDER/TASK/NAME.py; its task is tests/steps/tasks/TASK, and its docstring ends with
+"Verdict: KIND" ("ok" where it must pass) and, of a cheat, "Caught by: DEFENCE, …": with all of these broken, and no
+other, it passes.
+
+    .venv/bin/python tests/steps/corpus.py [--without DEFENCE]… [FOLDER]…
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = ROOT / "tests" / "steps"
+sys.path.insert(0, str(ROOT / "rules" / "steps"))
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import check
+import contract
+import expect
+import interpret
+import judge_inputs
+import lower
+import program
+import sandbox
+import verdict
+from child import Limits, run_in_child
+
+LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
+SECRET = "not for candidates"
+SPEC_PROGRAM = Path(os.environ.get("EVOLVE_STEPS", ROOT / "build" / "release" / "steps")) / "spec"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel of the corpus."""
+
+    path: Path
+    verdict: str
+    caught_by: tuple[str, ...]
+
+    @property
+    def task(self) -> str:
+        return self.path.parent.name
+
+    def __str__(self) -> str:
+        return f"{self.path.parent.parent.name}/{self.task}/{self.path.stem}"
+
+
+def entries(folder: Path) -> list[Entry]:
+    """All kernels of a folder of tasks."""
+    found = []
+    for path in sorted(folder.glob("*/*.py")):
+        text = path.read_text()
+        said = re.search(r"^Verdict: (\S+)$", text, re.M)
+        assert said, f"{path} does not say its verdict"
+        caught = re.search(r"^Caught by: (.+)$", text, re.M)
+        found.append(Entry(path, said[1], tuple(caught[1].split(", ")) if caught else ()))
+    return found
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    tags: tuple[str, ...]
+    is_interpreted: bool
+    files: dict[str, Any]  # signature, tolerance, terms
+
+
+class Task:
+    """A kernel's spec and reference, and what its cases expect."""
+
+    def __init__(self, folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as made:
+            subprocess.run([SPEC_PROGRAM, "--spec", folder / "spec.yaml", "--out-dir", made], check=True)
+            spec = verdict.read_json(f"{made}/spec.json")
+            names = ("signature", "tolerance", "terms")
+            self.cases = [
+                Case(
+                    one["name"],
+                    tuple(one["tags"]),
+                    one["interpreted"],
+                    {name: verdict.read_json(f"{made}/cases/{one['name']}/{name}.json") for name in names},
+                )
+                for one in spec["cases"]
+            ]
+        self.entry: str = spec["entry"]
+        self._reference = folder / "reference.py"
+        self._expected: dict[tuple[str, bool], check.Expected] = {}
+
+    def expected(self, case: Case) -> check.Expected:
+        """What the reference gives; drawn anew where the secret is none."""
+        key = case.name, judge_inputs.SETS[1].is_secret
+        if key not in self._expected:
+            signature = case.files["signature"]
+
+            def work() -> bytes:
+                return expect.pack(expect.expected(expect._load(str(self._reference)), self.entry, signature, SECRET))
+
+            self._expected[key] = check.read_expected(run_in_child(work, LIMITS).answer)
+        return self._expected[key]
+
+
+def judge(source: bytes, task: Task) -> dict[str, Any]:
+    """The first report that is not ok, with its step and case; or the last one."""
+    lowered: dict[str, lower.Lowered] = {}
+    for case in task.cases:
+        report, lowered[case.name] = lower.lower(source, task.entry, case.files["signature"], LIMITS, sandbox.run)
+        if report["verdict"] != "ok":
+            return {**report, "step": "lower", "case": case.name}
+    for step in (_contract, _check, _interpret):
+        for case in task.cases:
+            report = step(lowered[case.name], case, task)
+            if report["verdict"] != "ok":
+                return {**report, "step": step.__name__[1:], "case": case.name}
+    return {"verdict": "ok", "programs": {name: program.digest(made.tpu) for name, made in lowered.items()}}
+
+
+def _contract(made: lower.Lowered, case: Case, task: Task) -> verdict.Report:
+    return contract.examine(made.tpu, made.cpu, case.files["signature"], case.files["terms"], LIMITS)
+
+
+def _check(made: lower.Lowered, case: Case, task: Task) -> verdict.Report:
+    if "check" not in case.tags:
+        return verdict.ok()
+    files = case.files
+    return check.check_program(made.cpu, task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS)
+
+
+def _interpret(made: lower.Lowered, case: Case, task: Task) -> verdict.Report:
+    if not case.is_interpreted:
+        return verdict.ok()
+    files = case.files
+    return interpret.interpret(made.jaxpr, task.expected(case), files["signature"], files["tolerance"], LIMITS)
+
+
+# How each defence is broken: nothing is asked where it stood.
+
+Break = Callable[[contextlib.ExitStack, Task], None]
+
+
+def _no_op(module: Any, name: str) -> Break:
+    def broken(stack: contextlib.ExitStack, _: Task) -> None:
+        stack.enter_context(mock.patch.object(module, name, return_value=None))
+
+    return broken
+
+
+def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
+    """The process that traces a candidate exports its programs, too."""
+    trace, pack = lower._trace, lower.wire.pack
+
+    def traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
+        program.configure_jax()
+        closed = trace(source, entry, signature)
+        arguments = program.shapes_of(signature["inputs"])
+        tpu, cpu = (sys.modules["program"].export_program(closed, arguments, p) for p in ("tpu", "cpu"))
+        header = {"tpu": len(tpu), "cpu": len(cpu), "calls": 1}
+        return json.dumps(header).encode() + b"\n" + tpu + cpu + pack(closed)
+
+    stack.enter_context(mock.patch.object(lower, "_traced", traced))
+    # What came is what is sent on.
+    opened = lower._open_answer
+
+    def open_answer(ending: Any, limits: Limits) -> tuple[dict[str, Any], bytes]:
+        header, rest = opened(ending, limits)
+        return header, ending.answer if header.get("tpu") else rest
+
+    def exported(packed: bytes, signature: dict[str, Any]) -> bytes:
+        return packed
+
+    stack.enter_context(mock.patch.object(lower, "_exported", exported))
+    stack.enter_context(mock.patch.object(lower, "_open_answer", _twice(open_answer, opened)))
+
+
+def _twice(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is the first one at every odd call, and the second at every even one."""
+    turns = [first, second]
+
+    def alternating(*arguments: Any) -> Any:
+        turns.reverse()
+        return turns[1](*arguments)
+
+    return alternating
+
+
+def _break_secret(stack: contextlib.ExitStack, _: Task) -> None:
+    public = tuple(replace(drawn, is_secret=False) for drawn in judge_inputs.SETS)
+    for module in (judge_inputs, check):
+        stack.enter_context(mock.patch.object(module, "SETS", public))
+        stack.enter_context(mock.patch.object(module, "PUBLIC", public[0]))
+    stack.enter_context(mock.patch.object(interpret, "PUBLIC", public[0]))
+
+
+def _break_sets(stack: contextlib.ExitStack, _: Task) -> None:
+    some = judge_inputs.SETS[:2]
+    stack.enter_context(mock.patch.object(check, "SETS", some))
+
+
+def _break_ragged(stack: contextlib.ExitStack, task: Task) -> None:
+    whole = [replace(case, is_interpreted=False) for case in task.cases if "holdout" not in case.tags]
+    stack.enter_context(mock.patch.object(task, "cases", whole))
+
+
+def _break_unit(stack: contextlib.ExitStack, _: Task) -> None:
+    stack.enter_context(mock.patch.object(check, "unit_of", return_value=1.0))
+
+
+def _break_interpreter(stack: contextlib.ExitStack, task: Task) -> None:
+    cases = [replace(case, is_interpreted=False) for case in task.cases]
+    stack.enter_context(mock.patch.object(task, "cases", cases))
+
+
+def _break_sandbox(stack: contextlib.ExitStack, _: Task) -> None:
+    def open_air(function: Callable[[], bytes], limits: Limits, is_trusted: bool = True) -> Any:
+        return run_in_child(function, limits, is_trusted=is_trusted)
+
+    stack.enter_context(mock.patch.object(sandbox, "run", open_air))
+
+
+DEFENCES: dict[str, Break] = {
+    "one_jaxpr": _break_one_jaxpr,
+    "sandbox": _break_sandbox,
+    "declared": _no_op(lower, "_check_outputs"),
+    "shapes": _no_op(check, "check_shapes"),
+    "kernels": _no_op(contract, "_check_kernels"),
+    "calls": _no_op(contract, "_check_calls"),
+    "constants": _no_op(contract, "_check_constants"),
+    "dependence": _no_op(contract, "_check_dependence"),
+    "inside": _no_op(contract, "_check_inside"),
+    "outside": _no_op(contract, "_check_outside"),
+    "precision": _no_op(contract, "_check_precision"),
+    "finite": _no_op(check, "check_finite"),
+    "elements": _no_op(check, "check_elements"),
+    "error": _no_op(check, "check_error"),
+    "secret": _break_secret,
+    "sets": _break_sets,
+    "ragged": _break_ragged,
+    "unit": _break_unit,
+    "interpreter": _break_interpreter,
+}
+
+
+@contextlib.contextmanager
+def without(names: tuple[str, ...], task: Task) -> Iterator[None]:
+    """Breaks defences."""
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            DEFENCES[name](stack, task)
+        yield
+
+
+def main() -> int:
+    """Prints what each kernel of some folders comes to, and whether it is what it must."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--without", action="append", default=[], choices=sorted(DEFENCES))
+    parser.add_argument("--tasks", type=Path, default=HERE / "tasks")
+    parser.add_argument("folders", nargs="*", type=Path, default=[HERE / "honest", HERE / "cheats"])
+    args = parser.parse_args()
+    tasks: dict[str, Task] = {}
+    wrong = 0
+    for entry in (entry for folder in args.folders for entry in entries(folder)):
+        task = tasks.setdefault(entry.task, Task(args.tasks / entry.task))
+        with without(tuple(args.without), task):
+            report = judge(entry.path.read_bytes(), task)
+        got = "ok" if report["verdict"] == "ok" else report["kind"]
+        wrong += got != entry.verdict
+        mark = " " if got == entry.verdict else "!"
+        print(f"{mark} {entry!s:40} {got:16} {report.get('case', ''):8} {report.get('step', ''):10}", end="")
+        print(report.get("reason", "")[:150], flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Odd but legal: a custom_vjp that nobody asks for, and jit inside.
+
+Verdict: ok
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, y_ref, out_ref):
+    out_ref[...] = jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32).astype(out_ref.dtype)
+
+
+def _call(kernel, x, y, dtype=None):
+    (m, k), n = x.shape, y.shape[1]
+    bm, bn = min(128, m), min(128, n)
+    return pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct((m, n), dtype or x.dtype),
+        grid=(pl.cdiv(m, bm), pl.cdiv(n, bn)),
+        in_specs=[pl.BlockSpec((bm, k), lambda i, j: (i, 0)), pl.BlockSpec((k, bn), lambda i, j: (0, j))],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j: (i, j)),
+    )(x, y)
+
+
+@jax.custom_vjp
+def _product(x, y):
+    return jax.jit(_call, static_argnums=0)(_kernel, x, y)
+
+
+def _forward(x, y):
+    return _product(x, y), (x, y)
+
+
+def _backward(saved, d_out):
+    x, y = saved
+    return _call(_kernel, d_out, y.T), _call(_kernel, x.T, d_out)
+
+
+_product.defvjp(_forward, _backward)
+
+
+def matmul(x, y):
+    return _product(x, y)

@@ -1,0 +1,51 @@
+"""The corpus: honest kernels pass, cheats do not, and do where what catches them is broken."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from corpus import DEFENCES, HERE, Entry, Task, entries, judge, without
+
+HONEST = entries(HERE / "honest")
+CHEATS = entries(HERE / "cheats")
+
+
+@functools.cache
+def _task(name: str) -> Task:
+    return Task(HERE / "tasks" / name)
+
+
+@pytest.mark.parametrize("entry", [*HONEST, *CHEATS], ids=str)
+def test_every_kernel_comes_to_its_verdict(entry: Entry) -> None:
+    report = judge(entry.path.read_bytes(), _task(entry.task))
+    got = "ok" if report["verdict"] == "ok" else report["kind"]
+    assert got == entry.verdict, report
+
+
+@pytest.mark.parametrize("entry", [e for e in CHEATS if e.caught_by and e.verdict != "ok"], ids=str)
+def test_a_cheat_passes_where_its_defences_are_broken(entry: Entry) -> None:
+    task = _task(entry.task)
+    with without(entry.caught_by, task):
+        report = judge(entry.path.read_bytes(), task)
+    assert report["verdict"] == "ok", report
+
+
+def test_every_defence_is_broken_once() -> None:
+    assert {name for entry in CHEATS for name in entry.caught_by} == set(DEFENCES)
+
+
+def test_a_forged_program_is_not_the_one_that_is_judged() -> None:
+    path, task = HERE / "cheats" / "matmul" / "forged_program.py", _task("matmul")
+    forged = path.read_bytes()
+    honest = forged.replace(b"\n_forge()\n", b"\n")
+    assert honest != forged
+    right = judge(honest, task)["programs"]
+    assert judge(forged, task)["programs"] == right
+    with without(("one_jaxpr",), task):
+        # Nobody sees it but in what a TPU would run: the contract finds that it does nothing.
+        assert judge(forged, task)["kind"] == "contract"
+    with without(("one_jaxpr", "inside"), task):
+        report = judge(forged, task)
+        assert report["verdict"] == "ok"
+        assert report["programs"] != right
