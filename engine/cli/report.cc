@@ -80,6 +80,7 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round)
   std::map<std::string, int> out;
   for (int r = 1; r <= round; ++r) {
     json selection = selection_of(campaign, r);
+    if (!selection.is_object()) continue;  // the build did not come so far
     int rejected = 0;
     for (const json& row : selection.value("rejected", json::array())) {
       ++rejected;

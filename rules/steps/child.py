@@ -164,8 +164,8 @@ def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
 
 def _frame(content: bytes | bytearray) -> bytes | None:
     """The frame in what a child wrote, if it is whole."""
-    length, body = int.from_bytes(content[1:9], "little"), content[9:]
-    return bytes(body) if 0 < length <= len(body) else None
+    length = int.from_bytes(content[1:9], "little")
+    return bytes(content[9:]) if 0 < length <= len(content) - 9 else None
 
 
 def _ending(

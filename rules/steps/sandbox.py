@@ -109,14 +109,12 @@ def _mount(source: str, target: str, kind: str | None, flags: int, options: str 
     _checked(f"mount {target}", result)
 
 
-def _make_read_only(folder: str) -> None:
-    """The folder and all that is mounted below it."""
-    attributes = _MountAttributes(set=_MOUNT_ATTR_RDONLY)
+def _set_attributes(folder: str, flags: int, attributes: _MountAttributes) -> None:
     result = LIBC.syscall(
         _SYS_MOUNT_SETATTR,
         _AT_FDCWD,
         folder.encode(),
-        _AT_RECURSIVE,
+        flags,
         ctypes.byref(attributes),
         ctypes.c_size_t(ctypes.sizeof(attributes)),
     )
@@ -166,15 +164,12 @@ def _become_init() -> None:
 
 
 def _visible() -> list[str]:
-    """What is to be seen of the machine: real folders and files, none below another."""
+    """What is to be seen of the machine, none of it below another; links among the folders are made anew."""
     # Under the names that modules are imported by, and under those that links lead to.
-    prefixes = {
-        name for path in (sys.prefix, sys.base_prefix) for name in (os.path.abspath(path), os.path.realpath(path))
-    }
+    prefixes = {name(path) for path in (sys.prefix, sys.base_prefix) for name in (os.path.abspath, os.path.realpath)}
     visible: list[str] = []
-    for path in sorted({*_FOLDERS, *prefixes}):
-        is_below = any(path.startswith(above + "/") for above in visible)
-        if os.path.exists(path) and not os.path.islink(path) and not is_below:
+    for path in sorted(prefixes.union(folder for folder in _FOLDERS if not os.path.islink(folder))):
+        if os.path.exists(path) and not any(path.startswith(above + "/") for above in visible):
             visible.append(path)
     return [*visible, *(path for path in _DEVICES if os.path.exists(path))]
 
@@ -185,22 +180,24 @@ def _change_root() -> None:
     links = [(path, os.readlink(path)) for path in _FOLDERS if os.path.islink(path)]
     root = "/tmp"
     _mount("tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
+    for folder in ("/tmp", "/proc", "/old"):
+        os.mkdir(root + folder)
+    _mount("tmpfs", root + "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={_TMP_BYTES},mode=1777")
     for path, fd in opened:
         target = root + path
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if os.path.isdir(f"/proc/self/fd/{fd}"):
-            os.makedirs(target)
+            os.makedirs(target, exist_ok=True)
         else:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
         _mount(f"/proc/self/fd/{fd}", target, None, _MS_BIND | _MS_REC)
         os.close(fd)
     for path, leads_to in links:
         os.symlink(leads_to, root + path)
-    for folder in ("/tmp", "/proc", "/old"):
-        os.mkdir(root + folder)
-    _make_read_only(root)
+    # All of it, and then not /tmp itself; but what is mounted below that stays as it is.
+    _set_attributes(root, _AT_RECURSIVE, _MountAttributes(set=_MOUNT_ATTR_RDONLY))
+    _set_attributes(root + "/tmp", 0, _MountAttributes(clear=_MOUNT_ATTR_RDONLY))
     _mount("proc", root + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-    _mount("tmpfs", root + "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={_TMP_BYTES},mode=1777")
     os.chdir(root)
     _checked("pivot_root", LIBC.pivot_root(b".", b"old"))
     os.chdir("/")

@@ -19,12 +19,23 @@ import tempfile
 
 _PR_SET_PDEATHSIG = 1
 
-_WARM = """
-    concurrent.futures.thread jax jax._src.pallas.mosaic.interpret.interpret_pallas_call jax._src.pallas.mosaic.tpu_info
-    jax.experimental.multihost_utils jax.experimental.pallas.tpu jax.experimental.topologies jax.export jax.extend
-    jaxlib.lapack jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.gpu jaxlib.mlir.dialects.llvm
-    jaxlib.mlir.dialects.mhlo jaxlib.mlir.dialects.nvvm numpy scipy.linalg
-""".split()
+# What every step imports, and what JAX imports late in some of them: once here, instead of in each child.
+_WARM = "numpy jax jax.export jax.experimental.pallas.tpu jax.experimental.topologies jax._src.pallas.mosaic.tpu_info"
+_EXPORT = """
+    jax.extend jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.gpu jaxlib.mlir.dialects.llvm
+    jaxlib.mlir.dialects.mhlo jaxlib.mlir.dialects.nvvm
+"""
+_RUN = (
+    "jax.experimental.multihost_utils jaxlib.lapack jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.mhlo scipy.linalg"
+)
+_WARM_FOR = {
+    "check": _RUN,
+    "contract": "jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.mhlo",
+    "expect": _RUN,
+    "interpret": f"{_EXPORT} jax._src.pallas.mosaic.interpret.interpret_pallas_call jax.experimental.multihost_utils",
+    "lower": _EXPORT,
+    "measure": _RUN,
+}
 
 
 def _die_with_parent(parent: int) -> None:
@@ -34,9 +45,15 @@ def _die_with_parent(parent: int) -> None:
 
 
 def _warm_up() -> None:
-    """Imports what the steps would import, some of it late, where JAX first needs it."""
+    """Imports what every step would import first."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    for name in _WARM:
+    for name in _WARM.split():
+        importlib.import_module(name)
+
+
+def _warm_up_for(step: str) -> None:
+    """Imports what a step of this name would import."""
+    for name in _WARM_FOR.get(os.path.splitext(os.path.basename(step))[0], "").split():
         importlib.import_module(name)
 
 
@@ -63,6 +80,7 @@ def _run_step(arguments: list[str], log: int) -> None:
 def _serve(arguments: list[str]) -> tuple[int, str]:
     """The exit code and output of one request."""
     parent = os.getpid()
+    _warm_up_for(arguments[0])
     with tempfile.TemporaryFile() as log:
         pid = os.fork()
         if pid == 0:

@@ -1,3 +1,5 @@
 # Address and undefined-behaviour sanitizers.
 set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")
 set(EVOLVE_SANITIZE "address,undefined" CACHE STRING "")
+# Half the compile time of -O2 -g, and the tests are hardly slower.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG" CACHE STRING "")

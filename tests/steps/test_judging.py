@@ -14,7 +14,9 @@ import pytest
 from conftest import SIGNATURE, SMALL, Lower, Run
 
 import check
+import judge_inputs
 import verdict
+from judge_inputs import Array
 
 SEED = (SMALL / "kernel.py").read_text()
 TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
@@ -38,34 +40,42 @@ def test_too_much_vmem_is_a_verdict(lower: Lower, run_step: Run, tmp_path: Path)
     lower(re.sub(r"vmem_limit_bytes=.*", "vmem_limit_bytes=2**15,", SEED))
     run_step("compile", program="k.tpu", target="tpu7x", out="c.json", dumps="c.tgz")
     report = json.loads((tmp_path / "c.json").read_text())
-    assert (report["verdict"], report["kind"]) == ("rejected", "vmem_oom")
+    assert (report["verdict"], report["kind"]) == ("rejected", "out-of-memory")
     assert "limit" in report["reason"]
     assert (tmp_path / "c.tgz").read_bytes() == b""
 
 
 def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
-    (tmp_path / "tolerance.json").write_text(json.dumps(TOLERANCE))
-    run_step("compile", program="empty", target="tpu7x", out="c.json", dumps="c.tgz")
-    run_step(
-        "check",
-        program="empty",
-        expected="empty",
-        signature="signature.json",
-        tolerance="tolerance.json",
-        out="k.json",
-    )
-    for name in ("c.json", "k.json"):
-        assert json.loads((tmp_path / name).read_text()) == {"verdict": "not_reached"}
+    (tmp_path / "any").write_bytes(b"{}")
+    judged = {"expected": "empty", "signature": "signature.json", "tolerance": "any", "contract": "p.json"}
+    # Before them there was no program; or there is one, and it broke its contract.
+    run_step("contract", tpu="empty", cpu="empty", signature="signature.json", terms="any", out="p.json")
+    (tmp_path / "broken.json").write_text(json.dumps({"verdict": "rejected"}))
+    for program, contract in (("empty", "p.json"), ("any", "broken.json")):
+        judged["contract"] = contract
+        run_step("compile", program=program, contract=contract, target="tpu7x", out="c.json", dumps="c.tgz")
+        run_step("check", program=program, secret="empty", **judged, out="k.json")
+        run_step("interpret", jaxpr=program, **judged, out="i.json")
+        for name in ("p.json", "c.json", "k.json", "i.json"):
+            assert json.loads((tmp_path / name).read_text()) == {"verdict": "not_reached"}, name
 
 
 def _check(run_step: Run, tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "tolerance.json").write_text(json.dumps(TOLERANCE))
-    flags = {"signature": "signature.json"}
+    (tmp_path / "secret").write_text("not for candidates")
+    (tmp_path / "contract.json").write_text(json.dumps({"verdict": "ok"}))
+    flags = {"signature": "signature.json", "secret": "secret"}
     expected = run_step("expect", source=SMALL / "reference.py", entry="matmul", out="expected.npz", **flags)
     assert expected.returncode == 0, expected.stderr
     done = run_step(
-        "check", program="k.cpu", expected="expected.npz", tolerance="tolerance.json", out="k.check", **flags
+        "check",
+        program="k.cpu",
+        contract="contract.json",
+        expected="expected.npz",
+        tolerance="tolerance.json",
+        out="k.check",
+        **flags,
     )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads((tmp_path / "k.check").read_text())
@@ -76,7 +86,8 @@ def test_a_right_kernel_passes(lower: Lower, run_step: Run, tmp_path: Path) -> N
     lower(SEED)
     report = _check(run_step, tmp_path)
     assert report["verdict"] == "ok"
-    assert report["outputs"][0]["bad_elements"] == 0
+    assert report["outputs"][0]["elements"] == 200 * 136
+    assert sorted(report["sets"]) == sorted(drawn.name for drawn in judge_inputs.SETS)
     first = (tmp_path / "expected.npz").read_bytes()
     _check(run_step, tmp_path)
     assert (tmp_path / "expected.npz").read_bytes() == first
@@ -85,9 +96,9 @@ def test_a_right_kernel_passes(lower: Lower, run_step: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("find", "replace", "kind"),
     [
-        ("acc_ref[...].astype", "(1.05 * acc_ref[...]).astype", "inaccurate"),
-        ("acc_ref[...].astype", "(acc_ref[...] / 0.0).astype", "not_finite"),
-        ("if k_size % block_k != 0:", "if False:", "not_finite"),
+        ("acc_ref[...].astype", "(1.05 * acc_ref[...]).astype", "incorrect"),
+        ("acc_ref[...].astype", "(acc_ref[...] / 0.0).astype", "non-finite"),
+        ("if k_size % block_k != 0:", "if False:", "non-finite"),
     ],
 )
 def test_a_wrong_kernel_is_rejected(
@@ -98,33 +109,76 @@ def test_a_wrong_kernel_is_rejected(
     assert (report["verdict"], report["kind"]) == ("rejected", kind)
 
 
-def _judge(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> dict[str, Any]:
-    oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
+def _oracle() -> tuple[dict[str, Any], check.Expected]:
+    """A signature of one float32 output, and what is expected of it."""
     signature = {"outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
-    expected = {"oracle_0": oracle, "error_0": np.float64(1e-3)}
-    return check.judge([change(oracle.copy())], expected, signature, TOLERANCE)
+    oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
+    name = f"{judge_inputs.PUBLIC.name}.0"
+    figures = {f"{name}.error": np.float64(1e-3), f"{name}.worst": np.float64(4e-3)}
+    return signature, {f"{name}.oracle": oracle, **figures}
+
+
+def _judge(change: Callable[[Array], Array], again: Callable[[Array], Array] | None = None) -> dict[str, Any]:
+    signature, expected = _oracle()
+    oracle = expected[f"{judge_inputs.PUBLIC.name}.0.oracle"]
+    runs = [(judge_inputs.PUBLIC, [each(oracle.copy())]) for each in (change, again or change)]
+    return check.judge(runs, expected, signature, TOLERANCE)
+
+
+def _one_off(values: Array) -> Array:
+    values[7, 3] += 1
+    return values
 
 
 def test_outputs_are_compared_element_by_element() -> None:
-    def one_off(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        values[7, 3] += 1
-        return values
-
     assert _judge(lambda values: values)["verdict"] == "ok"
-    report = _judge(one_off)
-    assert report["kind"] == "inaccurate"
+    report = _judge(_one_off)
+    assert report["kind"] == "incorrect"
     assert "1 of 27200 elements are off; the worst at [7, 3]" in report["reason"]
-    assert _judge(lambda values: values[:1])["kind"] == "wrong_shape"
-    assert _judge(lambda values: values.astype(np.float64))["kind"] == "wrong_dtype"
-    assert _judge(lambda values: values * np.nan)["kind"] == "not_finite"
+    assert report["evidence"]["element"]["at"] == [7, 3]
+    assert report["evidence"]["inputs"] == "normal"
+    assert _judge(lambda values: values * np.nan)["kind"] == "non-finite"
+
+
+def test_the_same_call_gives_the_same_bits() -> None:
+    report = _judge(lambda values: values, lambda values: np.nextafter(values, 9))
+    assert (report["kind"], report["reason"]) == ("nondeterministic", "'out': the same call gave other bits")
+
+
+def test_shapes_and_dtypes_are_those_declared() -> None:
+    signature, _ = _oracle()
+    right = {"shape": [200, 136], "dtype": "float32"}
+    check.check_shapes([right], signature)
+    for outputs in ([], [right, right], [{**right, "shape": [200, 1]}], [{**right, "dtype": "float64"}]):
+        with pytest.raises(check.Refusal) as refusal:
+            check.check_shapes(outputs, signature)
+        assert refusal.value.kind == "contract"
 
 
 def test_noise_beyond_the_references_own_is_rejected() -> None:
     report = _judge(lambda values: values + np.float32(2e-3))
-    assert report["kind"] == "inaccurate"
+    assert report["kind"] == "precision"
     assert "2.00x the reference's own, limit 1.5x" in report["reason"]
+
+
+def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {"name": "x", "shape": [64, 32], "dtype": "float32"}
+    ranged = {**entry, "range": [-1, 0.5]}
+    counted = {"name": "n", "shape": [500], "dtype": "int32", "range": [1, 3]}
+    signature = {"inputs": [entry, ranged, counted]}
+    for drawn in judge_inputs.SETS:
+        first, again, other = (judge_inputs.draw(signature, drawn, secret) for secret in ("a", "a", "b"))
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
+        assert (first[0].tobytes() == other[0].tobytes()) != drawn.is_secret
+        assert -1 <= first[1].min() <= first[1].max() <= 0.5
+        assert set(first[2]) == {1, 2, 3}
+        assert np.isfinite(first[0]).all()
+    assert judge_inputs.draw(signature, number=1)[0].tobytes() != judge_inputs.draw(signature)[0].tobytes()
+    # A float8's range is narrow: what is large for others is its largest.
+    narrow = {"inputs": [{**entry, "dtype": "float8_e4m3fn"}]}
+    assert np.isfinite(judge_inputs.draw(narrow, judge_inputs.SETS[3])[0].astype(np.float32)).all()
 
 
 def test_reasons_are_one_line_without_what_differs_between_runs() -> None:
     text = "\n  Error at 0x7f12ab in /home/me/x/y.py\nmore"
-    assert verdict.rejected("crashed", text)["reason"] == "Error at 0x… in y.py"
+    assert verdict.rejected("crash", text)["reason"] == "Error at 0x… in y.py"

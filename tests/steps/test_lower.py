@@ -73,6 +73,54 @@ HOSTILE = {
         "lower-error",
         "held",
     ),
+    "a fork bomb": ("import os\nwhile True:\n    os.fork()\n", "lower-error", "not permitted"),
+    "a thread bomb": (
+        "import threading\nheld = threading.Event()\n"
+        "while True:\n    threading.Thread(target=held.wait, daemon=True).start()\n",
+        "lower-error",
+        "can't start new thread",
+    ),
+    "another program": ("import os\nos.execv('/bin/sh', ['sh'])\n", "lower-error", "not permitted"),
+    "ptrace": (
+        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        "raise OSError(ctypes.get_errno(), f'{libc.ptrace(0, 0, 0, 0)}')\n",
+        "lower-error",
+        "-1",
+    ),
+    "the processes of others": (
+        "import os\nraise OSError(str(sorted(p for p in os.listdir('/proc') if p.isdigit())))\n",
+        "lower-error",
+        "OSError: ['1']",
+    ),
+    "the judge's files": (
+        f"open({str(SMALL / 'spec.yaml')!r})\n",
+        "lower-error",
+        "No such file",
+    ),
+    "100 GB of files": (
+        "for i in range(100):\n    with open(f'/tmp/{i}', 'wb') as f:\n"
+        "        for _ in range(64):\n            f.write(bytes(1 << 20))\n",
+        "lower-error",
+        "No space left",
+    ),
+    "100 GB that are no files": (
+        "import os\nfor i in range(100):\n    os.truncate(os.memfd_create('x'), 1 << 30)\n",
+        "lower-error",
+        "not permitted",
+    ),
+    "100 GB of answers": (
+        "import os\nfor fd in range(3, 64):\n    try:\n        os.fstat(fd)\n        while True:\n"
+        "            os.write(fd, b'\\xff' * (1 << 20))\n    except OSError:\n        pass\n",
+        "crash",
+        "gave more than 64 MiB",
+    ),
+    "outliving its judge": (
+        "import ctypes, signal\nfor s in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):\n"
+        "    signal.signal(s, signal.SIG_IGN)\n"
+        "ctypes.CDLL(None).prctl(1, 0)\nwhile True:\n    signal.pause()\n",
+        "timeout",
+        "3 s of CPU time",
+    ),
     "a forged answer": (
         "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'x' * 100)\n    except OSError:\n"
         "        pass\nos._exit(0)\n",

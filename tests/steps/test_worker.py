@@ -44,7 +44,8 @@ def _lower_arguments(name: str) -> list[str]:
         "target": "tpu7x",
         "tpu-out": f"{name}.tpu",
         "cpu-out": f"{name}.cpu",
-        "report": f"{name}.json",
+        "jaxpr-out": f"{name}.jaxpr",
+        "out": f"{name}.json",
     }
     return [
         str(STEPS / "lower.py"),
@@ -60,7 +61,7 @@ def test_one_worker_gives_what_the_programs_give(worker: Any, lower: Lower, tmp_
             "output": "",
             "requestId": number,
         }
-        for kind in ("tpu", "cpu", "json"):
+        for kind in ("tpu", "cpu", "jaxpr", "json"):
             assert (tmp_path / f"w.{kind}").read_bytes() == (tmp_path / f"k.{kind}").read_bytes()
 
 
