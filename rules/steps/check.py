@@ -248,6 +248,17 @@ def judge(
     return verdict.ok(outputs=figures, sets=sets, **({"skipped_sets": skipped} if skipped else {}))
 
 
+def arrays_of(content: bytes, entries: list[dict[str, Any]]) -> tuple[list[Array], bytes]:
+    """Arrays of the shapes and dtypes of the entries, one after another in the bytes, and the bytes that are left."""
+    arrays = []
+    for entry in entries:
+        dtype = program.dtype_of(entry["dtype"])
+        size = int(np.prod(entry["shape"], dtype=np.int64)) * dtype.itemsize
+        arrays.append(np.frombuffer(content[:size], dtype=dtype).reshape(entry["shape"]))
+        content = content[size:]
+    return arrays, content
+
+
 def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list[tuple[InputSet, list[Array]]]:
     """What a child answered, as arrays. Raises Refusal."""
     header_text, _, rest = answer.partition(b"\n")
@@ -261,14 +272,11 @@ def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list
         if run["changed"]:
             changed = signature["inputs"][run["changed"][0]]["name"]
             raise Refusal("incorrect", f"the input '{changed}' was changed")
-        arrays = []
+        sent = []
         for number, entry in enumerate(run["outputs"]):
             places = expected.get(f"{run['set']}.{number}.places")
-            shape = entry["shape"] if places is None else [len(places)]
-            dtype = program.dtype_of(entry["dtype"])
-            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            arrays.append(np.frombuffer(rest[:size], dtype=dtype).reshape(shape))
-            rest = rest[size:]
+            sent.append(entry if places is None else {**entry, "shape": [len(places)]})
+        arrays, rest = arrays_of(rest, sent)
         runs.append((by_name[run["set"]], arrays))
     return runs
 

@@ -62,16 +62,6 @@ def _interpreted(packed: bytes, signature: dict[str, Any]) -> bytes:
     return json.dumps(header).encode() + b"\n" + answer
 
 
-def _arrays(content: bytes, signature: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
-    arrays = []
-    for entry in signature["outputs"]:
-        dtype = program.dtype_of(entry["dtype"])
-        size = int(np.prod(entry["shape"], dtype=np.int64)) * dtype.itemsize
-        arrays.append(np.frombuffer(content[:size], dtype=dtype).reshape(entry["shape"]))
-        content = content[size:]
-    return arrays
-
-
 def _look(
     answer: bytes, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float]
 ) -> dict[str, Any]:
@@ -84,7 +74,8 @@ def _look(
         raise Refusal("out-of-bounds", header["out_of_bounds"])
     if header["races"]:
         raise Refusal("race", "two accesses of the same memory, at least one of them a write, have no order")
-    for i, (got, declared) in enumerate(zip(_arrays(content, signature), signature["outputs"], strict=True)):
+    arrays, _ = check.arrays_of(content, signature["outputs"])
+    for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
         output = check.output_of(got, expected, PUBLIC, i, declared)
         try:
             check.check_finite(output)
