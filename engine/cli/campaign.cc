@@ -218,6 +218,12 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.marker_start = campaign.pipeline.kernel.marker_start;
   shape.marker_end = campaign.pipeline.kernel.marker_end;
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
+  // Those that may survive, and as many again.
+  shape.timing.finalists = std::min(shape.variants, 2 * shape.lineages);
+  if (campaign.pipeline.time.budget > 0) {
+    shape.timing = within_budget(shape.timing, campaign.pipeline.time.budget, shape.variants,
+                                 shape.bench_cases.size());
+  }
   auto sources = step_sources(campaign.rules);
   if (!sources) return std::move(sources).error();
   shape.step_sources = *std::move(sources);

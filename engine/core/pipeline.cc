@@ -216,8 +216,11 @@ class PipelineReader {
     YamlMap time = root.section("time");
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
     time.choice("device", pipeline_.time.device, {"cpu"});
-    if (time.has("device") && pipeline_.time.kind != "measured") {
-      notice(time.key_at("device"), "'time.device' has no effect: the time is modelled");
+    time.number("budget", pipeline_.time.budget, 1);
+    for (const char* key : {"device", "budget"}) {
+      if (time.has(key) && pipeline_.time.kind != "measured") {
+        notice(time.key_at(key), fmt::format("'time.{}' has no effect: the time is modelled", key));
+      }
     }
     time.finish();
   }

@@ -60,6 +60,7 @@ struct Pipeline {
   struct Time {
     std::string kind = "modelled";  // of libtpu's schedule, or "measured"
     std::string device = "cpu";     // where it is measured
+    double budget = 0;              // seconds of the device a round; 0: as much as is usual
   };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "engine/core/edge_text.h"
 #include "engine/core/key.h"
 
 namespace evolve {
@@ -11,39 +12,7 @@ namespace evolve {
 namespace {
 
 // As in rules/steps/measure.py.
-constexpr const char* kProtocol = "cpu-abba-1";
-
-using Bindings = std::vector<std::pair<std::string, std::string>>;
-
-// Escapes what Ninja gives a meaning to in a path.
-std::string escaped(const std::string& path) {
-  std::string out;
-  for (char c : path) {
-    if (c == '$' || c == ' ' || c == ':') out += '$';
-    out += c;
-  }
-  return out;
-}
-
-// A text as one word of a shell's command line, and as a value of the manifest.
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (char c : text) {
-    if (c == '$') out += '$';
-    out += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return out + "'";
-}
-
-// An edge to be written; paths that begin with '$' are the manifest's own and stay as they are.
-struct EdgeText {
-  std::string rule;
-  std::vector<std::string> outputs;
-  std::vector<std::string> inputs;
-  std::vector<std::string> implicit;
-  std::vector<std::string> order_only;
-  Bindings bindings;
-};
+constexpr const char* kProtocol = "cpu-abba-2";
 
 class RoundWriter {
  public:
@@ -71,26 +40,7 @@ class RoundWriter {
   }
 
  private:
-  void add(const EdgeText& edge) {
-    auto list = [&](const std::vector<std::string>& paths, const char* separator) {
-      if (paths.empty()) return;
-      text_ += separator;
-      for (const std::string& path : paths) {
-        text_ += ' ';
-        text_ += path.starts_with("$") ? path : escaped(path);
-      }
-    };
-    text_ += "\nbuild";
-    list(edge.outputs, "");
-    text_ += ": " + edge.rule;
-    list(edge.inputs, "");
-    list(edge.implicit, " |");
-    list(edge.order_only, " ||");
-    text_ += '\n';
-    if (edge.rule != "phony") text_ += fmt::format("  step = {}\n", edge.rule);
-    for (const auto& [name, value] : edge.bindings)
-      text_ += fmt::format("  {} = {}\n", name, value);
-  }
+  void add(const EdgeText& edge) { text_ += edge_text(edge); }
 
   // An edge of a step that needs JAX: run from its canonical source, by the warm worker where the
   // engine has one. What its files are called does not matter to it.
@@ -194,6 +144,7 @@ class RoundWriter {
       write_mutate(round, i, first + i);
       write_variant(first + i, outputs);
     }
+    if (shape_.is_measured) write_race(round, outputs);
     write_select(round, outputs);
     std::vector<std::string> all = outputs;
     all.push_back(fmt::format("round-{}", round - 1));
@@ -396,17 +347,11 @@ class RoundWriter {
          {"$steps/analyze"},
          {},
          analyzed});
-    if (shape_.is_measured) write_measure(subject, at, name, is_candidate);
-    const std::string timed = at + (shape_.is_measured ? "/samples.json" : "/facts.json");
-    add({"time",
-         {at + "/time.json"},
-         {timed},
-         {"$steps/time"},
-         {},
-         {{"subject", subject},
-          {"portable", "1"},
-          {"flags", fmt::format("--{} {}", shape_.is_measured ? "samples" : "facts", timed)},
-          {"report", at + "/time.json"}}});
+    if (shape_.is_measured) {
+      write_measured_time(subject, folder, name, cost, is_candidate);
+    } else {
+      write_time(subject, at, {{"facts", at + "/facts.json"}});
+    }
     add({"trace",
          {at + "/timeline.json"},
          {at + "/compile.json", at + "/dumps.tar.gz"},
@@ -418,34 +363,117 @@ class RoundWriter {
     }
   }
 
+  void write_time(const std::string& subject, const std::string& at, const Bindings& files) {
+    std::vector<std::string> inputs;
+    std::string flags;
+    for (const auto& [flag, path] : files) {
+      inputs.push_back(path);
+      flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", flag, path);
+    }
+    add({"time",
+         {at + "/time.json"},
+         inputs,
+         {"$steps/time"},
+         {},
+         {{"subject", subject},
+          {"portable", "1"},
+          {"flags", flags},
+          {"report", at + "/time.json"}}});
+  }
+
+  // What the variants of a round are measured for: a short measurement decides who is in the race,
+  // and those are measured again, longer. The seed and the XLA baseline are not in it.
+  void write_measured_time(const std::string& subject, const std::string& folder,
+                           const std::string& name, const std::string& cost, bool is_candidate) {
+    const std::string at = folder + "/" + name;
+    Bindings files = {{"samples", at + "/samples.json"}, {"cost", cost}};
+    Measurement longer = {"samples", "", shape_.timing.confirming, is_candidate, ""};
+    if (is_candidate && folder != "$work/" + variant_folder(shape_, 0)) {
+      write_measure(subject, at, name,
+                    {"screening", ", screening", shape_.timing.screening, true, ""});
+      files.emplace_back("screening", at + "/screening.json");
+      longer.race = folder + "/race.json";
+    }
+    write_measure(subject, at, name, longer);
+    write_time(subject, at, files);
+  }
+
+  struct Measurement {
+    std::string file;    // "samples": samples.json
+    std::string suffix;  // of the subject
+    Effort effort;
+    bool is_candidate = true;  // has a contract
+    std::string race;          // what says whether it is to be; empty: it is
+  };
+
   // A variant's program beside the seed's, one such edge at a time.
   void write_measure(const std::string& subject, const std::string& at, const std::string& name,
-                     bool is_candidate) {
+                     const Measurement& wanted) {
     const std::string anchor =
         fmt::format("$work/{}/{}/cpu.program", variant_folder(shape_, 0), name);
     const std::string signature = fmt::format("$work/cases/{}/signature.json", name);
+    const std::string out = fmt::format("{}/{}.json", at, wanted.file);
+    const std::string depfile = fmt::format("{}/{}.d", at, wanted.file);
     std::vector<std::string> inputs = {at + "/cpu.program"};
     if (anchor != inputs.front()) inputs.push_back(anchor);
     inputs.push_back(signature);
-    Bindings arguments = {{"program", at + "/cpu.program"}, {"anchor", anchor},
-                          {"signature", signature},         {"device", "$device_kind"},
-                          {"protocol", kProtocol},          {"out", at + "/samples.json"}};
-    if (is_candidate) {
-      inputs.push_back(at + "/contract.json");
-      arguments.emplace_back("contract", inputs.back());
-    }
+    Bindings arguments = {{"program", at + "/cpu.program"},
+                          {"anchor", anchor},
+                          {"signature", signature},
+                          {"device", "$device_kind"},
+                          {"protocol", kProtocol},
+                          {"processes", std::to_string(wanted.effort.processes)},
+                          {"runs", std::to_string(wanted.effort.runs)},
+                          {"seconds", fmt::format("{:.3g}", wanted.effort.seconds)},
+                          {"out", out}};
+    auto read = [&](const char* flag, const std::string& path) {
+      inputs.push_back(path);
+      arguments.emplace_back(flag, path);
+    };
+    if (wanted.is_candidate) read("contract", at + "/contract.json");
+    if (!wanted.race.empty()) read("race", wanted.race);
     add_python({"measure",
-                {at + "/samples.json"},
+                {out},
                 inputs,
                 {},
                 {},
-                {{"subject", subject},
+                {{"subject", subject + wanted.suffix},
                  {"class", "measured"},
                  {"device_kind", "$device_kind"},
                  {"protocol", kProtocol},
                  {"device", "cpu 1"},
-                 {"depfile", at + "/samples.d"}}},
+                 {"depfile", depfile}}},
                arguments);
+  }
+
+  // Who of the round's variants is measured again: of those that nothing turned down.
+  void write_race(int round, const std::vector<std::string>& evaluated) {
+    std::string folder = round_folder(round);
+    EdgeText edge;
+    edge.rule = "race";
+    edge.outputs = {folder + "/race.json"};
+    std::string variants;
+    for (const std::string& id : variants_of_round(shape_, round)) {
+      variants += (variants.empty() ? "" : ",") + id;
+      edge.outputs.push_back(fmt::format("{}/{}/race.json", folder, id));
+    }
+    std::string flags = fmt::format(
+        "--spec $work/spec.json --top-k {} --finalists {} --variants {} --round-dir {} --out {}",
+        shape_.lineages, shape_.timing.finalists, variants, folder, edge.outputs.front());
+    edge.inputs = {"$work/spec.json"};
+    if (round > 1) {
+      edge.inputs.push_back(round_folder(round - 1) + "/selection.json");
+      flags += " --previous " + edge.inputs.back();
+    }
+    for (const std::string& path : evaluated) {
+      if (path.ends_with("/timeline.json") || path.ends_with("/kernel.py")) continue;
+      // In place of the time that the race is about.
+      const bool is_time = path.ends_with("/time.json");
+      edge.inputs.push_back(is_time ? path.substr(0, path.rfind('/')) + "/screening.json" : path);
+    }
+    edge.implicit = {"$steps/race"};
+    edge.bindings = {{"subject", fmt::format("round-{}", round)}, {"flags", flags}};
+    add(edge);
   }
 
   // `evaluated` is what the round's variants gave.
@@ -503,12 +531,17 @@ class RoundWriter {
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, is_measured,
-               entry, spec, seed, reference, xla, marker_start, marker_end, bench_cases,
+               timing, entry, spec, seed, reference, xla, marker_start, marker_end, bench_cases,
                check_cases, interpreted_case, step_sources] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
                       is_measured));
+  const auto& [screening, confirming, finalists] = timing;
+  for (const Effort& effort : {screening, confirming}) {
+    out.add("effort", "", fmt::format("{} {} {}", effort.processes, effort.runs, effort.seconds));
+  }
+  out.add("finalists", "", std::to_string(finalists));
   for (const auto* text : {&target, &entry, &spec, &seed, &reference, &xla, &marker_start,
                            &marker_end, &interpreted_case}) {
     out.add("text", "", *text);
@@ -518,6 +551,14 @@ Digest digest_of(const CampaignShape& shape) {
     for (const std::string& item : *list) out.add("item", "", item);
   }
   return out.key();
+}
+
+Timing within_budget(Timing timing, double budget, int variants, size_t cases) {
+  const double needed = static_cast<double>(cases) * (variants * timing.screening.seconds +
+                                                      timing.finalists * timing.confirming.seconds);
+  timing.screening.seconds *= budget / needed;
+  timing.confirming.seconds *= budget / needed;
+  return timing;
 }
 
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {

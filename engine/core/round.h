@@ -14,6 +14,24 @@
 
 namespace evolve {
 
+// How much is measured: processes, one after another, runs in each, and seconds of the device, of
+// all samples of both programs.
+struct Effort {
+  int processes = 1;
+  int runs = 1;
+  double seconds = 1;
+};
+
+// How the times of a round's variants are measured.
+struct Timing {
+  Effort screening = {2, 3, 1.5};   // of each of them, to see who is worth more
+  Effort confirming = {3, 4, 8.0};  // of those who are; of the seed and the baseline
+  int finalists = 1;                // a round, at most
+};
+
+// `timing` with such seconds that a round of `variants`, each with `cases`, takes `budget`.
+Timing within_budget(Timing timing, double budget, int variants, size_t cases);
+
 // All that a campaign's graph depends on. Paths are relative to the project's root.
 struct CampaignShape {
   int rounds = 1;
@@ -24,6 +42,7 @@ struct CampaignShape {
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"
   bool is_measured = false;                // times are, on this machine; or else modelled
+  Timing timing;                           // if they are
   std::string entry;  // the function that kernel, reference and XLA baseline export
   std::string spec;   // paths of the kernel's files
   std::string seed;

@@ -12,8 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kFewestProcesses = 3;
-constexpr size_t kFewestBlocks = 3;  // of a process
+constexpr size_t kFewestRuns = 5;
 
 // Student's t for a two-sided 95 % interval; from 21 degrees on an upper bound within 0.3 %.
 double t_of(double degrees) {
@@ -24,10 +23,13 @@ double t_of(double degrees) {
   return whole <= kTable.size() ? kTable[whole - 1] : 1.96 + 2.6 / static_cast<double>(whole);
 }
 
-double median(std::vector<double> values) {
+// The mean of the middle half: as deaf to strays as the median, and known better from as many.
+double midmean(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  const size_t cut = values.size() / 4;
+  double sum = 0;
+  for (size_t i = cut; i < values.size() - cut; ++i) sum += values[i];
+  return sum / static_cast<double>(values.size() - 2 * cut);
 }
 
 double log_ratio(const Block& block) {
@@ -36,7 +38,7 @@ double log_ratio(const Block& block) {
          2;
 }
 
-// The mean over processes, in logarithms, and how sure it is.
+// The mean over runs, in logarithms, and how sure it is.
 struct Estimate {
   double mean = 0;
   double variance = 0;  // of the mean
@@ -44,18 +46,18 @@ struct Estimate {
 };
 
 Estimate estimate(const Samples& samples) {
-  std::vector<double> medians;
-  medians.reserve(samples.processes.size());
-  for (const auto& blocks : samples.processes) {
+  std::vector<double> middles;
+  middles.reserve(samples.runs.size());
+  for (const auto& blocks : samples.runs) {
     std::vector<double> ratios;
     ratios.reserve(blocks.size());
     for (const Block& block : blocks) ratios.push_back(log_ratio(block));
-    medians.push_back(median(std::move(ratios)));
+    middles.push_back(midmean(std::move(ratios)));
   }
   Estimate out;
-  const auto count = static_cast<double>(medians.size());
-  for (double one : medians) out.mean += one / count;
-  for (double one : medians) {
+  const auto count = static_cast<double>(middles.size());
+  for (double one : middles) out.mean += one / count;
+  for (double one : middles) {
     out.variance += (one - out.mean) * (one - out.mean) / (count - 1) / count;
   }
   out.degrees = count - 1;
@@ -64,15 +66,11 @@ Estimate estimate(const Samples& samples) {
 
 // Why the samples allow no statistics.
 std::optional<std::string> flaw(const Samples& samples, const DecisionRule& rule) {
-  if (samples.processes.size() < kFewestProcesses) {
-    return fmt::format("{} processes, at least {} are needed", samples.processes.size(),
-                       kFewestProcesses);
+  if (samples.runs.size() < kFewestRuns) {
+    return fmt::format("{} runs, at least {} are needed", samples.runs.size(), kFewestRuns);
   }
-  for (const auto& blocks : samples.processes) {
-    if (blocks.size() < kFewestBlocks) {
-      return fmt::format("a process with {} blocks, at least {} are needed", blocks.size(),
-                         kFewestBlocks);
-    }
+  for (const auto& blocks : samples.runs) {
+    if (blocks.empty()) return "a run without a block";
     for (const Block& block : blocks) {
       for (double seconds :
            {block.anchor[0], block.anchor[1], block.candidate[0], block.candidate[1]}) {
@@ -111,22 +109,34 @@ Decision decision_of(const Estimate& estimate, const DecisionRule& rule) {
   return out;
 }
 
-bool read_pair(const json& from, const char* key, std::array<double, 2>& out) {
-  auto it = from.find(key);
-  if (it == from.end() || !it->is_array() || it->size() != out.size()) return false;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!(*it)[i].is_number()) return false;
-    out[i] = (*it)[i].get<double>();
-  }
-  return true;
+// The blocks of a run: of each program a list of pairs.
+std::optional<std::vector<Block>> read_blocks(const json& run) {
+  using Times = std::vector<std::array<double, 2>>;
+  auto times = [&](const char* program) -> std::optional<Times> {
+    auto it = run.is_object() ? run.find(program) : run.end();
+    if (it == run.end() || !it->is_array()) return std::nullopt;
+    Times out;
+    for (const json& pair : *it) {
+      const bool is_pair =
+          pair.is_array() && pair.size() == 2 && pair[0].is_number() && pair[1].is_number();
+      if (!is_pair) return std::nullopt;
+      out.push_back({pair[0].get<double>(), pair[1].get<double>()});
+    }
+    return out;
+  };
+  const auto anchor = times("anchor"), candidate = times("candidate");
+  if (!anchor || !candidate || anchor->size() != candidate->size()) return std::nullopt;
+  std::vector<Block> out;
+  for (size_t i = 0; i < anchor->size(); ++i) out.push_back({(*anchor)[i], (*candidate)[i]});
+  return out;
 }
 
 }  // namespace
 
 Result<Samples> read_samples(const json& from, const std::string& record) {
   auto bad = [&](const std::string& what) { return external(fmt::format("{}: {}", record, what)); };
-  if (!from.is_object() || from.value("format", json()) != "evolve-samples-1") {
-    return bad("no evolve-samples-1");
+  if (!from.is_object() || from.value("format", json()) != "evolve-samples-2") {
+    return bad("no evolve-samples-2");
   }
   Samples out;
   for (const auto& [key, text] : {std::pair("device", &out.device), {"protocol", &out.protocol}}) {
@@ -134,19 +144,12 @@ Result<Samples> read_samples(const json& from, const std::string& record) {
     if (it == from.end() || !it->is_string()) return bad(fmt::format("no {}", key));
     *text = it->get<std::string>();
   }
-  auto processes = from.find("processes");
-  if (processes == from.end() || !processes->is_array()) return bad("no processes");
-  for (const json& process : *processes) {
-    std::vector<Block> blocks;
-    if (!process.is_array()) return bad("a process is no list of blocks");
-    for (const json& one : process) {
-      Block block;
-      const bool is_block = one.is_object() && read_pair(one, "anchor", block.anchor) &&
-                            read_pair(one, "candidate", block.candidate);
-      if (!is_block) return bad("a block has not two times of each program");
-      blocks.push_back(block);
-    }
-    out.processes.push_back(std::move(blocks));
+  auto runs = from.find("runs");
+  if (runs == from.end() || !runs->is_array()) return bad("no runs");
+  for (const json& run : *runs) {
+    auto blocks = read_blocks(run);
+    if (!blocks) return bad("a run has not two times of each program for each block");
+    out.runs.push_back(*std::move(blocks));
   }
   return out;
 }

@@ -1,12 +1,12 @@
 // The one decision on times that were measured: whether a program is faster than another. Pure.
 //
 // A sample of both is a block: anchor, candidate, candidate, anchor, or the mirror image, so that
-// whatever drifts evenly over a block falls out of its ratio. Blocks come from several processes,
-// for a process has its own luck (where its memory lies, say), which more blocks of it do not
-// average out. So the unit of the statistics is the process: of each the median of its blocks' log
-// ratios, and of those the mean, with Student's 95 % interval. (A bootstrap over as few processes
-// as one can afford gives intervals that are too narrow: five of them cover 84 % where 95 % are
-// meant.)
+// whatever drifts evenly over a block falls out of its ratio. Blocks come from several runs, each
+// with both programs compiled and laid out anew, for a run has its own luck (where its memory lies,
+// say, or what else the machine did), which more blocks of it do not average out. So the unit of
+// the statistics is the run: of each the mean of the middle half of its blocks' log ratios, and of
+// those the mean, with Student's 95 % interval. (A bootstrap over as few as one can afford gives
+// intervals that are too narrow: five of them cover 84 % where 95 % are meant.)
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct Block {
 struct Samples {
   std::string device;    // "cpu: AMD EPYC 9B45"
   std::string protocol;  // how it was measured
-  std::vector<std::vector<Block>> processes;
+  std::vector<std::vector<Block>> runs;
 };
 
 // External error where it is no such record; `record` names it there.

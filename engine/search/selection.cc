@@ -81,7 +81,7 @@ class Selector {
     for (const Evaluated* variant : contenders()) {
       auto score = score_of(*variant);
       if (!score) return std::move(score).error();
-      out_.ranking.push_back({*variant, *score, ""});
+      out_.ranking.push_back({*variant, *score, half_width_of(*variant), ""});
     }
     std::sort(out_.ranking.begin(), out_.ranking.end(), [](const Ranked& a, const Ranked& b) {
       return a.score != b.score ? a.score > b.score : is_earlier(a.variant, b.variant);
@@ -105,7 +105,7 @@ class Selector {
       const bool is_paired =
           out_.is_relative && ratio != variant.ratios.end() && variant.id != request_.seed.id;
       sum +=
-          one.weight * (is_paired ? -std::log(ratio->second)
+          one.weight * (is_paired ? -std::log(ratio->second.value)
                                   : std::log((out_.is_relative ? unit->second : 1) / time->second));
       weights += one.weight;
     }
@@ -113,19 +113,42 @@ class Selector {
     return rounded(std::exp(sum / weights));
   }
 
+  // Of the interval of the score's logarithm; cases err on their own.
+  [[nodiscard]] double half_width_of(const Evaluated& variant) const {
+    double squares = 0, weights = 0;
+    for (const BenchCase& one : request_.cases) {
+      auto ratio = variant.ratios.find(one.name);
+      weights += one.weight;
+      if (ratio == variant.ratios.end() || variant.id == request_.seed.id) continue;
+      const double half = one.weight * std::log(ratio->second.high / ratio->second.low) / 2;
+      squares += half * half;
+    }
+    return std::sqrt(squares) / weights;
+  }
+
+  // How far apart two scores must be.
+  [[nodiscard]] double tie_width(const Ranked& a, const Ranked& b) const {
+    return std::max(std::log1p(out_.resolution), std::hypot(a.half_width, b.half_width));
+  }
+
+  [[nodiscard]] bool is_tie(const Ranked& a, const Ranked& b) const {
+    return std::abs(std::log(a.score / b.score)) <= tie_width(a, b);
+  }
+
   // Takes survivors off the ranking's top, one after another.
   void choose() {
     std::vector<Ranked*> left;
-    for (Ranked& ranked : out_.ranking) left.push_back(&ranked);
+    for (Ranked& ranked : out_.ranking) {
+      if (ranked.variant.is_confirmed) left.push_back(&ranked);
+    }
     while (!left.empty() && static_cast<int>(out_.survivors.size()) < request_.top_k) {
-      const double limit = left.front()->score / (1 + out_.resolution);
-      auto chosen = left.begin();
-      for (auto it = left.begin(); it != left.end() && (*it)->score >= limit; ++it) {
-        if (is_earlier((*it)->variant, (*chosen)->variant)) chosen = it;
+      Ranked* const best = left.front();
+      Ranked* chosen = best;
+      for (Ranked* one : left) {
+        if (is_tie(*best, *one) && is_earlier(one->variant, chosen->variant)) chosen = one;
       }
-      out_.survivors.push_back(
-          {(*chosen)->variant, (*chosen)->score, reason(left, **chosen, limit)});
-      drop_same(left, *chosen);
+      out_.survivors.push_back({chosen->variant, chosen->score, reason(left, *chosen)});
+      drop_same(left, chosen);
     }
   }
 
@@ -139,16 +162,17 @@ class Selector {
     });
   }
 
-  // `left` is what was in contention for this place, by score; from `limit` on they tie.
-  [[nodiscard]] std::string reason(const std::vector<Ranked*>& left, const Ranked& chosen,
-                                   double limit) const {
+  // `left` is what was in contention for this place, by score.
+  [[nodiscard]] std::string reason(const std::vector<Ranked*>& left, const Ranked& chosen) const {
     std::string score = out_.is_relative ? fmt::format("{:.4g}x the seed's speed", chosen.score)
                                          : fmt::format("score {:.4g}", chosen.score);
+    const Ranked& best = *left.front();
     for (const Ranked* rival : left) {
-      if (rival == &chosen || rival->score < limit || is_same(rival->variant, chosen.variant))
+      if (rival == &chosen || !is_tie(best, *rival) || is_same(rival->variant, chosen.variant))
         continue;
-      return fmt::format("{}, a tie with '{}' ({:.4g}, within {:.0f} %) that came later", score,
-                         rival->variant.id, rival->score, out_.resolution * 100);
+      return fmt::format("{}, a tie with '{}' ({:.4g}, within {:.2g} %) that came later", score,
+                         rival->variant.id, rival->score,
+                         100 * std::expm1(tie_width(best, *rival)));
     }
     return fmt::format("{}, the {} of {} in contention", score,
                        out_.survivors.empty() ? "best" : "best left", out_.ranking.size());

@@ -22,6 +22,12 @@ struct Rejection {
   nlohmann::json evidence;  // as the step gave it: the worst element, say; null where it gave none
 };
 
+// A variant's time by the seed's of the same run, with its 95 % interval.
+struct Ratio {
+  double value = 1;
+  double low = 1, high = 1;
+};
+
 // A variant with all that its steps said of it.
 struct Evaluated {
   std::string id;
@@ -32,8 +38,9 @@ struct Evaluated {
   std::optional<Rejection> rejection;     // none: every check is ok and every bench case has a time
   std::string time_kind;                  // "modelled" or "measured"; empty where there is no time
   std::map<std::string, double> seconds;  // of each bench case
-  // Of those that were measured beside the seed: the variant's time by the seed's of the same run.
-  std::map<std::string, double> ratios;
+  std::map<std::string, Ratio> ratios;    // of each bench case, of those that were measured
+  bool is_confirmed =
+      true;  // false: its times are of the short measurement that a race begins with
   std::map<std::string, std::string> programs;  // digest of each bench case's program, where known
 };
 
@@ -62,7 +69,8 @@ struct SelectionRequest {
 struct Ranked {
   Evaluated variant;
   double score = 0;
-  std::string same_as;  // the survivor with the same program or the same parameters, or empty
+  double half_width = 0;  // of the 95 % interval of the score's logarithm
+  std::string same_as;    // the survivor with the same program or the same parameters, or empty
 };
 
 struct Selection {
@@ -86,10 +94,11 @@ struct Selection {
 // instead: the same ranking.
 //
 // In contention are this round's variants, and the survivors of the round before (in the first
-// round, the seed), as far as no step rejected them. Scores nearer than the clock's resolution (3 %
-// for modelled time: the model orders no variants closer than that; 1 % for measured) are ties, and
-// of these the earliest variant goes first. A variant with the program or the parameters of a
-// survivor is not a second lineage.
+// round, the seed), as far as no step rejected them; but none survives whose time was not confirmed
+// by the longer measurement. Scores nearer than the clock's resolution (3 % for modelled time: the
+// model orders no variants closer than that; 1 % for measured, or as far as their intervals leave
+// open) are ties, and of these the earliest variant goes first. A variant with the program or the
+// parameters of a survivor is not a second lineage.
 //
 // Bad input: modelled and measured times, which are never ranked together.
 Result<Selection> select(const SelectionRequest& request);

@@ -66,6 +66,20 @@ Result<Evaluated> read_variant(const json& from, const char* id_key, const std::
   return out;
 }
 
+// The numbers "ratio", "low" and "high", all above 0.
+Result<Ratio> read_ratio(const json& from, const std::string& record) {
+  Ratio out;
+  for (const auto& [key, number] :
+       {std::pair("ratio", &out.value), {"low", &out.low}, {"high", &out.high}}) {
+    const json& value = member(from, key);
+    if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>())) {
+      return bad_record(record, fmt::format("no '{}' above 0", key));
+    }
+    *number = value.get<double>();
+  }
+  return out;
+}
+
 // Takes the time of a case out of an ok time.json.
 Status take_time(const json& record, const std::string& case_name, Evaluated& out) {
   const json& seconds = member(record, "seconds");
@@ -82,9 +96,21 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
   }
   out.time_kind = kind;
   out.seconds[case_name] = seconds.get<double>();
-  const json& ratio = member(record, "ratio");
-  if (ratio.is_number() && ratio.get<double>() > 0) out.ratios[case_name] = ratio.get<double>();
+  if (member(record, "confirmed") == false) out.is_confirmed = false;
+  if (!member(record, "ratio").is_null()) {
+    auto ratio = read_ratio(record, fmt::format("{} {} time.json", out.id, case_name));
+    if (!ratio) return std::move(ratio).error();
+    out.ratios[case_name] = *ratio;
+  }
   return {};
+}
+
+json ratios_record(const std::map<std::string, Ratio>& ratios) {
+  json out = json::object();
+  for (const auto& [name, ratio] : ratios) {
+    out[name] = {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
+  }
+  return out;
 }
 
 json variant_core(const Evaluated& variant, double score) {
@@ -94,7 +120,7 @@ json variant_core(const Evaluated& variant, double score) {
               {"parents", variant.parents},
               {"per_case", variant.seconds},
               {"score", score}};
-  if (!variant.ratios.empty()) out["ratios"] = variant.ratios;
+  if (!variant.ratios.empty()) out["ratios"] = ratios_record(variant.ratios);
   if (!variant.programs.empty()) out["programs"] = variant.programs;
   if (!variant.note.empty()) out["note"] = variant.note;
   return out;
@@ -139,6 +165,7 @@ json ranking_record(const Selection& selection) {
                 {"round", ranked.variant.round},
                 {"score", ranked.score},
                 {"per_case", ranked.variant.seconds}};
+    if (!ranked.variant.is_confirmed) one["confirmed"] = false;
     if (!ranked.same_as.empty()) one["same_as"] = ranked.same_as;
     out.push_back(one);
   }
@@ -169,7 +196,7 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
 }
 
 Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseRecord>& cases,
-                                 const LoadRecord& load) {
+                                 const LoadRecord& load, bool has_times) {
   auto read = read_variant(variant, "id", "variant.json");
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
@@ -178,6 +205,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   judged.reserve(cases.size());
   for (const CaseRecord& one : cases) judged.push_back(one.judged);
   for (const auto& [step, case_name, file] : judging_reports(judged)) {
+    if (step == "time" && !has_times) continue;
     auto record = load(case_name, file);
     if (!record) return std::move(record).error();
     std::string verdict = text_of(*record, "verdict");
@@ -226,10 +254,10 @@ Result<PreviousSelection> read_selection(const json& selection) {
     auto seconds = read_times(member(from, "per_case"), "selection.json");
     if (!seconds) return std::move(seconds).error();
     variant->seconds = *std::move(seconds);
-    if (const json& ratios = member(from, "ratios"); ratios.is_object()) {
-      auto read = read_times(ratios, "selection.json");
-      if (!read) return std::move(read).error();
-      variant->ratios = *std::move(read);
+    for (const auto& [name, value] : member(from, "ratios").items()) {
+      auto ratio = read_ratio(value, "selection.json");
+      if (!ratio) return std::move(ratio).error();
+      variant->ratios[name] = *ratio;
     }
     variant->time_kind = text_of(selection, "time_kind");
     for (const auto& [name, digest] : member(from, "programs").items()) {

@@ -33,9 +33,10 @@ using LoadRecord =
 // All of these give an external error for a record that is not in its format.
 Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
 // `variant` is a variant.json. Asks for the records in the order of judging_reports; the first that
-// rejects is the variant's rejection.
+// rejects is the variant's rejection. Without its times where `has_times` is false.
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
-                                 const std::vector<CaseRecord>& cases, const LoadRecord& load);
+                                 const std::vector<CaseRecord>& cases, const LoadRecord& load,
+                                 bool has_times = true);
 Result<PreviousSelection> read_selection(const nlohmann::json& selection);
 
 nlohmann::json selection_record(const Selection& selection);

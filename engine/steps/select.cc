@@ -1,6 +1,7 @@
 // Step select: the round's survivors, and the sources of their lineages for the next round.
 #include "engine/search/selection_record.h"
 #include "engine/steps/step.h"
+#include "engine/steps/variant.h"
 
 namespace {
 
@@ -11,16 +12,6 @@ struct Arguments {
   std::vector<std::string> variants, lineages_out;
   int round = 1, top_k = 1;
 };
-
-Result<search::Evaluated> read_variant(const std::string& folder,
-                                       const std::vector<search::CaseRecord>& cases) {
-  auto variant = steps::read_json(folder + "/variant.json");
-  if (!variant) return std::move(variant).error();
-  return search::read_evaluated(
-      *variant, cases, [&](const std::string& case_name, const std::string& file) {
-        return steps::read_json(fmt::format("{}/{}/{}", folder, case_name, file));
-      });
-}
 
 Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   auto spec = steps::read_json(arguments.spec);
@@ -33,11 +24,11 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   for (const search::CaseRecord& one : *cases) {
     if (one.judged.is_bench) request.cases.push_back({one.judged.name, one.weight});
   }
-  auto seed = read_variant(arguments.seed_dir, *cases);
+  auto seed = steps::read_variant(arguments.seed_dir, *cases);
   if (!seed) return std::move(seed).error();
   request.seed = *std::move(seed);
   for (const std::string& id : arguments.variants) {
-    auto variant = read_variant(arguments.round_dir + "/" + id, *cases);
+    auto variant = steps::read_variant(arguments.round_dir + "/" + id, *cases);
     if (!variant) return std::move(variant).error();
     request.variants.push_back(*std::move(variant));
   }

@@ -28,7 +28,7 @@ json modelled_time(const json& facts) {
 // The middle one of all samples of a program.
 double median_of(const search::Samples& samples, std::array<double, 2> search::Block::*program) {
   std::vector<double> all;
-  for (const auto& blocks : samples.processes) {
+  for (const auto& blocks : samples.runs) {
     for (const search::Block& block : blocks) {
       for (double seconds : block.*program) all.push_back(seconds);
     }
@@ -38,14 +38,23 @@ double median_of(const search::Samples& samples, std::array<double, 2> search::B
   return *middle;
 }
 
-Result<json> measured_time(const json& record, const std::string& path) {
+struct Records {
+  json samples;
+  std::string samples_path;
+  json screening;  // null: none was to be
+  std::string screening_path;
+};
+
+// The time that samples tell of; or their verdict, where they are none.
+Result<json> time_of(const json& record, const std::string& path,
+                     const search::DecisionRule& rule) {
   const std::string verdict = record.value("verdict", "");
   if (verdict == "not_reached") return json{{"kind", "measured"}, {"verdict", verdict}};
   // What a program was turned down for while it was measured.
   if (verdict == "rejected") return record;
   auto samples = search::read_samples(record, path);
   if (!samples) return std::move(samples).error();
-  const search::Decision decision = search::decide(*samples, {});
+  const search::Decision decision = search::decide(*samples, rule);
   const std::string comparison = search::comparison_name(decision.comparison);
   if (decision.comparison == search::Comparison::not_comparable) {
     return json{{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", decision.reason}};
@@ -64,21 +73,53 @@ Result<json> measured_time(const json& record, const std::string& path) {
   return out;
 }
 
+// By the longer measurement; where the variant was out of the race, by the short one, and not
+// confirmed.
+Result<json> measured_time(const Records& records, const search::DecisionRule& rule) {
+  const bool is_confirmed =
+      records.screening.is_null() || records.samples.value("verdict", "") != "not_reached";
+  auto out = is_confirmed ? time_of(records.samples, records.samples_path, rule)
+                          : time_of(records.screening, records.screening_path, rule);
+  if (out && out->value("verdict", "") == "ok") (*out)["confirmed"] = is_confirmed;
+  return out;
+}
+
+// Less than this a call of the case cannot take: the floating-point operations of its formula, at
+// more of them a second than one core of any processor does today (two tiles of AMX a cycle: 2,048
+// operations on bfloat16; 6 GHz). Far from what is reached; below it a sample is wrong, and not
+// fast.
+double floor_of(const json& cost) {
+  constexpr double kMostPerSecond = 2048 * 6e9;
+  return cost.value("flops", 0.0) / kMostPerSecond;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("the time of a compiled program", "time");
-  std::string facts, samples, out;
+  std::string facts, out, cost_path;
+  Records records;
   auto* of_facts = app.add_option("--facts", facts, "the analyze step's facts: modelled time");
-  app.add_option("--samples", samples, "the measure step's samples: measured time")
+  app.add_option("--samples", records.samples_path, "the measure step's samples: measured time")
       ->excludes(of_facts);
+  app.add_option("--screening", records.screening_path, "the samples of the short measurement");
+  app.add_option("--cost", cost_path, "what the case costs at the least");
   app.add_option("--out", out, "time.json")->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
-    const std::string& path = samples.empty() ? facts : samples;
-    auto record = steps::read_json(path);
-    if (!record) return std::move(record).error();
-    if (samples.empty()) return steps::write_json(out, modelled_time(*record));
-    auto time = measured_time(*record, path);
+    json of_facts_record, cost = json::object();
+    for (const auto& [path, record] : {std::pair(&facts, &of_facts_record),
+                                       {&records.samples_path, &records.samples},
+                                       {&records.screening_path, &records.screening},
+                                       {&cost_path, &cost}}) {
+      if (path->empty()) continue;
+      auto read = steps::read_json(*path);
+      if (!read) return std::move(read).error();
+      *record = *std::move(read);
+    }
+    if (!facts.empty()) return steps::write_json(out, modelled_time(of_facts_record));
+    search::DecisionRule rule;
+    rule.floor_seconds = floor_of(cost);
+    auto time = measured_time(records, rule);
     return time ? steps::write_json(out, *time) : std::move(time).error();
   });
 }

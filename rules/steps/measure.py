@@ -1,9 +1,13 @@
 """Step measure: a candidate's program beside an anchor's, timed on this machine's CPU.
 
-Both are programs, no Python of a candidate's. Several processes time them one after another, for each has its own
-luck with memory; in each, blocks of anchor, candidate, candidate, anchor, or the mirror image, so that whatever
-drifts evenly falls out of a block's ratio. Times are the process's CPU time, of all its threads: what others run on
-the machine does not count. All samples are kept; what they say is decided by another step.
+Both are programs, no Python of a candidate's. What is counted is runs: each has both programs compiled and their inputs
+laid out anew, in one of several processes, for each has its own luck with memory. In a run, blocks of anchor,
+candidate, candidate, anchor, or the mirror image, so that whatever drifts evenly falls out of a block's ratio; and many
+short blocks instead of a few long ones, so that what else the machine does hits both alike, or one block alone. Times
+are the process's CPU time, of all its threads: what others run on the machine does not count. A process keeps to one
+core: of threads on others the clock knows only what they had used when they were last switched, up to a tick ago, so
+that a call of half a millisecond scatters by half of itself; on one core by a twentieth. All samples are kept; what
+they say is decided by another step.
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ import hashlib
 import json
 import math
 import os
+import resource
 import sys
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,19 +38,43 @@ from child import ChildFault, Ending, Limits
 from step import Step
 from verdict import Report
 
-FORMAT = "evolve-samples-1"
+FORMAT = "evolve-samples-2"
 # The manifest says the same in the edge's `protocol`: a change in how is measured is another number.
-PROTOCOL = "cpu-abba-1"
+PROTOCOL = "cpu-abba-2"
 
-# One sample takes at least so long: as many calls as that needs.
-_SAMPLE_SECONDS = 0.004
+# More blocks of a run say nothing new: what differs between runs remains.
+_MOST_BLOCKS = 200
+# One sample takes at least so long, or what it takes to read the clock counts: as many calls as that needs.
+_SHORTEST_SAMPLE = 0.0005
 # Warm is who needed, three times in a row, within so much of the same.
 _STEADY = 0.05
 _MOST_WARM_UPS = 20
 _INPUT_SETS = 3
+# One block of so many has its outputs looked at, besides the first.
+_LOOK_AT = 8
 
 # One thread: a pool's would wait for each other at the mercy of the machine's other work.
 _XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: processes, one after another, runs in each, and seconds of CPU time of all blocks."""
+
+    processes: int
+    runs: int
+    seconds: float
+
+    @property
+    def run_seconds(self) -> float:
+        """Of one run's blocks."""
+        return self.seconds / (self.processes * self.runs)
+
+
+def _cpu_seconds() -> float:
+    """Of this process. Its CPU clock will not do: under a limit on CPU time it goes by ticks, of 4 ms."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 class _OtherOutputs(Exception):
@@ -55,42 +84,38 @@ class _OtherOutputs(Exception):
 class _Timed:
     """A program compiled ahead, with inputs on the device and what it gives for them."""
 
-    def __init__(self, name: str, content: bytes, signature: dict[str, Any]) -> None:
+    def __init__(self, name: str, lowered: Any, drawn: list[list[Any]]) -> None:
         import jax  # noqa: PLC0415
 
         self.name = name
-        exported = program.load_program(content)
-        self._inputs = [
-            [jax.device_put(array) for array in judge_inputs.draw(signature, number=number)]
-            for number in range(_INPUT_SETS)
-        ]
-        self._run = jax.jit(exported.call).lower(*self._inputs[0]).compile()
+        self._inputs = [[jax.device_put(array) for array in arrays] for arrays in drawn]
+        self._run = lowered.compile()
         self._ready: Callable[[Any], Any] = jax.block_until_ready
         self._leaves: Callable[[Any], list[Any]] = jax.tree_util.tree_leaves
         self._expected = [self._digest(self._run(*arguments)) for arguments in self._inputs]
         self._calls = 1
         self._next = 0
 
-    def sample(self) -> float:
+    def sample(self, is_looked_at: bool) -> float:
         """Seconds of CPU time a call. Raises _OtherOutputs."""
         results: Any = None
-        start = time.process_time_ns()
+        start = _cpu_seconds()
         for _ in range(self._calls):
             # Other inputs than in the call before.
             self._next = (self._next + 1) % _INPUT_SETS
             results = self._ready(self._run(*self._inputs[self._next]))
-        seconds = (time.process_time_ns() - start) * 1e-9 / self._calls
-        if self._digest(results) != self._expected[self._next]:
+        seconds = (_cpu_seconds() - start) / self._calls
+        if is_looked_at and self._digest(results) != self._expected[self._next]:
             raise _OtherOutputs(f"the {self.name}: a timed call gave other outputs than the call before it")
         return seconds
 
-    def warm_up(self) -> None:
-        """Until it is steady, and knows how many calls a sample needs."""
-        first = max(self.sample(), 1e-7)
-        self._calls = max(1, math.ceil(_SAMPLE_SECONDS / first))
+    def warm_up(self, sample_seconds: float) -> None:
+        """Until it is steady, and knows how many calls a sample of this length needs."""
+        first = max(min(self.sample(False) for _ in range(3)), 1e-6)
+        self._calls = max(1, math.ceil(sample_seconds / first))
         last: list[float] = []
         for _ in range(_MOST_WARM_UPS):
-            last = [*last[-2:], self.sample()]
+            last = [*last[-2:], self.sample(False)]
             if len(last) == 3 and max(last) <= (1 + _STEADY) * min(last):
                 return
 
@@ -101,29 +126,65 @@ class _Timed:
         return digest.hexdigest()
 
 
-def _measure(contents: dict[str, bytes], signature: dict[str, Any], orders: list[bool]) -> bytes:
-    """The life of a measuring process: its blocks as JSON, or why there are none."""
+def _lowered(content: bytes, inputs: list[Any]) -> Any:
+    """A program, ready to be compiled."""
+    import jax  # noqa: PLC0415
+
+    return jax.jit(program.load_program(content).call).lower(*inputs)
+
+
+def _configure_calls() -> None:
+    """Has programs run in the thread that calls them."""
+    import jax  # noqa: PLC0415
+
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+
+
+def _run(
+    lowered: dict[str, Any], drawn: list[list[Any]], seconds: float, draw: np.random.Generator
+) -> dict[str, list[list[float]]]:
+    """One run: of each program two times a block."""
+    timed = {name: _Timed(name, of_it, drawn) for name, of_it in lowered.items()}
+    for one in timed.values():
+        one.warm_up(max(_SHORTEST_SAMPLE, seconds / (4 * _MOST_BLOCKS)))
+    samples: dict[str, list[list[float]]] = {"anchor": [], "candidate": []}
+    spent = 0.0
+    while not samples["anchor"] or (spent < seconds and len(samples["anchor"]) < _MOST_BLOCKS):
+        outer, inner = ("anchor", "candidate") if draw.random() < 0.5 else ("candidate", "anchor")
+        is_looked_at = not samples["anchor"] or draw.integers(_LOOK_AT) == 0
+        block: dict[str, list[float]] = {"anchor": [], "candidate": []}
+        for name in (outer, inner, inner, outer):
+            block[name].append(timed[name].sample(is_looked_at))
+        for name, times in block.items():
+            samples[name].append([float(f"{one:.5g}") for one in times])
+        spent += sum(sum(times) for times in block.values())
+    return samples
+
+
+def _measure(contents: dict[str, bytes], signature: dict[str, Any], effort: Effort, key: int) -> bytes:
+    """The life of a measuring process: its runs as JSON, or why there are none."""
     os.environ["XLA_FLAGS"] = _XLA_FLAGS
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[key % len(cores)]})
+    # The order is drawn, and the same for the same programs.
+    draw = np.random.Generator(np.random.Philox(key=key))
     try:
         program.configure_jax()
-        timed = {name: _Timed(name, content, signature) for name, content in contents.items()}
-        for one in timed.values():
-            one.warm_up()
+        _configure_calls()
+        drawn = [judge_inputs.draw(signature, number=number) for number in range(_INPUT_SETS)]
+        lowered = {name: _lowered(content, drawn[0]) for name, content in contents.items()}
         gc.disable()
-        blocks = []
-        for anchor_first in orders:
-            inner, outer = ("candidate", "anchor") if anchor_first else ("anchor", "candidate")
-            block: dict[str, list[float]] = {"anchor": [], "candidate": []}
-            for name in (outer, inner, inner, outer):
-                block[name].append(timed[name].sample())
-            blocks.append(block)
+        runs = []
+        for _ in range(effort.runs):
+            runs.append(_run(lowered, drawn, effort.run_seconds, draw))
+            gc.collect()
     except MemoryError:
         raise
     except _OtherOutputs as error:
         return json.dumps({"kind": "nondeterministic", "reason": str(error)}).encode()
     except Exception as error:  # noqa: BLE001 - whatever a program does at run time
         return json.dumps({"kind": "crash", "reason": f"{type(error).__name__}: {error}"}).encode()
-    return json.dumps({"blocks": blocks}).encode()
+    return json.dumps({"runs": runs}).encode()
 
 
 def device_name() -> str:
@@ -147,39 +208,42 @@ def _rejection(ending: Ending, limits: Limits) -> Report | None:
 
 
 def measure(
-    contents: dict[str, bytes], signature: dict[str, Any], processes: int, blocks: int, limits: Limits, device: str
+    contents: dict[str, bytes], signature: dict[str, Any], effort: Effort, limits: Limits, device: str
 ) -> Report:
     """The report on "candidate" beside "anchor"; an empty program was turned down before."""
     if not all(contents.values()):
         return verdict.not_reached()
-    samples = []
-    for number in range(processes):
-        # The order is drawn, and the same for the same programs.
+    runs = []
+    for number in range(effort.processes):
         key = int(program.digest(contents["candidate"]), 16) + number
-        orders = list(np.random.Generator(np.random.Philox(key=key)).random(blocks) < 0.5)
-        ending = sandbox.run(partial(_measure, contents, signature, orders), limits)
+        ending = sandbox.run(partial(_measure, contents, signature, effort, key), limits)
         rejection = _rejection(ending, limits)
         if rejection is not None:
             return rejection
-        samples.append(json.loads(ending.answer)["blocks"])
-    return verdict.ok(format=FORMAT, device=device, protocol=PROTOCOL, clock="cpu time", processes=samples)
+        runs += [{"process": number, **run} for run in json.loads(ending.answer)["runs"]]
+    return verdict.ok(format=FORMAT, device=device, protocol=PROTOCOL, clock="cpu time", runs=runs)
 
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("program", "anchor", "signature", "device", "protocol")
-    step = Step("measure", flags, cpu_seconds=120, memory_mib=8192)
+    step = Step("measure", flags, cpu_seconds=300, memory_mib=8192)
     step.parser.add_argument("--contract", help="the report of that step; a baseline has none")
-    step.parser.add_argument("--processes", type=int, default=5)
-    step.parser.add_argument("--blocks", type=int, default=8)
+    step.parser.add_argument("--race", help="what the race says of the variant: whether it is measured at all")
+    step.parser.add_argument("--processes", type=int, default=3)
+    step.parser.add_argument("--runs", type=int, default=4, help="of each process")
+    step.parser.add_argument("--seconds", type=float, default=8, help="of CPU time, in all blocks")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         for said, here in ((args.device, device_name()), (args.protocol, PROTOCOL)):
             if said != here:
                 raise ChildFault(f"'{said}' is asked for, this is '{here}'")
-        contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": verdict.passed(args.contract, args.program)}
-        signature = verdict.read_json(args.signature)
-        return measure(contents, signature, args.processes, args.blocks, limits, args.device)
+        candidate = verdict.passed(args.contract, args.program)
+        if args.race and not verdict.read_json(args.race)["is_in"]:
+            return verdict.not_reached()
+        contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": candidate}
+        effort = Effort(args.processes, args.runs, args.seconds)
+        return measure(contents, verdict.read_json(args.signature), effort, limits, args.device)
 
     return step.run(argv, work)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 from conftest import SIGNATURE, SMALL, Lower, Run
 
+import judge_inputs
 import measure
+from child import Limits, run_in_child
 
 SEED = (SMALL / "kernel.py").read_text()
 
@@ -22,7 +25,14 @@ def measured(run_step: Run, tmp_path: Path) -> Measure:
     """Measures two programs and returns the report."""
 
     def run(program: str, anchor: str, **flags: Any) -> dict[str, Any]:
-        flags = {"device": measure.device_name(), "protocol": measure.PROTOCOL, "processes": 3, "blocks": 3, **flags}
+        flags = {
+            "device": measure.device_name(),
+            "protocol": measure.PROTOCOL,
+            "processes": 2,
+            "runs": 2,
+            "seconds": 0.4,
+            **flags,
+        }
         done = run_step(
             "measure", program=program, anchor=anchor, signature="signature.json", out="s.json", depfile="s.d", **flags
         )
@@ -37,11 +47,11 @@ def test_samples_are_of_both_programs_in_every_block(lower: Lower, measured: Mea
     lower(SEED)
     report = measured("k.cpu", "k.cpu")
     assert (report["verdict"], report["format"], report["clock"]) == ("ok", measure.FORMAT, "cpu time")
-    assert [len(blocks) for blocks in report["processes"]] == [3, 3, 3]
-    for blocks in report["processes"]:
-        for block in blocks:
-            assert len(block["anchor"]) == len(block["candidate"]) == 2
-            assert all(0 < seconds < 60 for seconds in block["anchor"] + block["candidate"])
+    assert [run["process"] for run in report["runs"]] == [0, 0, 1, 1]
+    for run in report["runs"]:
+        assert len(run["anchor"]) == len(run["candidate"]) >= 1
+        assert all(len(pair) == 2 for pair in run["anchor"] + run["candidate"])
+        assert all(0 < seconds < 60 for pair in run["anchor"] + run["candidate"] for seconds in pair)
     assert "rules/steps/measure.py" in (tmp_path / "s.d").read_text()
 
 
@@ -49,25 +59,51 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
     calls = []
 
     class Stopwatch:
-        def __init__(self, name: str, content: bytes, signature: dict[str, Any]) -> None:
+        def __init__(self, name: str, lowered: float, drawn: list[Any]) -> None:
             self.name = name
-            self.seconds = {b"slow": 2.0, b"fast": 1.0}[content]
+            self.seconds = lowered
 
-        def warm_up(self) -> None:
+        def warm_up(self, sample_seconds: float) -> None:
+            assert sample_seconds >= measure._SHORTEST_SAMPLE
             calls.append("warm " + self.name)
 
-        def sample(self) -> float:
+        def sample(self, is_looked_at: bool) -> float:
             calls.append(self.name)
             return self.seconds
 
+    class Draw:
+        def __init__(self) -> None:
+            self.numbers = [0.1, 0.9]
+
+        def random(self) -> float:
+            return self.numbers.pop(0)
+
+        def integers(self, most: int) -> int:
+            return 1
+
     monkeypatch.setattr(measure, "_Timed", Stopwatch)
-    monkeypatch.setattr(measure.gc, "disable", lambda: None)
-    monkeypatch.setenv("XLA_FLAGS", "")
-    answer = json.loads(measure._measure({"anchor": b"fast", "candidate": b"slow"}, SIGNATURE, [True, False]))
-    assert answer["blocks"] == [{"anchor": [1.0, 1.0], "candidate": [2.0, 2.0]}] * 2
-    anchor_first = ["anchor", "candidate", "candidate", "anchor"]
-    candidate_first = ["candidate", "anchor", "anchor", "candidate"]
-    assert calls == ["warm anchor", "warm candidate", *anchor_first, *candidate_first]
+    samples = measure._run({"anchor": 1.0, "candidate": 2.0}, [], 12.0, Draw())  # type: ignore[arg-type]
+    assert samples == {"anchor": [[1.0, 1.0]] * 2, "candidate": [[2.0, 2.0]] * 2}
+    anchor_outside = ["anchor", "candidate", "candidate", "anchor"]
+    candidate_outside = ["candidate", "anchor", "anchor", "candidate"]
+    assert calls == ["warm anchor", "warm candidate", *anchor_outside, *candidate_outside]
+
+
+def test_who_is_out_of_the_race_is_not_measured(lower: Lower, measured: Measure, tmp_path: Path) -> None:
+    lower(SEED)
+    (tmp_path / "race.json").write_text('{"is_in": false}')
+    assert measured("k.cpu", "k.cpu", race="race.json") == {"verdict": "not_reached"}
+    (tmp_path / "race.json").write_text('{"is_in": true}')
+    assert measured("k.cpu", "k.cpu", race="race.json")["verdict"] == "ok"
+
+
+def test_the_clock_does_not_go_by_ticks_under_a_limit(run_step: Run) -> None:
+    def steps() -> bytes:
+        readings = [measure._cpu_seconds() for _ in range(20000)]
+        return str(min(b - a for a, b in itertools.pairwise(readings) if b > a)).encode()
+
+    ending = run_in_child(steps, Limits(cpu_seconds=60, wall_seconds=60, memory_bytes=2**34))
+    assert 0 < float(ending.answer) < 1e-4
 
 
 def test_another_device_or_protocol_is_a_fault(run_step: Run, tmp_path: Path) -> None:
@@ -104,8 +140,10 @@ def test_a_program_that_fails_or_has_no_end_is_a_verdict(lower: Lower, measured:
 
 def test_outputs_of_timed_calls_are_looked_at(lower: Lower, tmp_path: Path) -> None:
     lower(SEED)
-    timed = measure._Timed("candidate", (tmp_path / "k.cpu").read_bytes(), SIGNATURE)
-    assert timed.sample() > 0
+    drawn = [judge_inputs.draw(SIGNATURE, number=number) for number in range(measure._INPUT_SETS)]
+    timed = measure._Timed("candidate", measure._lowered((tmp_path / "k.cpu").read_bytes(), drawn[0]), drawn)
+    assert timed.sample(True) > 0
     timed._expected = ["other"] * len(timed._expected)
+    assert timed.sample(False) > 0
     with pytest.raises(measure._OtherOutputs):
-        timed.sample()
+        timed.sample(True)

@@ -27,15 +27,15 @@ class Noise {
 };
 
 struct Machine {
-  size_t processes = 5, blocks = 8;
-  double between = 0.002;  // standard deviations of logarithms: of processes
+  size_t runs = 12, blocks = 20;
+  double between = 0.002;  // standard deviations of logarithms: of runs
   double within = 0.01;    // of calls
   double drift = 0;        // per call
 };
 
 Samples measured(const Machine& machine, double ratio, Noise& noise) {
   Samples out = {"cpu: a", "abba-1", {}};
-  for (size_t i = 0; i < machine.processes; ++i) {
+  for (size_t i = 0; i < machine.runs; ++i) {
     const double luck = noise.draw(machine.between);
     std::vector<Block> blocks;
     double at = 0;
@@ -50,7 +50,7 @@ Samples measured(const Machine& machine, double ratio, Noise& noise) {
       block.anchor[1] = call(1);
       blocks.push_back(block);
     }
-    out.processes.push_back(blocks);
+    out.runs.push_back(blocks);
   }
   return out;
 }
@@ -103,7 +103,7 @@ TEST_CASE("the interval covers the truth 95 times of 100") {
 
 TEST_CASE("noise is no tie") {
   Machine noisy;
-  noisy.between = 0.1;
+  noisy.between = 0.15;
   CHECK(count(Comparison::unstable, noisy, 1) >= 900);
 }
 
@@ -115,16 +115,16 @@ TEST_CASE("samples that cannot be are no samples") {
     rule.floor_seconds = 0.01;
   }
   SECTION("nothing") {
-    samples.processes[1][2].candidate[0] = 0;
+    samples.runs[1][2].candidate[0] = 0;
   }
   SECTION("no number") {
-    samples.processes[1][2].anchor[0] = std::nan("");
+    samples.runs[1][2].anchor[0] = std::nan("");
   }
-  SECTION("too few processes") {
-    samples.processes.resize(2);
+  SECTION("too few runs") {
+    samples.runs.resize(4);
   }
-  SECTION("too few blocks") {
-    samples.processes[2].resize(1);
+  SECTION("an empty run") {
+    samples.runs[2].clear();
   }
   const Decision decision = decide(samples, rule);
   CHECK(decision.comparison == Comparison::not_comparable);
@@ -144,29 +144,32 @@ TEST_CASE("two measurements of the same agree, and one of something else does no
 }
 
 TEST_CASE("samples are read as they were written, or not at all") {
-  nlohmann::json record = {{"format", "evolve-samples-1"},
+  nlohmann::json record = {{"format", "evolve-samples-2"},
                            {"device", "cpu: a"},
                            {"protocol", "abba-1"},
-                           {"processes", {{{{"anchor", {1.0, 2.0}}, {"candidate", {3.0, 4.0}}}}}}};
+                           {"runs", {{{"anchor", {{1.0, 2.0}}}, {"candidate", {{3.0, 4.0}}}}}}};
   auto samples = read_samples(record, "samples.json");
   REQUIRE(samples);
   CHECK(samples->device == "cpu: a");
-  REQUIRE(samples->processes.size() == 1);
-  CHECK(samples->processes[0][0].candidate[1] == 4.0);
+  REQUIRE(samples->runs.size() == 1);
+  CHECK(samples->runs[0][0].candidate[1] == 4.0);
   SECTION("another format") {
-    record["format"] = "evolve-samples-2";
+    record["format"] = "evolve-samples-1";
   }
   SECTION("no device") {
     record.erase("device");
   }
   SECTION("a block of one") {
-    record["processes"][0][0]["anchor"] = {1.0};
+    record["runs"][0]["anchor"][0] = {1.0};
   }
   SECTION("a word for a time") {
-    record["processes"][0][0]["anchor"] = {1.0, "x"};
+    record["runs"][0]["anchor"][0] = {1.0, "x"};
   }
-  SECTION("a process that is none") {
-    record["processes"][0] = 3;
+  SECTION("a block of one program alone") {
+    record["runs"][0]["anchor"].push_back({1.0, 2.0});
+  }
+  SECTION("a run that is none") {
+    record["runs"][0] = 3;
   }
   CHECK(!read_samples(record, "samples.json"));
 }

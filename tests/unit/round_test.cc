@@ -33,7 +33,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   std::string rules;
   for (const char* rule :
        {"normalise", "spec", "mutate", "secret", "expect", "lower", "contract", "compile", "check",
-        "interpret", "analyze", "measure", "time", "trace", "select"}) {
+        "interpret", "analyze", "measure", "race", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -108,13 +108,34 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   const EdgeId measure = *graph->node(*samples).made_by;
   std::vector<std::string> inputs;
   for (NodeId input : graph->edge(measure).explicit_inputs()) inputs.push_back(graph->path(input));
-  CHECK(inputs == std::vector<std::string>{
-                      "w/round-1/v0001/big/cpu.program", "w/round-0/v0000/big/cpu.program",
-                      "w/cases/big/signature.json", "w/round-1/v0001/big/contract.json"});
+  CHECK(inputs ==
+        std::vector<std::string>{"w/round-1/v0001/big/cpu.program",
+                                 "w/round-0/v0000/big/cpu.program", "w/cases/big/signature.json",
+                                 "w/round-1/v0001/big/contract.json", "w/round-1/v0001/race.json"});
   CHECK(graph->extension(measure, "class") == "measured");
   CHECK(graph->extension(measure, "device") == "cpu 1");
   auto time = graph->find_node("w/round-1/v0001/big/time.json");
   CHECK(graph->edge(*graph->node(*time).made_by).inputs.front() == *samples);
+  CHECK(digest_of(campaign) != digest_of(shape()));
+  // Whether it is measured so long hangs on a short measurement, and on nothing that was long.
+  const EdgeId race = *graph->node(*graph->find_node("w/round-1/v0001/race.json")).made_by;
+  bool is_short = false;
+  for (NodeId input : graph->edge(race).explicit_inputs()) {
+    CHECK(!graph->path(input).ends_with("samples.json"));
+    is_short = is_short || graph->path(input) == "w/round-1/v0001/big/screening.json";
+  }
+  CHECK(is_short);
+  // The seed is in no race.
+  CHECK(!graph->find_node("w/round-0/v0000/big/screening.json"));
+}
+
+TEST_CASE("a round's measuring keeps within its budget") {
+  Timing timing;
+  timing.finalists = 4;
+  timing = within_budget(timing, 60, 8, 2);
+  CHECK(2 * (8 * timing.screening.seconds + 4 * timing.confirming.seconds) == Approx(60));
+  CampaignShape campaign = shape();
+  campaign.timing = timing;
   CHECK(digest_of(campaign) != digest_of(shape()));
 }
 

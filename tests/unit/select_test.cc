@@ -88,12 +88,12 @@ TEST_CASE("a long case does not outvote a short one") {
 
 TEST_CASE("what was measured beside the seed counts by that ratio") {
   Evaluated seed = timed("v0000", 1, 1, "measured");
-  seed.ratios = {{"a", 1.02}, {"b", 0.97}};
+  seed.ratios = {{"a", {1.02, 1, 1.04}}, {"b", {0.97, 0.96, 0.98}}};
   // By the times of different runs the first one were the faster.
   Evaluated lucky = timed("v0001", 0.7, 0.7, "measured");
-  lucky.ratios = {{"a", 0.9}, {"b", 0.9}};
+  lucky.ratios = {{"a", {0.9, 0.89, 0.91}}, {"b", {0.9, 0.89, 0.91}}};
   Evaluated better = timed("v0002", 0.8, 0.8, "measured");
-  better.ratios = {{"a", 0.8}, {"b", 0.8}};
+  better.ratios = {{"a", {0.8, 0.79, 0.81}}, {"b", {0.8, 0.79, 0.81}}};
   SelectionRequest request = request_of({lucky, better});
   request.seed = seed;
   const Selection selection = selected(request);
@@ -103,7 +103,34 @@ TEST_CASE("what was measured beside the seed counts by that ratio") {
   // And so it does in the next round.
   auto next = read_selection(selection_record(selection));
   REQUIRE(next);
-  CHECK(next->survivors[0].ratios == better.ratios);
+  CHECK(next->survivors[0].ratios.at("a").value == 0.8);
+  CHECK(next->survivors[0].ratios.at("b").high == 0.81);
+}
+
+TEST_CASE("measured scores whose intervals leave it open are ties") {
+  auto measured = [](const std::string& id, double ratio, double half) {
+    Evaluated out = timed(id, ratio, ratio, "measured");
+    const Ratio one = {ratio, ratio / (1 + half), ratio * (1 + half)};
+    out.ratios = {{"a", one}, {"b", one}};
+    return out;
+  };
+  SelectionRequest request =
+      request_of({measured("v0001", 0.5, 0.05), measured("v0002", 0.48, 0.05)}, 1);
+  request.seed = timed("v0000", 1, 1, "measured");
+  CHECK(survivors(selected(request)) == Ids{"v0001"});
+  request.variants = {measured("v0001", 0.5, 0.01), measured("v0002", 0.48, 0.01)};
+  CHECK(survivors(selected(request)) == Ids{"v0002"});
+}
+
+TEST_CASE("no variant survives on the samples of a race alone") {
+  Evaluated lucky = timed("v0001", 0.5, 0.5, "measured");
+  lucky.is_confirmed = false;
+  SelectionRequest request = request_of({lucky, timed("v0002", 0.6, 0.6, "measured")}, 2);
+  request.seed = timed("v0000", 1, 1, "measured");
+  const Selection selection = selected(request);
+  CHECK(ranking(selection) == Ids{"v0001", "v0002", "v0000"});
+  CHECK(survivors(selection) == Ids{"v0002", "v0000"});
+  CHECK(selection_record(selection)["ranking"][0]["confirmed"] == false);
 }
 
 TEST_CASE("within the model's resolution the earlier variant goes first and the reason says so") {

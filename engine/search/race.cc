@@ -1,0 +1,73 @@
+#include "engine/search/race.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace evolve::search {
+
+namespace {
+
+double low(const Standing& standing) {
+  return standing.mean - standing.half_width;
+}
+double high(const Standing& standing) {
+  return standing.mean + standing.half_width;
+}
+
+// Slower than this is slower than `top_k` others, at the worst that is said of them.
+double limit_of(const std::vector<Runner>& runners, std::vector<Standing> all, size_t top_k) {
+  for (const Runner& runner : runners) all.push_back(runner.standing);
+  std::vector<double> worst;
+  worst.reserve(all.size());
+  for (const Standing& standing : all) worst.push_back(high(standing));
+  std::sort(worst.begin(), worst.end());
+  return worst.size() < top_k ? INFINITY : worst[top_k - 1];
+}
+
+}  // namespace
+
+Standing standing_of(const std::vector<CaseDecision>& cases) {
+  Standing out;
+  double weights = 0, variance = 0;
+  for (const auto& [decision, weight] : cases) {
+    const double half = weight * std::log(decision.high / decision.low) / 2;
+    out.mean += weight * std::log(decision.ratio);
+    variance += half * half;
+    weights += weight;
+  }
+  out.mean /= weights;
+  out.half_width = std::sqrt(variance) / weights;
+  return out;
+}
+
+std::vector<RaceEntry> race(const std::vector<Runner>& runners,
+                            const std::vector<Standing>& leaders, size_t top_k, size_t finalists) {
+  const double limit = limit_of(runners, leaders, top_k);
+  std::vector<RaceEntry> out;
+  std::vector<size_t> left;
+  for (const auto& [id, standing] : runners) {
+    out.push_back({id, low(standing) <= limit, ""});
+    if (out.back().is_in) {
+      left.push_back(out.size() - 1);
+    } else {
+      out.back().reason = fmt::format("clearly slower than the best: {:.3f} of the seed's time",
+                                      std::exp(standing.mean));
+    }
+  }
+  std::stable_sort(left.begin(), left.end(), [&](size_t a, size_t b) {
+    return runners[a].standing.mean < runners[b].standing.mean;
+  });
+  for (size_t i = finalists; i < left.size(); ++i) {
+    RaceEntry& entry = out[left[i]];
+    entry.is_in = false;
+    entry.reason = fmt::format(
+        "number {} of those left, and {} are measured again: {:.3f} of the "
+        "seed's time",
+        i + 1, finalists, std::exp(runners[left[i]].standing.mean));
+  }
+  return out;
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,47 @@
+// Who of a round is worth measuring for long. Pure.
+//
+// All variants are measured beside the seed for a short time. Out of the race is who is clearly
+// slower than those that will survive, whatever more samples would say; and of the others, all but
+// the best few. Those that stay are measured again, longer, and on these samples alone they are
+// judged: the best of many short measurements was lucky, too.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/search/decision.h"
+
+namespace evolve::search {
+
+// A ratio of times over several cases, in logarithms: the weighted mean, and half of its interval.
+struct Standing {
+  double mean = 0;
+  double half_width = 0;
+};
+
+struct CaseDecision {
+  Decision decision;
+  double weight = 1;
+};
+
+// Of decisions that all have a ratio.
+Standing standing_of(const std::vector<CaseDecision>& cases);
+
+struct Runner {
+  std::string id;
+  Standing standing;
+};
+
+struct RaceEntry {
+  std::string id;
+  bool is_in = false;
+  std::string reason;  // why not
+};
+
+// `runners` as they stand after the short measurement; `leaders` are the standings of those who may
+// survive anyway, from rounds before, or the seed's: 0. At most `finalists` stay, and no fewer than
+// there are if nobody is clearly slower than the best `top_k`. In the order of the runners.
+std::vector<RaceEntry> race(const std::vector<Runner>& runners,
+                            const std::vector<Standing>& leaders, size_t top_k, size_t finalists);
+
+}  // namespace evolve::search

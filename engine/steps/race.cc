@@ -1,0 +1,140 @@
+// Step race: which of a round's variants are measured again, longer.
+#include "engine/search/race.h"
+
+#include <cmath>
+
+#include "engine/search/selection_record.h"
+#include "engine/steps/step.h"
+#include "engine/steps/variant.h"
+
+namespace {
+
+using namespace evolve;
+using nlohmann::json;
+
+struct Arguments {
+  std::string spec, previous, round_dir, out;
+  std::vector<std::string> variants;
+  size_t top_k = 1, finalists = 1;
+};
+
+class Race {
+ public:
+  explicit Race(const Arguments& arguments) : arguments_(arguments) {}
+
+  Status run() {
+    auto spec = steps::read_json(arguments_.spec);
+    if (!spec) return std::move(spec).error();
+    auto cases = search::read_cases(*spec);
+    if (!cases) return std::move(cases).error();
+    cases_ = *std::move(cases);
+    for (const std::string& id : arguments_.variants) {
+      if (auto status = admit(id); !status) return status;
+    }
+    auto leaders = read_leaders();
+    if (!leaders) return std::move(leaders).error();
+    for (search::RaceEntry& entry :
+         search::race(runners_, *leaders, arguments_.top_k, arguments_.finalists)) {
+      entries_.push_back(std::move(entry));
+    }
+    return write();
+  }
+
+ private:
+  [[nodiscard]] std::string folder_of(const std::string& id) const {
+    return arguments_.round_dir + "/" + id;
+  }
+
+  // Makes the variant a runner, or puts it among the entries with why it is none.
+  Status admit(const std::string& id) {
+    auto variant = steps::read_variant(folder_of(id), cases_, false);
+    if (!variant) return std::move(variant).error();
+    if (variant->rejection) {
+      entries_.push_back({id, false, "turned down: " + variant->rejection->kind});
+      return {};
+    }
+    std::vector<search::CaseDecision> decisions;
+    for (const search::CaseRecord& one : cases_) {
+      if (!one.judged.is_bench) continue;
+      const std::string path = fmt::format("{}/{}/screening.json", folder_of(id), one.judged.name);
+      auto record = steps::read_json(path);
+      if (!record) return std::move(record).error();
+      if (record->value("verdict", "") != "ok") {
+        entries_.push_back({id, false, "turned down while it was measured"});
+        return {};
+      }
+      auto samples = search::read_samples(*record, path);
+      if (!samples) return std::move(samples).error();
+      decisions.push_back({search::decide(*samples, {}), one.weight});
+      if (decisions.back().decision.comparison == search::Comparison::not_comparable) {
+        entries_.push_back({id, false, decisions.back().decision.reason});
+        return {};
+      }
+    }
+    runners_.push_back({id, search::standing_of(decisions)});
+    return {};
+  }
+
+  // The survivors of the round before; in the first round, the seed.
+  [[nodiscard]] Result<std::vector<search::Standing>> read_leaders() const {
+    if (arguments_.previous.empty()) return std::vector<search::Standing>{{}};
+    auto record = steps::read_json(arguments_.previous);
+    if (!record) return std::move(record).error();
+    auto previous = search::read_selection(*record);
+    if (!previous) return std::move(previous).error().within(arguments_.previous);
+    std::vector<search::Standing> out;
+    for (const search::Evaluated& survivor : previous->survivors) {
+      std::vector<search::CaseDecision> decisions;
+      for (const search::CaseRecord& one : cases_) {
+        auto ratio = survivor.ratios.find(one.judged.name);
+        if (ratio == survivor.ratios.end()) continue;
+        search::Decision decision;
+        decision.ratio = ratio->second.value;
+        decision.low = ratio->second.low;
+        decision.high = ratio->second.high;
+        decisions.push_back({decision, one.weight});
+      }
+      // The seed has none: it is what all are measured beside.
+      out.push_back(decisions.empty() ? search::Standing{} : search::standing_of(decisions));
+    }
+    return out;
+  }
+
+  Status write() const {
+    json all = json::array();
+    for (const auto& [id, is_in, reason] : entries_) {
+      json one = {{"variant", id}, {"is_in", is_in}};
+      if (!reason.empty()) one["reason"] = reason;
+      all.push_back(std::move(one));
+      // No more than this, so that nothing else has it measured anew.
+      const json own = {{"is_in", is_in}};
+      if (auto status = steps::write_json(folder_of(id) + "/race.json", own); !status)
+        return status;
+    }
+    return steps::write_json(arguments_.out, {{"variants", all}});
+  }
+
+  const Arguments& arguments_;
+  std::vector<search::CaseRecord> cases_;
+  std::vector<search::Runner> runners_;
+  std::vector<search::RaceEntry> entries_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("the variants of a round that are measured again", "race");
+  Arguments arguments;
+  app.add_option("--spec", arguments.spec, "spec.json")->required();
+  app.add_option("--top-k", arguments.top_k, "lineages that survive")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--finalists", arguments.finalists, "that are measured again, at most")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--previous", arguments.previous, "selection.json of the round before");
+  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
+  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
+  app.add_option("--out", arguments.out, "race.json")->required();
+  return steps::run_step(app, argc, argv, [&]() -> Status { return Race(arguments).run(); });
+}

@@ -1,0 +1,145 @@
+"""How often measured times err: `.venv/bin/python tests/bench/timing.py [--comparisons N] [--load N] …`.
+
+Compares, by the measure step and the decision on its samples, programs with themselves (A/A: anything but a tie is an
+error) and with programs that do a known share more of the same work, while other processes keep the machine busy.
+Prints how many of each the decision found, how wide its intervals were, what a comparison cost, and the load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "rules" / "steps"))
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+import measure
+import verdict
+from child import Limits
+
+SIZE = 192
+STEPS = 200
+SIGNATURE = {
+    "inputs": [{"name": name, "shape": [SIZE, SIZE], "dtype": "float32"} for name in ("x", "y")],
+    "outputs": [{"name": "out", "shape": [SIZE, SIZE], "dtype": "float32"}],
+}
+# What a program repeats: bound by arithmetic, by memory, by special functions.
+BODIES: dict[str, tuple[int, Callable[[Any, Any, Any], Any]]] = {
+    "matmul": (1, lambda c, x, y: c * 0.5 + x @ y),
+    "add": (8, lambda c, x, y: jnp.maximum(c * 0.5 + x, y)),
+    "softmax": (1, lambda c, x, y: jnp.exp(c - jnp.max(c, 1, keepdims=True)) * x + y),
+}
+
+
+def program_of(name: str, share: float) -> bytes:
+    """A program that does `share` of the usual work."""
+    factor, body = BODIES[name]
+
+    def function(x: Any, y: Any) -> Any:
+        return jax.lax.fori_loop(0, round(STEPS * factor * share), lambda _, c: body(c, x, y), x)
+
+    shape = jax.ShapeDtypeStruct((SIZE, SIZE), np.float32)
+    return bytes(export.export(jax.jit(function), platforms=["cpu"])(shape, shape).serialize())
+
+
+def keep_busy(seed: int) -> None:
+    """Works and rests in turns of random length, until it is killed."""
+    draw = random.Random(seed)
+    data = np.random.default_rng(seed).standard_normal((512, 512)).astype(np.float32)
+    while True:
+        end = time.monotonic() + draw.uniform(0.001, 0.2)
+        while time.monotonic() < end:
+            data = np.tanh(data @ data * 1e-3)
+        time.sleep(draw.uniform(0.001, 0.1))
+
+
+def decide(report: dict[str, Any]) -> dict[str, Any]:
+    """What the time step says of samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples, out = Path(folder, "samples.json"), Path(folder, "time.json")
+        verdict.write_report(str(samples), report)
+        subprocess.run(
+            [ROOT / "build" / "release" / "steps" / "time", "--samples", samples, "--out", out], check=True, timeout=60
+        )
+        decision: dict[str, Any] = json.loads(out.read_text())
+        return decision
+
+
+def main() -> int:
+    """Prints a line for each share of work."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--comparisons", type=int, default=200, help="for each share of work")
+    parser.add_argument("--shares", type=float, nargs="+", default=[1.0, 1.03], help="of work: 1.03 is 3 %% more")
+    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=8, help="of samples, for each comparison")
+    parser.add_argument("--load", type=int, default=os.cpu_count(), help="processes that keep the machine busy")
+    parser.add_argument("--record", type=Path, help="a file to which all runs' samples are added, as lines of JSON")
+    args = parser.parse_args()
+
+    effort = measure.Effort(args.processes, args.runs, args.seconds)
+    limits = Limits(300, 3600, 8 * 2**30)
+    wanted = [(name, share) for name in BODIES for share in {1.0, *args.shares}]
+    # Elsewhere: who has used a backend cannot fork any more.
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        programs = dict(zip(wanted, pool.starmap(program_of, wanted), strict=True))
+    busy = [context.Process(target=keep_busy, args=(seed,), daemon=True) for seed in range(args.load)]
+    for process in busy:
+        process.start()
+    print(f"{os.cpu_count()} cores, {args.load} busy processes, {effort}")
+    print("work     faster slower    tie unstable   half width: median, worst   seconds each   load")
+    for share in args.shares:
+        found: Counter[str] = Counter()
+        widths, loads = [], []
+        start = time.monotonic()
+        for number in range(args.comparisons):
+            name = list(BODIES)[number % len(BODIES)]
+            contents = {"anchor": programs[name, 1.0], "candidate": programs[name, share]}
+            report = measure.measure(contents, SIGNATURE, effort, limits, measure.device_name())
+            decision = decide(report)
+            found[decision.get("comparison", decision["verdict"])] += 1
+            if "high" in decision:
+                widths.append((decision["high"] / decision["low"]) ** 0.5 - 1)
+            loads.append(os.getloadavg()[0])
+            if args.record:
+                with args.record.open("a") as file:
+                    file.write(json.dumps({"program": name, "share": share, "runs": report["runs"]}) + "\n")
+        each = (time.monotonic() - start) / args.comparisons
+        print(
+            f"{share:<7.3g} {found['faster']:7} {found['slower']:6} {found['tie']:6} {found['unstable']:8} "
+            f"{100 * statistics.median(widths):14.2f} %, {100 * max(widths):5.2f} %"
+            f"{each:15.1f} {statistics.mean(loads):6.1f}",
+            flush=True,
+        )
+        rest = {kind: count for kind, count in found.items() if kind not in measure_comparisons()}
+        if rest:
+            print(f"        and {rest}")
+    return 0
+
+
+def measure_comparisons() -> set[str]:
+    """What the decision finds where there are sound samples."""
+    return {"faster", "slower", "tie", "unstable"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+// The race: who is measured again.
+#include "engine/search/race.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace evolve::search;
+
+namespace {
+
+Runner runner(const std::string& id, double ratio, double half_width) {
+  return {id, {std::log(ratio), half_width}};
+}
+
+std::vector<std::string> who_is_in(const std::vector<RaceEntry>& entries) {
+  std::vector<std::string> out;
+  for (const RaceEntry& entry : entries) {
+    CHECK(entry.is_in == entry.reason.empty());
+    if (entry.is_in) out.push_back(entry.id);
+  }
+  return out;
+}
+
+using Ids = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("who is clearly slower than the best is out, who may be among them stays") {
+  const std::vector<Runner> runners = {runner("a", 0.9, 0.02), runner("b", 0.8, 0.02),
+                                       runner("c", 0.83, 0.02), runner("d", 0.82, 0.001)};
+  const auto entries = race(runners, {{}}, 1, 4);
+  CHECK(who_is_in(entries) == Ids{"b", "c"});
+  CHECK(entries[0].reason == "clearly slower than the best: 0.900 of the seed's time");
+  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"b", "c", "d"});
+}
+
+TEST_CASE("who survives anyway sets the pace, too") {
+  const std::vector<Runner> runners = {runner("a", 0.97, 0.01), runner("b", 1.1, 0.02)};
+  CHECK(who_is_in(race(runners, {{}}, 1, 4)) == Ids{"a"});
+  CHECK(who_is_in(race(runners, {{std::log(0.5), 0.01}}, 1, 4)).empty());
+  CHECK(who_is_in(race(runners, {{std::log(0.5), 0.01}}, 2, 4)) == Ids{"a"});
+  // Fewer than may survive: nobody is too many.
+  CHECK(who_is_in(race(runners, {{}}, 4, 4)) == Ids{"a", "b"});
+}
+
+TEST_CASE("of those that are left, the best are measured again, and no more than asked for") {
+  std::vector<Runner> runners;
+  for (int i = 0; i < 6; ++i) runners.push_back(runner(std::to_string(i), 0.9 - 0.01 * i, 0.1));
+  const auto entries = race(runners, {{}}, 1, 3);
+  CHECK(who_is_in(entries) == Ids{"3", "4", "5"});
+  CHECK(entries[2].reason ==
+        "number 4 of those left, and 3 are measured again: 0.880 of the seed's time");
+}
+
+TEST_CASE("a standing is the weighted mean of the cases, and knows how sure it is") {
+  Decision one, other;
+  one.ratio = 0.5, one.low = 0.5 / 1.1, one.high = 0.5 * 1.1;
+  other.ratio = 2, other.low = 2, other.high = 2;
+  const Standing equal = standing_of({{one, 1}, {other, 1}});
+  CHECK(equal.mean == Approx(0).margin(1e-12));
+  CHECK(equal.half_width == Approx(std::log(1.1) / 2));
+  CHECK(standing_of({{one, 3}, {other, 1}}).mean == Approx(std::log(0.5) / 2));
+}
