@@ -13,6 +13,7 @@ namespace {
 
 // As in rules/steps/measure.py.
 constexpr const char* kProtocol = "cpu-abba-2";
+constexpr const char* kRetries = "3";
 
 class RoundWriter {
  public:
@@ -57,6 +58,8 @@ class RoundWriter {
     edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
     edge.bindings.emplace_back("toolchain", "$toolchain");
     edge.bindings.emplace_back("portable", "1");
+    // A step ends with other than 0 for a fault alone, never for a verdict.
+    edge.bindings.emplace_back("retries", kRetries);
     add(edge);
   }
 

@@ -26,6 +26,9 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 # A child's first byte.
 _READY, _NOT_READY = b"r", b"!"
 
+# What none of them does to itself: in the sandbox a process cannot send them to the first one, which is what is run.
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -88,8 +91,9 @@ def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: 
         for fd in (0, 1, 2):
             os.dup2(null, fd)
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
-        enter(pipe)
+        # Before it is where no limit can be set any more.
         set_limits(limits)
+        enter(pipe)
         _write_all(pipe, _READY)
         first = b""
         answer = b"+" + function()
@@ -143,7 +147,8 @@ def run_in_child(
         os.close(read_end)
         stop(pid)
     _, status, usage = os.wait4(pid, 0)
-    return _ending(content, is_late, status, usage.ru_utime + usage.ru_stime, limits, is_trusted)
+    used = Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return _ending(content, is_late, status, used, limits, is_trusted)
 
 
 def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
@@ -168,9 +173,15 @@ def _frame(content: bytes | bytearray) -> bytes | None:
     return bytes(content[9:]) if 0 < length <= len(content) - 9 else None
 
 
-def _ending(
-    content: bytes, is_late: bool, status: int, cpu_seconds: float, limits: Limits, is_trusted: bool = True
-) -> Ending:
+@dataclass(frozen=True)
+class Used:
+    """What a child had used at its end: seconds of CPU, and bytes of memory at the most."""
+
+    cpu_seconds: float
+    memory_bytes: int
+
+
+def _ending(content: bytes, is_late: bool, status: int, used: Used, limits: Limits, is_trusted: bool = True) -> Ending:
     frame = _frame(content)
     if frame is not None:
         mark, answer = frame[:1], frame[1:]
@@ -187,11 +198,17 @@ def _ending(
     # that may be far less.
     limit_signals = (signal.SIGXCPU, signal.SIGKILL)
     is_cut_off = os.WIFSIGNALED(status) and os.WTERMSIG(status) in limit_signals
-    if is_late or (is_cut_off and cpu_seconds >= limits.cpu_seconds / 2):
+    if is_late or (is_cut_off and used.cpu_seconds >= limits.cpu_seconds / 2):
         return Ending("timeout")
+    # The kernel makes room by ending who has most, where all together want more than there is.
+    machine_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if is_cut_off and used.memory_bytes >= min(limits.memory_bytes, machine_bytes) / 2:
+        return Ending("memory")
     if not content.startswith(_READY):
         # It had not begun: whoever ended it, it was not what was to be run.
         raise ChildFault(f"the child ended before it began, with status {status}")
     if os.WIFSIGNALED(status):
+        if os.WTERMSIG(status) in _FROM_OUTSIDE:
+            raise ChildFault(f"the child was ended from outside, by {signal.Signals(os.WTERMSIG(status)).name}")
         return Ending("died", code=os.WTERMSIG(status))
     return Ending("exited", code=os.WEXITSTATUS(status))

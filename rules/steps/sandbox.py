@@ -62,10 +62,11 @@ _REFUSED_CALLS = """
     io_uring_register io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl memfd_create memfd_secret
     mount mount_setattr move_mount mq_open msgget name_to_handle_at open_by_handle_at open_tree perf_event_open
     pidfd_getfd pidfd_open pivot_root process_madvise process_vm_readv process_vm_writev ptrace request_key semget
-    setns shmget socket umount2 unshare userfaultfd vfork
+    setns setrlimit shmget socket umount2 unshare userfaultfd vfork
 """
 _SECCOMP_ALLOW = 0x7FFF0000
 _SECCOMP_ERRNO = 0x00050000
+_SECCOMP_NOT_EQUAL = 1
 _SECCOMP_EQUAL = 4
 _SECCOMP_MASKED_EQUAL = 7
 
@@ -250,6 +251,8 @@ def _filter_calls(seccomp: ctypes.CDLL) -> None:
     refuse("clone", errno.EPERM, _Comparison(0, _SECCOMP_MASKED_EQUAL, _CLONE_THREAD, 0))
     # Its flags are in memory, out of a filter's sight; who is told so takes clone instead.
     refuse("clone3", errno.ENOSYS)
+    # To set limits; it reads them, too.
+    refuse("prlimit64", errno.EPERM, _Comparison(2, _SECCOMP_NOT_EQUAL, 0))
     refuse("prctl", errno.EPERM, _Comparison(0, _SECCOMP_EQUAL, PR_SET_PDEATHSIG, 0))
     if seccomp.seccomp_load(rules) != 0:
         raise SandboxFault("seccomp: the kernel takes no filter")

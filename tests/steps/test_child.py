@@ -8,7 +8,7 @@ import signal
 import conftest  # noqa: F401 - where the steps are
 import pytest
 
-from child import ChildFault, Ending, Limits, _ending, run_in_child
+from child import ChildFault, Ending, Limits, Used, _ending, run_in_child
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
 
@@ -21,13 +21,27 @@ LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
         # The kernel's ticks said 11 s on a busy machine.
         (False, signal.SIGKILL, 9.2, Ending("timeout")),
         (True, signal.SIGKILL, 0.1, Ending("timeout")),
-        (False, signal.SIGKILL, 0.1, Ending("died", code=signal.SIGKILL)),
         (False, signal.SIGSEGV, 9.95, Ending("died", code=signal.SIGSEGV)),
         (False, 3 << 8, 9.95, Ending("exited", code=3)),
     ],
 )
 def test_ending(is_late: bool, status: int, cpu_seconds: float, ending: Ending) -> None:
-    assert _ending(b"r", is_late, int(status), cpu_seconds, LIMITS) == ending
+    assert _ending(b"r", is_late, int(status), Used(cpu_seconds, 2**20), LIMITS) == ending
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_who_is_ended_from_outside_is_a_fault(number: signal.Signals) -> None:
+    with pytest.raises(ChildFault, match=f"ended from outside, by {number.name}"):
+        _ending(b"r", False, int(number), Used(0.1, 2**20), LIMITS)
+
+
+def test_who_is_ended_for_memory_has_most_of_it() -> None:
+    assert _ending(b"r", False, int(signal.SIGKILL), Used(0.1, 2**29), LIMITS) == Ending("memory")
+
+
+def test_a_child_that_is_killed_at_its_work_is_a_fault() -> None:
+    with pytest.raises(ChildFault, match="from outside, by SIGKILL"):
+        run_in_child(lambda: str(os.kill(os.getpid(), signal.SIGKILL)).encode(), LIMITS)
 
 
 def _raise(error: Exception) -> bytes:

@@ -121,6 +121,14 @@ HOSTILE = {
         "timeout",
         "3 s of CPU time",
     ),
+    "its own end, as if from outside": (
+        "import os, resource, signal\nfor s in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP):\n"
+        "    os.kill(0, s)\n    os.kill(os.getpid(), s)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.1)\nsignal.sigtimedwait([], 0.3)\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\n",
+        "lower-error",
+        "ValueError: not allowed",
+    ),
     "a forged answer": (
         "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'x' * 100)\n    except OSError:\n"
         "        pass\nos._exit(0)\n",

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Faults while a kernel is judged: the first child of every step is killed at its work, the first report of every step
+# finds the disk full, and a worker dies of it. What failed is run again, is counted, and is no verdict: all ends as
+# without them.
+source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
+STEPS=(check compile contract interpret lower measure)
+
+new_project
+cd "$PROJECT" || exit 1
+cat >small/small.yaml <<'YAML'
+kernel: { name: small, spec: spec.yaml }
+session: { max_iterations: 1 }
+batch: { variants_per_round: 1, top_k: 1 }
+YAML
+measured=$(cat small/small.yaml; echo 'time: { kind: measured, budget: 2 }')
+build=("$EVOLVE" build round-1 -p small/small.yaml -j2)
+cp -r small calm
+"$EVOLVE" build round-1 -p calm/small.yaml -q -j2 || fail "without faults"
+rm rules && cp -rL "$ROOT/rules" rules
+mkdir struck
+cat >>rules/steps/child.py <<PY
+
+
+def strike(what: str) -> bool:
+    """Whether it is to be struck: once by each step."""
+    import __main__
+
+    step = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    try:
+        os.close(os.open(f"$PROJECT/struck/{what}-{step}", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+PY
+sed -i 's/^    os.close(write_end)$/&\n    if strike("killed"):\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/steps/child.py
+sed -i 's/^def write_report.*$/&\n    import child\n    if child.strike("full"):\n        raise OSError(28, os.strerror(28), path)/' rules/steps/verdict.py
+sed -i 's/^    step = Step("check".*$/    import child, signal\n    if child.strike("worker"):\n        os.kill(os.getppid(), signal.SIGKILL)\n        signal.pause()\n&/' rules/steps/check.py
+sed -i 's/^import argparse$/import argparse\nimport os/' rules/steps/check.py
+
+"${build[@]}" --json >events || fail "with faults: $(tail -n 3 events)"
+retried=$(grep -o '"retried":[0-9]*' events | tail -n 1)
+echo "$retried; struck: $(ls struck | tr '\n' ' ')"
+cmp {calm,small}/.evolve/small/round-1/selection.json || fail "faults changed the selection"
+printf '%s\n' "$measured" >small/small.yaml
+"${build[@]}" --json >events || fail "measured, with faults: $(tail -n 3 events)"
+for step in "${STEPS[@]}"; do
+  for what in killed full; do
+    [ -e "struck/$what-$step" ] || fail "$step was not struck: $what"
+  done
+done
+[ -e struck/worker-check ] || fail "no worker died"
+[ "$retried" = '"retried":11' ] || fail "$retried"
+find small/.evolve/small -name '*.json' -exec grep -l '"rejected"' {} + | grep -v selection && fail "a fault became a verdict"
+grep -q '"kind": "measured"' small/.evolve/small/round-1/v0001/timed/time.json || fail "nothing was measured"
+finish 1
