@@ -2,6 +2,7 @@
 # Golden cases: what a user types, and all that evolve answers. A case is a folder with `cmd`, a bash script
 # that runs in a fresh project (tests/project.sh), and `expected`: its stdout, stderr and exit code, with what
 # differs from run to run normalised.
+# Cases with a file `thorough` are run where THOROUGH is set, or by name.
 #   tests/golden/run.sh [CASE…]            compares
 #   tests/golden/run.sh --accept [CASE…]   writes what is said now; read the diff
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
@@ -9,7 +10,12 @@ cd "$ROOT/tests/golden" || exit 1
 accept=false
 [ "${1:-}" = --accept ] && accept=true && shift
 cases=("$@")
-[ ${#cases[@]} -gt 0 ] || cases=(*/)
+if [ ${#cases[@]} -eq 0 ]; then
+  for name in */; do
+    # Long ones are left to CI.
+    [ -e "$name/thorough" ] && [ -z "${THOROUGH:-}" ] || cases+=("$name")
+  done
+fi
 
 normalised() {
   sed -e "s|$PROJECT|PROJECT|g" -e "s|$ROOT|ROOT|g" \
