@@ -9,6 +9,7 @@
 #include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/kernel_command.h"
 #include "engine/cli/lock.h"
 #include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
@@ -30,6 +31,7 @@ struct Arguments {
   std::string out;
   std::string target;
   std::string round;
+  std::string kernel;
   bool clean_all = false;
   ReplayCommand replay;
   CacheCommand cache;
@@ -161,8 +163,17 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->add_option("digest", arguments.cache.digest, "a blob's digest, or its first digits");
   for (CLI::App* command : cache->get_subcommands({})) add_common(*command, arguments);
 
+  auto* kernel = app.add_subcommand("kernel", "a kernel's spec: check");
+  kernel->require_subcommand(1);
+  auto* check = kernel->add_subcommand(
+      "check", "refuse a task that zeros, a mean or an input would pass, or that the seed fails");
+  check->add_option("name", arguments.kernel, "a folder of kernels/, or a spec.yaml")->required();
+  check->add_option("-j,--jobs", arguments.build.jobs, "edges at a time (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  add_common(*check, arguments);
+
   for (CLI::App* command : app.get_subcommands({})) {
-    if (command != cache) add_common(*command, arguments);
+    if (command != cache && command != kernel) add_common(*command, arguments);
   }
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
@@ -199,6 +210,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
     const CLI::App* cache = app.get_subcommands().front();
     return dispatch_cache(cache->get_subcommands().front()->get_name(), arguments);
   }
+  if (name == "kernel") return run_kernel_check(common, arguments.kernel, arguments.build.jobs);
   if (name == "export") return run_export(common, arguments.bundle);
   if (name == "import") return run_import(common, arguments.bundle);
   if (name == "replay") return run_replay(common, arguments.replay);

@@ -6,6 +6,8 @@ namespace evolve {
 
 namespace {
 
+constexpr const char* kRetries = "3";
+
 // Escapes what Ninja gives a meaning to in a path.
 std::string escaped(const std::string& path) {
   std::string out;
@@ -18,26 +20,43 @@ std::string escaped(const std::string& path) {
 
 }  // namespace
 
-std::string edge_text(const EdgeText& edge) {
-  std::string out;
+void ManifestText::add(const EdgeText& edge) {
   auto list = [&](const std::vector<std::string>& paths, const char* separator) {
     if (paths.empty()) return;
-    out += separator;
+    text_ += separator;
     for (const std::string& path : paths) {
-      out += ' ';
-      out += path.starts_with("$") ? path : escaped(path);
+      text_ += ' ';
+      text_ += path.starts_with("$") ? path : escaped(path);
     }
   };
-  out += "\nbuild";
+  text_ += "\nbuild";
   list(edge.outputs, "");
-  out += ": " + edge.rule;
+  text_ += ": " + edge.rule;
   list(edge.inputs, "");
   list(edge.implicit, " |");
   list(edge.order_only, " ||");
-  out += '\n';
-  if (edge.rule != "phony") out += fmt::format("  step = {}\n", edge.rule);
-  for (const auto& [name, value] : edge.bindings) out += fmt::format("  {} = {}\n", name, value);
-  return out;
+  text_ += '\n';
+  if (edge.rule != "phony") text_ += fmt::format("  step = {}\n", edge.rule);
+  for (const auto& [name, value] : edge.bindings) text_ += fmt::format("  {} = {}\n", name, value);
+}
+
+void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
+  std::string source = fmt::format("$work/steps/{}.py", edge.rule);
+  std::string arguments = source;
+  bool has_retries = false;
+  for (const auto& [flag, value] : flags) arguments += fmt::format(" --{} {}", flag, value);
+  for (const auto& [name, value] : edge.bindings) {
+    if (name == "depfile") arguments += " --depfile " + value;
+    has_retries = has_retries || name == "retries";
+  }
+  edge.implicit = {source};
+  edge.order_only = {"$work/steps/all"};
+  edge.bindings.emplace_back("arguments", arguments);
+  edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
+  edge.bindings.emplace_back("toolchain", "$toolchain");
+  edge.bindings.emplace_back("portable", "1");
+  if (!has_retries) edge.bindings.emplace_back("retries", kRetries);
+  add(edge);
 }
 
 std::string shell_word(const std::string& text) {

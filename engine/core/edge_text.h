@@ -1,4 +1,4 @@
-// Edges as a manifest has them: what a generator writes.
+// What a generator writes: edges, as a manifest has them.
 #pragma once
 
 #include <string>
@@ -19,8 +19,24 @@ struct EdgeText {
   Bindings bindings;
 };
 
-// The edge's build statement, with an empty line before it; its step is its rule.
-std::string edge_text(const EdgeText& edge);
+// A manifest as it is written.
+class ManifestText {
+ public:
+  // Lines as they are.
+  void comment(const std::string& lines) { text_ += lines; }
+  // The edge's build statement, with an empty line before it; its step is its rule.
+  void add(const EdgeText& edge);
+  // An edge of a step that needs JAX, with these flags: run from its canonical source, by the warm
+  // worker where the engine has one, and again where it failed, unless the edge binds `retries`: it
+  // ends with other than 0 for a fault alone, never for a verdict. What its files are called does
+  // not matter to it.
+  void add_python(EdgeText edge, const Bindings& flags);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
 
 // A text as one word of a shell's command line, and as a value of the manifest.
 std::string shell_word(const std::string& text);

@@ -6,6 +6,7 @@
 
 #include "engine/core/edge_text.h"
 #include "engine/core/key.h"
+#include "engine/core/round_task.h"
 
 namespace evolve {
 
@@ -13,108 +14,27 @@ namespace {
 
 // As in rules/steps/measure.py.
 constexpr const char* kProtocol = "cpu-abba-2";
-constexpr const char* kRetries = "3";
 
 class RoundWriter {
  public:
   explicit RoundWriter(const CampaignShape& shape) : shape_(shape) {}
 
   std::string write() {
-    text_ =
+    text_.comment(
         "# All rounds of the campaign. Made by evolve from the pipeline and the spec; the build "
         "runs what\n"
-        "# stands here. Included by build.ninja, which binds the paths.\n";
-    write_steps();
-    write_kernel();
-    // Drawn once, kept like what a person said: who has the record has it, and no candidate does.
-    add({"secret",
-         {"$work/secret"},
-         {},
-         {},
-         {},
-         {{"subject", "of the judge"}, {"class", "recorded"}}});
-    for (const std::string& name : shape_.check_cases) write_expected(name);
+        "# stands here. Included by build.ninja, which binds the paths.\n");
+    write_task(shape_, text_);
     write_seed();
     for (int round = 1; round <= shape_.rounds; ++round) write_round(round);
-    text_ += fmt::format("\ndefault round-{}\n", shape_.rounds);
-    return text_;
+    text_.comment(fmt::format("\ndefault round-{}\n", shape_.rounds));
+    return text_.text();
   }
 
  private:
-  void add(const EdgeText& edge) { text_ += edge_text(edge); }
-
-  // An edge of a step that needs JAX: run from its canonical source, by the warm worker where the
-  // engine has one. What its files are called does not matter to it.
+  void add(const EdgeText& edge) { text_.add(edge); }
   void add_python(EdgeText edge, const Bindings& flags) {
-    std::string source = fmt::format("$work/steps/{}.py", edge.rule);
-    std::string arguments = source;
-    for (const auto& [flag, value] : flags) arguments += fmt::format(" --{} {}", flag, value);
-    for (const auto& [name, value] : edge.bindings) {
-      if (name == "depfile") arguments += " --depfile " + value;
-    }
-    edge.implicit = {source};
-    edge.order_only = {"$work/steps/all"};
-    edge.bindings.emplace_back("arguments", arguments);
-    edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
-    edge.bindings.emplace_back("toolchain", "$toolchain");
-    edge.bindings.emplace_back("portable", "1");
-    // A step ends with other than 0 for a fault alone, never for a verdict.
-    edge.bindings.emplace_back("retries", kRetries);
-    add(edge);
-  }
-
-  // The canonical sources of the Python steps: what runs, so that a comment in one re-runs nothing.
-  void write_steps() {
-    std::vector<std::string> all;
-    for (const std::string& name : shape_.step_sources) {
-      std::string out = "$work/steps/" + name;
-      add({"normalise",
-           {out},
-           {"$rules/steps/" + name},
-           {"$rules/steps/normalise.py"},
-           {},
-           {{"subject", name}}});
-      all.push_back(out);
-    }
-    add({"phony", {"$work/steps/all"}, all, {}, {}, {}});
-  }
-
-  void write_kernel() {
-    std::vector<std::string> outputs = {"$work/spec.json"};
-    for (const auto& cases : {shape_.bench_cases, shape_.check_cases}) {
-      for (const std::string& name : cases) {
-        for (const char* file : {"signature", "tolerance", "terms", "cost"}) {
-          outputs.push_back(fmt::format("$work/cases/{}/{}.json", name, file));
-        }
-      }
-    }
-    add({"spec", outputs, {shape_.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});
-    normalise_source(shape_.seed, "$work/seed.py",
-                     fmt::format("--markers {} {}", shell_word(shape_.marker_start),
-                                 shell_word(shape_.marker_end)));
-    normalise_source(shape_.reference, "$work/reference.py", "");
-    if (!shape_.xla.empty()) normalise_source(shape_.xla, "$work/round-0/xla/canonical.py", "");
-  }
-
-  void normalise_source(const std::string& from, const std::string& to, const std::string& flags) {
-    Bindings bindings = {{"subject", from}};
-    if (!flags.empty()) bindings.emplace_back("flags", flags);
-    add({"normalise", {to}, {from}, {"$rules/steps/normalise.py"}, {}, bindings});
-  }
-
-  void write_expected(const std::string& name) {
-    std::string folder = "$work/cases/" + name;
-    add_python({"expect",
-                {folder + "/expected.npz"},
-                {"$work/reference.py", folder + "/signature.json", "$work/secret"},
-                {},
-                {},
-                {{"subject", name}, {"depfile", folder + "/expected.d"}}},
-               {{"source", "$work/reference.py"},
-                {"entry", shape_.entry},
-                {"signature", folder + "/signature.json"},
-                {"secret", "$work/secret"},
-                {"out", folder + "/expected.npz"}});
+    text_.add_python(std::move(edge), flags);
   }
 
   // Round 0: what the variants are compared with. The XLA baseline first, for it compiles longest.
@@ -136,11 +56,12 @@ class RoundWriter {
                        "--kernel-out {1}/kernel.py --variant-out {1}/variant.json",
                        variant_id(0), folder)}}});
     write_variant(0, outputs);
+    outputs.emplace_back("task");
     add({"phony", {"round-0"}, outputs, {}, {}, {}});
   }
 
   void write_round(int round) {
-    text_ += fmt::format("\n# Round {}\n", round);
+    text_.comment(fmt::format("\n# Round {}\n", round));
     const int first = (round - 1) * shape_.variants + 1;
     std::vector<std::string> outputs;
     for (int i = 0; i < shape_.variants; ++i) {
@@ -526,7 +447,7 @@ class RoundWriter {
   }
 
   const CampaignShape& shape_;
-  std::string text_;
+  ManifestText text_;
 };
 
 }  // namespace

@@ -61,10 +61,11 @@ def program_of(name: str, share: float) -> bytes:
 
 
 def keep_busy(seed: int) -> None:
-    """Works and rests in turns of random length, until it is killed."""
+    """Works and rests in turns of random length, as long as its parent lives."""
+    parent = os.getppid()
     draw = random.Random(seed)
     data = np.random.default_rng(seed).standard_normal((512, 512)).astype(np.float32)
-    while True:
+    while os.getppid() == parent:
         end = time.monotonic() + draw.uniform(0.001, 0.2)
         while time.monotonic() < end:
             data = np.tanh(data @ data * 1e-3)

@@ -1,0 +1,111 @@
+#include "engine/core/round_task.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace evolve {
+
+namespace {
+
+// The canonical sources of the Python steps: what runs, so that a comment in one re-runs nothing.
+void write_steps(const CampaignShape& shape, ManifestText& text) {
+  std::vector<std::string> all;
+  for (const std::string& name : shape.step_sources) {
+    std::string out = "$work/steps/" + name;
+    text.add({"normalise",
+              {out},
+              {"$rules/steps/" + name},
+              {"$rules/steps/normalise.py"},
+              {},
+              {{"subject", name}}});
+    all.push_back(out);
+  }
+  text.add({"phony", {"$work/steps/all"}, all, {}, {}, {}});
+}
+
+void normalise_source(const std::string& from, const std::string& to, const std::string& flags,
+                      ManifestText& text) {
+  Bindings bindings = {{"subject", from}};
+  if (!flags.empty()) bindings.emplace_back("flags", flags);
+  text.add({"normalise", {to}, {from}, {"$rules/steps/normalise.py"}, {}, bindings});
+}
+
+void write_kernel(const CampaignShape& shape, ManifestText& text) {
+  std::vector<std::string> outputs = {"$work/spec.json"};
+  for (const auto& cases : {shape.bench_cases, shape.check_cases}) {
+    for (const std::string& name : cases) {
+      for (const char* file : {"signature", "tolerance", "terms", "cost"}) {
+        outputs.push_back(fmt::format("$work/cases/{}/{}.json", name, file));
+      }
+    }
+  }
+  text.add({"spec", outputs, {shape.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});
+  normalise_source(
+      shape.seed, "$work/seed.py",
+      fmt::format("--markers {} {}", shell_word(shape.marker_start), shell_word(shape.marker_end)),
+      text);
+  normalise_source(shape.reference, "$work/reference.py", "", text);
+  if (!shape.xla.empty()) normalise_source(shape.xla, "$work/round-0/xla/canonical.py", "", text);
+}
+
+void write_expected(const CampaignShape& shape, const std::string& name, ManifestText& text) {
+  std::string folder = "$work/cases/" + name;
+  text.add_python({"expect",
+                   {folder + "/expected.npz"},
+                   {"$work/reference.py", folder + "/signature.json", "$work/secret"},
+                   {},
+                   {},
+                   {{"subject", name}, {"retries", "0"}, {"depfile", folder + "/expected.d"}}},
+                  {{"source", "$work/reference.py"},
+                   {"entry", shape.entry},
+                   {"signature", folder + "/signature.json"},
+                   {"secret", "$work/secret"},
+                   {"out", folder + "/expected.npz"}});
+}
+
+// Whether the task asks for anything: what fails here is the user's, and no fault.
+void write_audit(const std::string& name, ManifestText& text) {
+  std::string folder = "$work/cases/" + name;
+  Bindings arguments = {{"case", name}};
+  std::vector<std::string> inputs;
+  for (const auto& [flag, file] : {std::pair("expected", "expected.npz"),
+                                   {"signature", "signature.json"},
+                                   {"tolerance", "tolerance.json"}}) {
+    inputs.push_back(fmt::format("{}/{}", folder, file));
+    arguments.emplace_back(flag, inputs.back());
+  }
+  inputs.emplace_back("$work/secret");
+  arguments.emplace_back("secret", inputs.back());
+  arguments.emplace_back("out", folder + "/audit.json");
+  text.add_python({"audit",
+                   {folder + "/audit.json"},
+                   inputs,
+                   {},
+                   {},
+                   {{"subject", name}, {"retries", "0"}, {"depfile", folder + "/audit.d"}}},
+                  arguments);
+}
+
+}  // namespace
+
+void write_task(const CampaignShape& shape, ManifestText& text) {
+  write_steps(shape, text);
+  write_kernel(shape, text);
+  // Drawn once, kept like what a person said: who has the record has it, and no candidate does.
+  text.add({"secret",
+            {"$work/secret"},
+            {},
+            {},
+            {},
+            {{"subject", "of the judge"}, {"class", "recorded"}}});
+  std::vector<std::string> audits;
+  for (const std::string& name : shape.check_cases) {
+    write_expected(shape, name, text);
+    write_audit(name, text);
+    audits.push_back(fmt::format("$work/cases/{}/audit.json", name));
+  }
+  text.add({"phony", {"task"}, audits, {}, {}, {}});
+}
+
+}  // namespace evolve

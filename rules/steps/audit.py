@@ -1,0 +1,112 @@
+"""Step audit: whether a task asks for anything, for one case. Trusted code.
+
+What nobody has to compute must not pass the check: zeros, ones, the outputs' mean, an input, or what was right for
+other inputs. A spec that it would pass is refused, for a search finds it before it finds a faster kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import check
+import judge_inputs
+import program
+import verdict
+from depfile import write_depfile
+from judge_inputs import PUBLIC, Array, InputSet
+
+# What is given in place of an output, on an input set.
+Guess = Callable[[InputSet], Array]
+
+
+class Task:
+    """A case with all that the check step knows of it."""
+
+    def __init__(
+        self, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float], secret: str
+    ) -> None:
+        self._expected = expected
+        self._signature = signature
+        self._tolerance = tolerance
+        self._sets = check.known_sets(expected)
+        self._inputs = {drawn.name: judge_inputs.draw(signature, drawn, secret) for drawn in self._sets}
+
+    def findings(self) -> list[str]:
+        """What would pass in place of an output: "'out' may be zeros"."""
+        return [
+            f"'{declared['name']}' may be {name}"
+            for number, declared in enumerate(self._signature["outputs"])
+            for name, guess in self._guesses(number)
+            if self._passes(number, guess)
+        ]
+
+    def _oracle(self, number: int, drawn: InputSet) -> Array:
+        return self._expected[f"{drawn.name}.{number}.oracle"]
+
+    def _guesses(self, number: int) -> Iterator[tuple[str, Guess]]:
+        yield "zeros", lambda drawn: np.zeros_like(self._oracle(number, drawn))
+        yield "ones", lambda drawn: np.ones_like(self._oracle(number, drawn))
+        yield "its mean", lambda drawn: np.full_like(self._oracle(number, drawn), self._oracle(number, drawn).mean())
+        # At the places where the other sets are compared.
+        right = self._oracle(number, PUBLIC)
+        yield (
+            "what was right for other inputs",
+            lambda drawn: judge_inputs.picked(right, self._expected.get(f"{drawn.name}.{number}.places")),
+        )
+        declared = self._signature["outputs"][number]
+        for position, entry in enumerate(self._signature["inputs"]):
+            if np.prod(entry["shape"], dtype=np.int64) == np.prod(declared["shape"], dtype=np.int64):
+                yield f"the input '{entry['name']}'", partial(self._picked, number, position)
+
+    def _picked(self, number: int, position: int, drawn: InputSet) -> Array:
+        """An input, where the output is compared."""
+        array = self._inputs[drawn.name][position].reshape(self._signature["outputs"][number]["shape"])
+        return judge_inputs.picked(array, self._expected.get(f"{drawn.name}.{number}.places"))
+
+    def _passes(self, number: int, guess: Guess) -> bool:
+        declared = self._signature["outputs"][number]
+        dtype = program.dtype_of(declared["dtype"])
+        for drawn in self._sets:
+            given = guess(drawn).astype(dtype)
+            output = check.output_of(given, self._expected, drawn, number, declared)
+            try:
+                check.check_finite(output)
+                check.check_elements(output, self._tolerance)
+                check.check_error(output, self._tolerance)
+            except check.Refusal:
+                return False
+        return True
+
+
+def main(argv: list[str]) -> int:
+    """Runs the step; non-zero for a task that is none, and for a fault."""
+    parser = argparse.ArgumentParser(prog="audit")
+    for name in ("case", "expected", "signature", "tolerance", "secret", "out"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--depfile")
+    args = parser.parse_args(argv)
+    task = Task(
+        check.read_expected(Path(args.expected).read_bytes()),
+        verdict.read_json(args.signature),
+        verdict.read_json(args.tolerance),
+        Path(args.secret).read_text(encoding="ascii"),
+    )
+    findings = task.findings()
+    if findings:
+        print(f"audit: the task asks for too little: case '{args.case}': {'; '.join(findings)}", file=sys.stderr)
+        print("hint: a narrower tolerance, other input ranges, or an output that hangs on its inputs", file=sys.stderr)
+        return 2
+    verdict.write_report(args.out, verdict.ok())
+    write_depfile(args.depfile, args.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""Audit: a task that something trivial would pass is refused, and those of the corpus are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpus import HERE, LIMITS, SECRET, Task
+
+import audit
+import check
+import expect
+from child import run_in_child
+
+SIGNATURE = {
+    "inputs": [{"name": name, "shape": [8, 16], "dtype": "float32"} for name in ("x", "y")],
+    "outputs": [{"name": "out", "shape": [8, 16], "dtype": "float32"}],
+}
+TOLERANCE = {"rtol": 1e-5, "atol": 1e-5, "max_error_ratio": 2.0}
+
+
+def findings(function: Callable[..., Any], **tolerance: float) -> list[str]:
+    """Of a task with this reference."""
+
+    def work() -> bytes:
+        module: Any = type("reference", (), {"entry": staticmethod(function)})
+        return expect.pack(expect.expected(module, "entry", SIGNATURE, SECRET))
+
+    # In a child: who has used a backend cannot fork any more.
+    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    return audit.Task(expected, SIGNATURE, {**TOLERANCE, **tolerance}, SECRET).findings()
+
+
+def test_what_asks_for_something_is_a_task() -> None:
+    assert findings(lambda x, y: x * 2 + y) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda x, y: 0 * x, "zeros"),
+        (lambda x, y: 0 * x + 1, "ones"),
+        (lambda x, y: 0 * x + y.mean(), "its mean"),
+        (lambda x, y: y * (1 + 1e-9), "the input 'y'"),
+        (lambda x, y: 0 * x + np.arange(16, dtype=np.float32), "what was right for other inputs"),
+    ],
+)
+def test_what_nobody_has_to_compute_is_none(function: Callable[..., Any], found: str) -> None:
+    assert f"'out' may be {found}" in findings(function)
+
+
+def test_so_is_a_tolerance_that_lets_anything_pass() -> None:
+    assert "'out' may be zeros" in findings(lambda x, y: x + y, atol=100.0, max_error_ratio=1e9)
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent for path in (HERE / "tasks").glob("*/spec.yaml")), ids=str)
+def test_of_the_corpus_those_are_tasks_that_are_meant_to_be(folder: Path) -> None:
+    task = Task(folder)
+    for case in task.cases:
+        if "check" in case.tags:
+            files = case.files
+            judged = audit.Task(task.expected(case), files["signature"], files["tolerance"], SECRET)
+            # Of two it is on purpose that only the contract sees what is missing.
+            assert bool(judged.findings()) == (folder.name in ("flat", "matmul_f32"))
