@@ -84,27 +84,28 @@ class _OtherOutputs(Exception):
 class _Timed:
     """A program compiled ahead, with inputs on the device and what it gives for them."""
 
-    def __init__(self, name: str, lowered: Any, drawn: list[list[Any]]) -> None:
+    def __init__(self, name: str, content: bytes, drawn: list[list[Any]]) -> None:
         import jax  # noqa: PLC0415
 
         self.name = name
         self._inputs = [[jax.device_put(array) for array in arrays] for arrays in drawn]
-        self._run = lowered.compile()
+        # Lowered anew, too: what is lowered once is compiled once.
+        self._run = jax.jit(program.load_program(content).call).lower(*drawn[0]).compile()
         self._ready: Callable[[Any], Any] = jax.block_until_ready
         self._leaves: Callable[[Any], list[Any]] = jax.tree_util.tree_leaves
         self._expected = [self._digest(self._run(*arguments)) for arguments in self._inputs]
-        self._calls = 1
+        self.calls = 1  # of one sample
         self._next = 0
 
     def sample(self, is_looked_at: bool) -> float:
         """Seconds of CPU time a call. Raises _OtherOutputs."""
         results: Any = None
         start = _cpu_seconds()
-        for _ in range(self._calls):
+        for _ in range(self.calls):
             # Other inputs than in the call before.
             self._next = (self._next + 1) % _INPUT_SETS
             results = self._ready(self._run(*self._inputs[self._next]))
-        seconds = (_cpu_seconds() - start) / self._calls
+        seconds = (_cpu_seconds() - start) / self.calls
         if is_looked_at and self._digest(results) != self._expected[self._next]:
             raise _OtherOutputs(f"the {self.name}: a timed call gave other outputs than the call before it")
         return seconds
@@ -112,7 +113,7 @@ class _Timed:
     def warm_up(self, sample_seconds: float) -> None:
         """Until it is steady, and knows how many calls a sample of this length needs."""
         first = max(min(self.sample(False) for _ in range(3)), 1e-6)
-        self._calls = max(1, math.ceil(sample_seconds / first))
+        self.calls = max(1, math.ceil(sample_seconds / first))
         last: list[float] = []
         for _ in range(_MOST_WARM_UPS):
             last = [*last[-2:], self.sample(False)]
@@ -126,13 +127,6 @@ class _Timed:
         return digest.hexdigest()
 
 
-def _lowered(content: bytes, inputs: list[Any]) -> Any:
-    """A program, ready to be compiled."""
-    import jax  # noqa: PLC0415
-
-    return jax.jit(program.load_program(content).call).lower(*inputs)
-
-
 def _configure_calls() -> None:
     """Has programs run in the thread that calls them."""
     import jax  # noqa: PLC0415
@@ -141,10 +135,10 @@ def _configure_calls() -> None:
 
 
 def _run(
-    lowered: dict[str, Any], drawn: list[list[Any]], seconds: float, draw: np.random.Generator
+    contents: dict[str, bytes], drawn: list[list[Any]], seconds: float, draw: np.random.Generator
 ) -> dict[str, list[list[float]]]:
     """One run: of each program two times a block. They are laid out in the order in which they are given."""
-    timed = {name: _Timed(name, of_it, drawn) for name, of_it in lowered.items()}
+    timed = {name: _Timed(name, content, drawn) for name, content in contents.items()}
     for one in timed.values():
         one.warm_up(max(_SHORTEST_SAMPLE, seconds / (4 * _MOST_BLOCKS)))
     samples: dict[str, list[list[float]]] = {"anchor": [], "candidate": []}
@@ -157,7 +151,7 @@ def _run(
             block[name].append(timed[name].sample(is_looked_at))
         for name, times in block.items():
             samples[name].append([float(f"{one:.5g}") for one in times])
-        spent += sum(sum(times) for times in block.values())
+            spent += sum(times) * timed[name].calls
     return samples
 
 
@@ -172,13 +166,12 @@ def _measure(contents: dict[str, bytes], signature: dict[str, Any], effort: Effo
         program.configure_jax()
         _configure_calls()
         drawn = [judge_inputs.draw(signature, number=number) for number in range(_INPUT_SETS)]
-        lowered = {name: _lowered(content, drawn[0]) for name, content in contents.items()}
         gc.disable()
         runs = []
         for number in range(effort.runs):
             # Who is laid out first is faster or slower for it, by a percent, and each time: they take turns.
             names = ("anchor", "candidate") if (number + key) % 2 == 0 else ("candidate", "anchor")
-            in_turn = {name: lowered[name] for name in names}
+            in_turn = {name: contents[name] for name in names}
             runs.append(_run(in_turn, drawn, effort.run_seconds, draw))
             gc.collect()
     except MemoryError:

@@ -59,9 +59,10 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
     calls = []
 
     class Stopwatch:
-        def __init__(self, name: str, lowered: float, drawn: list[Any]) -> None:
+        def __init__(self, name: str, content: bytes, drawn: list[Any]) -> None:
             self.name = name
-            self.seconds = lowered
+            self.seconds = float(content)
+            self.calls = 2
 
         def warm_up(self, sample_seconds: float) -> None:
             assert sample_seconds >= measure._SHORTEST_SAMPLE
@@ -82,7 +83,7 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
             return 1
 
     monkeypatch.setattr(measure, "_Timed", Stopwatch)
-    samples = measure._run({"anchor": 1.0, "candidate": 2.0}, [], 12.0, Draw())  # type: ignore[arg-type]
+    samples = measure._run({"anchor": b"1", "candidate": b"2"}, [], 24.0, Draw())  # type: ignore[arg-type]
     assert samples == {"anchor": [[1.0, 1.0]] * 2, "candidate": [[2.0, 2.0]] * 2}
     anchor_outside = ["anchor", "candidate", "candidate", "anchor"]
     candidate_outside = ["candidate", "anchor", "anchor", "candidate"]
@@ -141,7 +142,7 @@ def test_a_program_that_fails_or_has_no_end_is_a_verdict(lower: Lower, measured:
 def test_outputs_of_timed_calls_are_looked_at(lower: Lower, tmp_path: Path) -> None:
     lower(SEED)
     drawn = [judge_inputs.draw(SIGNATURE, number=number) for number in range(measure._INPUT_SETS)]
-    timed = measure._Timed("candidate", measure._lowered((tmp_path / "k.cpu").read_bytes(), drawn[0]), drawn)
+    timed = measure._Timed("candidate", (tmp_path / "k.cpu").read_bytes(), drawn)
     assert timed.sample(True) > 0
     timed._expected = ["other"] * len(timed._expected)
     assert timed.sample(False) > 0
