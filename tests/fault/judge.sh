@@ -26,6 +26,8 @@ def strike(what: str) -> bool:
     import __main__
 
     step = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    if step not in "${STEPS[*]}".split():
+        return False
     try:
         os.close(os.open(f"$PROJECT/struck/{what}-{step}", os.O_CREAT | os.O_EXCL))
     except FileExistsError:
