@@ -114,12 +114,11 @@ std::string Trace::summary() const {
   const std::vector<size_t> path = critical_path();
   if (path.empty()) return "nothing ran";
   double seconds = 0;
-  const Span* longest = nullptr;
+  const Span* longest = &spans_[path.front()];
   for (size_t i : path) {
     const Span& span = spans_[i];
     seconds += span.end - span.start;
-    if (longest == nullptr || span.end - span.start > longest->end - longest->start)
-      longest = &span;
+    if (span.end - span.start > longest->end - longest->start) longest = &span;
   }
   return fmt::format(
       "{} commands ran; the critical path is {:.1f} s in {} of them, the longest {} ({:.1f} s)",
