@@ -24,18 +24,21 @@ Result<search::Samples> samples_of(Result<std::string> text, const std::string& 
   return search::read_samples(parse_shallow(*text), path);
 }
 
+bool is_comparable(const search::Decision& decision) {
+  return decision.comparison != search::Comparison::not_comparable;
+}
+
 json json_of(const search::Decision& decision) {
   json out = {{"comparison", search::comparison_name(decision.comparison)}};
-  if (decision.ratio > 0) {
-    out.update({{"ratio", decision.ratio}, {"low", decision.low}, {"high", decision.high}});
-  }
+  if (is_comparable(decision)) out.update(search::ratio_record(decision.ratio));
   if (!decision.reason.empty()) out["reason"] = decision.reason;
   return out;
 }
 
 std::string interval_text(const search::Decision& decision) {
-  if (decision.ratio <= 0) return decision.reason;
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", decision.ratio, decision.low, decision.high);
+  if (!is_comparable(decision)) return decision.reason;
+  const search::Ratio& ratio = decision.ratio;
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
 }
 
 // "agrees", "differs", or why that cannot be told.

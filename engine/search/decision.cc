@@ -94,13 +94,12 @@ Decision not_comparable(std::string reason) {
 Decision decision_of(const Estimate& estimate, const DecisionRule& rule) {
   const double half = t_of(estimate.degrees) * std::sqrt(estimate.variance);
   Decision out;
-  out.ratio = std::exp(estimate.mean);
-  out.low = std::exp(estimate.mean - half);
-  out.high = std::exp(estimate.mean + half);
+  out.ratio = {std::exp(estimate.mean), std::exp(estimate.mean - half),
+               std::exp(estimate.mean + half)};
   out.comparison = Comparison::tie;
-  if (out.high < 1 / (1 + rule.min_effect)) {
+  if (out.ratio.high < 1 / (1 + rule.min_effect)) {
     out.comparison = Comparison::faster;
-  } else if (out.low > 1 + rule.min_effect) {
+  } else if (out.ratio.low > 1 + rule.min_effect) {
     out.comparison = Comparison::slower;
   } else if (half > std::log1p(rule.most_half_width)) {
     out.comparison = Comparison::unstable;
@@ -152,6 +151,28 @@ Result<Samples> read_samples(const json& from, const std::string& record) {
     out.runs.push_back(*std::move(blocks));
   }
   return out;
+}
+
+double Ratio::half_width() const {
+  return std::log(high / low) / 2;
+}
+
+Result<Ratio> read_ratio(const json& from, const std::string& record) {
+  Ratio out;
+  for (const auto& [key, number] :
+       {std::pair("ratio", &out.value), {"low", &out.low}, {"high", &out.high}}) {
+    auto value = from.find(key);
+    const bool is_number = value != from.end() && value->is_number();
+    *number = is_number ? value->get<double>() : 0;
+    if (!(*number > 0) || !std::isfinite(*number)) {
+      return external(fmt::format("{}: no '{}' above 0", record, key));
+    }
+  }
+  return out;
+}
+
+json ratio_record(const Ratio& ratio) {
+  return {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
 }
 
 const char* comparison_name(Comparison comparison) {

@@ -48,11 +48,24 @@ enum class Comparison { faster, slower, tie, unstable, not_comparable };
 // "faster", "slower", "tie", "unstable", "not comparable".
 const char* comparison_name(Comparison comparison);
 
+// Of a program's time by another's of the same runs, with its 95 % interval.
+struct Ratio {
+  double value = 1;
+  double low = 1, high = 1;
+
+  // Of the interval in logarithms.
+  [[nodiscard]] double half_width() const;
+};
+
+// {"ratio", "low", "high"}, all above 0. External error where they are not; `record` names it
+// there.
+Result<Ratio> read_ratio(const nlohmann::json& from, const std::string& record);
+nlohmann::json ratio_record(const Ratio& ratio);
+
 struct Decision {
   Comparison comparison = Comparison::not_comparable;
-  double ratio = 0;          // the candidate's time by the anchor's
-  double low = 0, high = 0;  // its 95 % interval
-  std::string reason;        // why it is unstable or not comparable
+  Ratio ratio;  // the candidate's by the anchor's; means nothing where they are not comparable
+  std::string reason;  // why they are not, or why it is unstable
 };
 
 // The candidate beside its anchor. Faster or slower: the whole interval lies beyond the least

@@ -28,14 +28,17 @@ double limit_of(const std::vector<Runner>& runners, std::vector<Standing> all, s
 
 }  // namespace
 
-Standing standing_of(const std::vector<CaseDecision>& cases) {
+Standing standing_of(const std::map<std::string, Ratio>& ratios,
+                     const std::vector<BenchCase>& cases) {
   Standing out;
   double weights = 0, variance = 0;
-  for (const auto& [decision, weight] : cases) {
-    const double half = weight * std::log(decision.high / decision.low) / 2;
-    out.mean += weight * std::log(decision.ratio);
+  for (const BenchCase& one : cases) {
+    weights += one.weight;
+    auto found = ratios.find(one.name);
+    if (found == ratios.end()) continue;
+    out.mean += one.weight * std::log(found->second.value);
+    const double half = one.weight * found->second.half_width();
     variance += half * half;
-    weights += weight;
   }
   out.mean /= weights;
   out.half_width = std::sqrt(variance) / weights;

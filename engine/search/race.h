@@ -6,10 +6,11 @@
 // judged: the best of many short measurements was lucky, too.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
-#include "engine/search/decision.h"
+#include "engine/search/selection.h"
 
 namespace evolve::search {
 
@@ -19,13 +20,10 @@ struct Standing {
   double half_width = 0;
 };
 
-struct CaseDecision {
-  Decision decision;
-  double weight = 1;
-};
-
-// Of decisions that all have a ratio.
-Standing standing_of(const std::vector<CaseDecision>& cases);
+// By the ratios that there are: a case without one counts as a ratio of one, known exactly. Cases
+// err on their own.
+Standing standing_of(const std::map<std::string, Ratio>& ratios,
+                     const std::vector<BenchCase>& cases);
 
 struct Runner {
   std::string id;

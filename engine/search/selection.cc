@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "engine/search/race.h"
+
 namespace evolve::search {
 
 namespace {
@@ -113,17 +115,10 @@ class Selector {
     return rounded(std::exp(sum / weights));
   }
 
-  // Of the interval of the score's logarithm; cases err on their own.
+  // Of the interval of the score's logarithm. The seed is what all are measured beside.
   [[nodiscard]] double half_width_of(const Evaluated& variant) const {
-    double squares = 0, weights = 0;
-    for (const BenchCase& one : request_.cases) {
-      auto ratio = variant.ratios.find(one.name);
-      weights += one.weight;
-      if (ratio == variant.ratios.end() || variant.id == request_.seed.id) continue;
-      const double half = one.weight * std::log(ratio->second.high / ratio->second.low) / 2;
-      squares += half * half;
-    }
-    return std::sqrt(squares) / weights;
+    return variant.id == request_.seed.id ? 0
+                                          : standing_of(variant.ratios, request_.cases).half_width;
   }
 
   // How far apart two scores must be.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/result.h"
+#include "engine/search/decision.h"
 #include "engine/search/space.h"
 
 namespace evolve::search {
@@ -22,12 +23,6 @@ struct Rejection {
   nlohmann::json evidence;  // as the step gave it: the worst element, say; null where it gave none
 };
 
-// A variant's time by the seed's of the same run, with its 95 % interval.
-struct Ratio {
-  double value = 1;
-  double low = 1, high = 1;
-};
-
 // A variant with all that its steps said of it.
 struct Evaluated {
   std::string id;
@@ -38,7 +33,7 @@ struct Evaluated {
   std::optional<Rejection> rejection;     // none: every check is ok and every bench case has a time
   std::string time_kind;                  // "modelled" or "measured"; empty where there is no time
   std::map<std::string, double> seconds;  // of each bench case
-  std::map<std::string, Ratio> ratios;    // of each bench case, of those that were measured
+  std::map<std::string, Ratio> ratios;    // by the seed's; of each bench case that was measured
   bool is_confirmed =
       true;  // false: its times are of the short measurement that a race begins with
   std::map<std::string, std::string> programs;  // digest of each bench case's program, where known

@@ -66,20 +66,6 @@ Result<Evaluated> read_variant(const json& from, const char* id_key, const std::
   return out;
 }
 
-// The numbers "ratio", "low" and "high", all above 0.
-Result<Ratio> read_ratio(const json& from, const std::string& record) {
-  Ratio out;
-  for (const auto& [key, number] :
-       {std::pair("ratio", &out.value), {"low", &out.low}, {"high", &out.high}}) {
-    const json& value = member(from, key);
-    if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>())) {
-      return bad_record(record, fmt::format("no '{}' above 0", key));
-    }
-    *number = value.get<double>();
-  }
-  return out;
-}
-
 // Takes the time of a case out of an ok time.json.
 Status take_time(const json& record, const std::string& case_name, Evaluated& out) {
   const json& seconds = member(record, "seconds");
@@ -108,7 +94,7 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
 json ratios_record(const std::map<std::string, Ratio>& ratios) {
   json out = json::object();
   for (const auto& [name, ratio] : ratios) {
-    out[name] = {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
+    out[name] = ratio_record(ratio);
   }
   return out;
 }

@@ -1,8 +1,6 @@
 // Step race: which of a round's variants are measured again, longer.
 #include "engine/search/race.h"
 
-#include <cmath>
-
 #include "engine/search/selection_record.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
@@ -23,11 +21,10 @@ class Race {
   explicit Race(const Arguments& arguments) : arguments_(arguments) {}
 
   Status run() {
-    auto spec = steps::read_json(arguments_.spec);
-    if (!spec) return std::move(spec).error();
-    auto cases = search::read_cases(*spec);
+    auto cases = steps::read_spec(arguments_.spec);
     if (!cases) return std::move(cases).error();
     cases_ = *std::move(cases);
+    benches_ = steps::benches_of(cases_);
     for (const std::string& id : arguments_.variants) {
       if (auto status = admit(id); !status) return status;
     }
@@ -53,10 +50,9 @@ class Race {
       entries_.push_back({id, false, "turned down: " + variant->rejection->kind});
       return {};
     }
-    std::vector<search::CaseDecision> decisions;
-    for (const search::CaseRecord& one : cases_) {
-      if (!one.judged.is_bench) continue;
-      const std::string path = fmt::format("{}/{}/screening.json", folder_of(id), one.judged.name);
+    std::map<std::string, search::Ratio> ratios;
+    for (const search::BenchCase& one : benches_) {
+      const std::string path = fmt::format("{}/{}/screening.json", folder_of(id), one.name);
       auto record = steps::read_json(path);
       if (!record) return std::move(record).error();
       if (record->value("verdict", "") != "ok") {
@@ -65,37 +61,25 @@ class Race {
       }
       auto samples = search::read_samples(*record, path);
       if (!samples) return std::move(samples).error();
-      decisions.push_back({search::decide(*samples, {}), one.weight});
-      if (decisions.back().decision.comparison == search::Comparison::not_comparable) {
-        entries_.push_back({id, false, decisions.back().decision.reason});
+      const search::Decision decision = search::decide(*samples, {});
+      if (decision.comparison == search::Comparison::not_comparable) {
+        entries_.push_back({id, false, decision.reason});
         return {};
       }
+      ratios[one.name] = decision.ratio;
     }
-    runners_.push_back({id, search::standing_of(decisions)});
+    runners_.push_back({id, search::standing_of(ratios, benches_)});
     return {};
   }
 
   // The survivors of the round before; in the first round, the seed.
   [[nodiscard]] Result<std::vector<search::Standing>> read_leaders() const {
     if (arguments_.previous.empty()) return std::vector<search::Standing>{{}};
-    auto record = steps::read_json(arguments_.previous);
-    if (!record) return std::move(record).error();
-    auto previous = search::read_selection(*record);
-    if (!previous) return std::move(previous).error().within(arguments_.previous);
+    auto previous = steps::read_previous(arguments_.previous);
+    if (!previous) return std::move(previous).error();
     std::vector<search::Standing> out;
     for (const search::Evaluated& survivor : previous->survivors) {
-      std::vector<search::CaseDecision> decisions;
-      for (const search::CaseRecord& one : cases_) {
-        auto ratio = survivor.ratios.find(one.judged.name);
-        if (ratio == survivor.ratios.end()) continue;
-        search::Decision decision;
-        decision.ratio = ratio->second.value;
-        decision.low = ratio->second.low;
-        decision.high = ratio->second.high;
-        decisions.push_back({decision, one.weight});
-      }
-      // The seed has none: it is what all are measured beside.
-      out.push_back(decisions.empty() ? search::Standing{} : search::standing_of(decisions));
+      out.push_back(search::standing_of(survivor.ratios, benches_));
     }
     return out;
   }
@@ -116,6 +100,7 @@ class Race {
 
   const Arguments& arguments_;
   std::vector<search::CaseRecord> cases_;
+  std::vector<search::BenchCase> benches_;
   std::vector<search::Runner> runners_;
   std::vector<search::RaceEntry> entries_;
 };

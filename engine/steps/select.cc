@@ -14,16 +14,12 @@ struct Arguments {
 };
 
 Result<search::SelectionRequest> read_request(const Arguments& arguments) {
-  auto spec = steps::read_json(arguments.spec);
-  if (!spec) return std::move(spec).error();
-  auto cases = search::read_cases(*spec);
+  auto cases = steps::read_spec(arguments.spec);
   if (!cases) return std::move(cases).error();
   search::SelectionRequest request;
   request.round = arguments.round;
   request.top_k = arguments.top_k;
-  for (const search::CaseRecord& one : *cases) {
-    if (one.judged.is_bench) request.cases.push_back({one.judged.name, one.weight});
-  }
+  request.cases = steps::benches_of(*cases);
   auto seed = steps::read_variant(arguments.seed_dir, *cases);
   if (!seed) return std::move(seed).error();
   request.seed = *std::move(seed);
@@ -33,10 +29,8 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
     request.variants.push_back(*std::move(variant));
   }
   if (arguments.previous.empty()) return request;
-  auto record = steps::read_json(arguments.previous);
-  if (!record) return std::move(record).error();
-  auto previous = search::read_selection(*record);
-  if (!previous) return std::move(previous).error().within(arguments.previous);
+  auto previous = steps::read_previous(arguments.previous);
+  if (!previous) return std::move(previous).error();
   request.contenders = std::move(previous->survivors);
   request.tried = std::move(previous->tried);
   return request;

@@ -65,10 +65,8 @@ Result<json> time_of(const json& record, const std::string& path,
               {"protocol", samples->protocol},
               {"seconds", median_of(*samples, &search::Block::candidate)},
               {"seed_seconds", median_of(*samples, &search::Block::anchor)},
-              {"ratio", decision.ratio},
-              {"low", decision.low},
-              {"high", decision.high},
               {"comparison", comparison}};
+  out.update(search::ratio_record(decision.ratio));
   if (!decision.reason.empty()) out["reason"] = decision.reason;
   return out;
 }

@@ -9,6 +9,30 @@
 
 namespace evolve::steps {
 
+// The cases of a spec.json.
+inline Result<std::vector<search::CaseRecord>> read_spec(const std::string& path) {
+  auto spec = read_json(path);
+  if (!spec) return std::move(spec).error();
+  return search::read_cases(*spec);
+}
+
+inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseRecord>& cases) {
+  std::vector<search::BenchCase> out;
+  for (const search::CaseRecord& one : cases) {
+    if (one.judged.is_bench) out.push_back({one.judged.name, one.weight});
+  }
+  return out;
+}
+
+// What a round handed on.
+inline Result<search::PreviousSelection> read_previous(const std::string& path) {
+  auto record = read_json(path);
+  if (!record) return std::move(record).error();
+  auto previous = search::read_selection(*record);
+  if (!previous) return std::move(previous).error().within(path);
+  return previous;
+}
+
 // A variant by the records in its folder; without its times where `has_times` is false.
 inline Result<search::Evaluated> read_variant(const std::string& folder,
                                               const std::vector<search::CaseRecord>& cases,

@@ -198,6 +198,13 @@ def check_error(output: Output, tolerance: dict[str, float]) -> None:
         raise output.refusal("precision", reason, int(np.argmax(output.difference)))
 
 
+def check_output(output: Output, tolerance: dict[str, float]) -> None:
+    """Raises Refusal where an output is not right."""
+    check_finite(output)
+    check_elements(output, tolerance)
+    check_error(output, tolerance)
+
+
 def figures_of(output: Output) -> dict[str, Any]:
     """What a report says of an output."""
     difference = output.difference
@@ -234,9 +241,7 @@ def judge(
         for drawn, arrays in runs[:-1]:
             for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
                 output = output_of(got, expected, drawn, i, declared)
-                check_finite(output)
-                check_elements(output, tolerance)
-                check_error(output, tolerance)
+                check_output(output, tolerance)
                 # Of secret inputs no figure is told: a report says the same whatever they were.
                 if drawn is PUBLIC:
                     figures.append(figures_of(output))

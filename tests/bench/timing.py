@@ -19,6 +19,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +44,9 @@ SIGNATURE = {
     "inputs": [{"name": name, "shape": [SIZE, SIZE], "dtype": "float32"} for name in ("x", "y")],
     "outputs": [{"name": "out", "shape": [SIZE, SIZE], "dtype": "float32"}],
 }
+LIMITS = Limits(300, 3600, 8 * 2**30)
+# What the decision finds where there are sound samples.
+COMPARISONS = ("faster", "slower", "tie", "unstable")
 # What a program repeats: bound by arithmetic, by memory, by special functions.
 BODIES: dict[str, tuple[int, Callable[[Any, Any, Any], Any]]] = {
     "matmul": (1, lambda c, x, y: c * 0.5 + x @ y),
@@ -84,6 +90,44 @@ def decide(report: dict[str, Any]) -> dict[str, Any]:
         return decision
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """What came of one."""
+
+    program: str
+    share: float
+    runs: list[dict[str, Any]]
+    decision: dict[str, Any]
+    load: float
+
+    @property
+    def found(self) -> str:
+        """The comparison's name, or why there is none."""
+        return str(self.decision.get("comparison", self.decision["verdict"]))
+
+
+def compare(share: float, effort: measure.Effort, name: str, contents: dict[str, bytes]) -> Comparison:
+    """Measures a program beside the anchor, in this process."""
+    report = measure.measure(contents, SIGNATURE, effort, LIMITS, measure.device_name())
+    return Comparison(name, share, report["runs"], decide(report), os.getloadavg()[0])
+
+
+def print_line(share: float, comparisons: list[Comparison], seconds: float) -> None:
+    """What was found of programs that do this share of the work, in so many seconds."""
+    found = Counter(one.found for one in comparisons)
+    widths = [(one.decision["high"] / one.decision["low"]) ** 0.5 - 1 for one in comparisons if "high" in one.decision]
+    load = statistics.mean(one.load for one in comparisons)
+    print(
+        f"{share:<7.3g} {found['faster']:7} {found['slower']:6} {found['tie']:6} {found['unstable']:8} "
+        f"{100 * statistics.median(widths):14.2f} %, {100 * max(widths):5.2f} %"
+        f"{seconds / len(comparisons):15.1f} {load:6.1f}",
+        flush=True,
+    )
+    rest = {kind: count for kind, count in found.items() if kind not in COMPARISONS}
+    if rest:
+        print(f"        and {rest}")
+
+
 def main() -> int:
     """Prints a line for each share of work."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -93,11 +137,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=8, help="of samples, for each comparison")
     parser.add_argument("--load", type=int, default=os.cpu_count(), help="processes that keep the machine busy")
+    parser.add_argument("--at-once", type=int, default=1, help="comparisons: each is the others' load, too")
     parser.add_argument("--record", type=Path, help="a file to which all runs' samples are added, as lines of JSON")
     args = parser.parse_args()
 
     effort = measure.Effort(args.processes, args.runs, args.seconds)
-    limits = Limits(300, 3600, 8 * 2**30)
     wanted = [(name, share) for name in BODIES for share in {1.0, *args.shares}]
     # Elsewhere: who has used a backend cannot fork any more.
     context = multiprocessing.get_context("spawn")
@@ -106,40 +150,21 @@ def main() -> int:
     busy = [context.Process(target=keep_busy, args=(seed,), daemon=True) for seed in range(args.load)]
     for process in busy:
         process.start()
-    print(f"{os.cpu_count()} cores, {args.load} busy processes, {effort}")
+    print(f"{os.cpu_count()} cores, {args.load} busy processes, {args.at_once} at once, {effort}")
     print("work     faster slower    tie unstable   half width: median, worst   seconds each   load")
-    for share in args.shares:
-        found: Counter[str] = Counter()
-        widths, loads = [], []
-        start = time.monotonic()
-        for number in range(args.comparisons):
-            name = list(BODIES)[number % len(BODIES)]
-            contents = {"anchor": programs[name, 1.0], "candidate": programs[name, share]}
-            report = measure.measure(contents, SIGNATURE, effort, limits, measure.device_name())
-            decision = decide(report)
-            found[decision.get("comparison", decision["verdict"])] += 1
-            if "high" in decision:
-                widths.append((decision["high"] / decision["low"]) ** 0.5 - 1)
-            loads.append(os.getloadavg()[0])
-            if args.record:
-                with args.record.open("a") as file:
-                    file.write(json.dumps({"program": name, "share": share, "runs": report["runs"]}) + "\n")
-        each = (time.monotonic() - start) / args.comparisons
-        print(
-            f"{share:<7.3g} {found['faster']:7} {found['slower']:6} {found['tie']:6} {found['unstable']:8} "
-            f"{100 * statistics.median(widths):14.2f} %, {100 * max(widths):5.2f} %"
-            f"{each:15.1f} {statistics.mean(loads):6.1f}",
-            flush=True,
-        )
-        rest = {kind: count for kind, count in found.items() if kind not in measure_comparisons()}
-        if rest:
-            print(f"        and {rest}")
+    with ProcessPoolExecutor(args.at_once, context) as pool:
+        for share in args.shares:
+            names = [list(BODIES)[number % len(BODIES)] for number in range(args.comparisons)]
+            contents = [{"anchor": programs[name, 1.0], "candidate": programs[name, share]} for name in names]
+            start = time.monotonic()
+            comparisons = []
+            for one in pool.map(partial(compare, share, effort), names, contents):
+                comparisons.append(one)
+                if args.record:
+                    with args.record.open("a") as file:
+                        file.write(json.dumps({"program": one.program, "share": share, "runs": one.runs}) + "\n")
+            print_line(share, comparisons, time.monotonic() - start)
     return 0
-
-
-def measure_comparisons() -> set[str]:
-    """What the decision finds where there are sound samples."""
-    return {"faster", "slower", "tie", "unstable"}
 
 
 if __name__ == "__main__":

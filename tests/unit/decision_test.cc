@@ -95,7 +95,7 @@ TEST_CASE("the interval covers the truth 95 times of 100") {
   int covered = 0;
   for (int i = 0; i < 2000; ++i) {
     const Decision one = decide(measured({}, 1.02, noise), {});
-    covered += one.low <= 1.02 && 1.02 <= one.high ? 1 : 0;
+    covered += one.ratio.low <= 1.02 && 1.02 <= one.ratio.high ? 1 : 0;
   }
   CHECK(covered >= 1880);
   CHECK(covered <= 1960);

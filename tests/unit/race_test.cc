@@ -53,11 +53,11 @@ TEST_CASE("of those that are left, the best are measured again, and no more than
 }
 
 TEST_CASE("a standing is the weighted mean of the cases, and knows how sure it is") {
-  Decision one, other;
-  one.ratio = 0.5, one.low = 0.5 / 1.1, one.high = 0.5 * 1.1;
-  other.ratio = 2, other.low = 2, other.high = 2;
-  const Standing equal = standing_of({{one, 1}, {other, 1}});
+  const std::map<std::string, Ratio> ratios = {{"one", {0.5, 0.5 / 1.1, 0.5 * 1.1}},
+                                               {"other", {2, 2, 2}}};
+  const Standing equal = standing_of(ratios, {{"one", 1}, {"other", 1}});
   CHECK(equal.mean == Approx(0).margin(1e-12));
   CHECK(equal.half_width == Approx(std::log(1.1) / 2));
-  CHECK(standing_of({{one, 3}, {other, 1}}).mean == Approx(std::log(0.5) / 2));
+  CHECK(standing_of(ratios, {{"one", 3}, {"other", 1}}).mean == Approx(std::log(0.5) / 2));
+  CHECK(standing_of(ratios, {{"one", 1}, {"unknown", 1}}).mean == Approx(std::log(0.5) / 2));
 }
