@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/core/edge_text.h"
@@ -153,24 +154,38 @@ class RoundWriter {
     outputs.push_back(at + "/lower.json");
   }
 
-  // Whether a candidate's programs are of the kind that was asked for.
-  void write_contract(const std::string& id, const std::string& at, const std::string& name,
+  // Whether a candidate's programs are of the kind that was asked for. That of a case that is only
+  // timed is held against what the candidate was traced to for the cases that are checked.
+  void write_contract(const std::string& id, const std::string& folder, const std::string& name,
                       std::vector<std::string>& outputs) {
+    const std::string at = folder + "/" + name;
     const std::string of_case = "$work/cases/" + name;
+    std::vector<std::string> inputs = {at + "/tpu.program", at + "/cpu.program",
+                                       of_case + "/signature.json", of_case + "/terms.json"};
+    Bindings arguments = {{"tpu", inputs[0]},
+                          {"cpu", inputs[1]},
+                          {"signature", inputs[2]},
+                          {"terms", inputs[3]},
+                          {"out", at + "/contract.json"}};
+    const auto& checked = shape_.check_cases;
+    if (std::find(checked.begin(), checked.end(), name) == checked.end()) {
+      inputs.push_back(at + "/jaxpr.json");
+      arguments.emplace_back("jaxpr", inputs.back());
+      for (const std::string& other : checked) {
+        inputs.push_back(fmt::format("{}/{}/jaxpr.json", folder, other));
+        inputs.push_back(fmt::format("$work/cases/{}/signature.json", other));
+        arguments.emplace_back("checked", *(inputs.end() - 2) + " " + inputs.back());
+      }
+    }
     add_python({"contract",
                 {at + "/contract.json"},
-                {at + "/tpu.program", at + "/cpu.program", of_case + "/signature.json",
-                 of_case + "/terms.json"},
+                inputs,
                 {},
                 {},
                 {{"subject", id + " " + name},
                  {"report", at + "/contract.json"},
                  {"depfile", at + "/contract.d"}}},
-               {{"tpu", at + "/tpu.program"},
-                {"cpu", at + "/cpu.program"},
-                {"signature", of_case + "/signature.json"},
-                {"terms", of_case + "/terms.json"},
-                {"out", at + "/contract.json"}});
+               arguments);
     outputs.push_back(at + "/contract.json");
   }
 
@@ -179,7 +194,7 @@ class RoundWriter {
     write_lower(id, folder, name, outputs);
     std::string at = folder + "/" + name;
     std::string of_case = "$work/cases/" + name;
-    write_contract(id, at, name, outputs);
+    write_contract(id, folder, name, outputs);
     add_python({"check",
                 {at + "/check.json"},
                 {at + "/cpu.program", at + "/contract.json", of_case + "/expected.npz",
@@ -245,7 +260,7 @@ class RoundWriter {
     // The baseline is trusted, and calls no kernel.
     const bool is_candidate = id != "xla";
     if (is_candidate) {
-      write_contract(id, at, name, outputs);
+      write_contract(id, folder, name, outputs);
       inputs.push_back(at + "/contract.json");
       arguments.emplace_back("contract", inputs.back());
     }

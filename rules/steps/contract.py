@@ -1,8 +1,9 @@
 """Step contract: whether a program is of the kind that was asked for, from its text alone; nothing is run.
 
 The work is done inside kernels, not around them and not by nobody; nothing is baked in; nothing calls out; every
-output depends on the inputs; dots and sums are as precise as the spec asks. What is found is reported, too: it is what
-a person or a mutator would want to know of the program.
+output depends on the inputs; dots and sums are as precise as the spec asks; and the program of a case that is only
+timed is made of what those of the checked cases are made of. What is found is reported, too: it is what a person or a
+mutator would want to know of the program.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import math
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import mosaic
 import program
 import sandbox
+import skeleton
 import surroundings
 import verdict
 from child import Limits
@@ -49,6 +52,22 @@ _ELEMENT_TYPES = {
     "float32": "f32",
     "float64": "f64",
 }
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A case that is checked: what the same candidate was traced to for it, and its signature."""
+
+    jaxpr: bytes
+    signature: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What the candidate was traced to for a case that is only timed, and for those that are checked."""
+
+    jaxpr: bytes
+    checked: list[Checked]
 
 
 class Breach(Exception):
@@ -129,6 +148,20 @@ def _check_precision(work: Work, terms: dict[str, Any]) -> None:
             raise Breach(f"a sum in {name}, the spec asks for {accumulator} at least", "precision")
 
 
+def _check_coverage(coverage: Coverage | None, signature: dict[str, Any]) -> None:
+    if coverage is None:
+        return
+    # What was turned down for a checked case is out anyway.
+    checked = [one for one in coverage.checked if one.jaxpr]
+    if not checked:
+        return
+    skeletons = [skeleton.Skeleton(one.jaxpr) for one in checked]
+    timed = skeleton.Skeleton(coverage.jaxpr)
+    unseen = skeleton.uncovered(timed, skeletons, signature, [one.signature for one in checked])
+    if unseen:
+        raise Breach(f"for this case, which is only timed, {unseen}")
+
+
 def _summary(survey: Surroundings, kernels: list[Work], inside: Count) -> dict[str, Any]:
     """What a report says of a program, broken or not."""
     outside = survey.work
@@ -145,14 +178,21 @@ def _summary(survey: Surroundings, kernels: list[Work], inside: Count) -> dict[s
     }
 
 
-def examine(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, Any], limits: Limits) -> Report:
+def examine(
+    tpu: bytes,
+    cpu: bytes,
+    signature: dict[str, Any],
+    terms: dict[str, Any],
+    limits: Limits,
+    coverage: Coverage | None = None,
+) -> Report:
     """The report on a candidate's two programs; empty ones were turned down before."""
     if not tpu or not cpu:
         return verdict.not_reached()
 
     def read() -> bytes:
         try:
-            return verdict.encode(_read(tpu, cpu, signature, terms))
+            return verdict.encode(_read(tpu, cpu, signature, terms, coverage))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an odd program provokes
@@ -166,7 +206,9 @@ def examine(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, 
     return report
 
 
-def _read(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
+def _read(
+    tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, Any], coverage: Coverage | None
+) -> Report:
     with program.opened(cpu) as module:
         other = surroundings.survey(module)
     with program.opened(tpu) as module:
@@ -185,6 +227,7 @@ def _read(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, An
             _check_outside(survey.work.flops, terms)
             for one in (*kernels, survey.work):
                 _check_precision(one, terms)
+            _check_coverage(coverage, signature)
         except Breach as breach:
             return verdict.rejected(breach.kind, str(breach), **summary)
     return verdict.ok(**summary)
@@ -193,10 +236,16 @@ def _read(tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, An
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     step = Step("contract", ("tpu", "cpu", "signature", "terms"), cpu_seconds=60, memory_mib=4096)
+    step.parser.add_argument("--jaxpr", help="of a case that is only timed")
+    step.parser.add_argument("--checked", nargs=2, action="append", metavar=("JAXPR", "SIGNATURE"), default=[])
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         tpu, cpu = (Path(path).read_bytes() for path in (args.tpu, args.cpu))
-        return examine(tpu, cpu, verdict.read_json(args.signature), verdict.read_json(args.terms), limits)
+        coverage = None
+        if args.jaxpr:
+            checked = [Checked(Path(jaxpr).read_bytes(), verdict.read_json(of)) for jaxpr, of in args.checked]
+            coverage = Coverage(Path(args.jaxpr).read_bytes(), checked)
+        return examine(tpu, cpu, verdict.read_json(args.signature), verdict.read_json(args.terms), limits, coverage)
 
     return step.run(argv, work)
 

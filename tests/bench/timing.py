@@ -109,7 +109,7 @@ class Comparison:
 def compare(share: float, effort: measure.Effort, name: str, contents: dict[str, bytes]) -> Comparison:
     """Measures a program beside the anchor, in this process."""
     report = measure.measure(contents, SIGNATURE, effort, LIMITS, measure.device_name())
-    return Comparison(name, share, report["runs"], decide(report), os.getloadavg()[0])
+    return Comparison(name, share, report.get("runs", []), decide(report), os.getloadavg()[0])
 
 
 def print_line(share: float, comparisons: list[Comparison], seconds: float) -> None:

@@ -124,27 +124,33 @@ def judge(source: bytes, task: Task) -> dict[str, Any]:
             return {**report, "step": "lower", "case": case.name}
     for step in (_contract, _check, _interpret):
         for case in task.cases:
-            report = step(lowered[case.name], case, task)
+            report = step(lowered, case, task)
             if report["verdict"] != "ok":
                 return {**report, "step": step.__name__[1:], "case": case.name}
     return {"verdict": "ok", "programs": {name: program.digest(made.tpu) for name, made in lowered.items()}}
 
 
-def _contract(made: lower.Lowered, case: Case, task: Task) -> verdict.Report:
-    return contract.examine(made.tpu, made.cpu, case.files["signature"], case.files["terms"], LIMITS)
+def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
+    made, coverage = lowered[case.name], None
+    if "check" not in case.tags:
+        checked = [one for one in task.cases if "check" in one.tags]
+        coverage = contract.Coverage(
+            made.jaxpr, [contract.Checked(lowered[one.name].jaxpr, one.files["signature"]) for one in checked]
+        )
+    return contract.examine(made.tpu, made.cpu, case.files["signature"], case.files["terms"], LIMITS, coverage)
 
 
-def _check(made: lower.Lowered, case: Case, task: Task) -> verdict.Report:
+def _check(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
     if "check" not in case.tags:
         return verdict.ok()
-    files = case.files
+    made, files = lowered[case.name], case.files
     return check.check_program(made.cpu, task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS)
 
 
-def _interpret(made: lower.Lowered, case: Case, task: Task) -> verdict.Report:
+def _interpret(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
     if not case.is_interpreted:
         return verdict.ok()
-    files = case.files
+    made, files = lowered[case.name], case.files
     return interpret.interpret(made.jaxpr, task.expected(case), files["signature"], files["tolerance"], LIMITS)
 
 
@@ -244,6 +250,7 @@ DEFENCES: dict[str, Break] = {
     "inside": _no_op(contract, "_check_inside"),
     "outside": _no_op(contract, "_check_outside"),
     "precision": _no_op(contract, "_check_precision"),
+    "coverage": _no_op(contract, "_check_coverage"),
     "finite": _no_op(check, "check_finite"),
     "elements": _no_op(check, "check_elements"),
     "error": _no_op(check, "check_error"),

@@ -1,0 +1,193 @@
+"""What a program is made of, whatever its sizes: so that what is timed can be held against what was checked.
+
+A skeleton is the set of the operations of a traced candidate (its jaxpr as `wire` packs it), each with where it stands
+(in which kernel, loop or branch), dtypes, ranks, and of which of the arguments its operands are made, but without
+sizes and whole numbers, which change with the case. Index maps are taken whole. A program of a case that is only timed
+may have no operation that none of the checked cases has, must have the arithmetic that all of them have, and must
+touch all of what they touch all of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import wire
+from footprint import footprints
+
+# Whole numbers that name axes or operands; others are sizes.
+_AXES = frozenset(
+    """
+    axes axis broadcast_dimensions collapsed dimension dimension_numbers dimensions num_carry num_consts permutation
+    reverse window_strides
+    """.split()
+)
+# Said to the compiler: how, and not what.
+_ADVICE = frozenset({"compiler_params", "cost_estimate", "pipeline_mode"})
+# What a formula is made of. Masks, paddings and conversions come and go with the sizes.
+_ARITHMETIC = (
+    "argmax",
+    "argmin",
+    "cum",
+    "div",
+    "dot_general",
+    "erf",
+    "exp",
+    "log",
+    "pow",
+    "reduce_",
+    "rsqrt",
+    "sqrt",
+    "tanh",
+)
+
+Literals = frozenset[str]
+
+
+class Skeleton:
+    """`operations`: each with the floating-point literals that it is found with."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._document = json.loads(packed)
+        self.operations: dict[str, Literals] = {}
+        self.footprints = footprints(wire.unpack(packed).jaxpr)
+        for operation, numbers in self._walk(len(self._document["jaxprs"]) - 1, ""):
+            self.operations[operation] = self.operations.get(operation, frozenset()) | numbers
+
+    @property
+    def arithmetic(self) -> set[str]:
+        """The names of the operations that a formula is made of."""
+        names = {operation.split(" ", 2)[1] for operation in self.operations}
+        return {name for name in names if name.startswith(_ARITHMETIC)}
+
+    def _walk(self, number: int, where: str) -> Iterator[tuple[str, Literals]]:
+        jaxpr = self._document["jaxprs"][number]
+        made_of = {v: frozenset([position]) for position, v in enumerate(jaxpr["invars"])}
+        for equation in jaxpr["eqns"]:
+            name = equation["primitive"]
+            sources = [made_of.get(atom, frozenset()) for atom in equation["invars"] if isinstance(atom, int)]
+            made_of |= dict.fromkeys(equation["outvars"], frozenset().union(*sources))
+            operands = [self._operand(atom, made_of) for atom in equation["invars"]]
+            results = [self._aval(self._document["vars"][v]) for v in equation["outvars"]]
+            params = {
+                key: self._value(value, key in _AXES) for key, value in equation["params"].items() if key not in _ADVICE
+            }
+            numbers = frozenset(one for one in map(self._literal, equation["invars"]) if one)
+            yield f"{where} {name} {json.dumps([operands, results, params])}", numbers
+            for key, value in equation["params"].items():
+                for position, inner in enumerate(self._inner(value)):
+                    yield from self._walk(inner, f"{where}/{name}.{key}.{position}")
+
+    def _inner(self, value: Any) -> Iterator[int]:
+        """The jaxprs in a parameter, but for index maps, which belong to their operation."""
+        if not isinstance(value, list) or value[:2] == ["record", "BlockMapping"]:
+            return
+        if value[:1] in (["closed"], ["jaxpr"]):
+            yield value[1]
+            return
+        for item in value:
+            yield from self._inner(item)
+
+    def _operand(self, atom: Any, made_of: dict[int, frozenset[int]]) -> Any:
+        if isinstance(atom, int):
+            return [self._aval(self._document["vars"][atom]), sorted(made_of.get(atom, ()))]
+        return ["literal", self._aval(atom[2])]
+
+    def _literal(self, atom: Any) -> str:
+        """The floating-point number that an operand is, if it is one."""
+        if isinstance(atom, int) or not isinstance(atom[1], list):
+            return ""
+        tag, *rest = atom[1]
+        if tag in ("float", "plain"):
+            return str(rest[0])
+        return str(rest[2]) if tag in ("array", "number") and "float" in rest[0] else ""
+
+    def _aval(self, packed: Any) -> Any:
+        if packed[0] == "aval":
+            return [len(packed[1]) - 1, packed[2][1]]
+        if packed[0] == "ref":
+            return ["ref", self._aval(packed[1]), packed[2]]
+        return packed[0]
+
+    def _value(self, value: Any, is_axis: bool, is_in_map: bool = False) -> Any:
+        if isinstance(value, bool) or value is None or isinstance(value, str):
+            return value
+        if isinstance(value, int):
+            return value if is_axis else "#"
+        if not value or not isinstance(value[0], str):
+            return [self._value(item, is_axis, is_in_map) for item in value if not _is_advice(item)]
+        tag, *rest = value
+        if tag in ("closed", "jaxpr"):
+            return self._whole(rest[0]) if is_in_map else "jaxpr"
+        if tag in ("aval", "ref"):
+            return self._aval(value)
+        if tag in ("array", "number", "int"):
+            return [tag, rest[0] if tag != "int" else rest[1]]
+        if tag in ("float", "plain"):
+            return tag
+        is_in_map = is_in_map or value[:2] == ["record", "BlockMapping"]
+        return [tag, *(self._value(item, is_axis, is_in_map) for item in rest)]
+
+    def _whole(self, number: int) -> Any:
+        """A jaxpr as a text of its own, with its variables counted from 0: which of them goes where is what it says."""
+        jaxpr = self._document["jaxprs"][number]
+        names: dict[int, int] = {}
+
+        def atom(one: Any) -> Any:
+            if isinstance(one, int):
+                return names.setdefault(one, len(names))
+            return self._value(one[1], False)
+
+        return [
+            [atom(v) for v in jaxpr["invars"]],
+            [
+                [
+                    equation["primitive"],
+                    [atom(one) for one in equation["invars"]],
+                    [atom(v) for v in equation["outvars"]],
+                    {key: self._value(value, key in _AXES, True) for key, value in equation["params"].items()},
+                ]
+                for equation in jaxpr["eqns"]
+            ],
+            [atom(one) for one in jaxpr["outvars"]],
+        ]
+
+
+def _is_advice(field: Any) -> bool:
+    return isinstance(field, list) and len(field) == 2 and field[0] in _ADVICE
+
+
+def _varies(timed: dict[str, Any], checked: list[dict[str, Any]]) -> bool:
+    """Whether every size that the timed case has alone is one that the checked cases do not all share."""
+    for position, entry in enumerate(timed["inputs"]):
+        for axis, size in enumerate(entry["shape"]):
+            sizes = {signature["inputs"][position]["shape"][axis] for signature in checked}
+            if sizes != {size} and len(sizes) == 1:
+                return False
+    return True
+
+
+def uncovered(
+    timed: Skeleton, checked: list[Skeleton], signature: dict[str, Any], signatures: list[dict[str, Any]]
+) -> str | None:
+    """What of a program that is only timed no check has seen, in words; nothing: None."""
+    known: dict[str, set[Literals]] = {}
+    for skeleton in checked:
+        for operation, numbers in skeleton.operations.items():
+            known.setdefault(operation, set()).add(numbers)
+    is_strict = _varies(signature, signatures)
+    for operation, numbers in timed.operations.items():
+        name = operation.split(" ", 2)[1]
+        if operation not in known:
+            return f"'{name}' is done as in no case that is checked"
+        # A number that is the same for sizes that differ does not hang on them.
+        if is_strict and len(known[operation]) == 1 and not numbers <= next(iter(known[operation])):
+            return f"'{name}' has another number than in every case that is checked"
+    for operand, share in timed.footprints.items():
+        if share < 1 and all(skeleton.footprints.get(operand) == 1 for skeleton in checked):
+            return f"a kernel touches {100 * share:.3g} % of an operand's blocks, and all in every case that is checked"
+    missing = set.intersection(*(skeleton.arithmetic for skeleton in checked)) - timed.arithmetic
+    if missing:
+        return f"'{min(missing)}' is missing, which every case that is checked has"
+    return None
