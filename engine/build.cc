@@ -417,7 +417,9 @@ class Build {
   Result<bool> retry(EdgeId id, Running& running, const Completed& completed) {
     auto extensions = extensions_of(graph_, id);
     if (!extensions) return std::move(extensions).error();
-    if (running.failures >= extensions->retries) return false;
+    const bool is_final =
+        !completed.timed_out && extensions->final_exit_codes.count(completed.exit_status) > 0;
+    if (is_final || running.failures >= extensions->retries) return false;
     if (auto status = remove_half_written(id); !status) return std::move(status).error();
     ++running.failures;
     ++summary_.retried;

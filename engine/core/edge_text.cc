@@ -6,8 +6,6 @@ namespace evolve {
 
 namespace {
 
-constexpr const char* kRetries = "3";
-
 // Escapes what Ninja gives a meaning to in a path.
 std::string escaped(const std::string& path) {
   std::string out;
@@ -43,11 +41,9 @@ void ManifestText::add(const EdgeText& edge) {
 void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
   std::string source = fmt::format("$work/steps/{}.py", edge.rule);
   std::string arguments = source;
-  bool has_retries = false;
   for (const auto& [flag, value] : flags) arguments += fmt::format(" --{} {}", flag, value);
   for (const auto& [name, value] : edge.bindings) {
     if (name == "depfile") arguments += " --depfile " + value;
-    has_retries = has_retries || name == "retries";
   }
   edge.implicit = {source};
   edge.order_only = {"$work/steps/all"};
@@ -55,7 +51,8 @@ void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
   edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
   edge.bindings.emplace_back("toolchain", "$toolchain");
   edge.bindings.emplace_back("portable", "1");
-  if (!has_retries) edge.bindings.emplace_back("retries", kRetries);
+  edge.bindings.emplace_back("retries", "3");
+  edge.bindings.emplace_back("final_exit_codes", "2");
   add(edge);
 }
 

@@ -27,9 +27,9 @@ class ManifestText {
   // The edge's build statement, with an empty line before it; its step is its rule.
   void add(const EdgeText& edge);
   // An edge of a step that needs JAX, with these flags: run from its canonical source, by the warm
-  // worker where the engine has one, and again where it failed, unless the edge binds `retries`: it
-  // ends with other than 0 for a fault alone, never for a verdict. What its files are called does
-  // not matter to it.
+  // worker where the engine has one, and again where it failed: it ends with other than 0 for a
+  // fault alone, never for a verdict, or with 2 where the user's files are wrong. What its files
+  // are called does not matter to it.
   void add_python(EdgeText edge, const Bindings& flags);
 
   [[nodiscard]] const std::string& text() const { return text_; }

@@ -12,6 +12,7 @@ namespace evolve {
 namespace {
 
 constexpr int kMostRetries = 100;
+constexpr int kMostExitCode = 255;
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -29,6 +30,13 @@ std::optional<double> take_number(std::string_view& text) {
   if (digits.empty() || *end != '\0' || end == digits.c_str()) return std::nullopt;
   text = trimmed(text.substr(size));
   return value;
+}
+
+std::optional<int> take_whole(std::string_view& text, int least, int most) {
+  const auto number = take_number(text);
+  const bool is_one =
+      number && *number == std::floor(*number) && least <= *number && *number <= most;
+  return is_one ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
 Error wrong(const char* name, std::string_view value, const char* form) {
@@ -117,11 +125,15 @@ Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
   }
   if (auto text = graph.extension(edge, "retries"); !text.empty()) {
     std::string_view rest = text;
-    const auto count = take_number(rest);
-    if (!count || !rest.empty() || *count > kMostRetries || *count != std::floor(*count)) {
-      return wrong("retries", text, "a number from 0 to 100");
-    }
-    out.retries = static_cast<int>(*count);
+    const auto count = take_whole(rest, 0, kMostRetries);
+    if (!count || !rest.empty()) return wrong("retries", text, "a number from 0 to 100");
+    out.retries = *count;
+  }
+  const std::string codes = graph.extension(edge, "final_exit_codes");
+  for (std::string_view rest = trimmed(codes); !rest.empty();) {
+    const auto code = take_whole(rest, 1, kMostExitCode);
+    if (!code) return wrong("final_exit_codes", codes, "numbers from 1 to 255");
+    out.final_exit_codes.insert(*code);
   }
   if (auto text = graph.extension(edge, "timeout"); !text.empty()) {
     std::string_view rest = text;

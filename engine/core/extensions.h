@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,7 @@ struct Extensions {
   StepClass step_class = StepClass::pure;  // class = measured
   Resources needs;                         // memory = 1.5 GiB; device = tpu 4
   int retries = 0;                         // how often a command that failed is run again
+  std::set<int> final_exit_codes;          // with which it failed for good
   double timeout_seconds = 0;              // 0: none
   bool is_sandboxed = false;               // sandbox = 1
 };

@@ -54,7 +54,7 @@ void write_expected(const CampaignShape& shape, const std::string& name, Manifes
                    {"$work/reference.py", folder + "/signature.json", "$work/secret"},
                    {},
                    {},
-                   {{"subject", name}, {"retries", "0"}, {"depfile", folder + "/expected.d"}}},
+                   {{"subject", name}, {"depfile", folder + "/expected.d"}}},
                   {{"source", "$work/reference.py"},
                    {"entry", shape.entry},
                    {"signature", folder + "/signature.json"},
@@ -81,7 +81,7 @@ void write_audit(const std::string& name, ManifestText& text) {
                    inputs,
                    {},
                    {},
-                   {{"subject", name}, {"retries", "0"}, {"depfile", folder + "/audit.d"}}},
+                   {{"subject", name}, {"depfile", folder + "/audit.d"}}},
                   arguments);
 }
 

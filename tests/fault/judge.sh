@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Faults while a kernel is judged: the first child of every step is killed at its work, the first report of every step
-# finds the disk full, and a worker dies of it. What failed is run again, is counted, and is no verdict: all ends as
+# (the audit's, too, which has no child) finds the disk full, and a worker dies of it. What failed is run again, is counted, and is no verdict: all ends as
 # without them.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 STEPS=(check compile contract interpret lower measure)
@@ -26,7 +26,7 @@ def strike(what: str) -> bool:
     import __main__
 
     step = os.path.splitext(os.path.basename(sys.argv[0]))[0]
-    if step not in "${STEPS[*]}".split():
+    if step not in "${STEPS[*]} audit".split():
         return False
     try:
         os.close(os.open(f"$PROJECT/struck/{what}-{step}", os.O_CREAT | os.O_EXCL))
@@ -50,8 +50,9 @@ for step in "${STEPS[@]}"; do
     [ -e "struck/$what-$step" ] || fail "$step was not struck: $what"
   done
 done
+[ -e struck/full-audit ] || fail "audit was not struck"
 [ -e struck/worker-check ] || fail "no worker died"
-[ "$retried" = '"retried":11' ] || fail "$retried"
+[ "$retried" = '"retried":12' ] || fail "$retried"
 find small/.evolve/small -name '*.json' -exec grep -l '"rejected"' {} + | grep -v selection && fail "a fault became a verdict"
 grep -q '"kind": "measured"' small/.evolve/small/round-1/v0001/timed/time.json || fail "nothing was measured"
 finish 1

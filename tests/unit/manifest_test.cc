@@ -1,7 +1,10 @@
 #include "engine/core/manifest.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 
 #include "engine/core/extensions.h"
 
@@ -169,7 +172,7 @@ TEST_CASE("what an edge needs is read from its own variables alone") {
   Graph graph;
   REQUIRE(parse("memory = 9 GiB\nretries = many\nrule r\n  command = c\nbuild a: r\n"
                 "build b: r\n  memory = 1.5 GiB\n  device = a-kind-of-device-with-a-long-name 12\n"
-                "  retries = 3\n  timeout = 0.5\n  sandbox = 1\n"
+                "  retries = 3\n  final_exit_codes = 2 64\n  timeout = 0.5\n  sandbox = 1\n"
                 "build c: r\n  device = tpu\n  class = measured\n  device_kind = tpu7x\n"
                 "  protocol = p1\n",
                 graph) == "");
@@ -182,6 +185,7 @@ TEST_CASE("what an edge needs is read from its own variables alone") {
   CHECK(b.needs ==
         Resources{{"memory", 1.5 * (1 << 30)}, {"a-kind-of-device-with-a-long-name", 12}});
   CHECK(b.retries == 3);
+  CHECK(b.final_exit_codes == std::set<int>{2, 64});
   CHECK(b.timeout_seconds == 0.5);
   CHECK(b.is_sandboxed);
   CHECK(of("c").needs == Resources{{"tpu", 1}});
@@ -191,6 +195,11 @@ TEST_CASE("what an edge needs is read from its own variables alone") {
             .find("class = sure: not pure, measured or recorded") != std::string::npos);
   CHECK(error_of("rule r\n  command = c\nbuild a: r\n  class = measured\n  protocol = p1\n")
             .find("class = measured: device_kind and protocol are missing") != std::string::npos);
+  for (const char* codes : {"0", "256", "2,64", "two", "2 x"}) {
+    CHECK(
+        error_of(fmt::format("rule r\n  command = c\nbuild a: r\n  final_exit_codes = {}\n", codes))
+            .find("not numbers from 1 to 255") != std::string::npos);
+  }
   CHECK(error_of("rule r\n  command = c\nbuild a: r\n  device = tpu 1.5\n")
             .find("device = tpu 1.5: not a kind and a count") != std::string::npos);
 }
