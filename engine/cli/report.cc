@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "engine/world/files.h"
 
@@ -91,6 +92,19 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round)
   return out;
 }
 
+// The variants in contention whose kernels the TPU interpreter could not run.
+std::set<std::string> not_interpreted(const Campaign& campaign, int round) {
+  std::set<std::string> out;
+  for (int r = 1; r <= round; ++r) {
+    const json selection = selection_of(campaign, r);
+    if (!selection.is_object()) continue;
+    for (const json& row : selection.value("ranking", json::array())) {
+      if (!row.value("interpreted", true)) out.insert(text_of(row, "variant"));
+    }
+  }
+  return out;
+}
+
 json steps_report(const BuildSummary& summary) {
   json out = json::object();
   for (const auto& [step, its] : summary.by_step) {
@@ -167,6 +181,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"cached", summary.cached},
                  {"failed", summary.failed},
                  {"retried", summary.retried},
+                 {"not_interpreted", not_interpreted(campaign, round)},
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"target", campaign.shape.target}};
@@ -187,6 +202,13 @@ std::string build_text(const json& report) {
                   report["failed"].get<int>(), duration(report["seconds"].get<double>()));
   if (const int retried = report["retried"].get<int>(); retried > 0) {
     out += fmt::format("        {} commands failed and were run again\n", retried);
+  }
+  if (const json variants = report.value("not_interpreted", json::array()); !variants.empty()) {
+    const std::string first = variants.front().get<std::string>();
+    out += fmt::format(
+        "        warning: {} kernels could not be interpreted, and no race or bound of theirs was "
+        "looked at: evolve show {}\n",
+        variants.size(), first);
   }
   if (report["round"].get<int>() == 0) return out;
   std::string verdicts;

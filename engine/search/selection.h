@@ -36,6 +36,7 @@ struct Evaluated {
   std::map<std::string, Ratio> ratios;    // by the seed's; of each bench case that was measured
   bool is_confirmed =
       true;  // false: its times are of the short measurement that a race begins with
+  bool is_interpreted = true;  // false: the TPU interpreter could not run its kernel
   std::map<std::string, std::string> programs;  // digest of each bench case's program, where known
 };
 

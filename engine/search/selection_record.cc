@@ -152,6 +152,7 @@ json ranking_record(const Selection& selection) {
                 {"score", ranked.score},
                 {"per_case", ranked.variant.seconds}};
     if (!ranked.variant.is_confirmed) one["confirmed"] = false;
+    if (!ranked.variant.is_interpreted) one["interpreted"] = false;
     if (!ranked.same_as.empty()) one["same_as"] = ranked.same_as;
     out.push_back(one);
   }
@@ -198,6 +199,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
     if (verdict == "ok") {
       const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
       if (program.is_string()) out.programs[case_name] = program.get<std::string>();
+      if (!member(*record, "not_interpreted").is_null()) out.is_interpreted = false;
       if (step != "time") continue;
       if (auto status = take_time(*record, case_name, out); !status) return status.error();
     } else if (verdict == "rejected") {

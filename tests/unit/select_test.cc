@@ -307,6 +307,19 @@ evolve::Result<Evaluated> evaluated(const std::map<std::string, json>& records,
 
 }  // namespace
 
+TEST_CASE("a kernel that the interpreter could not run is in contention, and said to be so") {
+  auto records = ok_records();
+  CHECK(evaluated(records)->is_interpreted);
+  records["c/interpret.json"]["not_interpreted"] = "no rule for 'sin'";
+  const auto variant = evaluated(records);
+  REQUIRE(variant);
+  CHECK_FALSE(variant->rejection);
+  CHECK_FALSE(variant->is_interpreted);
+  Selection selection;
+  selection.ranking.push_back({*variant, 1, 0, ""});
+  CHECK(selection_record(selection)["ranking"][0]["interpreted"] == false);
+}
+
 TEST_CASE("a variant is read from the records of its steps") {
   std::vector<std::string> asked;
   auto variant = evaluated(ok_records(), &asked);
