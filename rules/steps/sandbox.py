@@ -154,6 +154,8 @@ def _become_init() -> None:
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # A group of its own: a signal to its group would reach who stays behind, too, where that is the same user.
+        os.setsid()
         die_with_parent()
         return
     _, status = os.waitpid(pid, 0)

@@ -30,12 +30,21 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Lower = Callable[..., dict[str, Any]]
 
 
+def _open_to_all(folder: Path) -> None:
+    folder.chmod(0o777)
+    for parent in folder.parents:
+        if parent.stat().st_uid == os.getuid() and "pytest" in parent.name:
+            parent.chmod(0o755)
+
+
 @pytest.fixture
 def run_step(tmp_path: Path) -> Run:
-    """Runs a step in a folder of the test's own, with a signature in it."""
+    """Runs a step in a folder of the test's own, with a signature in it; as another user, where one is given."""
     (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
 
-    def run(step: str, **flags: Any) -> subprocess.CompletedProcess[str]:
+    def run(step: str, user: int | None = None, **flags: Any) -> subprocess.CompletedProcess[str]:
+        if user is not None:
+            _open_to_all(tmp_path)
         arguments = [str(STEPS / f"{step}.py")]
         for name, value in flags.items():
             arguments.append(f"--{name.replace('_', '-')}")
@@ -49,6 +58,9 @@ def run_step(tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             check=False,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
         )
 
     return run
