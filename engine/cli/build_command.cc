@@ -286,6 +286,9 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   auto targets = find_targets(*session, command.targets);
   if (!targets) return std::move(targets).error();
   if (command.dry_run) return tell_pending(common, *session, *targets);
+  if (!session->campaign.shape.is_sandboxed) {
+    print_warning("candidates run without the sandbox: --unsafe-no-sandbox", common.color);
+  }
   const int jobs = options->jobs;
   auto status =
       CampaignBuild(common, command, *std::move(options), *session, null_build, remote->get())

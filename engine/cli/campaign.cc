@@ -215,6 +215,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.compile_flags = campaign.pipeline.compile.flags;
   shape.is_measured = campaign.pipeline.time.kind == "measured";
   if (shape.is_measured) campaign.device_kind = cpu_kind();
+  shape.is_sandboxed = options.is_sandboxed;
   shape.marker_start = campaign.pipeline.kernel.marker_start;
   shape.marker_end = campaign.pipeline.kernel.marker_end;
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();

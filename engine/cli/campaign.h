@@ -17,6 +17,7 @@ namespace evolve::cli {
 struct CampaignOptions {
   std::string pipeline;  // as given; empty: the only one there is
   std::string state;     // as given; empty: .evolve beside the pipeline
+  bool is_sandboxed = true;
 };
 
 // Paths are relative to the project's root where they are below it, and the process runs in the

@@ -49,6 +49,9 @@ void add_common(CLI::App& command, Arguments& arguments) {
                      "the campaign's pipeline (default: the only one in . and pipelines/)");
   command.add_option("--state", arguments.common.campaign.state,
                      "the state folder (default: .evolve beside the pipeline)");
+  command.add_flag_callback(
+      "--unsafe-no-sandbox", [&arguments] { arguments.common.campaign.is_sandboxed = false; },
+      "run candidates without the sandbox: they can do what you can");
   command.add_option("-C", arguments.folder, "change to this folder first");
   command.add_flag("--json", arguments.common.json, "print JSON");
   command.add_option("--color", arguments.color, "color in messages: auto, always, never")

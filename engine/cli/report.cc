@@ -184,6 +184,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"not_interpreted", not_interpreted(campaign, round)},
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
+                 {"sandboxed", campaign.shape.is_sandboxed},
                  {"target", campaign.shape.target}};
   json selection = selection_of(campaign, round);
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {

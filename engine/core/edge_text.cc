@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace evolve {
 
 namespace {
+
+// The steps that a candidate's code or programs run in, or are read in.
+constexpr std::array kEnclosed = {"lower", "contract", "check", "interpret", "measure"};
 
 // Escapes what Ninja gives a meaning to in a path.
 std::string escaped(const std::string& path) {
@@ -45,6 +51,9 @@ void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
   for (const auto& [name, value] : edge.bindings) {
     if (name == "depfile") arguments += " --depfile " + value;
   }
+  const bool is_enclosed =
+      std::find(kEnclosed.begin(), kEnclosed.end(), edge.rule) != kEnclosed.end();
+  if (is_enclosed && !is_sandboxed_) arguments += " --unsafe-no-sandbox";
   edge.implicit = {source};
   edge.order_only = {"$work/steps/all"};
   edge.bindings.emplace_back("arguments", arguments);

@@ -22,6 +22,8 @@ struct EdgeText {
 // A manifest as it is written.
 class ManifestText {
  public:
+  explicit ManifestText(bool is_sandboxed = true) : is_sandboxed_(is_sandboxed) {}
+
   // Lines as they are.
   void comment(const std::string& lines) { text_ += lines; }
   // The edge's build statement, with an empty line before it; its step is its rule.
@@ -35,6 +37,7 @@ class ManifestText {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
+  bool is_sandboxed_;
   std::string text_;
 };
 

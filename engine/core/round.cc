@@ -18,7 +18,7 @@ constexpr const char* kProtocol = "cpu-abba-2";
 
 class RoundWriter {
  public:
-  explicit RoundWriter(const CampaignShape& shape) : shape_(shape) {}
+  explicit RoundWriter(const CampaignShape& shape) : shape_(shape), text_(shape.is_sandboxed) {}
 
   std::string write() {
     text_.comment(
@@ -470,12 +470,12 @@ class RoundWriter {
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, is_measured,
-               timing, entry, spec, seed, reference, xla, marker_start, marker_end, bench_cases,
-               check_cases, interpreted_case, step_sources] = shape;
+               timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start, marker_end,
+               bench_cases, check_cases, interpreted_case, step_sources] = shape;
   KeyWriter out;
   out.add("numbers", "",
-          fmt::format("{} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
-                      is_measured));
+          fmt::format("{} {} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
+                      is_measured, is_sandboxed));
   const auto& [screening, confirming, finalists] = timing;
   for (const Effort& effort : {screening, confirming}) {
     out.add("effort", "", fmt::format("{} {} {}", effort.processes, effort.runs, effort.seconds));

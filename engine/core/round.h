@@ -43,8 +43,9 @@ struct CampaignShape {
   std::vector<std::string> compile_flags;  // "--xla_name=value"
   bool is_measured = false;                // times are, on this machine; or else modelled
   Timing timing;                           // if they are
-  std::string entry;  // the function that kernel, reference and XLA baseline export
-  std::string spec;   // paths of the kernel's files
+  bool is_sandboxed = true;  // false: candidates are kept from nothing but using too much
+  std::string entry;         // the function that kernel, reference and XLA baseline export
+  std::string spec;          // paths of the kernel's files
   std::string seed;
   std::string reference;
   std::string xla;           // empty: no XLA baseline

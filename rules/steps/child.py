@@ -32,12 +32,16 @@ _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, s
 
 @dataclass(frozen=True)
 class Limits:
-    """What a child may use: seconds of CPU and of wall time, bytes of address space and of one answer."""
+    """What a child may use: seconds of CPU and of wall time, bytes of address space and of one answer.
+
+    `is_sandboxed` is false where the user said so: nothing but these limits is between a candidate and the machine.
+    """
 
     cpu_seconds: int
     wall_seconds: float
     memory_bytes: int
     answer_bytes: int = 256 * 2**20
+    is_sandboxed: bool = True
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,14 +23,11 @@ import program
 import sandbox
 import verdict
 import wire
-from child import Ending, Limits, run_in_child
+from child import Ending, Limits
 from step import Step
 from verdict import Report
 
 _ANSWER_BYTES = 64 * 2**20
-
-# sandbox.run, or what does without one.
-Run = Callable[..., Ending]
 
 
 class Lowered(NamedTuple):
@@ -178,13 +174,13 @@ def _open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]
 
 
 def lower(
-    source: bytes, entry: str, signature: dict[str, Any], limits: Limits, run: Run = sandbox.run
+    source: bytes, entry: str, signature: dict[str, Any], limits: Limits
 ) -> tuple[Report, Lowered]:
     """The report on a candidate, and what it was lowered to; nothing where it is turned down."""
     try:
-        traced = run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
+        traced = sandbox.run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
         _, packed = _open_answer(traced, limits)
-        exported = run(lambda: _exported(packed, signature), limits)
+        exported = sandbox.run(lambda: _exported(packed, signature), limits)
         header, rest = _open_answer(exported, limits)
     except Rejection as rejection:
         return verdict.rejected(rejection.kind, str(rejection)), Lowered()
@@ -201,13 +197,11 @@ def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out")
     step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
-    step.parser.add_argument("--unsafe-no-sandbox", action="store_true")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         source = Path(args.source).read_bytes()
-        run = run_in_child if args.unsafe_no_sandbox else sandbox.run
         limits = dataclasses.replace(limits, answer_bytes=_ANSWER_BYTES)
-        report, lowered = lower(source, args.entry, verdict.read_json(args.signature), limits, run)
+        report, lowered = lower(source, args.entry, verdict.read_json(args.signature), limits)
         verdict.write_file(args.tpu_out, lowered.tpu)
         verdict.write_file(args.cpu_out, lowered.cpu)
         verdict.write_file(args.jaxpr_out, lowered.jaxpr)

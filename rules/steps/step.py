@@ -22,12 +22,18 @@ class Step:
             self.parser.add_argument(f"--{flag}", required=True)
         self.parser.add_argument("--cpu-seconds", type=int, default=cpu_seconds)
         self.parser.add_argument("--memory-mib", type=int, default=memory_mib)
+        self.parser.add_argument("--unsafe-no-sandbox", action="store_true")
         self.parser.add_argument("--depfile")
 
     def run(self, argv: list[str], work: Callable[[argparse.Namespace, Limits], Report]) -> int:
         """Writes the report that `work` returns. Returns the exit code: other than 0 for a fault alone."""
         args = self.parser.parse_args(argv)
-        limits = Limits(args.cpu_seconds, 4 * args.cpu_seconds, args.memory_mib * 2**20)
+        limits = Limits(
+            args.cpu_seconds,
+            4 * args.cpu_seconds,
+            args.memory_mib * 2**20,
+            is_sandboxed=not args.unsafe_no_sandbox,
+        )
         try:
             report = work(args, limits)
         except ChildFault as fault:

@@ -119,7 +119,7 @@ def judge(source: bytes, task: Task) -> dict[str, Any]:
     """The first report that is not ok, with its step and case; or the last one."""
     lowered: dict[str, lower.Lowered] = {}
     for case in task.cases:
-        report, lowered[case.name] = lower.lower(source, task.entry, case.files["signature"], LIMITS, sandbox.run)
+        report, lowered[case.name] = lower.lower(source, task.entry, case.files["signature"], LIMITS)
         if report["verdict"] != "ok":
             return {**report, "step": "lower", "case": case.name}
     for step in (_contract, _check, _interpret):
