@@ -112,6 +112,20 @@ def compare(share: float, effort: measure.Effort, name: str, contents: dict[str,
     return Comparison(name, share, report.get("runs", []), decide(report), os.getloadavg()[0])
 
 
+def log_ratio(run: dict[str, Any]) -> float:
+    """Of a run: the mean of the middle half of its blocks' (engine/search/decision.cc)."""
+    blocks = np.sort(np.mean(np.log(run["candidate"]) - np.log(run["anchor"]), axis=1))
+    cut = len(blocks) // 4
+    return float(blocks[cut : len(blocks) - cut].mean())
+
+
+def record(one: Comparison, effort: measure.Effort) -> str:
+    """A line of JSON: what race_bench draws from."""
+    ratios = [round(log_ratio(run), 5) for run in one.runs]
+    line = {"program": one.program, "share": one.share, "run_seconds": effort.run_seconds, "log_ratios": ratios}
+    return json.dumps(line)
+
+
 def print_line(share: float, comparisons: list[Comparison], seconds: float) -> None:
     """What was found of programs that do this share of the work, in so many seconds."""
     found = Counter(one.found for one in comparisons)
@@ -138,7 +152,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=8, help="of samples, for each comparison")
     parser.add_argument("--load", type=int, default=os.cpu_count(), help="processes that keep the machine busy")
     parser.add_argument("--at-once", type=int, default=1, help="comparisons: each is the others' load, too")
-    parser.add_argument("--record", type=Path, help="a file to which all runs' samples are added, as lines of JSON")
+    parser.add_argument(
+        "--record", type=Path, help="a file to which a line of JSON is added for each comparison: its runs"
+    )
     args = parser.parse_args()
 
     effort = measure.Effort(args.processes, args.runs, args.seconds)
@@ -162,7 +178,7 @@ def main() -> int:
                 comparisons.append(one)
                 if args.record:
                     with args.record.open("a") as file:
-                        file.write(json.dumps({"program": one.program, "share": share, "runs": one.runs}) + "\n")
+                        file.write(record(one, effort) + "\n")
             print_line(share, comparisons, time.monotonic() - start)
     return 0
 
