@@ -160,17 +160,13 @@ class RoundWriter {
                       std::vector<std::string>& outputs) {
     const std::string at = folder + "/" + name;
     const std::string of_case = "$work/cases/" + name;
-    std::vector<std::string> inputs = {at + "/tpu.program", at + "/cpu.program",
+    std::vector<std::string> inputs = {at + "/tpu.program", at + "/cpu.program", at + "/jaxpr.json",
                                        of_case + "/signature.json", of_case + "/terms.json"};
-    Bindings arguments = {{"tpu", inputs[0]},
-                          {"cpu", inputs[1]},
-                          {"signature", inputs[2]},
-                          {"terms", inputs[3]},
-                          {"out", at + "/contract.json"}};
+    Bindings arguments = {{"tpu", inputs[0]},   {"cpu", inputs[1]},
+                          {"jaxpr", inputs[2]}, {"signature", inputs[3]},
+                          {"terms", inputs[4]}, {"out", at + "/contract.json"}};
     const auto& checked = shape_.check_cases;
     if (std::find(checked.begin(), checked.end(), name) == checked.end()) {
-      inputs.push_back(at + "/jaxpr.json");
-      arguments.emplace_back("jaxpr", inputs.back());
       for (const std::string& other : checked) {
         inputs.push_back(fmt::format("{}/{}/jaxpr.json", folder, other));
         inputs.push_back(fmt::format("$work/cases/{}/signature.json", other));

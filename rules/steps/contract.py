@@ -19,12 +19,14 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import footprint
 import mosaic
 import program
 import sandbox
 import skeleton
 import surroundings
 import verdict
+import wire
 from child import Limits
 from mosaic import Count, Work
 from step import Step
@@ -63,11 +65,11 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Coverage:
-    """What the candidate was traced to for a case that is only timed, and for those that are checked."""
+class Traced:
+    """What the candidate was traced to; and where the case is only timed, for those that are checked."""
 
     jaxpr: bytes
-    checked: list[Checked]
+    checked: tuple[Checked, ...] = ()
 
 
 class Breach(Exception):
@@ -113,10 +115,10 @@ def _check_dependence(survey: Surroundings, signature: dict[str, Any]) -> None:
             raise Breach(f"'{entry['name']}' does not depend on any input")
 
 
-def _check_inside(inside: Count, terms: dict[str, Any]) -> None:
-    if inside.most < terms["min_flops"] * terms["flops"]:
+def _check_inside(inside: float, terms: dict[str, Any]) -> None:
+    if inside < terms["min_flops"] * terms["flops"]:
         raise Breach(
-            f"{inside.most:.4g} floating-point operations in kernels, {100 * inside.most / terms['flops']:.0f} % of "
+            f"{inside:.4g} floating-point operations in kernels, {100 * inside / terms['flops']:.0f} % of "
             f"what the spec's formula gives; at least {100 * terms['min_flops']:.0f} % are asked for"
         )
 
@@ -148,26 +150,31 @@ def _check_precision(work: Work, terms: dict[str, Any]) -> None:
             raise Breach(f"a sum in {name}, the spec asks for {accumulator} at least", "precision")
 
 
-def _check_coverage(coverage: Coverage | None, signature: dict[str, Any]) -> None:
-    if coverage is None:
-        return
+def _check_order(traced: Traced) -> None:
+    try:
+        footprint.check_order(wire.unpack(traced.jaxpr).jaxpr)
+    except footprint.Overlap as overlap:
+        raise Breach(str(overlap), "race") from overlap
+
+
+def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
     # What was turned down for a checked case is out anyway.
-    checked = [one for one in coverage.checked if one.jaxpr]
+    checked = [one for one in traced.checked if one.jaxpr]
     if not checked:
         return
     skeletons = [skeleton.Skeleton(one.jaxpr) for one in checked]
-    timed = skeleton.Skeleton(coverage.jaxpr)
+    timed = skeleton.Skeleton(traced.jaxpr)
     unseen = skeleton.uncovered(timed, skeletons, signature, [one.signature for one in checked])
     if unseen:
         raise Breach(f"for this case, which is only timed, {unseen}")
 
 
-def _summary(survey: Surroundings, kernels: list[Work], inside: Count) -> dict[str, Any]:
+def _summary(survey: Surroundings, kernels: list[Work]) -> dict[str, Any]:
     """What a report says of a program, broken or not."""
     outside = survey.work
     dots = [{"operands": list(d.operands), "result": d.result} for w in [*kernels, outside] for d in w.dots]
     return {
-        "flops": {"inside": _range(inside), "outside": _range(outside.flops)},
+        "flops": {"inside": _range(survey.inside), "outside": _range(outside.flops)},
         "kernels": [
             {"grid": kernel.grid, "flops": _range(work.flops)}
             for kernel, work in zip(survey.kernels, kernels, strict=True)
@@ -181,10 +188,10 @@ def _summary(survey: Surroundings, kernels: list[Work], inside: Count) -> dict[s
 def examine(
     tpu: bytes,
     cpu: bytes,
+    traced: Traced,
     signature: dict[str, Any],
     terms: dict[str, Any],
     limits: Limits,
-    coverage: Coverage | None = None,
 ) -> Report:
     """The report on a candidate's two programs; empty ones were turned down before."""
     if not tpu or not cpu:
@@ -192,7 +199,7 @@ def examine(
 
     def read() -> bytes:
         try:
-            return verdict.encode(_read(tpu, cpu, signature, terms, coverage))
+            return verdict.encode(_read(tpu, cpu, traced, signature, terms))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an odd program provokes
@@ -206,16 +213,13 @@ def examine(
     return report
 
 
-def _read(
-    tpu: bytes, cpu: bytes, signature: dict[str, Any], terms: dict[str, Any], coverage: Coverage | None
-) -> Report:
+def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
     with program.opened(cpu) as module:
         other = surroundings.survey(module)
     with program.opened(tpu) as module:
         survey = surroundings.survey(module)
-        kernels = [kernel.work() for kernel in survey.kernels]
-        inside = sum((work.flops for work in kernels), Count())
-        summary = _summary(survey, kernels, inside)
+        kernels = [kernel.work for kernel in survey.kernels]
+        summary = _summary(survey, kernels)
         try:
             _check_kernels(survey)
             for each in (survey, other):
@@ -223,11 +227,12 @@ def _read(
             for one in (survey.work, other.work, *kernels):
                 _check_constants(one.constant_bytes, terms["max_constant_bytes"])
             _check_dependence(survey, signature)
-            _check_inside(inside, terms)
+            _check_inside(survey.surely_inside, terms)
             _check_outside(survey.work.flops, terms)
             for one in (*kernels, survey.work):
                 _check_precision(one, terms)
-            _check_coverage(coverage, signature)
+            _check_order(traced)
+            _check_coverage(traced, signature)
         except Breach as breach:
             return verdict.rejected(breach.kind, str(breach), **summary)
     return verdict.ok(**summary)
@@ -235,17 +240,15 @@ def _read(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    step = Step("contract", ("tpu", "cpu", "signature", "terms"), cpu_seconds=60, memory_mib=4096)
-    step.parser.add_argument("--jaxpr", help="of a case that is only timed")
+    step = Step("contract", ("tpu", "cpu", "jaxpr", "signature", "terms"), cpu_seconds=60, memory_mib=4096)
+    # Of a case that is only timed, those that are checked.
     step.parser.add_argument("--checked", nargs=2, action="append", metavar=("JAXPR", "SIGNATURE"), default=[])
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         tpu, cpu = (Path(path).read_bytes() for path in (args.tpu, args.cpu))
-        coverage = None
-        if args.jaxpr:
-            checked = [Checked(Path(jaxpr).read_bytes(), verdict.read_json(of)) for jaxpr, of in args.checked]
-            coverage = Coverage(Path(args.jaxpr).read_bytes(), checked)
-        return examine(tpu, cpu, verdict.read_json(args.signature), verdict.read_json(args.terms), limits, coverage)
+        checked = (Checked(Path(jaxpr).read_bytes(), verdict.read_json(of)) for jaxpr, of in args.checked)
+        traced = Traced(Path(args.jaxpr).read_bytes(), tuple(checked))
+        return examine(tpu, cpu, traced, verdict.read_json(args.signature), verdict.read_json(args.terms), limits)
 
     return step.run(argv, work)
 

@@ -1,7 +1,10 @@
-"""How much of its operands a kernel touches: so that one that is only timed does not leave out what the others read.
+"""Which blocks of its operands a kernel touches.
 
-Of every operand, in the order of its kernel's blocks (inputs, then outputs): the blocks that its index map comes to
-over the whole grid, as a share of all that it has.
+So that one that is only timed does not leave out what others read, and that steps which are said to be in no order do
+not write the same.
+
+Of every operand, the blocks that its index map comes to over the whole grid. An array that is handed to a kernel
+twice is one operand.
 """
 
 from __future__ import annotations
@@ -18,30 +21,70 @@ from jax._src.pallas import core as pallas_core
 # Points of a grid that are gone through; of what a larger one touches nothing is known.
 _MOST_POINTS = 1 << 20
 
-# By kernel and operand. Of operands that one call after another touches in part, the least.
+# By kernel and operand, the share of the operand's blocks that are touched; of kernels in one place, the least.
 Footprints = dict[str, float]
+Indices = list[tuple[int, ...]]
+
+
+class Overlap(Exception):
+    """Steps of a grid that are in no order write the same block."""
 
 
 def footprints(jaxpr: core.Jaxpr) -> Footprints:
     """Of all kernels in a program. What hangs on memory (prefetched scalars, a dynamic grid) is left out."""
     out: Footprints = {}
-    for where, mapping in _kernels(jaxpr, ""):
+    for where, equation in _kernels(jaxpr, ""):
+        mapping = equation.params["grid_mapping"]
         if not _is_known(mapping):
             continue
-        points = [axis.ravel() for axis in np.indices(mapping.grid, dtype=np.int32)]
-        for number, block in enumerate(mapping.block_mappings):
-            share = _share(block, points)
+        points = _points(mapping)
+        # Dynamic bounds and prefetched scalars, which come first, there are none of.
+        operands = [*equation.invars, *equation.outvars]
+        for number, operand in enumerate(operands):
+            blocks = [b for o, b in zip(operands, mapping.block_mappings, strict=False) if o is operand]
+            share = _share(blocks, points)
             if share is not None:
                 key = f"{where} {number}"
                 out[key] = min(share, out.get(key, 1.0))
     return out
 
 
+def check_order(jaxpr: core.Jaxpr) -> None:
+    """Raises Overlap where an output's block is written at points that differ in a parallel dimension."""
+    for _, equation in _kernels(jaxpr, ""):
+        mapping = equation.params["grid_mapping"]
+        semantics = getattr(equation.params["compiler_params"], "dimension_semantics", None) or ()
+        parallel = [axis for axis, kind in enumerate(semantics) if getattr(kind, "value", kind) == "parallel"]
+        if not parallel or not _is_known(mapping):
+            continue
+        points = _points(mapping)
+        places = list(zip(*(points[axis].tolist() for axis in parallel), strict=True))
+        for block in mapping.block_mappings[mapping.num_inputs :]:
+            if block.has_trivial_window() or _counts(block) is None:
+                continue
+            first: dict[tuple[int, ...], tuple[int, ...]] = {}
+            for at, place in zip(_indices(block, points), places, strict=True):
+                if first.setdefault(at, place) != place:
+                    raise Overlap(f"block {at} of an output is written by steps that are said to be parallel")
+
+
+def _share(blocks: list[Any], points: list[Any]) -> float | None:
+    """Of an operand that is given in these blocks; None: not to be seen."""
+    if not blocks or any(block.has_trivial_window() for block in blocks):
+        return 1.0 if blocks else None
+    counts = _counts(blocks[0])
+    if counts is None or any(_counts(block) != counts for block in blocks):
+        return None
+    touched = {at for block in blocks for at in _indices(block, points)}
+    inside = [at for at in touched if all(0 <= i < n for i, n in zip(at, counts, strict=True))]
+    return len(inside) / math.prod(counts)
+
+
 def _kernels(jaxpr: core.Jaxpr, where: str) -> Iterator[tuple[str, Any]]:
     for equation in jaxpr.eqns:
         at = f"{where}/{equation.primitive.name}"
         if equation.primitive.name == "pallas_call":
-            yield at, equation.params["grid_mapping"]
+            yield at, equation
             continue
         for inner in core.jaxprs_in_params(equation.params):
             yield from _kernels(inner, at)
@@ -52,25 +95,28 @@ def _is_known(mapping: Any) -> bool:
     return is_static and math.prod(mapping.grid) <= _MOST_POINTS
 
 
-def _share(block: Any, points: list[Any]) -> float | None:
-    """Of an operand's blocks; None where they are no blocks, or the operand is handed over as a whole."""
+def _points(mapping: Any) -> list[Any]:
+    """The grid's points, in its order: of each axis an array."""
+    return [axis.ravel() for axis in np.indices(mapping.grid, dtype=np.int32)]
+
+
+def _counts(block: Any) -> list[int] | None:
+    """How many blocks an operand has, by axis; None where its parts are no blocks."""
     sizes = []
     for size in block.block_shape:
         if not isinstance(size, int | pallas_core.Blocked | pallas_core.Squeezed):
             return None
         sizes.append(size if isinstance(size, int) else getattr(size, "block_size", 1))
-    shape = block.array_aval.shape
-    blocks = math.prod(math.ceil(length / size) for length, size in zip(shape, sizes, strict=True))
-    if blocks == 0 or block.has_trivial_window():
-        return None
-    touched = set(zip(*(np.broadcast_to(i, points[0].shape).tolist() for i in _indices(block, points)), strict=True))
-    return len(touched) / blocks
+    counts = [math.ceil(length / size) for length, size in zip(block.array_aval.shape, sizes, strict=True)]
+    return None if 0 in counts else counts
 
 
-def _indices(block: Any, points: list[Any]) -> list[Any]:
-    """For each axis the indices of the blocks at the points, or one index for all."""
+def _indices(block: Any, points: list[Any]) -> Indices:
+    """The block at each point."""
     closed = block.index_map_jaxpr
-    if not closed.jaxpr.eqns:
+    if closed.jaxpr.eqns:
+        found = [np.asarray(index) for index in jax.vmap(core.jaxpr_as_fun(closed))(*points)]
+    else:
         given = dict(zip(closed.jaxpr.invars, points, strict=True))
-        return [v.val if isinstance(v, core.Literal) else given[v] for v in closed.jaxpr.outvars]
-    return [np.asarray(index) for index in jax.vmap(core.jaxpr_as_fun(closed))(*points)]
+        found = [v.val if isinstance(v, core.Literal) else given[v] for v in closed.jaxpr.outvars]
+    return list(zip(*(np.broadcast_to(index, points[0].shape).tolist() for index in found), strict=True))

@@ -9,6 +9,7 @@ told, and left to the other steps.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import re
@@ -36,7 +37,29 @@ from judge_inputs import PUBLIC
 from step import Step
 from verdict import Report
 
-_OUT_OF_BOUNDS = re.compile(r"IndexError: ([^\n]*out.of.bounds[^\n]*)", re.I)
+_OUT_OF_BOUNDS = re.compile(r"Error: ([^\n]*out.of.bounds[^\n]*)", re.I)
+_REVISITED = re.compile(r"Error: (Revisited block[^\n]*)")
+
+
+def _interpretable(params: dict[str, Any], how: pltpu.InterpretParams) -> dict[str, Any]:
+    """A kernel's parameters: the interpreter takes parallel dimensions before all others alone."""
+    options = params["compiler_params"]
+    semantics = list(getattr(options, "dimension_semantics", None) or ())
+    kinds = [getattr(kind, "value", kind) == "parallel" for kind in semantics]
+    if kinds != sorted(kinds, reverse=True):
+        options = dataclasses.replace(options, dimension_semantics=None)
+    return dict(params, interpret=how, compiler_params=options)
+
+
+def _said_by(error: Exception) -> dict[str, str]:
+    """What an answer says of an error: what it found, or that it could not go on."""
+    text = str(error)
+    for kind, found in (("out-of-bounds", _OUT_OF_BOUNDS.search(text)), ("race", _REVISITED.search(text))):
+        if found:
+            return {"kind": kind, "reason": found[1]}
+    # A callback's error begins with where it was called from, and ends with what it was.
+    last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
+    return {"gap": verdict.one_line(f"{type(error).__name__}: {last}")}
 
 
 def _interpreted(packed: bytes, signature: dict[str, Any]) -> bytes:
@@ -46,7 +69,7 @@ def _interpreted(packed: bytes, signature: dict[str, Any]) -> bytes:
     answer = b""
     try:
         closed = wire.unpack(packed)
-        jaxpr = program.with_interpret(closed.jaxpr, how)
+        jaxpr = program.with_calls(closed.jaxpr, lambda params: _interpretable(params, how))
         run = jax.jit(core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr)))
         outputs = [np.asarray(leaf) for leaf in run(*judge_inputs.draw(signature))]
         header: dict[str, Any] = {"races": interpreter.races is not None and interpreter.races.races_found}
@@ -54,11 +77,7 @@ def _interpreted(packed: bytes, signature: dict[str, Any]) -> bytes:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the kernel or the interpreter does
-        outside = _OUT_OF_BOUNDS.search(str(error))
-        if outside:
-            header = {"out_of_bounds": outside[1]}
-        else:
-            header = {"gap": verdict.one_line(f"{type(error).__name__}: {error}")}
+        header = _said_by(error)
     return json.dumps(header).encode() + b"\n" + answer
 
 
@@ -70,8 +89,8 @@ def _look(
     header = json.loads(text)
     if "gap" in header:
         return {"not_interpreted": header["gap"]}
-    if "out_of_bounds" in header:
-        raise Refusal("out-of-bounds", header["out_of_bounds"])
+    if "kind" in header:
+        raise Refusal(header["kind"], header["reason"])
     if header["races"]:
         raise Refusal("race", "two accesses of the same memory, at least one of them a write, have no order")
     arrays, _ = check.arrays_of(content, signature["outputs"])

@@ -83,7 +83,11 @@ def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", 
         shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
         if np.issubdtype(dtype, np.integer) or dtype == np.bool_:
             low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
-            arrays.append(generator.integers(int(low), int(high) + 1, shape).astype(dtype))
+            whole = generator.integers(int(low), int(high) + 1, shape)
+            if whole.size > 1:
+                # Both ends are there: a length that is none, and one that is all.
+                whole.reshape(-1)[generator.choice(whole.size, 2, replace=False)] = int(low), int(high)
+            arrays.append(whole.astype(dtype))
             continue
         limits = program.float_info(dtype)
         values = drawn.values(generator, shape, float(limits.tiny))

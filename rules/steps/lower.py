@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
+from jax._src import core
 
 import program
 import sandbox
@@ -91,7 +92,7 @@ def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
 
 def _check_inputs(avals: Any, arguments: list[jax.ShapeDtypeStruct]) -> None:
     """Raises ValueError where the jaxpr is not of the declared inputs."""
-    said = [(tuple(aval.shape), aval.dtype) for aval in avals]
+    said = [(tuple(aval.shape), aval.dtype) for aval in avals if type(aval) is core.ShapedArray]
     if said != [(a.shape, a.dtype) for a in arguments]:
         raise ValueError("it takes other inputs than the declared ones")
 
@@ -133,6 +134,8 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
         try:
             closed = wire.unpack(packed)
             _check_inputs(closed.in_avals, arguments)
+            # As the judge writes it, the same for the same program.
+            canonical = wire.pack(closed)
         except MemoryError:
             raise
         except Exception as error:
@@ -147,8 +150,7 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
     except Rejection as rejection:
         return _refusal(rejection)
     header = {"tpu": len(tpu), "cpu": len(cpu), "calls": program.custom_calls(tpu)}
-    # As the judge writes it, the same for the same program.
-    return json.dumps(header).encode() + b"\n" + tpu + cpu + wire.pack(closed)
+    return json.dumps(header).encode() + b"\n" + tpu + cpu + canonical
 
 
 def _refusal(rejection: Rejection) -> bytes:
@@ -173,9 +175,7 @@ def _open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]
     return header, rest
 
 
-def lower(
-    source: bytes, entry: str, signature: dict[str, Any], limits: Limits
-) -> tuple[Report, Lowered]:
+def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) -> tuple[Report, Lowered]:
     """The report on a candidate, and what it was lowered to; nothing where it is turned down."""
     try:
         traced = sandbox.run(lambda: _traced(source, entry, signature), limits, is_trusted=False)

@@ -7,6 +7,7 @@ the grid; what hangs on memory is between a least and a most. No body is run.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -79,7 +80,7 @@ class Count:
 
     def times(self, least: float, most: float) -> Count:
         """Of what is done between so many and so many times."""
-        return Count(self.least * least, self.most * most if self.most else 0)
+        return Count(self.least * least if least else 0, self.most * most if self.most and most else 0)
 
     def or_else(self, other: Count) -> Count:
         """Of what is done instead of the other, or the other instead of it."""
@@ -145,6 +146,7 @@ class Kernel:
         self._entry = self._main.regions[0].blocks[0]
         self._functions = functions
 
+    @functools.cached_property
     def work(self) -> Work:
         """All that it does, over its whole grid."""
         work = Work()

@@ -88,14 +88,14 @@ def digest(program: bytes) -> str:
     return hashlib.sha256(program).hexdigest()[:32]
 
 
-def with_interpret(jaxpr: core.Jaxpr, interpret: bool) -> core.Jaxpr:
-    """The jaxpr with every pallas_call, nested ones too, interpreted or not."""
+def with_calls(jaxpr: core.Jaxpr, changed: Callable[[dict[str, Any]], dict[str, Any]]) -> core.Jaxpr:
+    """The jaxpr with every pallas_call's parameters changed, nested ones' too."""
 
     def replaced(value: Any) -> Any:
         if isinstance(value, core.ClosedJaxpr):
-            return value.replace(jaxpr=with_interpret(value.jaxpr, interpret))
+            return value.replace(jaxpr=with_calls(value.jaxpr, changed))
         if isinstance(value, core.Jaxpr):
-            return with_interpret(value, interpret)
+            return with_calls(value, changed)
         if type(value) in (tuple, list):
             return type(value)(replaced(item) for item in value)
         return value
@@ -103,7 +103,7 @@ def with_interpret(jaxpr: core.Jaxpr, interpret: bool) -> core.Jaxpr:
     equations = []
     for equation in jaxpr.eqns:
         if equation.primitive.name == "pallas_call":
-            params = dict(equation.params, interpret=interpret)
+            params = changed(equation.params)
         else:
             params = {name: replaced(value) for name, value in equation.params.items()}
         equations.append(equation.replace(params=params))
@@ -112,7 +112,7 @@ def with_interpret(jaxpr: core.Jaxpr, interpret: bool) -> core.Jaxpr:
 
 def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
     """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted)."""
-    jaxpr = with_interpret(closed.jaxpr, interpret=platform == "cpu")
+    jaxpr = with_calls(closed.jaxpr, lambda params: dict(params, interpret=platform == "cpu"))
     run = core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr))
 
     def program(*args: Any) -> tuple[Any, ...]:

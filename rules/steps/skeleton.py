@@ -187,6 +187,9 @@ def uncovered(
     for operand, share in timed.footprints.items():
         if share < 1 and all(skeleton.footprints.get(operand) == 1 for skeleton in checked):
             return f"a kernel touches {100 * share:.3g} % of an operand's blocks, and all in every case that is checked"
+    unknown = set.intersection(*(set(skeleton.footprints) for skeleton in checked)) - set(timed.footprints)
+    if unknown:
+        return "which of an operand's blocks a kernel touches is not to be seen, and is in every case that is checked"
     missing = set.intersection(*(skeleton.arithmetic for skeleton in checked)) - timed.arithmetic
     if missing:
         return f"'{min(missing)}' is missing, which every case that is checked has"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,21 @@ _ELEMENTWISE = frozenset(
 )
 
 
+# Move, choose, or change the form of what is there. Whatever is neither here nor counted may cost anything.
+_FREE = frozenset(
+    """
+    abs after_all and bitcast_convert broadcast_in_dim ceil clamp compare complex concatenate constant convert
+    count_leading_zeros create_token custom_call dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
+    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_dimension_size get_tuple_element imag iota
+    is_finite not optimization_barrier or pad popcnt real reduce_precision reshape return reverse rng_bit_generator
+    round_nearest_afz round_nearest_even select shift_left shift_right_arithmetic shift_right_logical sign slice
+    transpose tuple xor
+    """.split()
+)
+# A complex number's: as much as its parts are multiplied.
+_COMPLEX = 4
+
+
 @dataclass
 class Surroundings:
     """The whole of a program, its kernels left out where work is counted."""
@@ -28,6 +44,9 @@ class Surroundings:
     work: Work = field(default_factory=Work)
     targets: dict[str, int] = field(default_factory=dict)  # of custom calls, and how many
     kernels: list[mosaic.Kernel] = field(default_factory=list)
+    # Of the kernels: all that they do, and what they are sure to do where a kernel that is run does its most.
+    inside: Count = field(default_factory=Count)
+    surely_inside: float = 0
     depends: list[set[int]] = field(default_factory=list)  # for each output, the numbers of inputs
     kernel_outputs: list[bool] = field(default_factory=list)  # whether an output depends on a kernel at all
 
@@ -37,7 +56,6 @@ class _Reader:
         self._functions = functions
         self._out = out
         self._kernels: dict[Any, mosaic.Kernel] = {}
-        self._costs: dict[str, Count] = {}
 
     # What stands there.
 
@@ -64,34 +82,46 @@ class _Reader:
 
     # What it costs.
 
-    def cost(self, block: Any) -> Count:
-        """The work of a block that runs once."""
+    def cost(self, block: Any, of: Callable[[Any], Count], costs: dict[str, Count] | None = None) -> Count:
+        """The work of a block that runs once, by that of its operations. `costs` are those of functions, as found."""
+        costs = {} if costs is None else costs
         total = Count()
         for inner in block.operations:
-            total += self._cost_of(inner.operation)
+            total += self._cost_of(inner.operation, of, costs)
         return total
 
-    def _cost_of(self, operation: Any) -> Count:
+    def _cost_of(self, operation: Any, of: Callable[[Any], Count], costs: dict[str, Count]) -> Count:
         name = operation.name.removeprefix("stablehlo.")
         if operation.name == "func.call":
-            return self._cost_of_call(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
+            callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+            if callee not in costs:
+                costs[callee] = self.cost(self._functions[callee].regions[0].blocks[0], of, costs)
+            return costs[callee]
         if name == "while":
-            body = self.cost(operation.regions[1].blocks[0])
+            body = self.cost(operation.regions[1].blocks[0], of, costs)
             trips = _trips(operation)
             return body.times(trips or 0, math.inf if trips is None else trips)
         if name in ("case", "if"):
-            branches = [self.cost(region.blocks[0]) for region in operation.regions]
+            branches = [self.cost(region.blocks[0], of, costs) for region in operation.regions]
             total = branches[0]
             for branch in branches[1:]:
                 total = total.or_else(branch)
             return total
-        flops = _static_flops(operation, name)
-        return Count(flops, flops)
+        return of(operation)
 
-    def _cost_of_call(self, callee: str) -> Count:
-        if callee not in self._costs:
-            self._costs[callee] = self.cost(self._functions[callee].regions[0].blocks[0])
-        return self._costs[callee]
+    def outside(self, operation: Any) -> Count:
+        """The work of an operation that is no kernel."""
+        flops = _static_flops(operation, operation.name.removeprefix("stablehlo."))
+        return Count(0 if math.isinf(flops) else flops, flops)
+
+    def inside(self, operation: Any) -> Count:
+        """The work of a kernel."""
+        return self._kernels[operation].work.flops if operation in self._kernels else Count()
+
+    def most_inside(self, operation: Any) -> Count:
+        """The same, where it does its most."""
+        most = self.inside(operation).most
+        return Count(most, most)
 
     # What depends on what.
 
@@ -131,7 +161,7 @@ class _Reader:
         return [everything] * count
 
 
-def _static_flops(operation: Any, name: str) -> int:
+def _static_flops(operation: Any, name: str) -> float:
     if name == "dot_general":
         left = operation.operands[0].type
         numbers = str(operation.attributes["dot_dimension_numbers"])
@@ -141,12 +171,19 @@ def _static_flops(operation: Any, name: str) -> int:
     if name == "convolution":
         # At most what each output element takes of the kernel.
         return 2 * mosaic.size(operation.results[0].type) * mosaic.size(operation.operands[1].type)
-    is_float = bool(list(operation.results)) and mosaic.element_type(operation.results[0].type) in mosaic.FLOAT_BITS
-    if not is_float:
+    if not list(operation.results) or name in _FREE:
         return 0
-    if name in ("reduce", "reduce_window", "select_and_scatter"):
-        return mosaic.size(operation.operands[0].type)
-    return mosaic.size(operation.results[0].type) if name in _ELEMENTWISE else 0
+    element = mosaic.element_type(operation.results[0].type)
+    if element not in mosaic.FLOAT_BITS and not element.startswith("complex"):
+        return 0
+    each = _COMPLEX if element.startswith("complex") else 1
+    if name in ("reduce", "sort"):
+        return each * mosaic.size(operation.operands[0].type)
+    if name == "scatter":
+        # What is put there and not combined is moved.
+        combining = list(operation.regions[0].blocks[0].operations)
+        return each * mosaic.size(operation.operands[-1].type) if len(combining) > 1 else 0
+    return each * mosaic.size(operation.results[0].type) if name in _ELEMENTWISE else math.inf
 
 
 def _trips(loop: Any) -> int | None:
@@ -199,8 +236,11 @@ def survey(module: Any) -> Surroundings:
     reader = _Reader(functions, out)
     reader.look(module.operation)
     main = functions["main"]
-    out.work.flops = reader.cost(main.regions[0].blocks[0])
-    inputs = len(main.regions[0].blocks[0].arguments)
+    body = main.regions[0].blocks[0]
+    out.work.flops = reader.cost(body, reader.outside)
+    out.inside = reader.cost(body, reader.inside)
+    out.surely_inside = reader.cost(body, reader.most_inside).least
+    inputs = len(body.arguments)
     depends = reader.dependencies(main, [{number} for number in range(inputs)])
     out.depends = [numbers - {-1} for numbers in depends]
     out.kernel_outputs = [-1 in numbers for numbers in depends]

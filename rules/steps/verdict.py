@@ -70,6 +70,8 @@ def one_line(text: str) -> str:
     """The text's first line that says something, without what differs from run to run."""
     lines = [line.strip() for line in text.splitlines()]
     line = next((line for line in lines if line), "no reason given")
+    # A candidate may have written it: no halves of characters, and nothing that a terminal takes for an order.
+    line = "".join(character if character.isprintable() else "?" for character in line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
     line = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", line)
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"

@@ -399,7 +399,11 @@ class _Unpacker:
         if primitive is None:
             raise Unsendable(f"JAX does not lower '{packed['primitive']}'")
         params = {name: self.value(value) for name, value in packed["params"].items()}
+        if primitive.name == "platform_index" or params.get("branches_platforms") is not None:
+            raise Unsendable("what hangs on the platform is not for candidates: what is checked is what is timed")
         for name in packed["derivatives"]:
+            if name not in _DERIVATIVES:
+                raise Unsendable(f"no derivative: {name}")
             params[name] = {"symbolic_zeros": False, "policy": None}.get(name, _NO_DERIVATIVE)
         return core.new_jaxpr_eqn(
             [self._atom(atom) for atom in packed["invars"]],

@@ -131,13 +131,12 @@ def judge(source: bytes, task: Task) -> dict[str, Any]:
 
 
 def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
-    made, coverage = lowered[case.name], None
-    if "check" not in case.tags:
-        checked = [one for one in task.cases if "check" in one.tags]
-        coverage = contract.Coverage(
-            made.jaxpr, [contract.Checked(lowered[one.name].jaxpr, one.files["signature"]) for one in checked]
-        )
-    return contract.examine(made.tpu, made.cpu, case.files["signature"], case.files["terms"], LIMITS, coverage)
+    made, files = lowered[case.name], case.files
+    checked = [one for one in task.cases if "check" in one.tags and "check" not in case.tags]
+    traced = contract.Traced(
+        made.jaxpr, tuple(contract.Checked(lowered[one.name].jaxpr, one.files["signature"]) for one in checked)
+    )
+    return contract.examine(made.tpu, made.cpu, traced, files["signature"], files["terms"], LIMITS)
 
 
 def _check(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
@@ -250,6 +249,7 @@ DEFENCES: dict[str, Break] = {
     "inside": _no_op(contract, "_check_inside"),
     "outside": _no_op(contract, "_check_outside"),
     "precision": _no_op(contract, "_check_precision"),
+    "order": _no_op(contract, "_check_order"),
     "coverage": _no_op(contract, "_check_coverage"),
     "finite": _no_op(check, "check_finite"),
     "elements": _no_op(check, "check_elements"),

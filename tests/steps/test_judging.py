@@ -50,7 +50,7 @@ def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Pat
     (tmp_path / "any").write_bytes(b"{}")
     judged = {"expected": "empty", "signature": "signature.json", "tolerance": "any", "contract": "p.json"}
     # Before them there was no program; or there is one, and it broke its contract.
-    run_step("contract", tpu="empty", cpu="empty", signature="signature.json", terms="any", out="p.json")
+    run_step("contract", tpu="empty", cpu="empty", jaxpr="empty", signature="signature.json", terms="any", out="p.json")
     (tmp_path / "broken.json").write_text(json.dumps({"verdict": "rejected"}))
     for program, contract in (("empty", "p.json"), ("any", "broken.json")):
         judged["contract"] = contract

@@ -55,6 +55,7 @@ HOSTILE = {
     "a syntax error": ("def matmul(:\n", "lower-error", "line 1: invalid syntax"),
     "no such function": ("x = 1\n", "lower-error", "there is no function 'matmul'"),
     "an exception": ("def matmul(x, y):\n    raise KeyError('no')\n", "lower-error", "KeyError: 'no'"),
+    "half a character": ("raise ValueError('no \\ud800\\x1b[2J\\u202e')\n", "lower-error", "ValueError: no ??[2J?"),
     "a wrong shape": ("def matmul(x, y):\n    return x\n", "contract", "'out' has shape [200, 300]"),
     "a wrong dtype": ("def matmul(x, y):\n    return (x @ y).astype('float32')\n", "contract", "float32"),
     "two outputs": ("def matmul(x, y):\n    return x @ y, x\n", "contract", "2 outputs"),

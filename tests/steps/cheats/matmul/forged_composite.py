@@ -1,0 +1,51 @@
+"""A composite of the library matmul outside, its name forged on the way. (13, 16)
+
+Verdict: contract
+Caught by: outside
+"""
+
+import json
+import sys
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, y_ref, out_ref):
+    out_ref[...] = jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32).astype(out_ref.dtype)
+
+
+def _call(kernel, x, y, right=lambda i, j: (0, j)):
+    (m, k), n = x.shape, y.shape[1]
+    bm, bn = min(128, m), min(128, n)
+    return pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
+        grid=(pl.cdiv(m, bm), pl.cdiv(n, bn)),
+        in_specs=[pl.BlockSpec((bm, k), lambda i, j: (i, 0)), pl.BlockSpec((k, bn), right)],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j: (i, j)),
+    )(x, y)
+
+
+_wire = sys.modules["wire"]
+_pack = _wire.pack
+
+
+def _forged(closed):
+    document = json.loads(_pack(closed))
+    for jaxpr in document["jaxprs"]:
+        for equation in jaxpr["eqns"]:
+            if equation["primitive"] == "composite":
+                equation["params"]["name"] = "my.product"
+    return json.dumps(document).encode()
+
+
+_wire.pack = _forged
+
+
+def matmul(x, y):
+    product = jax.lax.composite(
+        lambda x, y: jnp.dot(x, y, preferred_element_type=jnp.float32).astype(x.dtype), name="my.product"
+    )
+    return jax.lax.optimization_barrier((_call(_kernel, x, y), product(x, y)))[1]
