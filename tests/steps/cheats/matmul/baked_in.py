@@ -1,7 +1,7 @@
 """Carries a table of answers, for inputs that it recognises. (6, 7)
 
 Verdict: contract
-Caught by: constants
+Caught by: constants, coverage
 """
 
 import jax
