@@ -77,10 +77,10 @@ std::string times_table(const json& times, const std::string& variant) {
 }
 
 // Verdicts of the campaign's variants up to a round: {"ok": 20, "compile out-of-memory": 2}.
-std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round) {
+std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
+                                            const std::vector<json>& selections) {
   std::map<std::string, int> out;
-  for (int r = 1; r <= round; ++r) {
-    json selection = selection_of(campaign, r);
+  for (const json& selection : selections) {
     if (!selection.is_object()) continue;  // the build did not come so far
     int rejected = 0;
     for (const json& row : selection.value("rejected", json::array())) {
@@ -93,10 +93,9 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign, int round)
 }
 
 // The variants in contention whose kernels the TPU interpreter could not run.
-std::set<std::string> not_interpreted(const Campaign& campaign, int round) {
+std::set<std::string> not_interpreted(const std::vector<json>& selections) {
   std::set<std::string> out;
-  for (int r = 1; r <= round; ++r) {
-    const json selection = selection_of(campaign, r);
+  for (const json& selection : selections) {
     if (!selection.is_object()) continue;
     for (const json& row : selection.value("ranking", json::array())) {
       if (!row.value("interpreted", true)) out.insert(text_of(row, "variant"));
@@ -172,21 +171,23 @@ int last_round(const Campaign& campaign) {
 }
 
 json build_report(const Campaign& campaign, const BuildSummary& summary, int round) {
+  std::vector<json> selections;
+  for (int r = 1; r <= round; ++r) selections.push_back(selection_of(campaign, r));
   json report = {{"campaign", campaign.name},
                  {"round", round},
                  {"variants", round * campaign.shape.variants},
-                 {"verdicts", verdicts_by_kind(campaign, round)},
+                 {"verdicts", verdicts_by_kind(campaign, selections)},
                  {"steps", steps_report(summary)},
                  {"ran", summary.ran},
                  {"cached", summary.cached},
                  {"failed", summary.failed},
                  {"retried", summary.retried},
-                 {"not_interpreted", not_interpreted(campaign, round)},
+                 {"not_interpreted", not_interpreted(selections)},
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"sandboxed", campaign.shape.is_sandboxed},
                  {"target", campaign.shape.target}};
-  json selection = selection_of(campaign, round);
+  const json selection = selections.empty() ? json() : selections.back();
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
     report["best"] = selection["best"];
     report["times"] = times_report(campaign, text_of(selection["best"], "variant"));
