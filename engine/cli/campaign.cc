@@ -133,7 +133,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   shape.entry = campaign.spec.entry;
   for (const auto& one : campaign.spec.cases) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
-    if (one.has_tag("check")) shape.check_cases.push_back(one.name);
+    if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
   }
   shape.interpreted_case = interpreted_case(campaign.spec);
   return {};

@@ -42,8 +42,10 @@ class RoundWriter {
   void write_seed() {
     std::vector<std::string> outputs;
     if (!shape_.xla.empty()) {
-      for (const std::string& name : shape_.bench_cases)
+      for (const std::string& name : shape_.bench_cases) {
+        write_lower("xla", "$work/round-0/xla", name, outputs);
         write_bench("xla", "$work/round-0/xla", name, outputs);
+      }
     }
     std::string folder = "$work/" + variant_folder(shape_, 0);
     add({"mutate",
@@ -126,8 +128,13 @@ class RoundWriter {
     const size_t first = outputs.size();
     outputs.push_back(folder + "/variant.json");
     outputs.push_back(folder + "/kernel.py");
-    for (const std::string& name : shape_.check_cases) write_check(id, folder, name, outputs);
-    for (const std::string& name : shape_.bench_cases) write_bench(id, folder, name, outputs);
+    for (const JudgedCase& one : judged_cases(shape_)) {
+      write_lower(id, folder, one.name, outputs);
+      write_contract(id, folder, one, outputs);
+      if (one.is_check) write_check(id, folder, one.name, outputs);
+      if (one.is_interpreted) write_interpret(id, folder, one.name, outputs);
+      if (one.is_bench) write_bench(id, folder, one.name, outputs);
+    }
     add({"phony", {id}, {outputs.begin() + static_cast<long>(first), outputs.end()}, {}, {}, {}});
   }
 
@@ -156,18 +163,17 @@ class RoundWriter {
 
   // Whether a candidate's programs are of the kind that was asked for. That of a case that is only
   // timed is held against what the candidate was traced to for the cases that are checked.
-  void write_contract(const std::string& id, const std::string& folder, const std::string& name,
+  void write_contract(const std::string& id, const std::string& folder, const JudgedCase& one,
                       std::vector<std::string>& outputs) {
-    const std::string at = folder + "/" + name;
-    const std::string of_case = "$work/cases/" + name;
+    const std::string at = folder + "/" + one.name;
+    const std::string of_case = "$work/cases/" + one.name;
     std::vector<std::string> inputs = {at + "/tpu.program", at + "/cpu.program", at + "/jaxpr.json",
                                        of_case + "/signature.json", of_case + "/terms.json"};
     Bindings arguments = {{"tpu", inputs[0]},   {"cpu", inputs[1]},
                           {"jaxpr", inputs[2]}, {"signature", inputs[3]},
                           {"terms", inputs[4]}, {"out", at + "/contract.json"}};
-    const auto& checked = shape_.check_cases;
-    if (std::find(checked.begin(), checked.end(), name) == checked.end()) {
-      for (const std::string& other : checked) {
+    if (!one.is_check) {
+      for (const std::string& other : shape_.check_cases) {
         inputs.push_back(fmt::format("{}/{}/jaxpr.json", folder, other));
         inputs.push_back(fmt::format("$work/cases/{}/signature.json", other));
         arguments.emplace_back("checked", *(inputs.end() - 2) + " " + inputs.back());
@@ -178,7 +184,7 @@ class RoundWriter {
                 inputs,
                 {},
                 {},
-                {{"subject", id + " " + name},
+                {{"subject", id + " " + one.name},
                  {"report", at + "/contract.json"},
                  {"depfile", at + "/contract.d"}}},
                arguments);
@@ -187,10 +193,8 @@ class RoundWriter {
 
   void write_check(const std::string& id, const std::string& folder, const std::string& name,
                    std::vector<std::string>& outputs) {
-    write_lower(id, folder, name, outputs);
     std::string at = folder + "/" + name;
     std::string of_case = "$work/cases/" + name;
-    write_contract(id, folder, name, outputs);
     add_python({"check",
                 {at + "/check.json"},
                 {at + "/cpu.program", at + "/contract.json", of_case + "/expected.npz",
@@ -208,19 +212,20 @@ class RoundWriter {
                 {"secret", "$work/secret"},
                 {"out", at + "/check.json"}});
     outputs.push_back(at + "/check.json");
-    if (name == shape_.interpreted_case) write_interpret(id, at, of_case, outputs);
   }
 
   // What the TPU interpreter finds, on one of the checked cases.
-  void write_interpret(const std::string& id, const std::string& at, const std::string& of_case,
+  void write_interpret(const std::string& id, const std::string& folder, const std::string& name,
                        std::vector<std::string>& outputs) {
+    const std::string at = folder + "/" + name;
+    const std::string of_case = "$work/cases/" + name;
     add_python({"interpret",
                 {at + "/interpret.json"},
                 {at + "/jaxpr.json", at + "/contract.json", of_case + "/expected.npz",
                  of_case + "/signature.json", of_case + "/tolerance.json"},
                 {},
                 {},
-                {{"subject", id + " " + shape_.interpreted_case},
+                {{"subject", id + " " + name},
                  {"report", at + "/interpret.json"},
                  {"depfile", at + "/interpret.d"}}},
                {{"jaxpr", at + "/jaxpr.json"},
@@ -243,7 +248,6 @@ class RoundWriter {
 
   void write_bench(const std::string& id, const std::string& folder, const std::string& name,
                    std::vector<std::string>& outputs) {
-    write_lower(id, folder, name, outputs);
     std::string at = folder + "/" + name;
     std::string subject = id + " " + name;
     std::string cost = fmt::format("$work/cases/{}/cost.json", name);
@@ -256,7 +260,6 @@ class RoundWriter {
     // The baseline is trusted, and calls no kernel.
     const bool is_candidate = id != "xla";
     if (is_candidate) {
-      write_contract(id, folder, name, outputs);
       inputs.push_back(at + "/contract.json");
       arguments.emplace_back("contract", inputs.back());
     }
@@ -498,10 +501,16 @@ Timing within_budget(Timing timing, double budget, int variants, size_t cases) {
 
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
   std::vector<JudgedCase> out;
+  const auto& benches = shape.bench_cases;
   for (const std::string& name : shape.check_cases) {
-    out.push_back({name, false, true, name == shape.interpreted_case});
+    const bool is_bench = std::find(benches.begin(), benches.end(), name) != benches.end();
+    out.push_back({name, is_bench, true, name == shape.interpreted_case});
   }
-  for (const std::string& name : shape.bench_cases) out.push_back({name, true, false, false});
+  const auto& checks = shape.check_cases;
+  for (const std::string& name : benches) {
+    if (std::find(checks.begin(), checks.end(), name) != checks.end()) continue;
+    out.push_back({name, true, false, false});
+  }
   return out;
 }
 

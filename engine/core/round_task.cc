@@ -31,11 +31,9 @@ void normalise_source(const std::string& from, const std::string& to, const std:
 
 void write_kernel(const CampaignShape& shape, ManifestText& text) {
   std::vector<std::string> outputs = {"$work/spec.json"};
-  for (const auto& cases : {shape.bench_cases, shape.check_cases}) {
-    for (const std::string& name : cases) {
-      for (const char* file : {"signature", "tolerance", "terms", "cost"}) {
-        outputs.push_back(fmt::format("$work/cases/{}/{}.json", name, file));
-      }
+  for (const JudgedCase& one : judged_cases(shape)) {
+    for (const char* file : {"signature", "tolerance", "terms", "cost"}) {
+      outputs.push_back(fmt::format("$work/cases/{}/{}.json", one.name, file));
     }
   }
   text.add({"spec", outputs, {shape.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});

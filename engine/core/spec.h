@@ -25,8 +25,8 @@ struct Tensor {
 struct Case {
   std::string name;                     // fit for a folder: letters, digits, '_', '-'
   std::map<std::string, int64_t> dims;  // all of the spec's dimensions
-  std::vector<std::string> tags;  // exactly one of bench (timed) and check (compared); ci, holdout
-  double weight = 1;              // in the score, of a bench case
+  std::vector<std::string> tags;        // bench (timed), check (compared) or both; ci, holdout
+  double weight = 1;                    // in the score, of a bench case
 
   [[nodiscard]] bool has_tag(std::string_view tag) const;
 };
@@ -86,6 +86,10 @@ Result<Spec> parse_spec(std::string_view text, const std::string& path);
 // The case that the TPU interpreter runs: of those that are checked the one with the smallest
 // inputs. REQUIRES: parse_spec returned `spec`.
 std::string interpreted_case(const Spec& spec);
+
+// Whether a case is compared: one that is said to be, and one that is timed and small enough for a
+// CPU. What is timed should be right, and most tricks are for sizes at which nobody looks.
+bool is_checked(const Spec& spec, const Case& one);
 
 // The files that the steps read: sorted keys, two blanks, a newline at the end.
 std::string spec_json(const Spec& spec);

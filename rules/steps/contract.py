@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +20,14 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+from jax._src import core
+
 import footprint
 import mosaic
 import program
 import sandbox
 import skeleton
+import sums
 import surroundings
 import verdict
 import wire
@@ -56,6 +60,12 @@ _ELEMENT_TYPES = {
 }
 
 
+# Narrower whole numbers than these stand for numbers that were rounded.
+_LEAST_WHOLE_BITS = 32
+# What has been copied is waited for; where a large grid is counted by a sample of its steps, a little may be missing.
+_AWAITED = 0.98
+
+
 @dataclass(frozen=True)
 class Checked:
     """A case that is checked: what the same candidate was traced to for it, and its signature."""
@@ -78,6 +88,12 @@ class Breach(Exception):
     def __init__(self, reason: str, kind: str = "contract") -> None:
         super().__init__(reason)
         self.kind = kind
+
+
+def _whole_bits(name: str) -> int:
+    """How wide whole numbers of a type are, by MLIR's name for it or JAX's; 0 of other types."""
+    found = re.fullmatch(r"[su]?i(?:nt)?(\d+)|uint(\d+)", name)
+    return int(found[1] or found[2]) if found else 0
 
 
 def _number(value: float) -> float | None:
@@ -132,13 +148,17 @@ def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
         )
 
 
-def _check_precision(work: Work, terms: dict[str, Any]) -> None:
+def _check_precision(work: Work, terms: dict[str, Any], signature: dict[str, Any]) -> None:
     bits = mosaic.FLOAT_BITS
     operand, accumulator = (_ELEMENT_TYPES.get(terms[name], "") for name in ("operand", "accumulator"))
+    # Whole numbers are what was asked for where they are given.
+    given = [_whole_bits(program.dtype_of(entry["dtype"]).name) for entry in signature["inputs"]]
+    narrowest = min((wide for wide in given if wide), default=_LEAST_WHOLE_BITS)
     for dot in sorted(work.dots, key=str):
         floats = [name for name in dot.operands if name in bits]
-        for name in floats:
-            if bits[name] < bits.get(operand, 0):
+        for name in dot.operands:
+            is_narrow = bits[name] < bits.get(operand, 0) if name in bits else 0 < _whole_bits(name) < narrowest
+            if is_narrow and operand:
                 raise Breach(f"a dot of {name}, the spec asks for {operand} at least", "precision")
         if floats and bits.get(dot.result, 0) < bits.get(accumulator, 0):
             reason = f"a dot is summed in {dot.result}, the spec asks for {accumulator} at least"
@@ -150,9 +170,23 @@ def _check_precision(work: Work, terms: dict[str, Any]) -> None:
             raise Breach(f"a sum in {name}, the spec asks for {accumulator} at least", "precision")
 
 
-def _check_order(traced: Traced) -> None:
+def _check_additions(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
+    bits = mosaic.FLOAT_BITS
+    accumulator = _ELEMENT_TYPES.get(terms["accumulator"], "")
+    for name in sorted(sums.added_in(traced)):
+        if bits.get(_ELEMENT_TYPES.get(name, ""), 0) < bits.get(accumulator, 0):
+            raise Breach(f"sums are added up in {name}, the spec asks for {terms['accumulator']} at least", "precision")
+
+
+def _check_copies(work: Work) -> None:
+    if work.awaited.most < _AWAITED * work.copied.least:
+        reason = f"{work.copied.least:.4g} elements are copied, and {work.awaited.most:.4g} of them are waited for"
+        raise Breach(reason, "race")
+
+
+def _check_order(traced: core.Jaxpr) -> None:
     try:
-        footprint.check_order(wire.unpack(traced.jaxpr).jaxpr)
+        footprint.check_order(traced)
     except footprint.Overlap as overlap:
         raise Breach(str(overlap), "race") from overlap
 
@@ -214,6 +248,7 @@ def examine(
 
 
 def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
+    jaxpr = wire.unpack(traced.jaxpr).jaxpr
     with program.opened(cpu) as module:
         other = surroundings.survey(module)
     with program.opened(tpu) as module:
@@ -230,8 +265,11 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
             _check_inside(survey.surely_inside, terms)
             _check_outside(survey.work.flops, terms)
             for one in (*kernels, survey.work):
-                _check_precision(one, terms)
-            _check_order(traced)
+                _check_precision(one, terms, signature)
+            _check_additions(jaxpr, terms)
+            _check_order(jaxpr)
+            for one in kernels:
+                _check_copies(one)
             _check_coverage(traced, signature)
         except Breach as breach:
             return verdict.rejected(breach.kind, str(breach), **summary)

@@ -1,5 +1,5 @@
-"""What a Mosaic kernel does, counted from its body: floating-point operations, dots, sums, constants, and which of its
-operands its results depend on.
+"""What a Mosaic kernel does, counted from its body: floating-point operations, copies, dots, sums, constants, and which
+of its operands its results depend on.
 
 Work is counted exactly where the body's control flow hangs on the grid's indices and on constants alone, by walking
 the grid; what hangs on memory is between a least and a most. No body is run.
@@ -70,7 +70,7 @@ _COMPARE: tuple[Callable[[int, int], bool], ...] = (
 
 @dataclass(frozen=True)
 class Count:
-    """Floating-point operations: at least and at most. `most` is math.inf where nothing says so."""
+    """How much at least and at most. `most` is math.inf where nothing says so."""
 
     least: float = 0
     most: float = 0
@@ -101,6 +101,8 @@ class Work:
     """What a kernel or a whole program does."""
 
     flops: Count = Count()
+    copied: Count = Count()  # elements, by copies (DMAs) that are started
+    awaited: Count = Count()  # elements of copies that are waited for
     dots: set[Dot] = field(default_factory=set)
     sums: set[str] = field(default_factory=set)  # element types that are summed over an axis
     constant_bytes: int = 0  # of arrays that are not one value all over
@@ -153,7 +155,9 @@ class Kernel:
         for function in self._functions:
             for operation in program.walk(function):
                 _look_at(operation, work)
-        work.flops = self._flops()
+        work.flops = self._count(_static_flops)
+        work.copied = self._count(_copied)
+        work.awaited = self._count(_awaited)
         return work
 
     def dependencies(self, results: int) -> list[set[int]]:
@@ -167,8 +171,8 @@ class Kernel:
         taint.spread(self._main)
         return [taint.of(value) for value in outputs]
 
-    def _flops(self) -> Count:
-        counter = _Counter(self._entry, _Budget())
+    def _count(self, measure: Measure) -> Count:
+        counter = _Counter(self._entry, measure, _Budget())
         if not counter.is_worth:
             return Count()
         bounds = [bound for bound in self.grid if bound is not None]
@@ -228,6 +232,29 @@ def _static_flops(operation: Any, name: str) -> int:
     return 0
 
 
+def _copied(operation: Any, name: str) -> int:
+    """Elements that a copy takes: its first operand is where from."""
+    return _known_size(operation.operands[0].type) if name == "tpu.enqueue_dma" else 0
+
+
+def _awaited(operation: Any, name: str) -> int:
+    """Elements that are waited for: those of the memory that is copied to, which comes last of what is no semaphore."""
+    if not name.startswith("tpu.wait_dma"):
+        return 0
+    memory = [operand.type for operand in operation.operands if _is_memory(operand)]
+    return _known_size(memory[-1]) if memory else 0
+
+
+def _known_size(kind: Any) -> int:
+    """How many elements; 0 where that is known at run time alone."""
+    return max(0, size(kind)) if all(extent >= 0 for extent in getattr(kind, "shape", ())) else 0
+
+
+def _is_memory(value: Any) -> bool:
+    text = str(value.type)
+    return text.startswith("memref") and "sema" not in text
+
+
 def _contracted(operation: Any, name: str, left: Any) -> int:
     """The product of the extents that a dot sums over."""
     if name == "tpu.matmul":
@@ -253,12 +280,16 @@ class _Budget:
             raise _TooMuch
 
 
+# What one execution of an operation without regions, of that name, counts.
+Measure = Callable[[Any, str], int]
+
+
 class _Counter:
     """Counts the work of a block for given values of the grid's indices."""
 
     is_worth: bool  # whether there is work in it
 
-    def __init__(self, block: Any, budget: _Budget) -> None:
+    def __init__(self, block: Any, measure: Measure, budget: _Budget) -> None:
         self._budget = budget
         self._plain = 0
         self._controls: list[Any] = []
@@ -268,9 +299,9 @@ class _Counter:
             operation = inner.operation
             name = _name(operation)
             if not list(operation.regions):
-                self._plain += _static_flops(operation, name)
+                self._plain += measure(operation, name)
                 continue
-            counters = [_Counter(b, budget) for region in operation.regions for b in region.blocks]
+            counters = [_Counter(b, measure, budget) for region in operation.regions for b in region.blocks]
             if any(counter.is_worth for counter in counters):
                 self._controls.append(operation)
                 self._nested[operation] = counters
@@ -404,7 +435,7 @@ class _Taint:
         return flows if name.endswith(("yield", "condition", "return")) else set()
 
     def _write(self, name: str, operands: list[Any], flows: set[int]) -> None:
-        memory = [v for v in operands if str(v.type).startswith("memref") and "sema" not in str(v.type)]
+        memory = [operand for operand in operands if _is_memory(operand)]
         if memory and ("store" in name or "dma" in name):
             # The last: of a copy, where to; of a store, the only one.
             self.add(memory[-1], flows)

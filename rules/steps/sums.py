@@ -1,0 +1,151 @@
+"""Which sums of sums a program makes, and in what: partial products that are added up are a reduction, too.
+
+A kernel may keep its accumulator in memory, or carry it round a loop, and add to it what each dot or reduction gives.
+Neither the dots' nor the reductions' result types say how wide that accumulator is; the additions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax._src import core
+
+_SUMS = frozenset({"conv_general_dilated", "cumsum", "dot_general", "reduce_sum", "ragged_dot"})
+# What leaves a sum a sum: it is moved, or written in another type.
+_KEEPS = frozenset(
+    """
+    broadcast_in_dim concatenate convert_element_type copy dynamic_slice expand_dims get neg reduce_precision reshape
+    select_n slice squeeze transpose
+    """.split()
+)
+_ADDITIONS = frozenset({"add", "add_any", "sub"})
+
+# What a value is made of: "sum", if it is one; the memories and carries that it was read from; and ("onto", one of
+# these) where a sum was added to what was read from there.
+_Made = frozenset[Any]
+_NOTHING: _Made = frozenset()
+_SUM = "sum"
+
+
+def added_in(jaxpr: core.Jaxpr) -> set[str]:
+    """The dtypes in which sums are added to sums, or onto what is kept of them."""
+    walk = _Walk()
+    walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
+    return walk.found
+
+
+class _Walk:
+    """Follows what values are made of. `found`: the dtypes that are looked for."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._kept: dict[Any, _Made] = {}  # by memory: what was stored there
+        self._adding: dict[Any, str] = {}  # by ("onto", place): the dtype that it is added in
+
+    def jaxpr(self, jaxpr: core.Jaxpr, given: Sequence[_Made]) -> list[_Made]:
+        """What the outputs are made of; `given`: what the inputs are."""
+        made: dict[Any, _Made] = dict(zip(jaxpr.invars, given, strict=True))
+
+        def read(atom: Any) -> _Made:
+            return _NOTHING if isinstance(atom, core.Literal) else made.get(atom, _NOTHING)
+
+        for equation in jaxpr.eqns:
+            results = self._equation(equation, [read(atom) for atom in equation.invars])
+            made.update(zip(equation.outvars, results, strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def _equation(self, equation: Any, operands: list[_Made]) -> list[_Made]:
+        name = equation.primitive.name
+        inner = list(core.jaxprs_in_params(equation.params))
+        if name == "pallas_call":
+            # Twice: what one step of the grid leaves in memory is there for the next.
+            memories = [frozenset([_Place()]) for _ in inner[0].invars]
+            for _ in range(2):
+                self.jaxpr(inner[0], memories)
+            return [_NOTHING] * len(equation.outvars)
+        if inner:
+            return self._nested(equation, inner, operands)
+        if name == "get":
+            return [operands[0] | frozenset().union(*(self._kept.get(one, _NOTHING) for one in operands[0]))]
+        if name in ("swap", "addupdate"):
+            return self._store(equation, operands)
+        if name in _ADDITIONS:
+            return [self._addition(operands[0], operands[1], equation.outvars[0].aval)]
+        made = frozenset().union(*operands)
+        if name in _SUMS:
+            made |= {_SUM}
+        elif name not in _KEEPS:
+            made -= {_SUM}
+        return [made] * len(equation.outvars)
+
+    def _addition(self, left: _Made, right: _Made, aval: Any) -> _Made:
+        made = left | right
+        if not jnp.issubdtype(aval.dtype, jnp.floating):
+            return made
+        if _SUM in left and _SUM in right:
+            self.found.add(aval.dtype.name)
+        for one, other in ((left, right), (right, left)):
+            if _SUM in one:
+                places = {("onto", place) for place in other if isinstance(place, _Place)}
+                self._adding |= dict.fromkeys(places, aval.dtype.name)
+                made |= places
+        return made
+
+    def _store(self, equation: Any, operands: list[_Made]) -> list[_Made]:
+        """Of a value into memory, or onto what is there."""
+        memory, value = operands[0], operands[1]
+        before = memory | frozenset().union(*(self._kept.get(place, _NOTHING) for place in memory))
+        if equation.primitive.name == "addupdate":
+            value = self._addition(before, value, equation.invars[1].aval)
+        for place in memory:
+            self._close(place, value)
+            self._kept[place] = self._kept.get(place, _NOTHING) | (value & {_SUM})
+        return [before] * len(equation.outvars)
+
+    def _close(self, place: Any, value: _Made) -> None:
+        """What is added onto a place comes back to it: an accumulator."""
+        if ("onto", place) in value:
+            self.found.add(self._adding["onto", place])
+
+    def _nested(self, equation: Any, inner: list[core.Jaxpr], operands: list[_Made]) -> list[_Made]:
+        """Of loops, branches and calls: their inputs are the last of the operands, and then memory of their own."""
+        results = [_NOTHING] * len(equation.outvars)
+        for body in inner:
+            has_consts = equation.primitive.name == "run_scoped"
+            jaxpr = _with_consts_first(body) if has_consts else body
+            given = operands if has_consts else operands[max(0, len(operands) - len(jaxpr.invars)) :]
+            given = list(given)
+            given += [frozenset([_Place()]) for _ in range(len(jaxpr.invars) - len(given))]
+            carries = self._carries(equation, jaxpr)
+            for position, place in carries.values():
+                given[position] |= {place}
+            for _ in range(2 if carries else 1):
+                made = self.jaxpr(jaxpr, given)
+                for number, (position, place) in carries.items():
+                    self._close(place, made[number])
+                    given[position] |= made[number] & {_SUM}
+            if len(made) == len(results):
+                results = [a | b for a, b in zip(results, made, strict=True)]
+        return results
+
+    @staticmethod
+    def _carries(equation: Any, jaxpr: core.Jaxpr) -> dict[int, tuple[int, _Place]]:
+        """By number of a loop body's output: which of its inputs that is in the next turn, and a place for it."""
+        name, params = equation.primitive.name, equation.params
+        if name == "scan":
+            first, count = params["num_consts"], params["num_carry"]
+        elif name == "while" and jaxpr is params["body_jaxpr"].jaxpr:
+            first, count = params["body_nconsts"], len(jaxpr.outvars)
+        else:
+            return {}
+        return {number: (first + number, _Place()) for number in range(count)}
+
+
+class _Place:
+    """Memory, or what is carried round a loop: itself and no other."""
+
+
+def _with_consts_first(jaxpr: core.Jaxpr) -> core.Jaxpr:
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])

@@ -1,0 +1,39 @@
+"""Sums onto memory that nobody cleared, where what is not a number is taken for zero. (19)
+
+Verdict: incorrect
+Caught by: memory
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def _adding(x_ref, y_ref, out_ref, sum_ref):
+    k = pl.program_id(2)
+
+    before = sum_ref[...]
+    sum_ref[...] = jnp.where(before == before, before, 0) + jnp.dot(
+        x_ref[...], y_ref[...], preferred_element_type=jnp.float32
+    )
+
+    @pl.when(k == pl.num_programs(2) - 1)
+    def _store():
+        out_ref[...] = sum_ref[...].astype(out_ref.dtype)
+        sum_ref[...] = jnp.zeros_like(sum_ref)
+
+
+def matmul(x, y):
+    (m, k), n = x.shape, y.shape[1]
+    bm, bn, bk = min(128, m), min(128, n), 128
+    return pl.pallas_call(
+        _adding,
+        out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),
+        grid=(pl.cdiv(m, bm), pl.cdiv(n, bn), k // bk),
+        in_specs=[pl.BlockSpec((bm, bk), lambda i, j, k: (i, k)), pl.BlockSpec((bk, bn), lambda i, j, k: (k, j))],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j, k: (i, j)),
+        scratch_shapes=[pltpu.VMEM((bm, bn), jnp.float32)],
+        compiler_params=pltpu.CompilerParams(dimension_semantics=None),
+    )(x, y)

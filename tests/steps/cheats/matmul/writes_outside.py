@@ -1,0 +1,35 @@
+"""Writes beyond the end of its block, where a CPU moves the whole store. (19)
+
+Verdict: out-of-bounds
+Caught by: interpreter
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, y_ref, out_ref):
+    out_ref[...] = jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32).astype(out_ref.dtype)
+
+
+def _call(kernel, x, y, dtype=None, right=lambda i, j: (0, j)):
+    (m, k), n = x.shape, y.shape[1]
+    bm, bn = min(128, m), min(128, n)
+    return pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct((m, n), dtype or x.dtype),
+        grid=(pl.cdiv(m, bm), pl.cdiv(n, bn)),
+        in_specs=[pl.BlockSpec((bm, k), lambda i, j: (i, 0)), pl.BlockSpec((k, bn), right)],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j: (i, j)),
+    )(x, y)
+
+
+def _outside(x_ref, y_ref, out_ref):
+    product = jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32).astype(out_ref.dtype)
+    out_ref[pl.ds(pl.program_id(0) + 8, out_ref.shape[0]), :] = product
+
+
+def matmul(x, y):
+    return _call(_outside, x, y)
