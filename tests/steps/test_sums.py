@@ -1,0 +1,112 @@
+"""Sums of sums: what is an accumulator and how wide, and what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from conftest import SMALL  # noqa: F401 - where the steps are
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+from sums import added_in
+
+N = 128
+Body = Callable[..., None]
+
+
+def found(body: Body, scratch: str = "float32") -> set[str]:
+    """What is found in a kernel of three bfloat16 arrays and a scratch, over a grid of four."""
+
+    def call(x: Any, y: Any) -> Any:
+        return pl.pallas_call(
+            body,
+            out_shape=jax.ShapeDtypeStruct((N, N), jnp.bfloat16),
+            grid=(4,),
+            scratch_shapes=[pltpu.VMEM((N, N), jnp.dtype(scratch))],
+        )(x, y)
+
+    array = jax.ShapeDtypeStruct((N, N), jnp.bfloat16)
+    return added_in(jax.make_jaxpr(call)(array, array).jaxpr)
+
+
+def dot(x: Any, y: Any) -> Any:
+    return jnp.dot(x, y, preferred_element_type=jnp.float32)
+
+
+def narrow(x: Any, y: Any) -> Any:
+    return dot(x, y).astype(jnp.bfloat16)
+
+
+def once(x: Any, y: Any, out: Any, _: Any) -> None:
+    out[...] = narrow(x[...], y[...])
+
+
+def residual(x: Any, y: Any, out: Any, _: Any) -> None:
+    out[...] = x[...] + narrow(x[...], y[...])
+
+
+def rotated(x: Any, y: Any, out: Any, _: Any) -> None:
+    product = narrow(x[...], y[...])
+    out[...] = product * x[...] + jnp.roll(product, 1, 0) * y[...]
+
+
+def gelu(x: Any, y: Any, out: Any, _: Any) -> None:
+    product = narrow(x[...], y[...])
+    out[...] = product + 0.044715 * product * product * product
+
+
+def accumulated(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] += dot(x[...], y[...]).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def rescaled(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] = kept[...] * jnp.exp(-x[...].astype(kept.dtype)) + dot(x[...], y[...]).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def carried(x: Any, y: Any, out: Any, kept: Any) -> None:
+    def turn(i: Any, total: Any) -> Any:
+        return total + dot(x[...], y[...]).astype(total.dtype)
+
+    out[...] = jax.lax.fori_loop(0, 4, turn, jnp.zeros((N, N), kept.dtype)).astype(out.dtype)
+
+
+def scoped(x: Any, y: Any, out: Any, kept: Any) -> None:
+    def with_memory(own: Any) -> None:
+        own[...] = jnp.zeros_like(own)
+
+        @pl.when(pl.program_id(0) == 0)
+        def _add() -> None:
+            own[...] += dot(x[...], y[...]).astype(own.dtype)
+
+        out[...] = own[...].astype(out.dtype)
+
+    pl.run_scoped(with_memory, pltpu.VMEM((N, N), kept.dtype))
+
+
+def halves(x: Any, y: Any, out: Any, kept: Any) -> None:
+    h = N // 2
+    first, second = dot(x[:, :h], y[:h, :]), dot(x[:, h:], y[h:, :])
+    out[...] = (first.astype(kept.dtype) + second.astype(kept.dtype)).astype(out.dtype)
+
+
+def two_steps(x: Any, y: Any, out: Any, kept: Any) -> None:
+    before = kept[...]
+    kept[...] = dot(x[...], y[...]).astype(kept.dtype)
+    out[...] = (before + dot(y[...], x[...]).astype(kept.dtype)).astype(out.dtype)
+
+
+@pytest.mark.parametrize("body", [once, residual, rotated, gelu])
+def test_what_adds_no_sums_is_let_be(body: Body) -> None:
+    assert found(body) == set()
+
+
+@pytest.mark.parametrize("body", [accumulated, rescaled, carried, scoped, halves, two_steps])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_an_accumulators_width_is_found(body: Body, dtype: str) -> None:
+    assert found(body, dtype) == {dtype}
