@@ -55,9 +55,10 @@ _TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).paramete
 # Operations whose results are not numbers where an operand is none: who uses no others on numbers cannot tell.
 _CARRIES = frozenset(
     """
-    abs add add_any addupdate broadcast_in_dim concatenate copy copy_p cos cumsum div dot_general dynamic_slice erf exp
-    exp2 expand_dims expm1 floor get integer_pow log log1p logistic max mul neg reduce_max reduce_min reduce_sum reshape
-    roll rsqrt select_n sin slice sqrt square squeeze stop_gradient sub swap tanh transpose min
+    abs add add_any addupdate broadcast_in_dim concatenate copy cos cumsum div dma_start dma_wait dot_general
+    dynamic_slice erf exp exp2 expand_dims expm1 floor get integer_pow log log1p logistic masked_load
+    masked_swap max min mul neg reduce_max reduce_min reduce_sum reshape roll rsqrt select_n sin slice sqrt
+    square squeeze stop_gradient sub swap tanh transpose
     """.split()
 )
 
