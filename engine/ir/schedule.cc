@@ -76,7 +76,6 @@ Op op_of(std::string_view opcode) {
   auto found = scalar_ops().find(opcode);
   if (found != scalar_ops().end()) return found->second;
   if (opcode.starts_with("scalar_lea.") || opcode.starts_with("int_to_ptr.")) return Op::address;
-  if (opcode.starts_with("inlined_call_operand.")) return Op::address;
   if (opcode.starts_with("dma.")) return Op::dma;
   return Op::unknown;
 }
@@ -210,16 +209,32 @@ class ScheduleReader {
       instruction.result = slot_of(name);
       instruction.reg = register_of(name);
     }
-    instruction.is_outward = opcode.ends_with("_to_hbm");
+    if (opcode.ends_with("_to_hbm")) instruction.way = Way::outward;
+    if (instruction.op == Op::dma && opcode.find("hbm") == std::string_view::npos)
+      instruction.way = Way::on_chip;
+    instruction.is_to_smem = opcode.ends_with("_to_smem");
     if (opcode.starts_with("inlined_call_operand.")) {
-      // Where an argument lies does not matter, only that two do not lie at one place.
-      instruction.operands[0] = {kNone, ++arguments_ << 26, true};
+      read_parameter(opcode, rest, instruction);
     } else if (instruction.op == Op::branch) {
       read_branch(rest, instruction);
     } else {
       read_operands(rest, instruction);
     }
     schedule_.instructions.push_back(instruction);
+  }
+
+  // "inlined_call_operand.vmem [shape: s32[9], index: 1, kind: input, …]": where an operand lies;
+  // "inlined_call_operand.<no memory space> […]": what it is.
+  static void read_parameter(std::string_view opcode, std::string_view text,
+                             Instruction& instruction) {
+    constexpr std::string_view kIndex = "index: ";
+    size_t at = text.find(kIndex);
+    std::string_view digits = at == std::string_view::npos ? "" : text.substr(at + kIndex.size());
+    auto number = parse_integer(digits.substr(0, digits.find_first_not_of("0123456789")));
+    if (!number || *number > kMostParameters) return;
+    bool is_value = opcode.ends_with("<no");
+    instruction.op = is_value ? Op::parameter : Op::copy;
+    instruction.operands[0] = {kNone, is_value ? *number : parameter_address(*number), true};
   }
 
   void read_branch(std::string_view text, Instruction& instruction) {
@@ -284,19 +299,31 @@ class ScheduleReader {
     size_t open = text.rfind('[');
     size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
     if (open == std::string_view::npos || close == std::string_view::npos) return {};
-    std::string_view inner = text.substr(open + 1, close - open - 1);
-    size_t plus = inner.find(" + $");
-    std::string_view base = trimmed(inner.substr(0, plus));
-    uint32_t offset = 0;
-    if (plus != std::string_view::npos) {
-      auto parsed = parse_integer(inner.substr(plus + 4));
-      if (!parsed) return {};
-      offset = *parsed;
+    return parse_address(text.substr(open + 1, close - open - 1));
+  }
+
+  // "#allocation4", "%s1 + $0x10", "#allocation4 + %s2": terms, at most two of them slots.
+  Operand parse_address(std::string_view text) {
+    constexpr std::string_view kPlus = " + ";
+    Operand sum{kNone, 0, true};
+    while (!text.empty()) {
+      size_t plus = std::min(text.find(kPlus), text.size());
+      std::string_view term = trimmed(text.substr(0, plus));
+      text.remove_prefix(std::min(plus + kPlus.size(), text.size()));
+      if (term.starts_with('$')) term.remove_prefix(1);
+      if (term.starts_with('%')) {
+        int32_t& slot = sum.slot == kNone ? sum.slot : sum.index;
+        if (slot != kNone) return {};
+        slot = slot_of(term);
+      } else if (term.starts_with('#')) {
+        sum.constant += allocation_of(term);
+      } else if (auto number = parse_integer(term)) {
+        sum.constant += *number;
+      } else {
+        return {};
+      }
     }
-    if (base.starts_with('%')) return {slot_of(base), offset, true};
-    if (base.starts_with('#')) return {kNone, allocation_of(base) + offset, true};
-    if (auto number = parse_integer(base)) return {kNone, *number + offset, true};
-    return {};
+    return sum;
   }
 
   static std::optional<uint32_t> parse_integer(std::string_view text) {
@@ -342,7 +369,6 @@ class ScheduleReader {
   size_t position_ = 0;
   uint32_t line_ = 0;
   int depth_ = 0;
-  uint32_t arguments_ = 0;
   Schedule schedule_;
   std::unordered_map<uint32_t, uint32_t> by_address_;
   std::vector<std::pair<size_t, uint32_t>> branches_;

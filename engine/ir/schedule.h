@@ -7,7 +7,8 @@
 //               | ("s"|"p"|"v"…) number ["_" register]
 //   operands    = [predicate] operand {"," operand}
 //   predicate   = "(" ["!"] "%p"… ["," passed-through] ")"
-//   operand     = "%" name | integer | "[" [space ":"] "[" base ["+" "$" hex] "]" "]" …
+//   operand     = "%" name | integer | "[" [space ":"] "[" term {"+" term} "]" "]" …
+//   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
 //
 // Comments, which nest, are dropped. The scalar unit's instructions are decoded for the simulator;
 // of the others only the unit is kept.
@@ -70,26 +71,41 @@ enum class Op : uint8_t {
   flag_set,
   flag_add,
   branch,
-};
-
-// A value that an instruction reads: a slot's plus a constant.
-struct Operand {
-  int32_t slot = -1;  // -1: the constant alone
-  uint32_t constant = 0;
-  bool is_known = false;  // false: something the reader does not understand
+  parameter,
 };
 
 constexpr int32_t kNone = -1;
 
-// A decoded instruction of the scalar unit, or one that moves data or waits for it.
+// A value that an instruction reads: a constant and what slots hold, added up.
+struct Operand {
+  int32_t slot = kNone;
+  uint32_t constant = 0;
+  bool is_known = false;  // false: something the reader does not understand
+  int32_t index = kNone;  // a second slot, of an address
+};
+
+// What a DMA crosses.
+enum class Way : uint8_t { inward, outward, on_chip };  // from HBM, to HBM, neither
+
+// Where the kernel's operand of this number lies: an address that is no other's, in the 512 bytes
+// of a row of VMEM. Shifted left by four it counts granules, and is still no other's.
+constexpr uint32_t kMostParameters = 254;
+constexpr uint32_t parameter_address(uint32_t number) {
+  return (number + 1) << 20;
+}
+
+// A decoded instruction of the scalar unit, or one that moves data or waits for it. Of a
+// `parameter` the first operand is its number: the value of a scalar that is handed over in a
+// register.
 struct Instruction {
   Op op = Op::unknown;
   int32_t result = kNone;     // slot of the result
   int32_t reg = kNone;        // its register, for phi
   int32_t predicate = kNone;  // slot of the predicate
   bool negated = false;
-  bool is_outward = false;  // of a DMA: from the core to HBM
-  uint32_t target = 0;      // of a branch: index of the bundle
+  Way way = Way::inward;  // of a DMA
+  bool is_to_smem = false;
+  uint32_t target = 0;  // of a branch: index of the bundle
   std::array<Operand, 4> operands;
   Operand passed;  // the result where the predicate does not hold; unknown: it stays
 };

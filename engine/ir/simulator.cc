@@ -12,6 +12,7 @@ namespace evolve::ir {
 namespace {
 
 constexpr double kGranuleBytes = 32;
+constexpr uint32_t kGranuleWords = 8;
 
 // A value of the scalar unit; nullopt: not known to the model.
 using Value = std::optional<uint32_t>;
@@ -44,9 +45,11 @@ class SpanLog {
 
 class Core {
  public:
-  Core(const Schedule& schedule, const Device& device, bool is_lenient)
+  Core(const Schedule& schedule, const Device& device, const Parameters& parameters,
+       bool is_lenient)
       : schedule_(schedule),
         device_(device),
+        parameters_(parameters),
         is_lenient_(is_lenient),
         slots_(static_cast<size_t>(schedule.slots)),
         registers_(static_cast<size_t>(schedule.registers)),
@@ -153,10 +156,14 @@ class Core {
 
   [[nodiscard]] Value read(const Operand& operand) const {
     if (!operand.is_known) return std::nullopt;
-    if (operand.slot == kNone) return operand.constant;
-    Value value = slots_[static_cast<size_t>(operand.slot)];
-    if (!value) return std::nullopt;
-    return *value + operand.constant;
+    uint32_t sum = operand.constant;
+    for (int32_t slot : {operand.slot, operand.index}) {
+      if (slot == kNone) continue;
+      Value value = slots_[static_cast<size_t>(slot)];
+      if (!value) return std::nullopt;
+      sum += *value;
+    }
+    return sum;
   }
 
   void write(const Instruction& one, Value value) {
@@ -170,6 +177,7 @@ class Core {
       return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
     if (one.op == Op::unknown) return std::nullopt;
     Value a = read(one.operands[0]);
+    if (one.op == Op::parameter) return a ? word_of(*a, 0) : Value();
     if (one.op == Op::load_smem) return a ? load(*a) : Value();
     if (one.op == Op::select) return a ? read(one.operands[*a != 0 ? 1 : 2]) : Value();
     if (!a) return std::nullopt;
@@ -221,7 +229,32 @@ class Core {
   }
 
   void store(const Instruction& one) {
-    if (auto address = read(one.operands[0])) smem_[*address] = read(one.operands[1]);
+    if (auto address = read(one.operands[0])) {
+      smem_[*address] = read(one.operands[1]);
+    } else {
+      smem_.clear();  // it may have been anywhere
+    }
+  }
+
+  // A word of an operand.
+  [[nodiscard]] Value word_of(uint32_t number, size_t word) const {
+    auto found = parameters_.find(number);
+    if (found == parameters_.end() || word >= found->second.size()) return std::nullopt;
+    return found->second[word];
+  }
+
+  // Of an operand in VMEM, by a DMA whose source counts granules, into the scalar memory, which
+  // counts words. What comes from elsewhere is not known.
+  void copy_to_smem(Value source, uint32_t granules, Value destination) {
+    if (!destination) {
+      smem_.clear();
+      return;
+    }
+    constexpr uint32_t kBits = 24;  // parameter_address(n) in granules
+    uint32_t number = source ? (*source >> kBits) - 1 : UINT32_MAX;
+    uint32_t first = source ? (*source & ((1U << kBits) - 1)) * kGranuleWords : 0;
+    for (uint32_t word = 0; word < granules * kGranuleWords; ++word)
+      smem_[*destination + word] = word_of(number, first + word);
   }
 
   struct Arrival {
@@ -233,21 +266,37 @@ class Core {
     std::deque<Arrival> arrivals;  // on their way, in order
   };
 
+  void arrive(uint32_t flag, Arrival arrival) {
+    auto& arrivals = flags_[flag].arrivals;
+    auto later = [](const Arrival& a, const Arrival& b) { return a.at < b.at; };
+    arrivals.insert(std::upper_bound(arrivals.begin(), arrivals.end(), arrival, later), arrival);
+  }
+
   // Operands: source, size in granules, destination, flag.
   Status start_dma(const Instruction& one) {
     Value size = read(one.operands[1]);
     Value flag = read(one.operands[3]);
     if (!size || !flag) return failed("a DMA whose size or flag is not known to it");
+    if (one.is_to_smem) {
+      Value source = one.way == Way::on_chip ? read(one.operands[0]) : Value();
+      copy_to_smem(source, *size, read(one.operands[2]));
+    }
     double bytes = *size * kGranuleBytes;
+    if (one.way == Way::on_chip) {
+      double done = cycle_ + device_.dma_latency_seconds * device_.clock_hz;
+      arrive(*flag, {done, *size});
+      return {};
+    }
     double start = std::max(cycle_, queue_free_);
     queue_free_ = start + bytes / device_.hbm_bytes_per_second * device_.clock_hz;
     double done = queue_free_ + device_.dma_latency_seconds * device_.clock_hz;
     last_completion_ = std::max(last_completion_, done);
-    flags_[*flag].arrivals.push_back({done, *size});
-    (one.is_outward ? out_.store_bytes : out_.load_bytes) += bytes;
-    ++(one.is_outward ? out_.stores : out_.loads);
-    (one.is_outward ? stores_ : loads_)
-        .add({one.is_outward ? Span::Kind::store : Span::Kind::load, start, done, bytes});
+    arrive(*flag, {done, *size});
+    bool is_outward = one.way == Way::outward;
+    (is_outward ? out_.store_bytes : out_.load_bytes) += bytes;
+    ++(is_outward ? out_.stores : out_.loads);
+    (is_outward ? stores_ : loads_)
+        .add({is_outward ? Span::Kind::store : Span::Kind::load, start, done, bytes});
     return {};
   }
 
@@ -282,6 +331,7 @@ class Core {
 
   const Schedule& schedule_;
   const Device& device_;
+  const Parameters& parameters_;
   bool is_lenient_;  // what it does not know does not happen
   std::vector<Value> slots_;
   std::vector<Value> registers_;
@@ -298,12 +348,14 @@ class Core {
 
 }  // namespace
 
-Result<Simulation> simulate(const Schedule& schedule, const Device& device) {
-  return Core(schedule, device, false).run();
+Result<Simulation> simulate(const Schedule& schedule, const Device& device,
+                            const Parameters& parameters) {
+  return Core(schedule, device, parameters, false).run();
 }
 
 Result<Simulation> simulate_top_level(const Schedule& schedule, const Device& device) {
-  return Core(schedule, device, true).run();
+  static const Parameters kNothingKnown;
+  return Core(schedule, device, kNothingKnown, true).run();
 }
 
 }  // namespace evolve::ir

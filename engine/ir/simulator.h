@@ -1,7 +1,7 @@
 // The model: runs a kernel's schedule as the core would, the scalar unit exactly, the vector and
 // matrix units by the cycles that their bundles take. One cycle a bundle; a wait stalls until its
 // sync flag has what it waits for; DMAs pass one after another through one queue at HBM bandwidth,
-// each with a fixed latency.
+// each with a fixed latency. What moves within the chip has the latency alone.
 //
 // Not modelled: more than one queue, HBM rows, bank conflicts, power, the other core. See
 // engine/ir/README.md.
@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,19 @@ struct Simulation {
   bool spans_are_cut = false;
 };
 
+// What the kernel's operands hold that its control flow hangs on (scalars, and tables that are
+// prefetched), by their numbers: 32-bit words in the order in which they lie in memory. Of others
+// nothing is known.
+using Parameters = std::map<uint32_t, std::vector<uint32_t>>;
+
 constexpr size_t kSpansKept = 2000;
 // What runs longer is not followed.
 constexpr uint64_t kMostBundlesExecuted = 400'000'000;
 
 // Runs the schedule. What it cannot follow (control flow that depends on values in memory, a wait
 // that nothing ends, a loop without end) is an error of code `failed` that says so: never a guess.
-Result<Simulation> simulate(const Schedule& schedule, const Device& device);
+Result<Simulation> simulate(const Schedule& schedule, const Device& device,
+                            const Parameters& parameters = {});
 
 // Runs the top-level program of a module, which calls the kernels and moves operands for them,
 // without the kernels. What depends on values in memory (which core this is, traces, barriers)

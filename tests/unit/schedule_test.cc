@@ -13,11 +13,11 @@ namespace {
 // One cycle a granule of 32 bytes, ten cycles of latency, two delay bundles.
 constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
-Simulation run(const std::string& text) {
+Simulation run(const std::string& text, const Parameters& parameters = {}) {
   auto schedule = parse_schedule(text, "toy");
   INFO((schedule ? "" : schedule.error().message));
   REQUIRE(schedule);
-  auto simulation = simulate(*schedule, kToy);
+  auto simulation = simulate(*schedule, kToy, parameters);
   INFO((simulation ? "" : simulation.error().message));
   REQUIRE(simulation);
   return *simulation;
@@ -98,6 +98,65 @@ TEST_CASE("scalar memory keeps what was put there") {
           "%s2_s0, 42 }\n"
           " 0x2 : { %5 = dma.hbm_to_vmem [thread:$0]  (!%p1_p0), 0, 50, 0, [#allocation2] }\n");
   CHECK(one.loads == 1);
+}
+
+TEST_CASE("an address is a sum of what names hold") {
+  Simulation one =
+      run(" 0 : { %s1_s0 = smov 2 ;; %s2_s1 = smov [#allocation3] }\n"
+          " 0x1 : { %1 = sst [smem:[#allocation3 + %s1_s0]] 42 }\n"
+          " 0x2 : { %s3_s2 = sld [smem:[%s2_s1 + %s1_s0]] ;; %s4_s3 = sld [smem:[#allocation3 + "
+          "$0x2]] ;; %s5_s4 = sld [smem:[%s2_s1 + $0x2]] }\n"
+          " 0x3 : { %s6_s5 = sadd.s32 %s3_s2, %s4_s3 }\n"
+          " 0x4 : { %s7_s6 = sadd.s32 %s6_s5, %s5_s4 }\n"
+          " 0x5 : { %p1_p0 = scmp.eq.s32.totalorder %s7_s6, 126 }\n"
+          " 0x6 : { %5 = dma.hbm_to_vmem [thread:$0]  (%p1_p0), 0, 50, 0, [#allocation2] }\n");
+  CHECK(one.loads == 1);
+}
+
+namespace {
+
+// Takes a table and a count from operands, and moves as many granules as the table's entry with
+// the number of the count says.
+constexpr const char* kTable =
+    " 0 : { %s1_s0 = inlined_call_operand.vmem [shape: s32[9], index: 1, kind: input] ;; %s2_s1 = "
+    "inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] }\n"
+    " 0x1 : { %s3_s2 = sshll.u32 %s1_s0, 4 ;; %s4_s2 = int_to_ptr.vmem [resolvable:$true] %s3_s2 "
+    "}\n"
+    " 0x2 : { %s5_s3 = scalar_lea.vmem %s4_s2, 1 }\n"
+    " 0x3 : { %6 = dma.vmem_to_smem %s5_s3, 1, [#allocation4], [#allocation3] }\n"
+    " 0x4 : { %7 = dma.done.wait [#allocation3], 1 }\n"
+    " 0x5 : { %s8_s4 = sld [smem:[#allocation4 + %s2_s1]] }\n"
+    " 0x6 : { %9 = dma.hbm_to_vmem [thread:$0]  0, %s8_s4, 0, [#allocation2] }\n";
+
+}  // namespace
+
+TEST_CASE("operands that are given decide what runs") {
+  Parameters given = {{0, {2}}, {1, {0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9}}};
+  Simulation one = run(kTable, given);
+  CHECK(one.load_bytes == 9 * 32);
+  // The table comes from within the chip: its latency alone.
+  CHECK(one.loads == 1);
+  CHECK(one.stall_cycles == 9);
+}
+
+TEST_CASE("operands that are not given are not known") {
+  std::string unknown =
+      "toy:7: the model cannot follow: a DMA whose size or flag is not known to it";
+  CHECK(error_of(kTable) == unknown);
+  auto schedule = parse_schedule(kTable, "toy");
+  REQUIRE(schedule);
+  // The table ends before the entry that is asked for.
+  auto simulation = simulate(*schedule, kToy, {{0, {2}}, {1, std::vector<uint32_t>(10)}});
+  REQUIRE_FALSE(simulation);
+  CHECK(simulation.error().message == unknown);
+}
+
+TEST_CASE("a store to somewhere leaves nothing known of the memory") {
+  CHECK(error_of(" 0 : { %1 = sst [smem:[#allocation3]] 42 }\n"
+                 " 0x1 : { %2 = sst [smem:[%s9_s9]] 1 }\n"
+                 " 0x2 : { %s2_s0 = sld [smem:[#allocation3]] }\n"
+                 " 0x3 : { %9 = dma.hbm_to_vmem [thread:$0]  0, %s2_s0, 0, [#allocation2] }\n")
+            .ends_with("a DMA whose size or flag is not known to it"));
 }
 
 TEST_CASE("comments nest and go on over lines") {
