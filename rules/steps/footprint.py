@@ -49,12 +49,19 @@ def footprints(jaxpr: core.Jaxpr) -> Footprints:
     return out
 
 
+def parallel_axes(kernel: dict[str, Any]) -> list[int]:
+    """The axes of a kernel's grid that are in no order, by its parameters: what vmap adds is none of the user's."""
+    mapping = kernel["grid_mapping"]
+    said = iter(getattr(kernel["compiler_params"], "dimension_semantics", None) or ())
+    kinds = ["parallel" if axis in mapping.vmapped_dims else next(said, None) for axis in range(len(mapping.grid))]
+    return [axis for axis, kind in enumerate(kinds) if getattr(kind, "value", kind) == "parallel"]
+
+
 def check_order(jaxpr: core.Jaxpr) -> None:
     """Raises Overlap where an output's block is written at points that differ in a parallel dimension."""
     for _, equation in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
-        semantics = getattr(equation.params["compiler_params"], "dimension_semantics", None) or ()
-        parallel = [axis for axis, kind in enumerate(semantics) if getattr(kind, "value", kind) == "parallel"]
+        parallel = parallel_axes(equation.params)
         if not parallel or not _is_known(mapping):
             continue
         points = _points(mapping)

@@ -32,6 +32,7 @@ from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 from jax.experimental.pallas import tpu as pltpu
 
 import check
+import footprint
 import judge_inputs
 import outer
 import program
@@ -74,7 +75,7 @@ class _Interpreter:
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         if id(equation) not in self._compiled:
             params = {name: value for name, value in equation.params.items() if name in _TAKEN}
-            params["compiler_params"] = _interpretable(params["compiler_params"])
+            params["compiler_params"] = _interpretable(params)
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
         outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
@@ -84,13 +85,15 @@ class _Interpreter:
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
 
 
-def _interpretable(options: Any) -> Any:
+def _interpretable(kernel: dict[str, Any]) -> Any:
     """A kernel's compiler parameters: the interpreter takes parallel dimensions before all others alone."""
-    semantics = list(getattr(options, "dimension_semantics", None) or ())
-    kinds = [getattr(kind, "value", kind) == "parallel" for kind in semantics]
-    if kinds != sorted(kinds, reverse=True):
-        options = dataclasses.replace(options, dimension_semantics=None)
-    return options
+    parallel = footprint.parallel_axes(kernel)
+    if not parallel and kernel["compiler_params"] is None:
+        return None
+    options = kernel["compiler_params"] or pltpu.CompilerParams()
+    kinds = ["parallel" if axis in parallel else "arbitrary" for axis in range(len(kernel["grid_mapping"].grid))]
+    is_taken = parallel == list(range(len(parallel)))
+    return dataclasses.replace(options, dimension_semantics=tuple(kinds) if is_taken else None)
 
 
 def _said_by(error: Exception) -> dict[str, str]:
