@@ -135,7 +135,6 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
     if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
   }
-  shape.interpreted_case = interpreted_case(campaign.spec);
   return {};
 }
 

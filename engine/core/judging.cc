@@ -21,15 +21,12 @@ bool is_bench(const JudgedCase& one) {
 bool is_check(const JudgedCase& one) {
   return one.is_check;
 }
-bool is_interpreted(const JudgedCase& one) {
-  return one.is_interpreted;
-}
 
 constexpr std::array<JudgingStep, 7> kSteps = {{{"lower", "lower.json", is_any},
                                                 {"contract", "contract.json", is_any},
                                                 {"compile", "compile.json", is_bench},
                                                 {"check", "check.json", is_check},
-                                                {"interpret", "interpret.json", is_interpreted},
+                                                {"interpret", "interpret.json", is_check},
                                                 {"analyze", "facts.json", is_bench},
                                                 {"time", "time.json", is_bench}}};
 

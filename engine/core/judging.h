@@ -7,12 +7,11 @@
 
 namespace evolve {
 
-// What is done with a case: is it timed, compared, and run in the TPU interpreter, too.
+// What is done with a case: is it timed, and is it compared, and run in the TPU interpreter.
 struct JudgedCase {
   std::string name;
   bool is_bench = false;
   bool is_check = false;
-  bool is_interpreted = false;
 };
 
 struct StepReport {

@@ -131,8 +131,10 @@ class RoundWriter {
     for (const JudgedCase& one : judged_cases(shape_)) {
       write_lower(id, folder, one.name, outputs);
       write_contract(id, folder, one, outputs);
-      if (one.is_check) write_check(id, folder, one.name, outputs);
-      if (one.is_interpreted) write_interpret(id, folder, one.name, outputs);
+      if (one.is_check) {
+        write_check(id, folder, one.name, outputs);
+        write_interpret(id, folder, one.name, outputs);
+      }
       if (one.is_bench) write_bench(id, folder, one.name, outputs);
     }
     add({"phony", {id}, {outputs.begin() + static_cast<long>(first), outputs.end()}, {}, {}, {}});
@@ -214,7 +216,7 @@ class RoundWriter {
     outputs.push_back(at + "/check.json");
   }
 
-  // What the TPU interpreter finds, on one of the checked cases.
+  // What the TPU interpreter finds.
   void write_interpret(const std::string& id, const std::string& folder, const std::string& name,
                        std::vector<std::string>& outputs) {
     const std::string at = folder + "/" + name;
@@ -470,7 +472,7 @@ Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, is_measured,
                timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start, marker_end,
-               bench_cases, check_cases, interpreted_case, step_sources] = shape;
+               bench_cases, check_cases, step_sources] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
@@ -480,8 +482,8 @@ Digest digest_of(const CampaignShape& shape) {
     out.add("effort", "", fmt::format("{} {} {}", effort.processes, effort.runs, effort.seconds));
   }
   out.add("finalists", "", std::to_string(finalists));
-  for (const auto* text : {&target, &entry, &spec, &seed, &reference, &xla, &marker_start,
-                           &marker_end, &interpreted_case}) {
+  for (const auto* text :
+       {&target, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto* list : {&compile_flags, &bench_cases, &check_cases, &step_sources}) {
@@ -504,12 +506,12 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
   const auto& benches = shape.bench_cases;
   for (const std::string& name : shape.check_cases) {
     const bool is_bench = std::find(benches.begin(), benches.end(), name) != benches.end();
-    out.push_back({name, is_bench, true, name == shape.interpreted_case});
+    out.push_back({name, is_bench, true});
   }
   const auto& checks = shape.check_cases;
   for (const std::string& name : benches) {
     if (std::find(checks.begin(), checks.end(), name) != checks.end()) continue;
-    out.push_back({name, true, false, false});
+    out.push_back({name, true, false});
   }
   return out;
 }

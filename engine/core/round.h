@@ -53,7 +53,6 @@ struct CampaignShape {
   std::string marker_end;
   std::vector<std::string> bench_cases;
   std::vector<std::string> check_cases;
-  std::string interpreted_case;  // of these the one that the TPU interpreter runs, too
   std::vector<std::string>
       step_sources;  // names of the Python files in rules/steps that steps import
 };

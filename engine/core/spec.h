@@ -83,10 +83,6 @@ struct Spec {
 // with its place, the line and the nearest known name. `path` is for messages.
 Result<Spec> parse_spec(std::string_view text, const std::string& path);
 
-// The case that the TPU interpreter runs: of those that are checked the one with the smallest
-// inputs. REQUIRES: parse_spec returned `spec`.
-std::string interpreted_case(const Spec& spec);
-
 // Whether a case is compared: one that is said to be, and one that is timed and small enough for a
 // CPU. What is timed should be right, and most tricks are for sizes at which nobody looks.
 bool is_checked(const Spec& spec, const Case& one);

@@ -68,37 +68,13 @@ bool is_checked(const Spec& spec, const Case& one) {
                                   value_of(spec.cost.bytes, one) <= kMostCheckedBytes);
 }
 
-std::string interpreted_case(const Spec& spec) {
-  const Case* smallest = nullptr;
-  double least = 0;
-  for (const Case& one : spec.cases) {
-    if (!is_checked(spec, one)) continue;
-    double elements = 0;
-    for (const Tensor& input : spec.inputs) {
-      double product = 1;
-      for (const std::string& size : input.shape)
-        product *= static_cast<double>(value_of(size, one));
-      elements += product;
-    }
-    if (smallest == nullptr || elements < least) {
-      smallest = &one;
-      least = elements;
-    }
-  }
-  return smallest == nullptr ? std::string() : smallest->name;
-}
-
 std::string spec_json(const Spec& spec) {
   json cases = json::array();
-  const std::string interpreted = interpreted_case(spec);
   for (const Case& one : spec.cases) {
     std::vector<std::string> tags = one.tags;
     if (is_checked(spec, one) && !one.has_tag("check")) tags.emplace_back("check");
-    cases.push_back({{"name", one.name},
-                     {"dims", one.dims},
-                     {"tags", tags},
-                     {"weight", one.weight},
-                     {"interpreted", one.name == interpreted}});
+    cases.push_back(
+        {{"name", one.name}, {"dims", one.dims}, {"tags", tags}, {"weight", one.weight}});
   }
   json parameters = json::array();
   for (const Parameter& parameter : spec.parameters) {

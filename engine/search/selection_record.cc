@@ -168,7 +168,6 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
   for (const json& from : cases) {
     CaseRecord one;
     one.judged.name = text_of(from, "name");
-    one.judged.is_interpreted = member(from, "interpreted") == true;
     const json& weight = member(from, "weight");
     if (one.judged.name.empty() || !weight.is_number())
       return bad_record("spec.json", "a case without a name or a weight");

@@ -27,7 +27,7 @@ Indices = list[tuple[int, ...]]
 
 
 class Overlap(Exception):
-    """Steps of a grid that are in no order write the same block."""
+    """Steps of a grid write the same block, and are in no order, or not one after another."""
 
 
 def footprints(jaxpr: core.Jaxpr) -> Footprints:
@@ -58,21 +58,28 @@ def parallel_axes(kernel: dict[str, Any]) -> list[int]:
 
 
 def check_order(jaxpr: core.Jaxpr) -> None:
-    """Raises Overlap where an output's block is written at points that differ in a parallel dimension."""
+    """Raises Overlap where an output's block is left and come back to, or written at points that are in no order.
+
+    In no order are points that differ in a parallel dimension. What is left goes back to HBM, and is not fetched again.
+    """
     for _, equation in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
-        parallel = parallel_axes(equation.params)
-        if not parallel or not _is_known(mapping):
+        if not mapping.grid or not _is_known(mapping):
             continue
         points = _points(mapping)
-        places = list(zip(*(points[axis].tolist() for axis in parallel), strict=True))
+        parallel = parallel_axes(equation.params)
+        places = list(zip(*(points[axis].tolist() for axis in parallel), strict=True)) or [()] * math.prod(mapping.grid)
         for block in mapping.block_mappings[mapping.num_inputs :]:
             if block.has_trivial_window() or _counts(block) is None:
                 continue
             first: dict[tuple[int, ...], tuple[int, ...]] = {}
+            last = None
             for at, place in zip(_indices(block, points), places, strict=True):
-                if first.setdefault(at, place) != place:
+                if first.get(at, place) != place:
                     raise Overlap(f"block {at} of an output is written by steps that are said to be parallel")
+                if at in first and at != last:
+                    raise Overlap(f"block {at} of an output is left and come back to")
+                first[at], last = place, at
 
 
 def _share(blocks: list[Any], points: list[Any]) -> float | None:

@@ -159,19 +159,16 @@ def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tupl
     return b"".join(output.tobytes() for output in outputs), run_kernel.has_races
 
 
-def _interpreted(packed: bytes, signature: dict[str, Any]) -> bytes:
-    """The child's work: a line of JSON, then the outputs' bytes, of one run or two."""
+def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = False) -> bytes:
+    """The child's work: a line of JSON, then the outputs' bytes."""
     program.configure_jax()
     answer = b""
     try:
         closed = wire.unpack(packed)
-        answer, has_races = _run(closed, signature, 1)
-        header: dict[str, Any] = {"races": has_races, "runs": 1}
-        if _can_tell(closed.jaxpr):
+        if is_filled:
             _fill_memory(packed)
-            again, has_races = _run(closed, signature, 2)
-            answer += again
-            header = {"races": header["races"] or has_races, "runs": 2}
+        answer, has_races = _run(closed, signature, 2 if is_filled else 1)
+        header: dict[str, Any] = {"races": has_races, "can_tell": _can_tell(closed.jaxpr)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the kernel or the interpreter does
@@ -180,44 +177,49 @@ def _interpreted(packed: bytes, signature: dict[str, Any]) -> bytes:
 
 
 def _look(
-    answer: bytes, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float]
+    answer: bytes, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float], memory: str
 ) -> dict[str, Any]:
-    """What a report says of an answer. Raises Refusal."""
+    """What a child says, in a line. Raises Refusal. `memory`: what is there that nobody wrote."""
     text, _, content = answer.partition(b"\n")
-    header = json.loads(text)
+    header: dict[str, Any] = json.loads(text)
     if "gap" in header:
-        return {"not_interpreted": header["gap"]}
+        return header
     if "kind" in header:
         raise Refusal(header["kind"], header["reason"])
     if header["races"]:
         raise Refusal("race", "two accesses of the same memory, at least one of them a write, have no order")
-    for memory in ("is not a number", "holds any number")[: header["runs"]]:
-        arrays, content = check.arrays_of(content, signature["outputs"])
-        for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
-            output = check.output_of(got, expected, PUBLIC, i, declared)
-            try:
-                check.check_finite(output)
-                check.check_elements(output, tolerance)
-            except Refusal as refusal:
-                why = f"where memory that nobody wrote {memory}, and parallel dimensions have no order"
-                raise Refusal(refusal.kind, f"{refusal}, {why}", **refusal.evidence) from refusal
-    return {}
+    arrays, _ = check.arrays_of(content, signature["outputs"])
+    for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
+        output = check.output_of(got, expected, PUBLIC, i, declared)
+        try:
+            check.check_finite(output)
+            check.check_elements(output, tolerance)
+        except Refusal as refusal:
+            why = f"where memory that nobody wrote {memory}, and parallel dimensions have no order"
+            raise Refusal(refusal.kind, f"{refusal}, {why}", **refusal.evidence) from refusal
+    return header
 
 
 def interpret(
     packed: bytes, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float], limits: Limits
 ) -> Report:
     """The report on a candidate's jaxpr."""
-    ending = sandbox.run(lambda: _interpreted(packed, signature), limits)
-    if ending.how == "timeout":
-        # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
-        return verdict.ok(not_interpreted=ending.reason(limits))
-    if ending.how != "answered":
-        return verdict.of_ending(ending, limits)
-    try:
-        return verdict.ok(**_look(ending.answer, expected, signature, tolerance))
-    except Refusal as refusal:
-        return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
+    for is_filled, memory in ((False, "is not a number"), (True, "holds any number")):
+        ending = sandbox.run(functools.partial(_interpreted, packed, signature, is_filled), limits)
+        if ending.how == "timeout":
+            # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
+            return verdict.ok(not_interpreted=ending.reason(limits))
+        if ending.how != "answered":
+            return verdict.of_ending(ending, limits)
+        try:
+            said = _look(ending.answer, expected, signature, tolerance, memory)
+        except Refusal as refusal:
+            return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
+        if "gap" in said:
+            return verdict.ok(not_interpreted=said["gap"])
+        if not said["can_tell"]:
+            break
+    return verdict.ok()
 
 
 def main(argv: list[str]) -> int:

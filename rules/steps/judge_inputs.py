@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
 import program
@@ -81,7 +82,7 @@ def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", 
         seed = secret if drawn.is_secret else ""
         generator = _generator(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
         shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
-        if np.issubdtype(dtype, np.integer) or dtype == np.bool_:
+        if jax.numpy.issubdtype(dtype, np.integer) or dtype == np.bool_:
             low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
             whole = generator.integers(int(low), int(high) + 1, shape)
             if whole.size > 1:

@@ -377,9 +377,18 @@ class _Scalars:
         try:
             if short == "cmpi":
                 return int(_COMPARE[int(operation.attributes["predicate"])](*numbers))
-            return _SCALAR[short](*numbers) if short in _SCALAR else None
+            return _wrapped(_SCALAR[short](*numbers), value.type) if short in _SCALAR else None
         except (ZeroDivisionError, ValueError, OverflowError):
             return None
+
+
+def _wrapped(number: int, kind: Any) -> int:
+    """A whole number as its type holds it; an index is as wide as the core's integers, which are of 32 bits."""
+    width = kind.width if isinstance(kind, ir.IntegerType) else 32
+    if width == 1:
+        return number & 1
+    half = 1 << (width - 1)
+    return (number + half) % (2 * half) - half
 
 
 class _Taint:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax._src import core
 
 # Runs a kernel: its equation and operands.
@@ -32,7 +33,10 @@ def evaluate(body: core.ClosedJaxpr | core.Jaxpr, arguments: Sequence[Any], run_
     known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
 
     def read(atom: Any) -> Any:
-        return atom.val if isinstance(atom, core.Literal) else known[atom]
+        if not isinstance(atom, core.Literal):
+            return known[atom]
+        # Bare numbers would take another type.
+        return np.asarray(atom.val, atom.aval.dtype) if np.isscalar(atom.val) else atom.val
 
     for equation in jaxpr.eqns:
         results = _run(equation, [read(atom) for atom in equation.invars], run_kernel)

@@ -21,16 +21,20 @@ _KEEPS = frozenset(
     """.split()
 )
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
+_SCALINGS = frozenset({"div", "mul"})
 
-# What a value is made of: "sum", if it is one; the memories and carries that it was read from; and ("onto", one of
-# these) where a sum was added to what was read from there.
+# What a value is made of: "sum", if it is one; ("sums", dtype), if two were added in that; the memories and carries
+# that it was read from; and ("onto", one of these) where a sum was added to what was read from there.
 _Made = frozenset[Any]
 _NOTHING: _Made = frozenset()
 _SUM = "sum"
 
 
 def added_in(jaxpr: core.Jaxpr) -> set[str]:
-    """The dtypes in which sums are added to sums, or onto what is kept of them."""
+    """The dtypes in which sums are added up: onto what is kept of them, and kept in, or more than two in a row.
+
+    Of two, each may be done: a product, and what is added to it in the end.
+    """
     walk = _Walk()
     walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
     return walk.found
@@ -60,11 +64,8 @@ class _Walk:
         name = equation.primitive.name
         inner = list(core.jaxprs_in_params(equation.params))
         if name == "pallas_call":
-            # Twice: what one step of the grid leaves in memory is there for the next.
-            memories = [frozenset([_Place()]) for _ in inner[0].invars]
-            for _ in range(2):
-                self.jaxpr(inner[0], memories)
-            return [_NOTHING] * len(equation.outvars)
+            bounds = equation.params["grid_mapping"].num_dynamic_grid_bounds
+            return self._kernel(inner[0], operands[bounds:], len(equation.outvars))
         if inner:
             return self._nested(equation, inner, operands)
         if name == "get":
@@ -74,18 +75,31 @@ class _Walk:
         if name in _ADDITIONS:
             return [self._addition(operands[0], operands[1], equation.outvars[0].aval)]
         made = frozenset().union(*operands)
+        is_scaled = name in _SCALINGS and sum(_SUM in one for one in operands) == 1
         if name in _SUMS:
             made |= {_SUM}
-        elif name not in _KEEPS:
-            made -= {_SUM}
+        elif name not in _KEEPS and not is_scaled:
+            made -= _sums_in(made)
         return [made] * len(equation.outvars)
+
+    def _kernel(self, body: core.Jaxpr, operands: list[_Made], results: int) -> list[_Made]:
+        """Its memory is that of its operands, of its results, and its own."""
+        places = [_Place() for _ in body.invars]
+        self._kept |= dict(zip(places, operands, strict=False))
+        # Twice: what one step of the grid leaves in memory is there for the next.
+        for _ in range(2):
+            self.jaxpr(body, [frozenset([place]) for place in places])
+        return [self._kept.get(place, _NOTHING) for place in places[len(operands) : len(operands) + results]]
 
     def _addition(self, left: _Made, right: _Made, aval: Any) -> _Made:
         made = left | right
         if not jnp.issubdtype(aval.dtype, jnp.floating):
             return made
         if _SUM in left and _SUM in right:
-            self.found.add(aval.dtype.name)
+            several = ("sums", aval.dtype.name)
+            if several in made:
+                self.found.add(aval.dtype.name)
+            made |= {several}
         for one, other in ((left, right), (right, left)):
             if _SUM in one:
                 places = {("onto", place) for place in other if isinstance(place, _Place)}
@@ -100,14 +114,14 @@ class _Walk:
         if equation.primitive.name == "addupdate":
             value = self._addition(before, value, equation.invars[1].aval)
         for place in memory:
-            self._close(place, value)
-            self._kept[place] = self._kept.get(place, _NOTHING) | (value & {_SUM})
+            self._close(place, value, equation.invars[0].aval)
+            self._kept[place] = self._kept.get(place, _NOTHING) | value
         return [before] * len(equation.outvars)
 
-    def _close(self, place: Any, value: _Made) -> None:
+    def _close(self, place: Any, value: _Made, aval: Any) -> None:
         """What is added onto a place comes back to it: an accumulator."""
-        if ("onto", place) in value:
-            self.found.add(self._adding["onto", place])
+        if ("onto", place) in value and jnp.issubdtype(aval.dtype, jnp.floating):
+            self.found |= {self._adding["onto", place], aval.dtype.name}
 
     def _nested(self, equation: Any, inner: list[core.Jaxpr], operands: list[_Made]) -> list[_Made]:
         """Of loops, branches and calls: their inputs are the last of the operands, and then memory of their own."""
@@ -124,8 +138,8 @@ class _Walk:
             for _ in range(2 if carries else 1):
                 made = self.jaxpr(jaxpr, given)
                 for number, (position, place) in carries.items():
-                    self._close(place, made[number])
-                    given[position] |= made[number] & {_SUM}
+                    self._close(place, made[number], jaxpr.outvars[number].aval)
+                    given[position] |= made[number]
             if len(made) == len(results):
                 results = [a | b for a, b in zip(results, made, strict=True)]
         return results
@@ -141,6 +155,10 @@ class _Walk:
         else:
             return {}
         return {number: (first + number, _Place()) for number in range(count)}
+
+
+def _sums_in(made: _Made) -> _Made:
+    return frozenset(one for one in made if one == _SUM or (isinstance(one, tuple) and one[0] == "sums"))
 
 
 class _Place:

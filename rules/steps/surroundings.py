@@ -13,7 +13,7 @@ import mosaic
 import program
 from mosaic import Count, Dot, Work
 
-# Cost a floating-point operation for each element of their result.
+# Cost an operation for each element of their result.
 _ELEMENTWISE = frozenset(
     """
     add atan2 cbrt cosine divide exponential exponential_minus_one log log_plus_one logistic maximum minimum multiply
@@ -174,7 +174,9 @@ def _static_flops(operation: Any, name: str) -> float:
     if not list(operation.results) or name in _FREE:
         return 0
     element = mosaic.element_type(operation.results[0].type)
-    if element not in mosaic.FLOAT_BITS and not element.startswith("complex"):
+    is_whole = element not in mosaic.FLOAT_BITS and not element.startswith("complex")
+    is_counter = mosaic.size(operation.results[0].type) == 1 and name in _ELEMENTWISE
+    if element == "i1" or (is_whole and is_counter):
         return 0
     each = _COMPLEX if element.startswith("complex") else 1
     if name in ("reduce", "sort"):
@@ -183,7 +185,12 @@ def _static_flops(operation: Any, name: str) -> float:
         # What is put there and not combined is moved.
         combining = list(operation.regions[0].blocks[0].operations)
         return each * mosaic.size(operation.operands[-1].type) if len(combining) > 1 else 0
-    return each * mosaic.size(operation.results[0].type) if name in _ELEMENTWISE else math.inf
+    if name == "reduce_window":
+        window = math.prod(operation.attributes["window_dimensions"])
+        return each * mosaic.size(operation.results[0].type) * window
+    # Of whole numbers there is nothing that takes more than one operation an element.
+    is_known = is_whole or name in _ELEMENTWISE
+    return each * mosaic.size(operation.results[0].type) if is_known else math.inf
 
 
 def _trips(loop: Any) -> int | None:

@@ -401,6 +401,8 @@ class _Unpacker:
         params = {name: self.value(value) for name, value in packed["params"].items()}
         if primitive.name == "platform_index" or params.get("branches_platforms") is not None:
             raise Unsendable("what hangs on the platform is not for candidates: what is checked is what is timed")
+        if primitive.name == "semaphore_read":
+            raise Unsendable("what a semaphore holds at a time is not for candidates: it tells who runs them")
         for name in packed["derivatives"]:
             if name not in _DERIVATIVES:
                 raise Unsendable(f"no derivative: {name}")

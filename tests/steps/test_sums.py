@@ -54,6 +54,10 @@ def rotated(x: Any, y: Any, out: Any, _: Any) -> None:
     out[...] = product * x[...] + jnp.roll(product, 1, 0) * y[...]
 
 
+def of_two(x: Any, y: Any, out: Any, _: Any) -> None:
+    out[...] = narrow(x[...], y[...]) + narrow(y[...], x[...])
+
+
 def gelu(x: Any, y: Any, out: Any, _: Any) -> None:
     product = narrow(x[...], y[...])
     out[...] = product + 0.044715 * product * product * product
@@ -76,6 +80,16 @@ def carried(x: Any, y: Any, out: Any, kept: Any) -> None:
     out[...] = jax.lax.fori_loop(0, 4, turn, jnp.zeros((N, N), kept.dtype)).astype(out.dtype)
 
 
+def rounded(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] = (kept[...].astype(jnp.float32) + dot(x[...], y[...])).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def scaled(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] += (dot(x[...], y[...]) * 1.0001).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
 def scoped(x: Any, y: Any, out: Any, kept: Any) -> None:
     def with_memory(own: Any) -> None:
         own[...] = jnp.zeros_like(own)
@@ -89,24 +103,21 @@ def scoped(x: Any, y: Any, out: Any, kept: Any) -> None:
     pl.run_scoped(with_memory, pltpu.VMEM((N, N), kept.dtype))
 
 
-def halves(x: Any, y: Any, out: Any, kept: Any) -> None:
-    h = N // 2
-    first, second = dot(x[:, :h], y[:h, :]), dot(x[:, h:], y[h:, :])
-    out[...] = (first.astype(kept.dtype) + second.astype(kept.dtype)).astype(out.dtype)
+def quarters(x: Any, y: Any, out: Any, kept: Any) -> None:
+    q = N // 4
+    total = jnp.zeros((N, N), kept.dtype)
+    for i in range(0, N, q):
+        total += dot(x[:, i : i + q], y[i : i + q, :]).astype(kept.dtype)
+    out[...] = total.astype(out.dtype)
 
 
-def two_steps(x: Any, y: Any, out: Any, kept: Any) -> None:
-    before = kept[...]
-    kept[...] = dot(x[...], y[...]).astype(kept.dtype)
-    out[...] = (before + dot(y[...], x[...]).astype(kept.dtype)).astype(out.dtype)
-
-
-@pytest.mark.parametrize("body", [once, residual, rotated, gelu])
+@pytest.mark.parametrize("body", [once, residual, rotated, of_two, gelu])
 def test_what_adds_no_sums_is_let_be(body: Body) -> None:
     assert found(body) == set()
 
 
-@pytest.mark.parametrize("body", [accumulated, rescaled, carried, scoped, halves, two_steps])
+@pytest.mark.parametrize("body", [accumulated, rescaled, rounded, scaled, carried, scoped, quarters])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_an_accumulators_width_is_found(body: Body, dtype: str) -> None:
-    assert found(body, dtype) == {dtype}
+    assert dtype in found(body, dtype)
+    assert found(body, dtype) <= {dtype, "float32"}

@@ -273,8 +273,7 @@ TEST_CASE("a broken record is an external error") {
 
 namespace {
 
-const std::vector<CaseRecord> judged_cases = {{{"a", true, false, false}, 1},
-                                              {{"c", false, true, true}, 1}};
+const std::vector<CaseRecord> judged_cases = {{{"a", true, false}, 1}, {{"c", false, true}, 1}};
 const json variant_record_of_v0001 = {
     {"id", "v0001"}, {"round", 1}, {"parents", {"v0000"}}, {"parameters", {{"P", 1}}}};
 
@@ -378,13 +377,11 @@ TEST_CASE("a record that is missing or broken is a fault, not a verdict") {
 
 TEST_CASE("cases are read from a spec.json") {
   auto cases = read_cases(json::parse(R"({"cases": [{"name": "a", "tags": ["bench"], "weight": 2},
-                                                    {"name": "c", "tags": ["check", "ci"], "weight": 1, "interpreted": true}]})"));
+                                                    {"name": "c", "tags": ["check", "ci"], "weight": 1}]})"));
   REQUIRE(cases);
   CHECK((*cases)[0].judged.is_bench);
   CHECK((*cases)[0].weight == 2);
   CHECK((*cases)[1].judged.is_check);
   CHECK_FALSE((*cases)[1].judged.is_bench);
-  CHECK((*cases)[1].judged.is_interpreted);
-  CHECK_FALSE((*cases)[0].judged.is_interpreted);
   CHECK_FALSE(read_cases(json::parse(R"({"cases": [{"name": "a"}]})")));
 }

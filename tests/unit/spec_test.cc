@@ -205,12 +205,10 @@ TEST_CASE("what is timed and small is checked, too") {
   const Spec large = parsed(kSpec);
   CHECK_FALSE(is_checked(large, large.cases[0]));
   CHECK(is_checked(large, large.cases[1]));
-  CHECK(interpreted_case(large) == "ragged");
   CHECK(nlohmann::json::parse(spec_json(large))["cases"][0]["tags"] == nlohmann::json({"bench"}));
 
   const Spec small = parsed(with("M: 4096, N: 4096, K: 4096", "M: 64, N: 64, K: 16"));
   CHECK(is_checked(small, small.cases[0]));
-  CHECK(interpreted_case(small) == "square");
   CHECK(nlohmann::json::parse(spec_json(small))["cases"][0]["tags"] ==
         nlohmann::json({"bench", "check"}));
 

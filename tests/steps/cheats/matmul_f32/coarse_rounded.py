@@ -1,0 +1,39 @@
+"""Adds in float32, and keeps the sum in bfloat16. (17)
+
+Verdict: precision
+Caught by: additions
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+F = jnp.float32
+
+
+def kernel(x_ref, y_ref, o_ref, acc):
+    k = pl.program_id(0)
+
+    @pl.when(k == 0)
+    def _():
+        acc[...] = jnp.zeros_like(acc)
+
+    acc[...] = (acc[...].astype(F) + jnp.dot(x_ref[...], y_ref[...], preferred_element_type=F)).astype(acc.dtype)
+
+    @pl.when(k == pl.num_programs(0) - 1)
+    def _():
+        o_ref[...] = acc[...].astype(F)
+
+
+def matmul(x, y):
+    (m, k), n = x.shape, y.shape[1]
+    bk = 128
+    return pl.pallas_call(
+        kernel,
+        grid=(k // bk,),
+        in_specs=[pl.BlockSpec((m, bk), lambda i: (0, i)), pl.BlockSpec((bk, n), lambda i: (i, 0))],
+        out_specs=pl.BlockSpec((m, n), lambda i: (0, 0)),
+        out_shape=jax.ShapeDtypeStruct((m, n), F),
+        scratch_shapes=[pltpu.VMEM((m, n), jnp.bfloat16)],
+    )(x, y)
