@@ -92,8 +92,8 @@ class Breach(Exception):
 
 def _whole_bits(name: str) -> int:
     """How wide whole numbers of a type are, by MLIR's name for it or JAX's; 0 of other types."""
-    found = re.fullmatch(r"[su]?i(?:nt)?(\d+)|uint(\d+)", name)
-    return int(found[1] or found[2]) if found else 0
+    found = re.fullmatch(r"[su]?i(?:nt)?(\d+)", name)
+    return int(found[1]) if found else 0
 
 
 def _number(value: float) -> float | None:

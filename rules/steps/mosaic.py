@@ -44,6 +44,7 @@ _SCALAR: dict[str, Callable[..., int]] = {
     "xori": lambda a, b: a ^ b,
     "shli": lambda a, b: a << b,
     "shrsi": lambda a, b: a >> b,
+    "shrui": lambda a, b: a >> b,
     "divsi": _toward_zero,
     "divui": lambda a, b: a // b,
     "floordivsi": lambda a, b: a // b,
@@ -66,6 +67,9 @@ _COMPARE: tuple[Callable[[int, int], bool], ...] = (
     lambda a, b: a != b,
     *(2 * (lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b)),
 )
+_FIRST_UNSIGNED = 6
+# Those that take what a sign would be for a bit like others.
+_UNSIGNED = frozenset({"divui", "extui", "maxui", "minui", "remui", "shrui"})
 
 
 @dataclass(frozen=True)
@@ -374,17 +378,25 @@ class _Scalars:
         if len(numbers) < len(operands):
             return None
         short = name.removeprefix("arith.")
+        predicate = int(operation.attributes["predicate"]) if short == "cmpi" else 0
+        if short in _UNSIGNED or predicate >= _FIRST_UNSIGNED:
+            numbers = [number % (1 << _width(o.type)) for number, o in zip(numbers, operation.operands, strict=True)]
         try:
             if short == "cmpi":
-                return int(_COMPARE[int(operation.attributes["predicate"])](*numbers))
+                return int(_COMPARE[predicate](*numbers))
             return _wrapped(_SCALAR[short](*numbers), value.type) if short in _SCALAR else None
         except (ZeroDivisionError, ValueError, OverflowError):
             return None
 
 
+def _width(kind: Any) -> int:
+    """The bits of a whole number; an index is as wide as the core's integers."""
+    return int(kind.width) if isinstance(kind, ir.IntegerType) else 32
+
+
 def _wrapped(number: int, kind: Any) -> int:
-    """A whole number as its type holds it; an index is as wide as the core's integers, which are of 32 bits."""
-    width = kind.width if isinstance(kind, ir.IntegerType) else 32
+    """A whole number as its type holds it."""
+    width = _width(kind)
     if width == 1:
         return number & 1
     half = 1 << (width - 1)

@@ -1,0 +1,58 @@
+"""Counting what a kernel does, where that hangs on the grid's indices: as the core's integers have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from conftest import SMALL  # noqa: F401 - where the steps are
+from jax.experimental import pallas as pl
+
+import program
+import surroundings
+
+STEPS = 8
+ELEMENTS = 8 * 128
+
+
+def flops_of(guard: Callable[[Any], Any]) -> float:
+    """Of a kernel that adds one to a block at those steps of a grid that the guard lets pass."""
+    program.configure_jax()
+
+    def kernel(x_ref: Any, out_ref: Any) -> None:
+        @pl.when(guard(pl.program_id(0)))
+        def _add() -> None:
+            out_ref[...] = x_ref[...] + 1.0
+
+    def call(x: Any) -> Any:
+        spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
+        return pl.pallas_call(kernel, out_shape=x, grid=(STEPS,), in_specs=[spec], out_specs=spec)(x)
+
+    shape = jax.ShapeDtypeStruct((8 * STEPS, 128), jnp.float32)
+    exported = program.export_program(jax.make_jaxpr(call)(shape), [shape], "tpu")
+    with program.opened(exported) as module:
+        flops = surroundings.survey(module).inside
+    assert flops.least == flops.most
+    return flops.least / ELEMENTS
+
+
+@pytest.mark.parametrize(
+    ("guard", "steps"),
+    [
+        (lambda i: i < 3, 3),
+        (lambda i: i % 3 == 0, 3),
+        (lambda i: jnp.minimum(i, 5) > 2, 5),
+        # 2^32 is none.
+        (lambda i: (i + 1) * 65536 * 65536 != 0, 0),
+        (lambda i: (i + 1) * 65536 * 16384 < 0, 4),
+        # Without a sign, what is below zero is above all.
+        (lambda i: (i - 4).astype(jnp.uint32) < 4, 4),
+        (lambda i: jax.lax.shift_right_logical(i - 4, 31) == 1, 4),
+        (lambda i: jax.lax.shift_right_arithmetic(i - 4, 31) == -1, 4),
+    ],
+)
+def test_steps_are_counted_by_their_index(guard: Callable[[Any], Any], steps: int) -> None:
+    assert flops_of(guard) == steps
