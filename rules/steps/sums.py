@@ -69,7 +69,7 @@ class _Walk:
         if inner:
             return self._nested(equation, inner, operands)
         if name == "get":
-            return [operands[0] | frozenset().union(*(self._kept.get(one, _NOTHING) for one in operands[0]))]
+            return [self._held(operands[0])]
         if name in ("swap", "addupdate"):
             return self._store(equation, operands)
         if name in _ADDITIONS:
@@ -107,10 +107,14 @@ class _Walk:
                 made |= places
         return made
 
+    def _held(self, memory: _Made) -> _Made:
+        """What is read from there."""
+        return memory.union(*(self._kept.get(place, _NOTHING) for place in memory))
+
     def _store(self, equation: Any, operands: list[_Made]) -> list[_Made]:
         """Of a value into memory, or onto what is there."""
         memory, value = operands[0], operands[1]
-        before = memory | frozenset().union(*(self._kept.get(place, _NOTHING) for place in memory))
+        before = self._held(memory)
         if equation.primitive.name == "addupdate":
             value = self._addition(before, value, equation.invars[1].aval)
         for place in memory:
