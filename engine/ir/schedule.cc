@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +16,10 @@ namespace {
 
 // More than any real kernel has; what is larger is no schedule.
 constexpr size_t kMostBundles = 4'000'000;
+constexpr size_t kMostOpcodes = 60'000;
+// Names are numbered through a module. A larger number is no name.
+constexpr uint32_t kMostNames = 1U << 24;
+constexpr std::string_view kDigits = "0123456789";
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\n')) text.remove_prefix(1);
@@ -21,161 +27,205 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Scalar opcodes by their name without the type: two operands, one result.
-const std::unordered_map<std::string_view, Op>& scalar_ops() {
-  static const std::unordered_map<std::string_view, Op> ops = {
-      {"smov", Op::copy},
-      {"pmov", Op::copy},
-      {"sadd.s32", Op::add},
-      {"sadd.u32", Op::add},
-      {"ssub.s32", Op::sub},
-      {"ssub.u32", Op::sub},
-      {"smul.u32", Op::mul},
-      {"smul.s32", Op::mul},
-      {"sshll.u32", Op::shift_left},
-      {"sshrl.u32", Op::shift_right},
-      {"sshra.s32", Op::shift_right_signed},
-      {"sand.u32", Op::bit_and},
-      {"sor.u32", Op::bit_or},
-      {"sxor.u32", Op::bit_xor},
-      {"smin.s32", Op::min_s},
-      {"smax.s32", Op::max_s},
-      {"smin.u32", Op::min_u},
-      {"smax.u32", Op::max_u},
-      {"scmp.eq.s32.totalorder", Op::eq},
-      {"scmp.ne.s32.totalorder", Op::ne},
-      {"scmp.lt.s32.totalorder", Op::lt_s},
-      {"scmp.le.s32.totalorder", Op::le_s},
-      {"scmp.gt.s32.totalorder", Op::gt_s},
-      {"scmp.ge.s32.totalorder", Op::ge_s},
-      {"scmp.eq.u32.totalorder", Op::eq},
-      {"scmp.ne.u32.totalorder", Op::ne},
-      {"scmp.lt.u32.totalorder", Op::lt_u},
-      {"scmp.le.u32.totalorder", Op::le_u},
-      {"scmp.gt.u32.totalorder", Op::gt_u},
-      {"scmp.ge.u32.totalorder", Op::ge_u},
-      {"por", Op::pred_or},
-      {"pand", Op::pred_and},
-      {"pnand", Op::pred_nand},
-      {"pxor", Op::pred_xor},
-      {"pneg", Op::pred_not},
-      {"scalar_select", Op::select},
-      {"sphi", Op::phi},
-      {"pphi", Op::phi},
-      {"sld", Op::load_smem},
-      {"sst", Op::store_smem},
-      {"sbr.rel", Op::branch},
-      {"vsyncpa", Op::flag_set},
-      {"vsyncadd", Op::flag_add},
-      {"dma.done.wait", Op::wait},
-  };
-  return ops;
+// The text behind the first of `mark`; empty where there is none.
+std::string_view behind(std::string_view text, std::string_view mark) {
+  size_t at = text.find(mark);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
 }
 
-Op op_of(std::string_view opcode) {
-  auto found = scalar_ops().find(opcode);
-  if (found != scalar_ops().end()) return found->second;
-  if (opcode.starts_with("scalar_lea.") || opcode.starts_with("int_to_ptr.")) return Op::address;
-  if (opcode.starts_with("dma.")) return Op::dma;
-  return Op::unknown;
-}
-
-Unit unit_of(std::string_view opcode) {
-  auto is = [&](std::initializer_list<std::string_view> prefixes) {
-    return std::any_of(prefixes.begin(), prefixes.end(),
-                       [&](auto prefix) { return opcode.starts_with(prefix); });
-  };
-  if (is({"dma."})) return Unit::dma;
-  if (is({"vmat", "vdwg", "vpop.f32.mrb", "vpop.s32.mrb", "vpop.f32.mrf", "vlatch"}))
-    return Unit::mxu;
-  if (is({"vpop.eup", "vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"}))
-    return Unit::eup;
-  if (is({"vrot", "vxpose", "vperm", "vpop.permute", "vpop.trf", "vpop.xlane", "vbcast.lane",
-          "vadd.xlane", "vmax.xlane", "vmin.xlane"})) {
-    return Unit::xlu;
+std::optional<uint32_t> parse_integer(std::string_view text) {
+  text = trimmed(text);
+  bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  int radix = 10;
+  if (text.starts_with("0x")) {
+    text.remove_prefix(2);
+    radix = 16;
   }
-  if (is({"vld"})) return Unit::load;
-  if (is({"vst"})) return Unit::store;
-  if (opcode.starts_with('v') && !is({"vsync", "vtrace", "vwait"})) return Unit::valu;
-  return Unit::scalar;
+  uint32_t value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, radix);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return is_negative ? 0 - value : value;
 }
 
-class ScheduleReader {
+// "2.0", "-0.5", "1e-06": the bits of a 32-bit float.
+std::optional<uint32_t> parse_float(std::string_view text) {
+  float value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.find_first_of(".e") == std::string_view::npos || code != std::errc() ||
+      end != text.data() + text.size())
+    return std::nullopt;
+  return std::bit_cast<uint32_t>(value);
+}
+
+std::optional<uint32_t> leading_integer(std::string_view text) {
+  return parse_integer(text.substr(0, text.find_first_not_of(kDigits)));
+}
+
+// The lines of a dump without their comments; a comment's line ends are none.
+class Lines {
  public:
-  ScheduleReader(std::string_view text, std::string name) : text_(text) {
-    schedule_.name = std::move(name);
+  explicit Lines(std::string_view text) : text_(text) {}
+
+  bool next() {
+    if (position_ >= text_.size()) return false;
+    number_ = line_ + 1;
+    size_t end = std::min(text_.find('\n', position_), text_.size());
+    std::string_view line = text_.substr(position_, end - position_);
+    if (line.find("/*") != std::string_view::npos) {
+      read_commented();
+    } else {
+      content_ = line;
+      position_ = end + 1;
+      ++line_;
+    }
+    return true;
   }
 
-  Result<Schedule> read() {
-    std::string line;
-    uint32_t number = 0;
-    while (next_line(line, number)) {
-      if (auto status = read_line(line, number); !status) return std::move(status).error();
-    }
-    if (depth_ != 0) return error(number, "a comment does not end");
-    if (schedule_.bundles.empty()) return error(number, "no bundles");
-    for (const auto& [instruction, address] : branches_) {
-      auto target = by_address_.find(address);
-      if (target == by_address_.end())
-        return error(0, fmt::format("branch to bundle {:#x}, which is not there", address));
-      schedule_.instructions[instruction].target = target->second;
-    }
-    schedule_.slots = static_cast<int32_t>(slots_.size());
-    schedule_.registers = static_cast<int32_t>(registers_.size());
-    return std::move(schedule_);
-  }
+  [[nodiscard]] std::string_view content() const { return content_; }
+  [[nodiscard]] uint32_t number() const { return number_; }
+  [[nodiscard]] bool is_in_comment() const { return depth_ > 0; }
+  // Whether the end of what was begun is missing.
+  [[nodiscard]] bool is_open() const { return is_open_; }
 
  private:
-  Error error(uint32_t line, const std::string& what) const {
-    return bad_input(fmt::format("{}:{}: {}", schedule_.name, line, what));
-  }
-
-  // The next line without its comments, which may go on over several; "/*label=*/" is a comment
-  // too.
-  bool next_line(std::string& line, uint32_t& number) {
-    line.clear();
-    if (position_ >= text_.size()) return false;
-    number = line_ + 1;
+  void read_commented() {
+    buffer_.clear();
     while (position_ < text_.size()) {
       char c = text_[position_];
-      bool has_next = position_ + 1 < text_.size();
-      if (c == '/' && has_next && text_[position_ + 1] == '*') {
-        ++depth_;
+      std::string_view two = text_.substr(position_, 2);
+      if (two == "/*") {
+        if (++depth_ == 1) note_comment(text_.substr(position_ + 2));
         position_ += 2;
-      } else if (depth_ > 0 && c == '*' && has_next && text_[position_ + 1] == '/') {
+      } else if (depth_ > 0 && two == "*/") {
         --depth_;
         position_ += 2;
       } else {
         ++position_;
         if (c == '\n') ++line_;
         if (depth_ > 0) continue;
-        if (c == '\n') return true;
-        line += c;
+        if (c == '\n') break;
+        buffer_ += c;
       }
     }
-    return true;
+    content_ = buffer_;
   }
 
-  Status read_line(std::string_view line, uint32_t number) {
+  // What a division gives stands in its comment alone; so does where the whole begins and ends.
+  void note_comment(std::string_view comment) {
+    for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
+      if (comment.starts_with(kind)) buffer_ += kind;
+    }
+    constexpr std::string_view kBegin = " Start region 0 ";
+    constexpr std::string_view kEnd = "End region 0 ";
+    if (comment.starts_with(kBegin)) is_open_ = true;
+    if (comment.starts_with(" exit bundle:")) is_open_ = false;
+    if (is_open_ &&
+        comment.substr(0, 4 * kEnd.size()).find("End region") != std::string_view::npos &&
+        comment.substr(0, comment.find("*/")).find(kEnd) != std::string_view::npos)
+      is_open_ = false;
+  }
+
+  std::string_view text_;
+  size_t position_ = 0;
+  uint32_t line_ = 0;
+  uint32_t number_ = 0;
+  int depth_ = 0;
+  bool is_open_ = false;
+  std::string buffer_;
+  std::string_view content_;
+};
+
+// Numbers for names like that in "s8156": small, in the order in which they are met.
+class Names {
+ public:
+  // kNone for what is no such name.
+  int32_t of(std::optional<uint32_t> name) {
+    if (!name || *name >= kMostNames) return kNone;
+    if (*name >= numbers_.size())
+      numbers_.resize(std::max<size_t>(*name + 1, 2 * numbers_.size()), kNone);
+    int32_t& number = numbers_[*name];
+    if (number == kNone) number = count_++;
+    return number;
+  }
+  [[nodiscard]] int32_t count() const { return count_; }
+
+ private:
+  std::vector<int32_t> numbers_;
+  int32_t count_ = 0;
+};
+
+// Looks up without making a string.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+template <class Value>
+using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
+class ScheduleReader {
+ public:
+  ScheduleReader(std::string_view text, std::string name) : lines_(text) {
+    schedule_.name = std::move(name);
+  }
+
+  Result<Schedule> read() {
+    while (lines_.next()) {
+      if (auto status = read_line(lines_.content()); !status) return std::move(status).error();
+    }
+    if (lines_.is_in_comment()) return error("a comment does not end");
+    if (schedule_.bundles.empty()) return error("no bundles");
+    if (lines_.is_open()) return error("it ends before region 0 does");
+    for (const Branch& branch : branches_) {
+      if (branch.address >= schedule_.bundles.size())
+        return error_at(branch.line,
+                        fmt::format("branch to bundle {:#x}, which is not there", branch.address));
+    }
+    schedule_.slots = slots_.count();
+    schedule_.registers = registers_.count();
+    return std::move(schedule_);
+  }
+
+ private:
+  struct Branch {
+    uint32_t address;
+    uint32_t line;
+  };
+  // What was put aside by a division, in the order in which it is taken.
+  struct Divided {
+    Operand dividend, divisor;
+    std::vector<Op> results;
+  };
+
+  [[nodiscard]] Error error_at(uint32_t line, const std::string& what) const {
+    return bad_input(fmt::format("{}:{}: {}", schedule_.name, line, what));
+  }
+  [[nodiscard]] Error error(const std::string& what) const {
+    return error_at(lines_.number(), what);
+  }
+
+  Status read_line(std::string_view line) {
     size_t open = line.find('{');
-    size_t colon = line.find(':');
-    if (open == std::string_view::npos || colon == std::string_view::npos || colon > open)
-      return {};
+    size_t colon = line.substr(0, open).find(':');
+    if (open == std::string_view::npos || colon == std::string_view::npos) return {};
     size_t close = line.rfind('}');
-    if (close == std::string_view::npos || close < open)
-      return error(number, "a bundle without its '}'");
+    if (close == std::string_view::npos || close < open) return error("a bundle without its '}'");
     std::string_view head = trimmed(line.substr(0, colon));
     auto address = parse_integer(head.substr(0, head.find(' ')));
-    if (!address) return error(number, "a bundle without its address");
-    if (schedule_.bundles.size() >= kMostBundles) return error(number, "too many bundles");
-    by_address_[*address] = static_cast<uint32_t>(schedule_.bundles.size());
+    if (!address) return error("a bundle without its address");
+    size_t index = schedule_.bundles.size();
+    if (index >= kMostBundles) return error("too many bundles");
+    if (*address != index)
+      return error(fmt::format("bundle {:#x} where {:#x} is due", *address, index));
     Bundle bundle;
     bundle.first = static_cast<uint32_t>(schedule_.instructions.size());
-    bundle.line = number;
+    bundle.first_issue = static_cast<uint32_t>(schedule_.issues.size());
+    bundle.line = lines_.number();
     std::string_view body = line.substr(open + 1, close - open - 1);
     while (!body.empty()) {
       size_t end = std::min(body.find(";;"), body.size());
-      read_instruction(trimmed(body.substr(0, end)), bundle);
+      if (auto status = read_instruction(trimmed(body.substr(0, end)), bundle); !status)
+        return status;
       body.remove_prefix(std::min(end + 2, body.size()));
     }
     // Phis stand for what happens on the way into the bundle.
@@ -183,68 +233,133 @@ class ScheduleReader {
     std::stable_partition(begin, schedule_.instructions.end(),
                           [](const Instruction& one) { return one.op == Op::phi; });
     bundle.count = static_cast<uint32_t>(schedule_.instructions.size()) - bundle.first;
+    bundle.issues = static_cast<uint32_t>(schedule_.issues.size()) - bundle.first_issue;
     schedule_.bundles.push_back(bundle);
     return {};
   }
 
-  void read_instruction(std::string_view text, Bundle& bundle) {
+  Status read_instruction(std::string_view text, Bundle& bundle) {
+    if (text.empty()) return {};
     size_t equals = text.find(" = ");
-    if (equals == std::string_view::npos) return;
-    std::string_view name = trimmed(text.substr(0, equals));
+    if (equals == std::string_view::npos || !text.starts_with('%'))
+      return error(fmt::format("no instruction: '{}'", text.substr(0, 40)));
+    std::string_view name = text.substr(1, equals - 1);
     std::string_view rest = trimmed(text.substr(equals + 3));
     size_t end = std::min(rest.find_first_of(" ("), rest.size());
-    std::string_view opcode = rest.substr(0, end);
+    auto id = opcode_of(rest.substr(0, end));
+    if (!id) return error("too many kinds of instructions");
     rest = trimmed(rest.substr(end));
-    ++bundle.issued[static_cast<size_t>(unit_of(opcode))];
-    if (opcode.starts_with("vmatmul")) ++bundle.matmuls;
-    bool is_spill = rest.find("_spill]") != std::string_view::npos ||
-                    rest.find("_spill + ") != std::string_view::npos;
-    if (is_spill && opcode.starts_with("vst")) ++bundle.spills;
-    if (is_spill && opcode.starts_with("vld")) ++bundle.fills;
+    schedule_.issues.push_back(*id);
+    const Opcode& opcode = schedule_.opcodes[*id];
+    count_spills(opcode, rest, bundle);
+    bool has_scalar_result = name.starts_with('s') || name.starts_with('p');
+    bool is_seen = opcode.op != Op::ignored && (opcode.op != Op::unknown || has_scalar_result);
+    if (!is_seen) return {};
     Instruction instruction;
-    instruction.op = op_of(opcode);
-    bool has_scalar_result = name.starts_with("%s") || name.starts_with("%p");
-    if (instruction.op == Op::unknown && !has_scalar_result) return;
+    instruction.op = opcode.op;
+    instruction.way = opcode.way;
+    instruction.is_to_smem = opcode.is_to_smem;
     if (has_scalar_result) {
       instruction.result = slot_of(name);
       instruction.reg = register_of(name);
+    } else if (opcode.op == Op::flag_read) {
+      instruction.result = slot_of(name);  // for the one that takes it
     }
-    if (opcode.ends_with("_to_hbm")) instruction.way = Way::outward;
-    if (instruction.op == Op::dma && opcode.find("hbm") == std::string_view::npos)
-      instruction.way = Way::on_chip;
-    instruction.is_to_smem = opcode.ends_with("_to_smem");
-    if (opcode.starts_with("inlined_call_operand.")) {
-      read_parameter(opcode, rest, instruction);
-    } else if (instruction.op == Op::branch) {
-      read_branch(rest, instruction);
-    } else {
-      read_operands(rest, instruction);
-    }
-    schedule_.instructions.push_back(instruction);
+    read_rest(name, rest, instruction);
+    if (instruction.op != Op::divide_both) schedule_.instructions.push_back(instruction);
+    return {};
   }
 
-  // "inlined_call_operand.vmem [shape: s32[9], index: 1, kind: input, …]": where an operand lies;
-  // "inlined_call_operand.<no memory space> […]": what it is.
-  static void read_parameter(std::string_view opcode, std::string_view text,
-                             Instruction& instruction) {
-    constexpr std::string_view kIndex = "index: ";
-    size_t at = text.find(kIndex);
-    std::string_view digits = at == std::string_view::npos ? "" : text.substr(at + kIndex.size());
-    auto number = parse_integer(digits.substr(0, digits.find_first_not_of("0123456789")));
-    if (!number || *number > kMostParameters) return;
-    bool is_value = opcode.ends_with("<no");
-    instruction.op = is_value ? Op::parameter : Op::copy;
-    instruction.operands[0] = {kNone, is_value ? *number : parameter_address(*number), true};
+  static void count_spills(const Opcode& opcode, std::string_view rest, Bundle& bundle) {
+    if (opcode.unit != Unit::load && opcode.unit != Unit::store) return;
+    bool is_spill = rest.find("_spill]") != std::string_view::npos ||
+                    rest.find("_spill + ") != std::string_view::npos;
+    if (is_spill) ++(opcode.unit == Unit::store ? bundle.spills : bundle.fills);
+  }
+
+  void read_rest(std::string_view name, std::string_view rest, Instruction& instruction) {
+    switch (instruction.op) {
+      case Op::operand:
+      case Op::parameter: read_kernel_operand(rest, instruction); break;
+      case Op::branch: read_branch(rest, instruction); break;
+      case Op::divide_both: read_division(name, rest, instruction); break;
+      case Op::pop_divided: read_pop(rest, instruction); break;
+      default: read_operands(rest, instruction);
+    }
+  }
+
+  std::optional<uint16_t> opcode_of(std::string_view word) {
+    if (auto found = opcode_ids_.find(word); found != opcode_ids_.end()) return found->second;
+    Opcode opcode = decode_opcode(word);
+    // Words that differ in the place of the result alone are one opcode.
+    auto known = opcode_ids_.find(opcode.name);
+    uint16_t id = 0;
+    if (known != opcode_ids_.end()) {
+      id = known->second;
+    } else {
+      if (schedule_.opcodes.size() >= kMostOpcodes) return std::nullopt;
+      id = static_cast<uint16_t>(schedule_.opcodes.size());
+      opcode_ids_.emplace(opcode.name, id);
+      schedule_.opcodes.push_back(std::move(opcode));
+    }
+    opcode_ids_.try_emplace(std::string(word), id);
+    return id;
+  }
+
+  // "[shape: s32[9], index: 1, kind: input, …]"; before it may stand " memory space>".
+  void read_kernel_operand(std::string_view text, Instruction& instruction) {
+    auto number = leading_integer(behind(text, "index: "));
+    if (!number || *number > kMostParameters) {
+      instruction.op = Op::unknown;
+      return;
+    }
+    instruction.operands[0] = {kNone, *number, true};
+    KernelOperand operand;
+    operand.number = *number;
+    std::string_view shape = behind(text, "shape: ");
+    size_t open = std::min(shape.find('['), shape.size());
+    operand.dtype = shape.substr(0, open);
+    std::string_view extents = shape.substr(open, shape.find(']') - open);
+    while (!extents.empty()) {
+      extents.remove_prefix(1);  // '[' or ','
+      if (auto extent = leading_integer(extents)) operand.shape.push_back(*extent);
+      extents.remove_prefix(std::min(extents.find(','), extents.size()));
+    }
+    operand.space = schedule_.opcodes[schedule_.issues.back()].name.substr(
+        std::string_view("inlined_call_operand.").size());
+    if (instruction.op == Op::parameter) operand.space.clear();
+    operand.is_output = behind(text, "kind: ").starts_with("output");
+    schedule_.operands.push_back(std::move(operand));
   }
 
   void read_branch(std::string_view text, Instruction& instruction) {
     read_predicate(text, instruction);
-    constexpr std::string_view kTarget = "target bundleno = ";
-    size_t at = text.find(kTarget);
-    std::string_view number = at == std::string_view::npos ? "" : text.substr(at + kTarget.size());
-    number = number.substr(0, number.find_first_not_of("0123456789"));
-    branches_.emplace_back(schedule_.instructions.size(),
-                           parse_integer(number).value_or(UINT32_MAX));
+    instruction.target = leading_integer(behind(text, "target bundleno = ")).value_or(UINT32_MAX);
+    branches_.push_back({instruction.target, lines_.number()});
+  }
+
+  void read_division(std::string_view name, std::string_view text, Instruction& instruction) {
+    Divided divided;
+    size_t kind = std::min(text.find(" k"), text.size());
+    if (text.find(" kDiv") != std::string_view::npos) divided.results.push_back(Op::divide);
+    if (text.find("Rem", kind) != std::string_view::npos) divided.results.push_back(Op::remainder);
+    read_operands(text.substr(0, kind), instruction);
+    divided.dividend = instruction.operands[0];
+    divided.divisor = instruction.operands[1];
+    divided_.insert_or_assign(std::string(name), std::move(divided));
+  }
+
+  // "%3519": the next of what the division of this name put aside.
+  void read_pop(std::string_view text, Instruction& instruction) {
+    instruction.op = Op::unknown;
+    if (text.starts_with('%')) text.remove_prefix(1);
+    auto found = divided_.find(text);
+    if (found == divided_.end() || found->second.results.empty()) return;
+    Divided& divided = found->second;
+    instruction.op = divided.results.front();
+    instruction.operands[0] = divided.dividend;
+    instruction.operands[1] = divided.divisor;
+    divided.results.erase(divided.results.begin());
   }
 
   // Takes "(…)" from the front of the text.
@@ -263,8 +378,8 @@ class ScheduleReader {
   }
 
   void read_operands(std::string_view text, Instruction& instruction) {
-    if (text.starts_with("[thread:")) text = trimmed(text.substr(text.find(']') + 1));
-    if (text.starts_with("[resolvable:")) text = trimmed(text.substr(text.find(']') + 1));
+    if (text.starts_with("[thread:")) text = trimmed(behind(text, "]"));
+    if (text.starts_with("[resolvable:")) text = trimmed(behind(text, "]"));
     read_predicate(text, instruction);
     size_t count = 0;
     int depth = 0;
@@ -287,14 +402,17 @@ class ScheduleReader {
       if (count < instruction.operands.size())
         instruction.operands[count++] = parse_operand(operand);
     }
-    if (instruction.op == Op::address && count == 2) instruction.op = Op::add;
-    if (instruction.op == Op::address) instruction.op = Op::copy;
+    if (instruction.op == Op::address) instruction.op = count == 2 ? Op::add : Op::copy;
   }
 
   Operand parse_operand(std::string_view text) {
     text = trimmed(text);
-    if (text.starts_with('%')) return {slot_of(text), 0, true};
+    if (text.starts_with('%')) {
+      int32_t slot = slot_of(text);
+      return {slot, 0, slot != kNone};
+    }
     if (auto number = parse_integer(text)) return {kNone, *number, true};
+    if (auto bits = parse_float(text)) return {kNone, *bits, true};
     // [smem:[#allocation4 + $0x1]], [#allocation4], vmem:[%s1 + $0x10]
     size_t open = text.rfind('[');
     size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
@@ -315,6 +433,7 @@ class ScheduleReader {
         int32_t& slot = sum.slot == kNone ? sum.slot : sum.index;
         if (slot != kNone) return {};
         slot = slot_of(term);
+        if (slot == kNone) return {};
       } else if (term.starts_with('#')) {
         sum.constant += allocation_of(term);
       } else if (auto number = parse_integer(term)) {
@@ -326,64 +445,42 @@ class ScheduleReader {
     return sum;
   }
 
-  static std::optional<uint32_t> parse_integer(std::string_view text) {
-    text = trimmed(text);
-    bool is_negative = text.starts_with('-');
-    if (is_negative) text.remove_prefix(1);
-    int radix = 10;
-    if (text.starts_with("0x")) {
-      text.remove_prefix(2);
-      radix = 16;
-    }
-    uint32_t value = 0;
-    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, radix);
-    if (text.empty() || code != std::errc() || end != text.data() + text.size())
-      return std::nullopt;
-    return is_negative ? 0 - value : value;
-  }
-
   // Allocations lie far apart.
   uint32_t allocation_of(std::string_view name) {
-    auto [it, is_new] = allocations_.try_emplace(
-        std::string(name), static_cast<uint32_t>(allocations_.size() + 1) << 18);
-    return it->second;
+    auto found = allocations_.find(name);
+    if (found != allocations_.end()) return found->second;
+    auto address = static_cast<uint32_t>(allocations_.size() + 1) << 18;
+    allocations_.emplace(name, address);
+    return address;
   }
 
-  // "%s8156_s2" -> the slot of "s8156".
+  // The slot of "s8156_s2", "%p3" or "%962": a number stands for one value, whatever its letter.
   int32_t slot_of(std::string_view name) {
-    name.remove_prefix(std::min<size_t>(1, name.size()));
-    return id_of(slots_, name.substr(0, name.find('_')));
+    if (name.starts_with('%')) name.remove_prefix(1);
+    if (name.starts_with('s') || name.starts_with('p')) name.remove_prefix(1);
+    return slots_.of(leading_integer(name));
   }
 
+  // The register of "s8156_s2".
   int32_t register_of(std::string_view name) {
-    size_t underscore = name.find('_');
-    if (underscore == std::string_view::npos) return kNone;
-    return id_of(registers_, name.substr(underscore + 1));
+    std::string_view reg = behind(name, "_");
+    if (reg.size() < 2) return kNone;
+    auto number = leading_integer(reg.substr(1));
+    if (number) *number = 2 * *number + (reg.front() == 'p' ? 1 : 0);
+    return registers_.of(number);
   }
 
-  static int32_t id_of(std::unordered_map<std::string, int32_t>& ids, std::string_view name) {
-    return ids.try_emplace(std::string(name), static_cast<int32_t>(ids.size())).first->second;
-  }
-
-  std::string_view text_;
-  size_t position_ = 0;
-  uint32_t line_ = 0;
-  int depth_ = 0;
+  Lines lines_;
   Schedule schedule_;
-  std::unordered_map<uint32_t, uint32_t> by_address_;
-  std::vector<std::pair<size_t, uint32_t>> branches_;
-  std::unordered_map<std::string, int32_t> slots_;
-  std::unordered_map<std::string, int32_t> registers_;
-  std::unordered_map<std::string, uint32_t> allocations_;
+  std::vector<Branch> branches_;
+  ByText<uint16_t> opcode_ids_;
+  ByText<Divided> divided_;
+  ByText<uint32_t> allocations_;
+  Names slots_;
+  Names registers_;
 };
 
 }  // namespace
-
-const char* unit_name(Unit unit) {
-  constexpr std::array<const char*, kUnits> kNames = {"mxu",  "xlu",   "valu",   "eup",
-                                                      "load", "store", "scalar", "dma"};
-  return kNames[static_cast<size_t>(unit)];
-}
 
 Result<Schedule> parse_schedule(std::string_view text, const std::string& name) {
   return ScheduleReader(text, name).read();

@@ -1,78 +1,32 @@
-// The reader of libtpu's static schedule, the dump "packed-bundles-post-ra": one line a cycle slot,
-// with the empty bundles that stand for latency.
+// The reader of libtpu's static schedule: the dump "packed-bundles-post-ra", one line a cycle slot
+// with the empty bundles that stand for latency, and "final_bundles", without most of those.
 //
 //   line        = address [mark] ":" [">"] "{" [instruction {" ;; " instruction}] "}"
 //   instruction = "%" name "=" opcode operands
-//   name        = number            (no result)
-//               | ("s"|"p"|"v"…) number ["_" register]
+//   name        = number                     (no result)
+//               | letters number ["_" register]
 //   operands    = [predicate] operand {"," operand}
 //   predicate   = "(" ["!"] "%p"… ["," passed-through] ")"
-//   operand     = "%" name | integer | "[" [space ":"] "[" term {"+" term} "]" "]" …
-//   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
+//   operand     = "%" name | integer | number "." digits | "[" [space ":"] "[" term {"+" term} "]"
+//   "]" … term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
 //
-// Comments, which nest, are dropped. The scalar unit's instructions are decoded for the simulator;
-// of the others only the unit is kept.
+// Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped; of the
+// one behind a division the reader keeps which of quotient and remainder it gives ("kDiv", "kRem",
+// "kDivAndRem": both, in this order). The scalar unit's instructions are decoded for the simulator;
+// of the others only the opcode is kept.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/core/result.h"
+#include "engine/ir/opcode.h"
 
 namespace evolve::ir {
-
-// Functional units by which issue slots are counted.
-enum class Unit : uint8_t { mxu, xlu, valu, eup, load, store, scalar, dma };
-constexpr size_t kUnits = 8;
-const char* unit_name(Unit unit);
-
-// What the simulator executes. `unknown` makes its result unknown.
-enum class Op : uint8_t {
-  unknown,
-  copy,
-  add,
-  sub,
-  mul,
-  shift_left,
-  shift_right,
-  shift_right_signed,
-  bit_and,
-  bit_or,
-  bit_xor,
-  min_s,
-  max_s,
-  min_u,
-  max_u,
-  eq,
-  ne,
-  lt_s,
-  le_s,
-  gt_s,
-  ge_s,
-  lt_u,
-  le_u,
-  gt_u,
-  ge_u,
-  pred_or,
-  pred_and,
-  pred_nand,
-  pred_xor,
-  pred_not,
-  select,
-  address,
-  phi,
-  load_smem,
-  store_smem,
-  dma,
-  wait,
-  flag_set,
-  flag_add,
-  branch,
-  parameter,
-};
 
 constexpr int32_t kNone = -1;
 
@@ -84,28 +38,28 @@ struct Operand {
   int32_t index = kNone;  // a second slot, of an address
 };
 
-// What a DMA crosses.
-enum class Way : uint8_t { inward, outward, on_chip };  // from HBM, to HBM, neither
-
 // Where the kernel's operand of this number lies: an address that is no other's, in the 512 bytes
 // of a row of VMEM. Shifted left by four it counts granules, and is still no other's.
 constexpr uint32_t kMostParameters = 254;
 constexpr uint32_t parameter_address(uint32_t number) {
   return (number + 1) << 20;
 }
+// The operand, and the granule in it, of an address that counts granules.
+constexpr std::pair<uint32_t, uint32_t> parameter_at(uint32_t granule) {
+  return {(granule >> 24) - 1, granule & ((1U << 24) - 1)};
+}
 
-// A decoded instruction of the scalar unit, or one that moves data or waits for it. Of a
-// `parameter` the first operand is its number: the value of a scalar that is handed over in a
-// register.
+// A decoded instruction of the scalar unit, or one that moves data or waits for it. Of an `operand`
+// and a `parameter` the first operand is its number.
 struct Instruction {
   Op op = Op::unknown;
+  Way way = Way::inward;  // of a DMA
+  bool is_to_smem = false;
+  bool negated = false;
   int32_t result = kNone;     // slot of the result
   int32_t reg = kNone;        // its register, for phi
   int32_t predicate = kNone;  // slot of the predicate
-  bool negated = false;
-  Way way = Way::inward;  // of a DMA
-  bool is_to_smem = false;
-  uint32_t target = 0;  // of a branch: index of the bundle
+  uint32_t target = 0;        // of a branch: index of the bundle
   std::array<Operand, 4> operands;
   Operand passed;  // the result where the predicate does not hold; unknown: it stays
 };
@@ -113,17 +67,30 @@ struct Instruction {
 struct Bundle {
   uint32_t first = 0;  // into Schedule::instructions
   uint32_t count = 0;
-  uint32_t line = 0;                     // of the text
-  std::array<uint8_t, kUnits> issued{};  // instructions by unit
-  uint8_t matmuls = 0;
+  uint32_t first_issue = 0;  // into Schedule::issues
+  uint32_t issues = 0;
+  uint32_t line = 0;   // of the text
   uint8_t spills = 0;  // vector registers put into memory for want of room
   uint8_t fills = 0;   // and taken back
+};
+
+// What the text says of one of the kernel's operands: "bf16[8,128]" is a bf16 of the extents 8 and
+// 128.
+struct KernelOperand {
+  uint32_t number = 0;
+  std::string space;  // "vmem", "hbm", …; "" for a value in a register
+  std::string dtype;
+  std::vector<uint32_t> shape;
+  bool is_output = false;
 };
 
 struct Schedule {
   std::string name;  // of the kernel
   std::vector<Bundle> bundles;
   std::vector<Instruction> instructions;
+  std::vector<uint16_t> issues;  // of every instruction its opcode, an index
+  std::vector<Opcode> opcodes;
+  std::vector<KernelOperand> operands;
   int32_t slots = 0;
   int32_t registers = 0;
 };

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -53,35 +55,49 @@ class Core {
         is_lenient_(is_lenient),
         slots_(static_cast<size_t>(schedule.slots)),
         registers_(static_cast<size_t>(schedule.registers)),
-        executed_(schedule.bundles.size(), 0) {}
+        next_seen_(schedule.bundles.size() + 1),
+        changes_(schedule.bundles.size() + 1, 0) {
+    size_t seen = schedule.bundles.size();
+    next_seen_[seen] = seen;
+    for (size_t i = seen; i-- > 0;) {
+      if (schedule.bundles[i].count > 0) seen = i;
+      next_seen_[i] = seen;
+    }
+  }
 
+  // Goes from one bundle that the scalar unit sees to the next; those between are cycles alone.
   Result<Simulation> run() {
+    const size_t end = schedule_.bundles.size();
     size_t at = 0;
-    int delay = -1;  // bundles until a taken branch takes effect; -1: none is under way
-    size_t target = 0;
-    while (at < schedule_.bundles.size()) {
-      if (++out_.bundles > kMostBundlesExecuted) return stuck(at, "it runs too long");
-      ++executed_[at];
-      const Bundle& bundle = schedule_.bundles[at];
-      std::optional<uint32_t> branch;
-      if (bundle.count > 0) {
-        auto status = execute(bundle, branch);
-        if (!status) return stuck(at, status.error().message);
-      }
-      cycle_ += 1;
-      bool has_arrived = delay == 0 && !branch;
-      if (branch) {
-        delay = device_.branch_delay_bundles;
-        target = *branch;
-        if (target <= at) end_step();
-      }
-      if (has_arrived || (branch && delay == 0)) {
+    size_t stop = end;  // bundles before this one run before the branch under way takes effect
+    size_t target = end;
+    ++changes_[0];
+    while (true) {
+      size_t next = std::min(next_seen_[at], stop);
+      cycle_ += static_cast<double>(next - at);
+      out_.bundles += next - at;
+      at = next;
+      if (at == stop) {
+        // The branch takes effect, or the program ends.
+        --changes_[at];
+        if (target >= end) break;
         at = target;
-        delay = -1;
-      } else {
-        ++at;
+        ++changes_[at];
+        stop = target = end;
+        continue;
       }
-      if (delay > 0) --delay;
+      if (++out_.bundles > kMostBundlesExecuted) return stuck(at, "it runs too long");
+      std::optional<uint32_t> branch;
+      auto status = execute(at, branch);
+      if (!status) return stuck(at, status.error().message);
+      cycle_ += 1;
+      if (branch) {
+        if (*branch <= at) end_step();
+        stop = at + 1 + static_cast<size_t>(device_.branch_delay_bundles);
+        target = stop <= end ? *branch : end;
+        stop = std::min(stop, end);
+      }
+      ++at;
     }
     return finish();
   }
@@ -101,23 +117,30 @@ class Core {
   Simulation finish() {
     // The kernel ends when its last bytes have arrived.
     out_.cycles = std::max(cycle_, last_completion_);
-    for (size_t i = 0; i < executed_.size(); ++i) {
+    out_.executed.resize(schedule_.bundles.size());
+    out_.opcodes.resize(schedule_.opcodes.size());
+    uint64_t times = 0;
+    for (size_t i = 0; i < schedule_.bundles.size(); ++i) {
+      times += static_cast<uint64_t>(changes_[i]);
+      out_.executed[i] = times;
       const Bundle& bundle = schedule_.bundles[i];
-      uint64_t instructions = 0;
-      for (size_t unit = 0; unit < kUnits; ++unit) {
-        out_.issued[unit] += executed_[i] * bundle.issued[unit];
-        instructions += bundle.issued[unit];
-      }
-      out_.matmuls += executed_[i] * bundle.matmuls;
-      out_.spills += executed_[i] * bundle.spills;
-      out_.fills += executed_[i] * bundle.fills;
-      if (instructions == 0) out_.empty_bundles += executed_[i];
+      for (uint32_t issue = 0; issue < bundle.issues; ++issue)
+        out_.opcodes[schedule_.issues[bundle.first_issue + issue]] += times;
+      out_.spills += times * bundle.spills;
+      out_.fills += times * bundle.fills;
+      if (bundle.issues == 0) out_.empty_bundles += times;
+    }
+    for (size_t i = 0; i < schedule_.opcodes.size(); ++i) {
+      const Opcode& opcode = schedule_.opcodes[i];
+      out_.issued[static_cast<size_t>(opcode.unit)] += out_.opcodes[i];
+      if (opcode.is_matmul) out_.matmuls += out_.opcodes[i];
     }
     for (const SpanLog* log : {&steps_, &loads_, &stores_, &stalls_}) log->append_to(out_);
     return std::move(out_);
   }
 
-  Status execute(const Bundle& bundle, std::optional<uint32_t>& branch) {
+  Status execute(size_t at, std::optional<uint32_t>& branch) {
+    const Bundle& bundle = schedule_.bundles[at];
     for (uint32_t i = bundle.first; i < bundle.first + bundle.count; ++i) {
       const Instruction& one = schedule_.instructions[i];
       auto holds = predicate(one);
@@ -138,6 +161,7 @@ class Core {
         case Op::wait: status = wait(one); break;
         case Op::flag_set: status = set_flag(one, false); break;
         case Op::flag_add: status = set_flag(one, true); break;
+        case Op::flag_read: read_flag(one); break;
         case Op::store_smem: store(one); break;
         default: write(one, result_of(one)); break;
       }
@@ -177,14 +201,17 @@ class Core {
       return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
     if (one.op == Op::unknown) return std::nullopt;
     Value a = read(one.operands[0]);
+    if (one.op == Op::operand) return a ? parameter_address(*a) : Value();
     if (one.op == Op::parameter) return a ? word_of(*a, 0) : Value();
     if (one.op == Op::load_smem) return a ? load(*a) : Value();
     if (one.op == Op::select) return a ? read(one.operands[*a != 0 ? 1 : 2]) : Value();
     if (!a) return std::nullopt;
     if (one.op == Op::copy) return a;
     if (one.op == Op::pred_not) return *a == 0 ? 1 : 0;
+    if (is_unary_float(one.op)) return unary_float(one.op, *a);
     Value b = read(one.operands[1]);
     if (!b) return std::nullopt;
+    if (is_binary_float(one.op)) return binary_float(one.op, *a, *b);
     return binary(one.op, *a, *b);
   }
 
@@ -195,6 +222,9 @@ class Core {
       case Op::add: return a + b;
       case Op::sub: return a - b;
       case Op::mul: return a * b;
+      case Op::mul_high: return static_cast<uint32_t>((uint64_t{a} * b) >> 32);
+      case Op::divide: return b != 0 ? Value(a / b) : std::nullopt;
+      case Op::remainder: return b != 0 ? Value(a % b) : std::nullopt;
       case Op::shift_left: return b < 32 ? a << b : 0;
       case Op::shift_right: return b < 32 ? a >> b : 0;
       case Op::shift_right_signed: return static_cast<uint32_t>(sa >> std::min<uint32_t>(b, 31));
@@ -219,6 +249,47 @@ class Core {
       case Op::pred_and: return a != 0 && b != 0 ? 1 : 0;
       case Op::pred_nand: return a != 0 && b != 0 ? 0 : 1;
       case Op::pred_xor: return (a != 0) != (b != 0) ? 1 : 0;
+      default: return std::nullopt;
+    }
+  }
+
+  static bool is_unary_float(Op op) {
+    return op == Op::floor_f || op == Op::ceil_f || op == Op::to_float || op == Op::to_int;
+  }
+
+  static Value unary_float(Op op, uint32_t a) {
+    auto value = std::bit_cast<float>(a);
+    if (op == Op::floor_f) return std::bit_cast<uint32_t>(std::floor(value));
+    if (op == Op::ceil_f) return std::bit_cast<uint32_t>(std::ceil(value));
+    if (op == Op::to_float)
+      return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(a)));
+    // How it rounds is not known, nor what it makes of what is too large.
+    constexpr float kTooLarge = 2147483648.0F;
+    if (std::trunc(value) != value || std::fabs(value) >= kTooLarge) return std::nullopt;
+    return static_cast<uint32_t>(static_cast<int32_t>(value));
+  }
+
+  static bool is_binary_float(Op op) { return op >= Op::add_f && op <= Op::ge_f; }
+
+  static Value binary_float(Op op, uint32_t a, uint32_t b) {
+    auto x = std::bit_cast<float>(a);
+    auto y = std::bit_cast<float>(b);
+    auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+    switch (op) {
+      case Op::add_f: return bits(x + y);
+      case Op::sub_f: return bits(x - y);
+      case Op::mul_f: return bits(x * y);
+      case Op::eq_f: return x == y ? 1 : 0;
+      case Op::ne_f: return x != y ? 1 : 0;
+      case Op::lt_f: return x < y ? 1 : 0;
+      case Op::le_f: return x <= y ? 1 : 0;
+      case Op::gt_f: return x > y ? 1 : 0;
+      case Op::ge_f: return x >= y ? 1 : 0;
+      case Op::min_f:
+      case Op::max_f:
+        // What it makes of NaN is not known.
+        if (std::isnan(x) || std::isnan(y)) return std::nullopt;
+        return bits(op == Op::min_f ? std::min(x, y) : std::max(x, y));
       default: return std::nullopt;
     }
   }
@@ -250,9 +321,9 @@ class Core {
       smem_.clear();
       return;
     }
-    constexpr uint32_t kBits = 24;  // parameter_address(n) in granules
-    uint32_t number = source ? (*source >> kBits) - 1 : UINT32_MAX;
-    uint32_t first = source ? (*source & ((1U << kBits) - 1)) * kGranuleWords : 0;
+    auto [number, first_granule] =
+        source ? parameter_at(*source) : std::pair<uint32_t, uint32_t>(UINT32_MAX, 0);
+    uint32_t first = first_granule * kGranuleWords;
     for (uint32_t word = 0; word < granules * kGranuleWords; ++word)
       smem_[*destination + word] = word_of(number, first + word);
   }
@@ -264,6 +335,10 @@ class Core {
   struct Flag {
     int64_t count = 0;
     std::deque<Arrival> arrivals;  // on their way, in order
+    void take_first() {
+      count += arrivals.front().granules;
+      arrivals.pop_front();
+    }
   };
 
   void arrive(uint32_t flag, Arrival arrival) {
@@ -282,21 +357,27 @@ class Core {
       copy_to_smem(source, *size, read(one.operands[2]));
     }
     double bytes = *size * kGranuleBytes;
+    double crossings = one.way == Way::within_hbm ? 2 : 1;
     if (one.way == Way::on_chip) {
       double done = cycle_ + device_.dma_latency_seconds * device_.clock_hz;
       arrive(*flag, {done, *size});
       return {};
     }
     double start = std::max(cycle_, queue_free_);
-    queue_free_ = start + bytes / device_.hbm_bytes_per_second * device_.clock_hz;
+    queue_free_ = start + crossings * bytes / device_.hbm_bytes_per_second * device_.clock_hz;
     double done = queue_free_ + device_.dma_latency_seconds * device_.clock_hz;
     last_completion_ = std::max(last_completion_, done);
     arrive(*flag, {done, *size});
-    bool is_outward = one.way == Way::outward;
-    (is_outward ? out_.store_bytes : out_.load_bytes) += bytes;
-    ++(is_outward ? out_.stores : out_.loads);
-    (is_outward ? stores_ : loads_)
-        .add({is_outward ? Span::Kind::store : Span::Kind::load, start, done, bytes});
+    if (one.way != Way::outward) {
+      out_.load_bytes += bytes;
+      ++out_.loads;
+      loads_.add({Span::Kind::load, start, done, bytes});
+    }
+    if (one.way != Way::inward) {
+      out_.store_bytes += bytes;
+      ++out_.stores;
+      stores_.add({Span::Kind::store, start, done, bytes});
+    }
     return {};
   }
 
@@ -306,17 +387,27 @@ class Core {
     if (!address || !wanted) return failed("a wait for a flag that is not known to it");
     Flag& flag = flags_[*address];
     double start = cycle_;
-    while (flag.count < int64_t{*wanted}) {
+    while (flag.count < int64_t{static_cast<int32_t>(*wanted)}) {
       if (flag.arrivals.empty()) return failed("a wait that no DMA ends");
       cycle_ = std::max(cycle_, flag.arrivals.front().at);
-      flag.count += flag.arrivals.front().granules;
-      flag.arrivals.pop_front();
+      flag.take_first();
     }
     if (cycle_ > start) {
       out_.stall_cycles += cycle_ - start;
       stalls_.add({Span::Kind::stall, start, cycle_, 0});
     }
     return {};
+  }
+
+  void read_flag(const Instruction& one) {
+    Value address = read(one.operands[0]);
+    if (!address) {
+      write(one, std::nullopt);
+      return;
+    }
+    Flag& flag = flags_[*address];
+    while (!flag.arrivals.empty() && flag.arrivals.front().at <= cycle_) flag.take_first();
+    write(one, static_cast<uint32_t>(flag.count));
   }
 
   Status set_flag(const Instruction& one, bool add) {
@@ -335,7 +426,8 @@ class Core {
   bool is_lenient_;  // what it does not know does not happen
   std::vector<Value> slots_;
   std::vector<Value> registers_;
-  std::vector<uint64_t> executed_;  // times, per bundle
+  std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees
+  std::vector<int64_t> changes_;   // by bundle: how much oftener it runs than the one before
   std::unordered_map<uint32_t, Value> smem_;
   std::unordered_map<uint32_t, Flag> flags_;
   double cycle_ = 0;

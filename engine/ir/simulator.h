@@ -42,7 +42,9 @@ struct Simulation {
   uint64_t spills = 0;
   uint64_t fills = 0;
   std::array<uint64_t, kUnits> issued{};
-  std::vector<Span> spans;  // the first and the last `kSpansKept` of them
+  std::vector<uint64_t> executed;  // times, by bundle
+  std::vector<uint64_t> opcodes;   // times executed, by Schedule::opcodes
+  std::vector<Span> spans;         // the first and the last `kSpansKept` of them
   bool spans_are_cut = false;
 };
 

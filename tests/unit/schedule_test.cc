@@ -159,6 +159,53 @@ TEST_CASE("a store to somewhere leaves nothing known of the memory") {
             .ends_with("a DMA whose size or flag is not known to it"));
 }
 
+TEST_CASE("a division gives what its comment says, quotient before remainder") {
+  Simulation one =
+      run(" 0 : { %5 = sdivrem.u32 47, 15 /* kDivAndRem */ ;; %6 = sdivrem.u32 47, 9 /* kRem */ }\n"
+          " 0x1 : { %s1_s0 = spop.drf %5 ;; %s2_s1 = spop.drf %6 }\n"
+          " 0x2 : { %s3_s2 = spop.drf %5 }\n"
+          " 0x3 : { %7 = dma.hbm_to_vmem [thread:$0]  0, %s1_s0, 0, [#allocation2] }\n"
+          " 0x4 : { %8 = dma.vmem_to_hbm [thread:$0]  0, %s2_s1, 0, [#allocation2] }\n"
+          " 0x5 : { %9 = dma.vmem_to_hbm [thread:$0]  0, %s3_s2, 0, [#allocation2] }\n");
+  CHECK(one.load_bytes == 32 * 3);
+  CHECK(one.store_bytes == 32 * (2 + 2));
+  CHECK(error_of(" 0 : { %5 = sdivrem.u32 47, 0 /* kDiv */ }\n 0x1 : { %s1_s0 = spop.drf %5 }\n"
+                 " 0x2 : { %7 = dma.hbm_to_vmem 0, %s1_s0, 0, [#allocation2] }\n")
+            .ends_with("a DMA whose size or flag is not known to it"));
+}
+
+TEST_CASE("a flag may be read, and waited for from below") {
+  Simulation one = run(
+      " 0 : { %1 = vsyncpa [#allocation2], 0 ;; %2 = dma.hbm_to_vmem 0, 7, 0, [#allocation2] }\n"
+      " 0x1 : { %3 = vsyncmov [#allocation2] }\n"  // nothing has arrived yet
+      " 0x2 : { %s4_s0 = vpop.sfrf %3 }\n"
+      " 0x3 : { %5 = vsyncadd [#allocation2], 4294967289 }\n"
+      " 0x4 : { %6 = vwait.ge [#allocation2], 0 }\n"
+      " 0x5 : { %7 = vsyncadd [#allocation2], 3 }\n"
+      " 0x6 : { %8 = vsyncmov [#allocation2] ;; %s9_s1 = vpop.sfrf %8 }\n"
+      " 0x7 : { %9 = dma.vmem_to_hbm 0, %s4_s0, 0, [#allocation3] }\n"
+      " 0x8 : { %10 = dma.vmem_to_hbm 0, %s9_s1, 0, [#allocation3] }\n");
+  CHECK(one.stall_cycles == 7 + 10 - 4);
+  CHECK(one.store_bytes == 32 * 3);
+}
+
+TEST_CASE("the scalar unit's floats are 32-bit floats") {
+  Simulation one = run(
+      " 0 : { %s1_s0 = smul.f32 2.5, 3.0 ;; %s2_s1 = sfloor.f32 %s1_s0 }\n"
+      " 0x1 : { %s3_s2 = scvt.f32.s32 %s2_s1 ;; %p4_p0 = scmp.gt.f32.partialorder %s1_s0, 7.25 }\n"
+      " 0x2 : { %5 = dma.hbm_to_vmem (%p4_p0), 0, %s3_s2, 0, [#allocation2] }\n");
+  CHECK(one.load_bytes == 32 * 7);
+}
+
+TEST_CASE("within HBM a byte crosses twice") {
+  Simulation one =
+      run(" 0 : { %5 = dma.hbm_to_hbm 0, 50, 0, [#allocation2] }\n"
+          " 0x1 : { %6 = dma.done.wait [#allocation2], 50 }\n");
+  CHECK(one.load_bytes == 1600);
+  CHECK(one.store_bytes == 1600);
+  CHECK(one.cycles == 100 + 10 + 1);
+}
+
 TEST_CASE("comments nest and go on over lines") {
   Simulation one =
       run(" 0 : { %5 = shalt.err (!%p9) /* BoundsCheck for dma /*vmem=*/%s1, /*size=*/3 /* \n"
@@ -184,8 +231,15 @@ TEST_CASE("garbage is refused with its line") {
   CHECK(error_of("\n 0 : { %1 = sst\n") == "toy:2: a bundle without its '}'");
   CHECK(error_of(" zz : {}\n") == "toy:1: a bundle without its address");
   CHECK(error_of(" 0 : {} /* open\n") == "toy:1: a comment does not end");
+  CHECK(error_of(" 0 : {} /* Start region 0 :: Start region 1 */\n 0x1 : {}\n") ==
+        "toy:2: it ends before region 0 does");
+  CHECK(error_of(" 0 : {} /* Start region 0 */\n 0x1 : {} /* End region 1 :: End region 0 */\n")
+            .empty());
+  CHECK(error_of(" 0 : {}\n 0 : {}\n") == "toy:2: bundle 0x0 where 0x1 is due");
+  CHECK(error_of(" 0 : {}\n 0x2 : {}\n") == "toy:2: bundle 0x2 where 0x1 is due");
+  CHECK(error_of(" 0 : { hello }\n") == "toy:1: no instruction: 'hello'");
   CHECK(error_of(" 0 : { %2 = sbr.rel target bundleno = 77 (0x4d) }\n") ==
-        "toy:0: branch to bundle 0x4d, which is not there");
+        "toy:1: branch to bundle 0x4d, which is not there");
   for (const char* text : {" 0 : { % = }\n", " 0 : { %s = smov }\n", " 0 : { = = = }\n",
                            " 0 : { %s1 = sadd.s32 ( }\n", " 0 : { %s1 = sld [[[ }\n",
                            " 0 : { %1 = dma.x [thread: }\n", " 0 : { %s1 = smov (!), }\n"}) {

@@ -1,0 +1,102 @@
+// The instructions of a TPU TensorCore as libtpu's dumps name them: which unit issues one, and what
+// it does to the scalar unit, which decides what runs.
+//
+// A name is as it stands in a dump without what says where a result lies:
+// "vmatmul.mubr.bf16.gmra.mrb" for "vmatmul.mubr.bf16.gmra.mrb[4].mxu0".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace evolve::ir {
+
+// Functional units by which issue slots are counted.
+enum class Unit : uint8_t { mxu, xlu, valu, eup, load, store, scalar, dma };
+constexpr size_t kUnits = 8;
+const char* unit_name(Unit unit);
+
+// What the simulator executes.
+enum class Op : uint8_t {
+  ignored,  // nothing that the scalar unit could see
+  unknown,  // not understood; its result is not known
+  copy,
+  add,
+  sub,
+  mul,
+  mul_high,
+  shift_left,
+  shift_right,
+  shift_right_signed,
+  bit_and,
+  bit_or,
+  bit_xor,
+  min_s,
+  max_s,
+  min_u,
+  max_u,
+  eq,
+  ne,
+  lt_s,
+  le_s,
+  gt_s,
+  ge_s,
+  lt_u,
+  le_u,
+  gt_u,
+  ge_u,
+  divide,
+  remainder,
+  divide_both,  // puts a quotient and a remainder aside, or one of them
+  pop_divided,  // takes what was put aside
+  add_f,
+  sub_f,
+  mul_f,
+  min_f,
+  max_f,
+  eq_f,
+  ne_f,
+  lt_f,
+  le_f,
+  gt_f,
+  ge_f,
+  floor_f,
+  ceil_f,
+  to_float,
+  to_int,
+  pred_or,
+  pred_and,
+  pred_nand,
+  pred_xor,
+  pred_not,
+  select,
+  address,
+  phi,
+  load_smem,
+  store_smem,
+  dma,
+  wait,
+  flag_set,
+  flag_add,
+  flag_read,
+  branch,
+  operand,    // where one of the kernel's operands lies
+  parameter,  // the value of one that is handed over in a register
+};
+
+// What a DMA crosses: from HBM, to HBM, both or neither.
+enum class Way : uint8_t { inward, outward, within_hbm, on_chip };
+
+struct Opcode {
+  std::string name;
+  Unit unit = Unit::scalar;
+  Op op = Op::unknown;
+  Way way = Way::on_chip;  // of a DMA
+  bool is_to_smem = false;
+  bool is_matmul = false;
+};
+
+// What is known of an instruction by the word that stands first in it.
+Opcode decode_opcode(std::string_view word);
+
+}  // namespace evolve::ir
