@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "engine/cli/analyze_command.h"
 #include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
 #include "engine/cli/commands.h"
@@ -36,6 +37,7 @@ struct Arguments {
   ReplayCommand replay;
   CacheCommand cache;
   BundleCommand bundle;
+  AnalyzeCommand analyze;
 };
 
 bool wants_color(const std::string& choice) {
@@ -56,6 +58,27 @@ void add_common(CLI::App& command, Arguments& arguments) {
   command.add_flag("--json", arguments.common.json, "print JSON");
   command.add_option("--color", arguments.color, "color in messages: auto, always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+// Has no campaign, and so none of the options that all others have.
+void add_analyze(CLI::App& app, Arguments& arguments) {
+  AnalyzeCommand& options = arguments.analyze;
+  auto* analyze = app.add_subcommand(
+      "analyze", "what the model of a TPU makes of libtpu's dumps: time, bottleneck, facts");
+  analyze
+      ->add_option("path", options.paths, "a folder of dumps, dumps, or a compile step's archive")
+      ->required();
+  analyze->add_option("--device", options.device, "the device (default: tpu7x)");
+  analyze->add_option("--operands", options.operands,
+                      "what the kernels are given that their control flow hangs on, a JSON file");
+  analyze->add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
+      ->expected(1)
+      ->take_all();
+  analyze->add_option("--kernel", options.kernel, "only the program with this kernel");
+  analyze->add_option("--flops", options.flops, "what the spec says that has to be computed");
+  analyze->add_option("--bytes", options.bytes, "and to be moved, at least");
+  analyze->add_option("-C", arguments.folder, "change to this folder first");
+  analyze->add_flag("--json", arguments.common.json, "print JSON: a list, an entry a program");
 }
 
 void add_commands(CLI::App& app, Arguments& arguments) {
@@ -178,6 +201,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   for (CLI::App* command : app.get_subcommands({})) {
     if (command != cache && command != kernel) add_common(*command, arguments);
   }
+  add_analyze(app, arguments);
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
@@ -206,6 +230,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
     return bad_input(fmt::format("-C {}: no such folder", arguments.folder));
   }
   std::string name = app.get_subcommands().front()->get_name();
+  if (name == "analyze") return run_analyze(arguments.analyze, common.json);
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);

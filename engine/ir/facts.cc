@@ -25,20 +25,22 @@ Totals totals_of(const ProgramRun& run) {
   Totals sum;
   for (const KernelRun& kernel : run.kernels) {
     const Simulation& one = kernel.simulation;
-    sum.cycles += one.cycles;
-    sum.stall_cycles += one.stall_cycles;
-    sum.load_bytes += one.load_bytes;
-    sum.store_bytes += one.store_bytes;
-    sum.bundles += one.bundles;
-    sum.empty_bundles += one.empty_bundles;
-    sum.loads += one.loads;
-    sum.stores += one.stores;
-    sum.matmuls += one.matmuls;
-    sum.steps += one.steps;
-    sum.spills += one.spills;
-    sum.fills += one.fills;
-    sum.static_bundles += kernel.static_bundles;
-    for (size_t unit = 0; unit < kUnits; ++unit) sum.issued[unit] += one.issued[unit];
+    auto times = static_cast<double>(kernel.times);
+    sum.cycles += times * one.cycles;
+    sum.stall_cycles += times * one.stall_cycles;
+    sum.load_bytes += times * one.load_bytes;
+    sum.store_bytes += times * one.store_bytes;
+    sum.bundles += kernel.times * one.bundles;
+    sum.empty_bundles += kernel.times * one.empty_bundles;
+    sum.loads += kernel.times * one.loads;
+    sum.stores += kernel.times * one.stores;
+    sum.matmuls += kernel.times * one.matmuls;
+    sum.steps += kernel.times * one.steps;
+    sum.spills += kernel.times * one.spills;
+    sum.fills += kernel.times * one.fills;
+    sum.static_bundles += kernel.schedule.bundles.size();
+    for (size_t unit = 0; unit < kUnits; ++unit)
+      sum.issued[unit] += kernel.times * one.issued[unit];
   }
   return sum;
 }
@@ -149,7 +151,9 @@ json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
   for (const KernelRun& kernel : run.kernels) {
     kernels.push_back({{"name", kernel.name},
                        {"cycles", kernel.simulation.cycles},
-                       {"static_bundles", kernel.static_bundles},
+                       {"times", kernel.times},
+                       {"seconds", kernel.simulation.cycles / device.clock_hz},
+                       {"static_bundles", kernel.schedule.bundles.size()},
                        {"steps", kernel.simulation.steps}});
   }
   return {
@@ -181,6 +185,7 @@ json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
         {"minimum_bytes", cost.bytes}}},
       {"roofline", roofline_of(sum, cost, device)},
       {"kernels", kernels},
+      {"not_modelled", run.not_modelled},
   };
 }
 
@@ -201,8 +206,12 @@ json write_timeline(const ProgramRun& run, const Device& device) {
   bool is_cut = false;
   for (const KernelRun& kernel : run.kernels) {
     const Simulation& one = kernel.simulation;
-    events.push_back(trace_event(kernel.name, kProcess, kSteps, microseconds(start),
-                                 microseconds(start + one.cycles)));
+    if (kernel.times == 0) continue;
+    std::string name = kernel.times == 1
+                           ? kernel.name
+                           : fmt::format("{} (the first of {})", kernel.name, kernel.times);
+    events.push_back(
+        trace_event(name, kProcess, kSteps, microseconds(start), microseconds(start + one.cycles)));
     is_cut = is_cut || one.spans_are_cut;
     for (const Span& span : one.spans) {
       constexpr std::array<int, 4> kThreads = {kLoads, kStores, kStalls, kSteps};
@@ -213,7 +222,7 @@ json write_timeline(const ProgramRun& run, const Device& device) {
       if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
       events.push_back(std::move(event));
     }
-    start += one.cycles;
+    start += static_cast<double>(kernel.times) * one.cycles;
   }
   return {
       {"traceEvents", std::move(events)},

@@ -77,11 +77,11 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"vpop.sfrf", Op::copy},  // what a vsyncmov read
       {"dma.done.wait", Op::wait},
       {"vwait.ge", Op::wait},
-      // Errors that do not happen, fences, traces, and calls that libtpu has put in place.
+      {"inlined_call", Op::call},
+      // Errors that do not happen, fences and traces.
       {"shalt.err", Op::ignored},
       {"sfence", Op::ignored},
       {"compiler-scheduling-barrier", Op::ignored},
-      {"inlined_call", Op::ignored},
       {"set.rngseed", Op::ignored},
       {"vpush", Op::ignored},
   };

@@ -80,6 +80,7 @@ enum class Op : uint8_t {
   flag_add,
   flag_read,
   branch,
+  call,       // of a module, by the top-level program
   operand,    // where one of the kernel's operands lies
   parameter,  // the value of one that is handed over in a register
 };

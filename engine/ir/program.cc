@@ -1,36 +1,141 @@
 #include "engine/ir/program.h"
 
+#include <fmt/format.h>
+
+#include <set>
 #include <string_view>
+#include <utility>
+
+#include "engine/ir/dump_name.h"
 
 namespace evolve::ir {
 
 namespace {
 
 constexpr std::string_view kSchedule = "/packed-bundles-post-ra.txt";
-constexpr std::string_view kTopLevel = "TLP";
+// What HLO has for a Pallas kernel.
+constexpr std::string_view kKernel = "custom-call";
+constexpr std::string_view kKernelTarget = "custom_call_target=\"tpu_custom_call\"";
+
+// What the top-level program calls.
+struct Calls {
+  std::map<std::string, uint64_t> times;
+  std::map<std::string, std::string> opcodes;
+};
+
+Calls calls_of(const KernelRun& top_level) {
+  Calls out;
+  for (size_t i = 0; i < top_level.schedule.calls.size(); ++i) {
+    const Call& call = top_level.schedule.calls[i];
+    out.times[call.module] += top_level.simulation.calls[i];
+    out.opcodes[call.module] = call.opcode;
+  }
+  return out;
+}
+
+// The Pallas kernels that a program's HLO text names: "%gmm.1 = … custom-call(…), …".
+std::set<std::string, std::less<>> kernels_in(std::string_view hlo) {
+  std::set<std::string, std::less<>> out;
+  for (size_t at = hlo.find(kKernelTarget); at != std::string_view::npos;
+       at = hlo.find(kKernelTarget, at + 1)) {
+    std::string_view line = hlo.substr(hlo.rfind('\n', at) + 1);
+    size_t name = line.find('%');
+    size_t end = line.find(" = ");
+    if (name < end && end != std::string_view::npos)
+      out.emplace(line.substr(name + 1, end - name - 1));
+  }
+  return out;
+}
+
+class Runner {
+ public:
+  Runner(const Dumps& dumps, const Device& device, const ProgramInput& input)
+      : dumps_(dumps), device_(device), input_(input) {}
+
+  Result<ProgramRun> run() {
+    std::string top_level(kTopLevel);
+    if (auto hlo = dumps_.find(top_level + "/hlo.txt"); hlo != dumps_.end())
+      kernels_ = kernels_in(hlo->second);
+    if (dumps_.contains(top_level + std::string(kSchedule))) {
+      if (auto status = run_module(top_level); !status) return std::move(status).error();
+      calls_ = calls_of(run_.kernels.back());
+    }
+    for (const auto& [path, text] : dumps_) {
+      if (!path.ends_with(kSchedule)) continue;
+      std::string name = path.substr(0, path.size() - kSchedule.size());
+      if (name == kTopLevel) continue;
+      if (auto status = run_module(name); !status) return std::move(status).error();
+    }
+    if (run_.kernels.empty()) return failed("the dumps hold no schedule");
+    for (const auto& [module, times] : calls_.times) {
+      if (times > 0 && !dumps_.contains(module + std::string(kSchedule)))
+        run_.not_modelled[module] = "its schedule is not among the dumps";
+    }
+    return std::move(run_);
+  }
+
+ private:
+  Status run_module(const std::string& name) {
+    auto schedule = parse_schedule(dumps_.at(name + std::string(kSchedule)), name);
+    if (!schedule) return std::move(schedule).error();
+    if (name == kTopLevel) {
+      auto simulation = simulate_top_level(*schedule, device_);
+      return add(name, *std::move(schedule), std::move(simulation), 1);
+    }
+    auto called = calls_.times.find(name);
+    uint64_t times = called == calls_.times.end() ? 1 : called->second;
+    const std::vector<KernelInput>* inputs = is_kernel(name) ? input_.of(name) : nullptr;
+    if (inputs == nullptr) return add(name, *schedule, simulate(*schedule, device_), times);
+    for (const KernelInput& one : *inputs) {
+      auto parameters = lay_out(*schedule, one.operands);
+      if (!parameters) return std::move(parameters).error();
+      // An input that stands for all runs stands for as many as there are.
+      uint64_t runs = inputs->size() == 1 ? times * one.times : one.times;
+      if (auto status = add(name, *schedule, simulate(*schedule, device_, *parameters), runs);
+          !status)
+        return status;
+    }
+    return {};
+  }
+
+  // Whether operands are for it: XLA's own modules have none that matter.
+  [[nodiscard]] bool is_kernel(const std::string& name) const {
+    if (!kernels_.empty()) return kernels_.contains(name);
+    auto opcode = calls_.opcodes.find(name);
+    return opcode == calls_.opcodes.end() || opcode->second == kKernel;
+  }
+
+  Status add(const std::string& name, Schedule schedule, Result<Simulation> simulation,
+             uint64_t times) {
+    if (!simulation && name != kTopLevel && !is_kernel(name)) {
+      run_.not_modelled[name] = simulation.error().message;
+      return {};
+    }
+    if (!simulation) return std::move(simulation).error();
+    run_.kernels.push_back({name, std::move(schedule), *std::move(simulation), times});
+    return {};
+  }
+
+  const Dumps& dumps_;
+  const Device& device_;
+  const ProgramInput& input_;
+  std::set<std::string, std::less<>> kernels_;  // empty: not known
+  Calls calls_;
+  ProgramRun run_;
+};
 
 }  // namespace
 
 double ProgramRun::cycles() const {
   double sum = 0;
-  for (const KernelRun& kernel : kernels) sum += kernel.simulation.cycles;
+  for (const KernelRun& kernel : kernels)
+    sum += static_cast<double>(kernel.times) * kernel.simulation.cycles;
   return sum;
 }
 
-Result<ProgramRun> run_program(const Dumps& dumps, const Device& device) {
-  ProgramRun run;
-  for (const auto& [path, text] : dumps) {
-    if (!path.ends_with(kSchedule)) continue;
-    std::string name = path.substr(0, path.size() - kSchedule.size());
-    auto schedule = parse_schedule(text, name);
-    if (!schedule) return std::move(schedule).error();
-    auto simulation =
-        name == kTopLevel ? simulate_top_level(*schedule, device) : simulate(*schedule, device);
-    if (!simulation) return std::move(simulation).error();
-    run.kernels.push_back({name, schedule->bundles.size(), *std::move(simulation)});
-  }
-  if (run.kernels.empty()) return failed("the dumps hold no schedule");
-  return run;
+Result<ProgramRun> run_program(const Dumps& dumps, const Device& device,
+                               const ProgramInput& input) {
+  return Runner(dumps, device, input).run();
 }
 
 }  // namespace evolve::ir

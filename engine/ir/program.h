@@ -1,13 +1,15 @@
-// A compiled program as its dumps show it, and what the model makes of it: the simulation of every
-// kernel and of the top-level program around them, one after another.
+// A compiled program as its dumps show it, and what the model makes of it: the top-level program,
+// and every kernel as often as that calls it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "engine/core/result.h"
 #include "engine/ir/device.h"
+#include "engine/ir/operands.h"
 #include "engine/ir/simulator.h"
 
 namespace evolve::ir {
@@ -17,16 +19,23 @@ using Dumps = std::map<std::string, std::string>;
 
 struct KernelRun {
   std::string name;  // "TLP" is the top-level program
-  size_t static_bundles = 0;
+  Schedule schedule;
   Simulation simulation;
+  uint64_t times = 1;  // it runs so
 };
 
 struct ProgramRun {
-  std::vector<KernelRun> kernels;  // in the order of their names, the top-level program first
+  std::vector<KernelRun> kernels;  // in the order of their names; a kernel once for each input
+  // What the top-level program calls and is not in these, by module: XLA's own modules that the
+  // model cannot follow, or that the dumps have no schedule of. Why.
+  std::map<std::string, std::string> not_modelled;
   [[nodiscard]] double cycles() const;
 };
 
-// Simulates every module of the dumps that has a schedule. Each kernel counts once.
-Result<ProgramRun> run_program(const Dumps& dumps, const Device& device);
+// Simulates every module of the dumps that has a schedule: what the top-level program calls as
+// often as it does that, the kernels of the input with their operands. Without a top-level program
+// each runs once.
+Result<ProgramRun> run_program(const Dumps& dumps, const Device& device,
+                               const ProgramInput& input = {});
 
 }  // namespace evolve::ir

@@ -116,6 +116,8 @@ class Lines {
     for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
       if (comment.starts_with(kind)) buffer_ += kind;
     }
+    if (comment.starts_with(" %") && is_behind_call())
+      buffer_ += comment.substr(0, comment.find('('));
     constexpr std::string_view kBegin = " Start region 0 ";
     constexpr std::string_view kEnd = "End region 0 ";
     if (comment.starts_with(kBegin)) is_open_ = true;
@@ -124,6 +126,12 @@ class Lines {
         comment.substr(0, 4 * kEnd.size()).find("End region") != std::string_view::npos &&
         comment.substr(0, comment.find("*/")).find(kEnd) != std::string_view::npos)
       is_open_ = false;
+  }
+
+  [[nodiscard]] bool is_behind_call() const {
+    constexpr std::string_view kCall = "= inlined_call ";
+    size_t at = buffer_.rfind(kCall);
+    return at != std::string::npos && buffer_.find(";;", at) == std::string::npos;
   }
 
   std::string_view text_;
@@ -266,7 +274,9 @@ class ScheduleReader {
       instruction.result = slot_of(name);  // for the one that takes it
     }
     read_rest(name, rest, instruction);
-    if (instruction.op != Op::divide_both) schedule_.instructions.push_back(instruction);
+    bool is_executed = instruction.op != Op::divide_both &&
+                       (instruction.op != Op::call || instruction.target != UINT32_MAX);
+    if (is_executed) schedule_.instructions.push_back(instruction);
     return {};
   }
 
@@ -282,6 +292,7 @@ class ScheduleReader {
       case Op::operand:
       case Op::parameter: read_kernel_operand(rest, instruction); break;
       case Op::branch: read_branch(rest, instruction); break;
+      case Op::call: read_call(rest, instruction); break;
       case Op::divide_both: read_division(name, rest, instruction); break;
       case Op::pop_divided: read_pop(rest, instruction); break;
       default: read_operands(rest, instruction);
@@ -336,6 +347,19 @@ class ScheduleReader {
     read_predicate(text, instruction);
     instruction.target = leading_integer(behind(text, "target bundleno = ")).value_or(UINT32_MAX);
     branches_.push_back({instruction.target, lines_.number()});
+  }
+
+  // "%s1, %s2 %gmm.1 = custom-call"; one without that is of libtpu itself.
+  void read_call(std::string_view text, Instruction& instruction) {
+    instruction.target = UINT32_MAX;
+    size_t equals = text.find(" = ");
+    size_t name = text.rfind('%', equals);
+    if (equals == std::string_view::npos || name == std::string_view::npos) return;
+    instruction.target = static_cast<uint32_t>(schedule_.calls.size());
+    std::string_view opcode = text.substr(equals + 3);
+    // The result's type stands before the opcode.
+    schedule_.calls.push_back({std::string(text.substr(name + 1, equals - name - 1)),
+                               std::string(opcode.substr(opcode.rfind(' ') + 1))});
   }
 
   void read_division(std::string_view name, std::string_view text, Instruction& instruction) {

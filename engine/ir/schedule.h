@@ -7,13 +7,14 @@
 //               | letters number ["_" register]
 //   operands    = [predicate] operand {"," operand}
 //   predicate   = "(" ["!"] "%p"… ["," passed-through] ")"
-//   operand     = "%" name | integer | number "." digits | "[" [space ":"] "[" term {"+" term} "]"
-//   "]" … term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
+//   operand     = "%" name | integer | decimal | "[" [space ":"] "[" term {"+" term} "]" "]" …
+//   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
 //
-// Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped; of the
-// one behind a division the reader keeps which of quotient and remainder it gives ("kDiv", "kRem",
-// "kDivAndRem": both, in this order). The scalar unit's instructions are decoded for the simulator;
-// of the others only the opcode is kept.
+// Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped but for
+// two: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
+// "kDivAndRem": both, in this order), behind a call the HLO instruction ("%gmm.1 =
+// custom-call(…)"). The scalar unit's instructions are decoded for the simulator; of the others
+// only the opcode is kept.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ struct Instruction {
   int32_t result = kNone;     // slot of the result
   int32_t reg = kNone;        // its register, for phi
   int32_t predicate = kNone;  // slot of the predicate
-  uint32_t target = 0;        // of a branch: index of the bundle
+  uint32_t target = 0;        // of a branch: index of the bundle; of a call: into Schedule::calls
   std::array<Operand, 4> operands;
   Operand passed;  // the result where the predicate does not hold; unknown: it stays
 };
@@ -84,6 +85,12 @@ struct KernelOperand {
   bool is_output = false;
 };
 
+// What the top-level program calls: a module, named like the HLO instruction that it stands for.
+struct Call {
+  std::string module;
+  std::string opcode;  // of HLO: "custom-call", "fusion", …
+};
+
 struct Schedule {
   std::string name;  // of the kernel
   std::vector<Bundle> bundles;
@@ -91,6 +98,7 @@ struct Schedule {
   std::vector<uint16_t> issues;  // of every instruction its opcode, an index
   std::vector<Opcode> opcodes;
   std::vector<KernelOperand> operands;
+  std::vector<Call> calls;
   int32_t slots = 0;
   int32_t registers = 0;
 };

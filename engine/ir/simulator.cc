@@ -59,6 +59,7 @@ class Core {
         changes_(schedule.bundles.size() + 1, 0) {
     size_t seen = schedule.bundles.size();
     next_seen_[seen] = seen;
+    out_.calls.resize(schedule.calls.size());
     for (size_t i = seen; i-- > 0;) {
       if (schedule.bundles[i].count > 0) seen = i;
       next_seen_[i] = seen;
@@ -157,6 +158,7 @@ class Core {
       Status status;
       switch (one.op) {
         case Op::branch: branch = one.target; break;
+        case Op::call: ++out_.calls[one.target]; break;
         case Op::dma: status = start_dma(one); break;
         case Op::wait: status = wait(one); break;
         case Op::flag_set: status = set_flag(one, false); break;

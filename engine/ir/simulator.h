@@ -44,6 +44,7 @@ struct Simulation {
   std::array<uint64_t, kUnits> issued{};
   std::vector<uint64_t> executed;  // times, by bundle
   std::vector<uint64_t> opcodes;   // times executed, by Schedule::opcodes
+  std::vector<uint64_t> calls;     // times executed, by Schedule::calls
   std::vector<Span> spans;         // the first and the last `kSpansKept` of them
   bool spans_are_cut = false;
 };

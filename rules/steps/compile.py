@@ -35,7 +35,8 @@ TOPOLOGIES = {"tpu7x": "tpu7x:2x2x1", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1", "v5e
 # The dumps that analyze reads; without the filter libtpu writes 300 files.
 _PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo-static-bundle-profile"
 
-_DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)(?:-\d\d)?-(?P<stage>[A-Za-z_].*)\.(?P<kind>txt|html)$")
+# Modules and stages may have dashes in their names; the number between them parts them.
+_DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)-(?:\d+-|(?=hlo\.))(?P<stage>[A-Za-z_].*)\.(?P<kind>txt|html)$")
 
 _TELLING = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
 

@@ -1,0 +1,201 @@
+#include "engine/cli/analyze_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/report.h"
+#include "engine/ir/dump_name.h"
+#include "engine/ir/facts.h"
+#include "engine/world/archive.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr size_t kMostDumpBytes = size_t{4} << 30;
+
+// The stages that are read; a folder may have 300 others.
+bool is_read(const std::string& name) {
+  return name.ends_with("/packed-bundles-post-ra.txt") || name == "TLP/vmem_report.html" ||
+         name == "TLP/hlo.txt";
+}
+
+Result<std::vector<std::string>> files_below(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code error;
+  fs::recursive_directory_iterator it(folder, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (it->is_regular_file(error)) out.push_back(it->path().string());
+  }
+  if (error) return world::system_error("read", folder, error.value());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The programs among dumps that lie in files.
+Result<std::vector<ir::Dumps>> read_programs(const std::vector<std::string>& paths) {
+  std::vector<ir::Dumps> out;
+  for (const ir::DumpPaths& program : ir::group_dumps(paths)) {
+    ir::Dumps dumps;
+    for (const auto& [name, path] : program) {
+      if (!is_read(name)) continue;
+      auto bytes = world::read_file(path);
+      if (!bytes) return std::move(bytes).error();
+      dumps.emplace(name, *std::move(bytes));
+    }
+    if (!dumps.empty()) out.push_back(std::move(dumps));
+  }
+  return out;
+}
+
+Result<std::vector<ir::Dumps>> read_all(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  std::vector<ir::Dumps> out;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      auto below = files_below(path);
+      if (!below) return std::move(below).error();
+      files.insert(files.end(), below->begin(), below->end());
+    } else if (path.ends_with(".txt") || path.ends_with(".html")) {
+      files.push_back(path);
+    } else {
+      auto dumps = world::read_archive(path, kMostDumpBytes);
+      if (!dumps) return std::move(dumps).error();
+      out.push_back(*std::move(dumps));
+    }
+  }
+  auto programs = read_programs(files);
+  if (!programs) return std::move(programs).error();
+  for (ir::Dumps& dumps : *programs) out.push_back(std::move(dumps));
+  return out;
+}
+
+Error in_file(const std::string& path, const Error& error) {
+  return bad_input(fmt::format("{}: {}", path, error.message), "",
+                   "the forms are in engine/ir/README.md");
+}
+
+Result<json> read_json_file(const std::string& path) {
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  json document = json::parse(*text, nullptr, false);
+  if (document.is_discarded()) return bad_input(fmt::format("{}: not JSON", path));
+  return document;
+}
+
+// "0=sizes.npy", "2=mask.json"
+Status add_operand(const std::string& text, ir::ProgramInput& input) {
+  size_t equals = text.find('=');
+  std::string number = text.substr(0, equals);
+  bool is_number = !number.empty() && number.size() < 4 &&
+                   number.find_first_not_of("0123456789") == std::string::npos;
+  if (equals == std::string::npos || !is_number)
+    return bad_input(fmt::format("--operand '{}': NUMBER=FILE was expected", text), "",
+                     "--operand 0=sizes.npy");
+  std::string path = text.substr(equals + 1);
+  ir::OperandValues values;
+  if (path.ends_with(".npy")) {
+    auto bytes = world::read_file(path);
+    if (!bytes) return std::move(bytes).error();
+    auto read = ir::read_npy(*bytes);
+    if (!read) return in_file(path, read.error());
+    values.emplace(static_cast<uint32_t>(std::stoul(number)), *std::move(read));
+  } else {
+    auto document = read_json_file(path);
+    if (!document) return std::move(document).error();
+    auto read = ir::read_operands(json{{number, *document}});
+    if (!read) return in_file(path, read.error());
+    values = read->kernels[""].front().operands;
+  }
+  auto& runs = input.kernels[""];
+  if (runs.empty()) runs.emplace_back();
+  runs.front().operands.merge(values);
+  return {};
+}
+
+Result<ir::ProgramInput> read_input(const AnalyzeCommand& command) {
+  ir::ProgramInput input;
+  if (!command.operands.empty()) {
+    auto document = read_json_file(command.operands);
+    if (!document) return std::move(document).error();
+    auto read = ir::read_operands(*document);
+    if (!read) return in_file(command.operands, read.error());
+    input = *std::move(read);
+  }
+  for (const std::string& text : command.operand) {
+    if (auto status = add_operand(text, input); !status) return std::move(status).error();
+  }
+  return input;
+}
+
+bool has_kernel(const ir::Dumps& dumps, const std::string& kernel) {
+  return std::any_of(dumps.begin(), dumps.end(), [&](const auto& dump) {
+    std::string module = dump.first.substr(0, dump.first.find('/'));
+    return module == kernel || module.substr(0, module.rfind('.')) == kernel;
+  });
+}
+
+std::string megabytes(const json& bytes) {
+  return fmt::format("{:.1f} MB", bytes.get<double>() / 1e6);
+}
+
+std::string facts_text(const json& facts) {
+  const json& modelled = facts["modelled"];
+  std::string text = fmt::format("{} on {}, modelled ({} to {})\n", duration(modelled["seconds"]),
+                                 facts["target"].get<std::string>(), duration(modelled["low"]),
+                                 duration(modelled["high"]));
+  for (const json& kernel : facts["kernels"]) {
+    if (kernel["times"] == 0) continue;
+    text += fmt::format(
+        "  {:<32} {:>9} {:>12.0f} cycles{}\n", kernel["name"].get<std::string>(),
+        duration(kernel["seconds"]), kernel["cycles"].get<double>(),
+        kernel["times"] == 1 ? "" : fmt::format(", {} times", kernel["times"].get<int>()));
+  }
+  text += fmt::format("  bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
+                      facts["evidence"].get<std::string>());
+  text += fmt::format("  DMA         {} in, {} out\n", megabytes(facts["dma"]["load_bytes"]),
+                      megabytes(facts["dma"]["store_bytes"]));
+  if (!facts["not_modelled"].empty())
+    text += fmt::format("  not in it   {} of XLA's modules around the kernels (--json says why)\n",
+                        facts["not_modelled"].size());
+  return text;
+}
+
+}  // namespace
+
+Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
+  auto device = ir::find_device(command.device);
+  if (!device) return bad_input(fmt::format("--device '{}': it has no model", command.device));
+  auto input = read_input(command);
+  if (!input) return std::move(input).error();
+  auto programs = read_all(command.paths);
+  if (!programs) return std::move(programs).error();
+  json all = json::array();
+  for (const ir::Dumps& dumps : *programs) {
+    if (!command.kernel.empty() && !has_kernel(dumps, command.kernel)) continue;
+    auto run = ir::run_program(dumps, *device, *input);
+    if (!run) return std::move(run).error();
+    all.push_back(ir::write_facts(*run, dumps, {command.flops, command.bytes}, *device));
+  }
+  if (all.empty())
+    return bad_input(command.kernel.empty()
+                         ? "no schedule is among the dumps"
+                         : fmt::format("no program has a kernel '{}'", command.kernel),
+                     "", "libtpu writes it with LIBTPU_INIT_ARGS=--xla_jf_dump_to=DIR");
+  if (json_wanted) {
+    print_out(all.dump(2) + "\n");
+    return {};
+  }
+  for (const json& facts : all) print_out(facts_text(facts));
+  return {};
+}
+
+}  // namespace evolve::cli

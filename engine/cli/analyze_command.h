@@ -1,0 +1,24 @@
+// `evolve analyze`: what the model makes of dumps, whoever had them written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/core/result.h"
+
+namespace evolve::cli {
+
+struct AnalyzeCommand {
+  std::vector<std::string> paths;  // a folder of dumps, the compile step's archive, or dumps
+  std::string device = "tpu7x";
+  std::string operands;              // a JSON file, see engine/ir/operands.h; empty: none
+  std::vector<std::string> operand;  // "0=sizes.npy": one by its number
+  std::string kernel;                // only the program that has this one; empty: all
+  double flops = 0;                  // of the spec; 0: not known
+  double bytes = 0;
+};
+
+// Prints the facts of each program among the dumps, for people or as JSON.
+Status run_analyze(const AnalyzeCommand& command, bool json);
+
+}  // namespace evolve::cli

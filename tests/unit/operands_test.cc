@@ -1,0 +1,157 @@
+// Operands: files, and where values lie. The addresses are those in libtpu's schedules of kernels
+// that read these elements from prefetched tables.
+#include "engine/ir/operands.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+
+using namespace evolve;
+using namespace evolve::ir;
+using nlohmann::json;
+
+namespace {
+
+Schedule with_operand(const std::string& dtype, std::vector<uint32_t> shape) {
+  Schedule schedule;
+  schedule.name = "toy";
+  schedule.operands.push_back({0, "vmem", dtype, std::move(shape), false});
+  return schedule;
+}
+
+// The words of a table that counts from 0.
+std::vector<uint32_t> counted(const std::string& dtype, const std::vector<uint32_t>& shape) {
+  size_t count = 1;
+  for (uint32_t extent : shape) count *= extent;
+  Values values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<double>(dtype == "s32" ? i : i % 100);
+  auto laid = lay_out(with_operand(dtype, shape), {{0, values}});
+  INFO((laid ? "" : laid.error().message));
+  REQUIRE(laid);
+  return laid->at(0);
+}
+
+std::string error_of(const std::string& dtype, std::vector<uint32_t> shape, Values values,
+                     uint32_t number = 0) {
+  auto laid = lay_out(with_operand(dtype, std::move(shape)), {{number, std::move(values)}});
+  return laid ? "" : laid.error().message;
+}
+
+std::string npy(const std::string& head, const std::string& data) {
+  std::string bytes = "\x93NUMPY";
+  bytes += '\1';
+  bytes += '\0';
+  bytes += static_cast<char>(head.size());
+  bytes += '\0';
+  return bytes + head + data;
+}
+
+}  // namespace
+
+TEST_CASE("matrices of words lie in tiles of at most eight rows") {
+  struct Seen {
+    std::vector<uint32_t> shape;
+    std::vector<uint32_t> at;
+    size_t address;
+  };
+  for (const Seen& seen : {Seen{{1, 200}, {0, 130}, 0x82},
+                           {{2, 200}, {1, 130}, 0x182},
+                           {{3, 200}, {2, 190}, 0x33e},
+                           {{5, 200}, {1, 130}, 0x482},
+                           {{12, 200}, {9, 130}, 0xc82},
+                           {{2, 3, 200}, {1, 1, 1}, 0x481},
+                           {{2, 3, 200}, {1, 2, 190}, 0x73e},
+                           {{2, 12, 40}, {1, 9, 39}, 0xca7},
+                           {{3000}, {190}, 0xbe}}) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < seen.shape.size(); ++i) value = value * seen.shape[i] + seen.at[i];
+    auto words = counted("s32", seen.shape);
+    INFO(seen.address);
+    REQUIRE(seen.address < words.size());
+    CHECK(words[seen.address] == value);
+  }
+}
+
+TEST_CASE("smaller elements of following rows share a word") {
+  auto element = [](const std::string& dtype, std::vector<uint32_t> shape, size_t address,
+                    uint32_t shift) {
+    uint32_t mask = dtype == "s16" ? 0xffff : 0xff;
+    return counted(dtype, shape).at(address) >> shift & mask;
+  };
+  CHECK(element("s8", {40, 200}, 0x102, 8) == (1 * 200 + 130) % 100);
+  CHECK(element("s8", {40, 200}, 0x302, 8) == (9 * 200 + 130) % 100);
+  CHECK(element("s8", {40, 200}, 0x93e, 8) == (33 * 200 + 190) % 100);
+  CHECK(element("s8", {3, 200}, 0x82, 16) == (2 * 200 + 130) % 100);
+  CHECK(element("s8", {600}, 0x3e, 8) == 190 % 100);
+  CHECK(element("s16", {600}, 0x2, 16) == 130 % 100);
+  CHECK(element("s16", {20, 200}, 0x602, 16) == (9 * 200 + 130) % 100);
+  CHECK(element("s16", {20, 200}, 0xabe, 16) == (19 * 200 + 190) % 100);
+}
+
+TEST_CASE("values keep their sign, floats are 32 bits wide") {
+  auto laid = lay_out(with_operand("s32", {2}), {{0, {-1, 4294967295.0}}});
+  REQUIRE(laid);
+  CHECK(laid->at(0) == std::vector<uint32_t>{0xffffffff, 0xffffffff});
+  auto floats = lay_out(with_operand("f32", {}), {{0, {1.5}}});
+  REQUIRE(floats);
+  CHECK(floats->at(0) == std::vector<uint32_t>{0x3fc00000});
+}
+
+TEST_CASE("what does not fit is refused") {
+  CHECK(error_of("s32", {9}, {1, 2}) == "toy: operand 0: it is a s32[9], given are 2 values");
+  CHECK(error_of("s32", {1}, {1.5}) == "toy: operand 0: 1.5 is no s32");
+  CHECK(error_of("s8", {1}, {256}) == "toy: operand 0: 256 is no s8");
+  CHECK(error_of("s32", {1}, {1}, 3) == "toy: it has no operand 3");
+  CHECK(error_of("bf16", {1}, {1}) == "toy: operand 0: how a bf16[1] lies in memory is not known");
+}
+
+TEST_CASE("operands are read from each form") {
+  auto by_number = read_operands(json::parse(R"({"0": [[1, 2], [3, 4]], "2": 7})"));
+  REQUIRE(by_number);
+  const auto* runs = by_number->of("any.1");
+  REQUIRE(runs != nullptr);
+  CHECK(runs->front().operands == OperandValues{{0, {1, 2, 3, 4}}, {2, {7}}});
+
+  auto list = read_operands(json::parse("[null, true, [1.5]]"));
+  REQUIRE(list);
+  CHECK(list->of("x")->front().operands == OperandValues{{1, {1}}, {2, {1.5}}});
+
+  auto kernels = read_operands(json::parse(
+      R"({"kernels": {"gmm": [{"times": 3, "operands": {"0": 1}}, {"operands": {"0": 2}}]}})"));
+  REQUIRE(kernels);
+  CHECK(kernels->of("other.1") == nullptr);
+  REQUIRE(kernels->of("gmm.1") != nullptr);
+  REQUIRE(kernels->of("gmm.1")->size() == 2);
+  CHECK(kernels->of("gmm.1")->at(0).times == 3);
+  CHECK(kernels->of("gmm.1")->at(1).operands == OperandValues{{0, {2}}});
+}
+
+TEST_CASE("operands that are none are refused") {
+  auto error = [](const char* text) {
+    auto read = read_operands(json::parse(text));
+    return read ? "" : read.error().message;
+  };
+  CHECK(error("3") == "operands by their numbers were expected, or a list of them");
+  CHECK(error(R"({"x": 1})") == "'x' is no operand's number");
+  CHECK(error(R"({"0": [1, "a"]})") ==
+        "operand 0: a number or a list of numbers was expected, not \"a\"");
+  CHECK(error(R"({"kernels": {"a": 1}})") == "'kernels': 'a': a list of runs was expected");
+  CHECK(error(R"({"kernels": {"a": [{"times": -1, "operands": {}}]}})") ==
+        "'kernels': 'a': 'times' is no number of runs");
+}
+
+TEST_CASE("NumPy files are read") {
+  auto read = read_npy(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }\n",
+                           {"\1\0\0\0\xff\xff\xff\xff", 8}));
+  REQUIRE(read);
+  CHECK(*read == Values{1, -1});
+  CHECK(read_npy("PK").error().message == "no NumPy file");
+  CHECK(read_npy(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }", ""))
+            .error()
+            .message == "the NumPy file is not in row-major order");
+  CHECK(
+      read_npy(npy("{'descr': '|O', 'fortran_order': False, 'shape': (), }", "")).error().message ==
+      "a NumPy file of '|O' is not taken");
+  CHECK(read_npy(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }", "abc"))
+            .error()
+            .message == "the NumPy file ends in a number");
+}

@@ -1,0 +1,125 @@
+// Programs of several modules: which dumps they are, and how often each module runs.
+#include "engine/ir/program.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/ir/dump_name.h"
+
+using namespace evolve;
+using namespace evolve::ir;
+
+namespace {
+
+constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
+
+// Calls the kernel three times and a fusion once.
+constexpr const char* kTopLevelText =
+    " 0 : { %s1_s0 = smov 0 }\n"
+    " 0x1 LB: > { %5 = inlined_call %s9_s9 /* %k.1 = custom-call(%a, %b) */ ;; %s2_s0 = sphi "
+    "%s1_s0, %s3_s0 }\n"
+    " 0x2 : { %s3_s0 = sadd.s32 1, %s2_s0 }\n"
+    " 0x3 : { %p4_p0 = scmp.lt.s32.totalorder %s3_s0, 3 }\n"
+    " 0x4 : { %6 = sbr.rel (%p4_p0) target bundleno = 1 (0x1) }\n"
+    " 0x5 : {}\n 0x6 : {}\n"
+    " 0x7 : { %7 = inlined_call %s9_s9 /* %fusion.3 = s32[8]{0} fusion() */ }\n"
+    " 0x8 : { %8 = inlined_call /* <late-finalization> */ }\n";
+
+// As many cycles as its operand says, and three.
+constexpr const char* kKernelText =
+    " 0 : { %s1_s0 = inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] "
+    "}\n"
+    " 0x1 : { %2 = dma.hbm_to_vmem 0, %s1_s0, 0, [#allocation1] }\n"
+    " 0x2 : { %3 = dma.done.wait [#allocation1], %s1_s0 }\n";
+
+Dumps toy_dumps() {
+  return {{"TLP/packed-bundles-post-ra.txt", kTopLevelText},
+          {"k.1/packed-bundles-post-ra.txt", kKernelText},
+          {"fusion.3/packed-bundles-post-ra.txt", " 0 : {}\n 0x1 : {}\n"}};
+}
+
+}  // namespace
+
+TEST_CASE("modules run as often as they are called") {
+  auto run = run_program(toy_dumps(), kToy, {{{"k", {{1, {{0, {50}}}}}}}});
+  INFO((run ? "" : run.error().message));
+  REQUIRE(run);
+  REQUIRE(run->kernels.size() == 3);
+  CHECK(run->kernels[0].name == "TLP");
+  CHECK(run->kernels[1].name == "fusion.3");
+  CHECK(run->kernels[1].times == 1);
+  CHECK(run->kernels[2].times == 3);
+  double kernel = 1 + 50 + 10 + 1;
+  CHECK(run->kernels[2].simulation.cycles == kernel);
+  CHECK(run->cycles() == run->kernels[0].simulation.cycles + 2 + 3 * kernel);
+  CHECK(run->not_modelled.empty());
+}
+
+TEST_CASE("runs of a kernel may differ") {
+  auto run = run_program(toy_dumps(), kToy, {{{"k.1", {{1, {{0, {50}}}}, {2, {{0, {100}}}}}}}});
+  REQUIRE(run);
+  REQUIRE(run->kernels.size() == 4);
+  CHECK(run->kernels[3].times == 2);
+  CHECK(run->kernels[3].simulation.cycles == run->kernels[2].simulation.cycles + 50);
+}
+
+TEST_CASE("a kernel that cannot be followed is an error, a module of XLA is named") {
+  auto unknown = run_program(toy_dumps(), kToy);
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().message ==
+        "k.1:2: the model cannot follow: a DMA whose size or flag is not known to it");
+  Dumps dumps = toy_dumps();
+  dumps["fusion.3/packed-bundles-post-ra.txt"] = " 0 : { %6 = dma.done.wait [#allocation2], 1 }\n";
+  ProgramInput input = {{{"", {{1, {{0, {50}}}}}}}};
+  auto run = run_program(dumps, kToy, input);
+  REQUIRE(run);
+  CHECK(run->not_modelled ==
+        std::map<std::string, std::string>{
+            {"fusion.3", "fusion.3:1: the model cannot follow: a wait that no DMA ends"}});
+  dumps.erase("fusion.3/packed-bundles-post-ra.txt");
+  run = run_program(dumps, kToy, input);
+  REQUIRE(run);
+  CHECK(run->not_modelled.contains("fusion.3"));
+}
+
+TEST_CASE("the HLO text says which modules are kernels") {
+  Dumps dumps = toy_dumps();
+  dumps["TLP/hlo.txt"] =
+      "ENTRY %main {\n  %fusion.3 = s32[8]{0} custom-call(%a), "
+      "custom_call_target=\"tpu_custom_call\"\n}\n";
+  auto run = run_program(dumps, kToy);
+  REQUIRE(run);
+  CHECK(run->not_modelled.contains("k.1"));
+}
+
+TEST_CASE("the name of a dump says what it is") {
+  auto name = read_dump_name("/d/1795374126064195520-twice.1-62-packed-bundles-post-ra.txt");
+  REQUIRE(name);
+  CHECK(name->stamp == 1795374126064195520);
+  CHECK(name->module == "twice.1");
+  CHECK(name->stage == "packed-bundles-post-ra.txt");
+  name = read_dump_name("17-dynamic-update-slice.4-9-final_bundles.txt");
+  REQUIRE(name);
+  CHECK(name->module == "dynamic-update-slice.4");
+  CHECK(name->stage == "final_bundles.txt");
+  name = read_dump_name("17-TLP-hlo.txt");
+  REQUIRE(name);
+  CHECK(name->module == "TLP");
+  CHECK(name->stage == "hlo.txt");
+  name = read_dump_name("d/gmm.1/final_bundles.txt");
+  REQUIRE(name);
+  CHECK(name->module == "gmm.1");
+  CHECK_FALSE(read_dump_name("17-<late-finalization>-60-final_bundles.txt"));
+  CHECK_FALSE(read_dump_name("readme.md"));
+  CHECK_FALSE(read_dump_name("notes.txt"));
+}
+
+TEST_CASE("a folder may have the dumps of several programs") {
+  auto programs =
+      group_dumps({"30-TLP-9-final_bundles.txt", "10-TLP-9-final_bundles.txt",
+                   "20-a.1-9-final_bundles.txt", "10-TLP-hlo.txt", "40-b.1-9-final_bundles.txt"});
+  REQUIRE(programs.size() == 2);
+  CHECK(programs[0].size() == 3);
+  CHECK(programs[0].at("a.1/final_bundles.txt") == "20-a.1-9-final_bundles.txt");
+  CHECK(programs[1].size() == 2);
+  CHECK(programs[1].contains("b.1/final_bundles.txt"));
+}
