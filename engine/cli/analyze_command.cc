@@ -143,8 +143,42 @@ bool has_kernel(const ir::Dumps& dumps, const std::string& kernel) {
   });
 }
 
+std::string percent(const json& share) {
+  return fmt::format("{:.0f} %", 100 * share.get<double>());
+}
+
 std::string megabytes(const json& bytes) {
   return fmt::format("{:.1f} MB", bytes.get<double>() / 1e6);
+}
+
+std::string kernels_text(const json& facts) {
+  std::string text;
+  for (const json& kernel : facts["kernels"]) {
+    if (kernel["times"] == 0) continue;
+    double share = kernel["seconds"].get<double>() * kernel["times"].get<double>() /
+                   facts["seconds"].get<double>();
+    text += fmt::format(
+        "  {:>9} {:>5}  {}{}: {:.0f} cycles\n", duration(kernel["seconds"]), percent(share),
+        kernel["name"].get<std::string>(),
+        kernel["times"] == 1 ? "" : fmt::format(" ({} times)", kernel["times"].get<uint64_t>()),
+        kernel["cycles"].get<double>());
+  }
+  return text;
+}
+
+std::string causes_text(const json& facts) {
+  constexpr double kLeast = 0.005;
+  std::vector<json> causes = facts["by_cause"];
+  std::stable_sort(causes.begin(), causes.end(), [](const json& a, const json& b) {
+    return a["seconds"].get<double>() > b["seconds"].get<double>();
+  });
+  std::string text;
+  for (const json& cause : causes) {
+    if (cause["share"].get<double>() < kLeast) continue;
+    text += fmt::format("  {:>9} {:>5}  {}\n", duration(cause["seconds"]), percent(cause["share"]),
+                        cause["what"].get<std::string>());
+  }
+  return text;
 }
 
 std::string facts_text(const json& facts) {
@@ -152,19 +186,15 @@ std::string facts_text(const json& facts) {
   std::string text = fmt::format("{} on {}, modelled ({} to {})\n", duration(modelled["seconds"]),
                                  facts["target"].get<std::string>(), duration(modelled["low"]),
                                  duration(modelled["high"]));
-  for (const json& kernel : facts["kernels"]) {
-    if (kernel["times"] == 0) continue;
-    text += fmt::format(
-        "  {:<32} {:>9} {:>12.0f} cycles{}\n", kernel["name"].get<std::string>(),
-        duration(kernel["seconds"]), kernel["cycles"].get<double>(),
-        kernel["times"] == 1 ? "" : fmt::format(", {} times", kernel["times"].get<int>()));
-  }
-  text += fmt::format("  bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
+  text += "\n" + kernels_text(facts) + "\nwhere the time goes\n" + causes_text(facts) + "\n";
+  text += fmt::format("bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
                       facts["evidence"].get<std::string>());
-  text += fmt::format("  DMA         {} in, {} out\n", megabytes(facts["dma"]["load_bytes"]),
+  text += fmt::format("prize       −{} if this vanished: {}\n", percent(facts["prize"]["share"]),
+                      facts["prize"]["what"].get<std::string>());
+  text += fmt::format("HBM         {} in, {} out\n", megabytes(facts["dma"]["load_bytes"]),
                       megabytes(facts["dma"]["store_bytes"]));
   if (!facts["not_modelled"].empty())
-    text += fmt::format("  not in it   {} of XLA's modules around the kernels (--json says why)\n",
+    text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
                         facts["not_modelled"].size());
   return text;
 }
@@ -194,7 +224,9 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
     print_out(all.dump(2) + "\n");
     return {};
   }
-  for (const json& facts : all) print_out(facts_text(facts));
+  std::string text;
+  for (const json& facts : all) text += (text.empty() ? "" : "\n") + facts_text(facts);
+  print_out(text);
   return {};
 }
 

@@ -6,44 +6,59 @@
 #include <string>
 #include <string_view>
 
+#include "engine/ir/lost_time.h"
+
 namespace evolve::ir {
 
 namespace {
 
 using nlohmann::json;
 
-// Sums over all kernels of a program.
-struct Totals {
+// What was executed of an opcode.
+struct OpcodeCount {
+  uint64_t executed = 0;
+  uint64_t matmul_cycles = 0;
+  bool is_unknown = false;
+};
+
+// What was executed, of one run of a kernel or of all of a program's.
+struct Tally {
   double cycles = 0, stall_cycles = 0, load_bytes = 0, store_bytes = 0;
   uint64_t bundles = 0, empty_bundles = 0, loads = 0, stores = 0, matmuls = 0, steps = 0,
            spills = 0, fills = 0;
-  std::array<uint64_t, kUnits> issued{};
   size_t static_bundles = 0;
-};
+  std::array<uint64_t, kUnits> issued{};
+  CyclesByCause by_cause{};
+  std::map<std::string, OpcodeCount> opcodes;
 
-Totals totals_of(const ProgramRun& run) {
-  Totals sum;
-  for (const KernelRun& kernel : run.kernels) {
+  void add(const KernelRun& kernel, uint64_t times) {
     const Simulation& one = kernel.simulation;
-    auto times = static_cast<double>(kernel.times);
-    sum.cycles += times * one.cycles;
-    sum.stall_cycles += times * one.stall_cycles;
-    sum.load_bytes += times * one.load_bytes;
-    sum.store_bytes += times * one.store_bytes;
-    sum.bundles += kernel.times * one.bundles;
-    sum.empty_bundles += kernel.times * one.empty_bundles;
-    sum.loads += kernel.times * one.loads;
-    sum.stores += kernel.times * one.stores;
-    sum.matmuls += kernel.times * one.matmuls;
-    sum.steps += kernel.times * one.steps;
-    sum.spills += kernel.times * one.spills;
-    sum.fills += kernel.times * one.fills;
-    sum.static_bundles += kernel.schedule.bundles.size();
-    for (size_t unit = 0; unit < kUnits; ++unit)
-      sum.issued[unit] += kernel.times * one.issued[unit];
+    auto factor = static_cast<double>(times);
+    cycles += factor * one.cycles;
+    stall_cycles += factor * one.stall_cycles;
+    load_bytes += factor * one.load_bytes;
+    store_bytes += factor * one.store_bytes;
+    bundles += times * one.bundles;
+    empty_bundles += times * one.empty_bundles;
+    loads += times * one.loads;
+    stores += times * one.stores;
+    matmuls += times * one.matmuls;
+    steps += times * one.steps;
+    spills += times * one.spills;
+    fills += times * one.fills;
+    static_bundles += kernel.schedule.bundles.size();
+    for (size_t unit = 0; unit < kUnits; ++unit) issued[unit] += times * one.issued[unit];
+    CyclesByCause causes = lost_time(kernel.schedule, one);
+    for (size_t cause = 0; cause < kCauses; ++cause) by_cause[cause] += factor * causes[cause];
+    for (size_t i = 0; i < kernel.schedule.opcodes.size(); ++i) {
+      const Opcode& opcode = kernel.schedule.opcodes[i];
+      OpcodeCount& count = opcodes[opcode.name];
+      count.executed += times * one.opcodes[i];
+      count.matmul_cycles += times * one.opcodes[i] * opcode.matmul_cycles;
+      count.is_unknown = opcode.op == Op::unknown;
+    }
   }
-  return sum;
-}
+};
 
 // The data that libtpu's VMEM report carries for its own page: "const DATA ={…};".
 json vmem_report(const Dumps& dumps) {
@@ -80,46 +95,115 @@ json vmem_facts(const Dumps& dumps, const Device& device) {
       {"allocated_bytes", most}, {"spilled_bytes", spilled}, {"capacity_bytes", device.vmem_bytes}};
 }
 
-struct Bottleneck {
-  std::string name;
-  std::string evidence;
-};
-
-// What most of the time goes into. The rules, in order: HBM, when its queue is busy nearly always;
-// waiting for DMAs that come too late; the matrix unit, when most of its peak is reached; else the
-// unit with most issues; latency, where empty bundles prevail.
-Bottleneck bottleneck_of(const Totals& sum, const Cost& cost, const Device& device) {
-  double seconds = sum.cycles / device.clock_hz;
-  double queue = (sum.load_bytes + sum.store_bytes) / device.hbm_bytes_per_second / seconds;
-  double stall = sum.stall_cycles / sum.cycles;
-  double empty = static_cast<double>(sum.empty_bundles) / sum.cycles;
-  // The peak at the clock that the model runs at: 2.2 GHz is nominal.
-  double peak = cost.flops / (device.peak_flops * device.clock_hz / 2.2e9) / seconds;
-  auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
-  if (queue > 0.85) return {"hbm", percent(queue) + " of the time the DMA queue moves bytes"};
-  if (stall > 0.2) return {"dma_wait", percent(stall) + " of the time waits for DMAs"};
-  if (peak > 0.6) return {"mxu", percent(peak) + " of the matrix units' peak is reached"};
-  size_t busiest = 0;
-  for (size_t unit = 0; unit < kUnits; ++unit) {
-    if (unit != static_cast<size_t>(Unit::scalar) && sum.issued[unit] > sum.issued[busiest])
-      busiest = unit;
-  }
-  if (empty > 0.3) return {"latency", percent(empty) + " of the bundles are empty"};
-  return {unit_name(static_cast<Unit>(busiest)),
-          fmt::format("{:.2f} instructions a cycle",
-                      static_cast<double>(sum.issued[busiest]) / sum.cycles)};
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", 100 * share);
 }
 
-json utilisation_of(const Totals& sum) {
-  json out = json::object();
-  for (size_t unit = 0; unit < kUnits; ++unit) {
-    out[unit_name(static_cast<Unit>(unit))] = static_cast<double>(sum.issued[unit]) / sum.cycles;
+// A cause, or several that are one to those who write kernels.
+struct Bottleneck {
+  const char* name;
+  const char* words;
+  double cycles;
+};
+
+std::vector<Bottleneck> bottlenecks_of(const Tally& tally) {
+  auto at = [&](Cause cause) { return tally.by_cause[static_cast<size_t>(cause)]; };
+  std::vector<Bottleneck> out = {
+      {"mxu", cause_words(Cause::mxu), at(Cause::mxu)},
+      {"vector", cause_words(Cause::vector), at(Cause::vector)},
+      {"spill", cause_words(Cause::spill), at(Cause::spill)},
+      {"scalar", cause_words(Cause::scalar), at(Cause::scalar)},
+      {"latency", cause_words(Cause::latency), at(Cause::latency)},
+      {"dma_wait", "waits for DMAs",
+       at(Cause::dma_bandwidth) + at(Cause::dma_latency) + at(Cause::drain)}};
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.cycles > b.cycles; });
+  return out;
+}
+
+// What most of the time goes into, and the size of the prize: how much shorter it were without the
+// largest of what is no use of the matrix units. "hbm" is waiting for DMAs while bytes move nearly
+// always: then less has to be moved, not earlier.
+json bottleneck_of(const Tally& tally, const Device& device) {
+  constexpr double kNearlyAlways = 0.85;
+  std::vector<Bottleneck> all = bottlenecks_of(tally);
+  const Bottleneck& first = all.front();
+  const Bottleneck& prize = first.name == std::string_view("mxu") ? all[1] : first;
+  double moving = (tally.load_bytes + tally.store_bytes) / device.hbm_bytes_per_second *
+                  device.clock_hz / tally.cycles;
+  std::string name = first.name;
+  std::string evidence =
+      fmt::format("{} of the time: {}", percent(first.cycles / tally.cycles), first.words);
+  if (name == "dma_wait" && moving > kNearlyAlways) {
+    name = "hbm";
+    evidence += fmt::format("; bytes move {} of the time", percent(moving));
+  }
+  return {{"bottleneck", name},
+          {"evidence", evidence},
+          {"prize", {{"what", prize.words}, {"share", prize.cycles / tally.cycles}}}};
+}
+
+json causes_json(const Tally& tally, const Device& device) {
+  json out = json::array();
+  for (size_t cause = 0; cause < kCauses; ++cause) {
+    double cycles = tally.by_cause[cause];
+    out.push_back({{"cause", cause_name(static_cast<Cause>(cause))},
+                   {"what", cause_words(static_cast<Cause>(cause))},
+                   {"seconds", cycles / device.clock_hz},
+                   {"share", cycles / tally.cycles}});
   }
   return out;
 }
 
-json roofline_of(const Totals& sum, const Cost& cost, const Device& device) {
-  double seconds = sum.cycles / device.clock_hz;
+json utilisation_of(const Tally& tally) {
+  json out = json::object();
+  for (size_t unit = 0; unit < kUnits; ++unit) {
+    out[unit_name(static_cast<Unit>(unit))] =
+        static_cast<double>(tally.issued[unit]) / tally.cycles;
+  }
+  return out;
+}
+
+// Facts that a kernel and the program have alike.
+json tally_json(const Tally& tally, const Device& device) {
+  json matmuls = json::object();
+  json opcodes = json::object();
+  json unknown = json::object();
+  for (const auto& [name, count] : tally.opcodes) {
+    if (count.executed == 0) continue;
+    opcodes[name] = count.executed;
+    if (count.is_unknown) unknown[name] = count.executed;
+    if (count.matmul_cycles > 0)
+      matmuls[name] = {{"executed", count.executed}, {"busy_cycles", count.matmul_cycles}};
+  }
+  json out = {
+      {"cycles", tally.cycles},
+      {"seconds", tally.cycles / device.clock_hz},
+      {"by_cause", causes_json(tally, device)},
+      {"bundles",
+       {{"static", tally.static_bundles},
+        {"executed", tally.bundles},
+        {"empty", tally.empty_bundles}}},
+      {"stall_cycles", tally.stall_cycles},
+      {"utilisation", utilisation_of(tally)},
+      {"matmuls", tally.matmuls},
+      {"matmuls_by_opcode", matmuls},
+      {"opcodes", opcodes},
+      {"unknown_opcodes", unknown},
+      {"steps", tally.steps},
+      {"spills", {{"stores_executed", tally.spills}, {"loads_executed", tally.fills}}},
+      {"dma",
+       {{"load_bytes", tally.load_bytes},
+        {"store_bytes", tally.store_bytes},
+        {"loads", tally.loads},
+        {"stores", tally.stores}}},
+  };
+  out.update(bottleneck_of(tally, device));
+  return out;
+}
+
+json roofline_of(const Tally& tally, const Cost& cost, const Device& device) {
+  double seconds = tally.cycles / device.clock_hz;
   double compute = cost.flops / device.peak_flops;
   double memory = cost.bytes / device.hbm_bytes_per_second;
   return {{"compute_seconds", compute},
@@ -129,110 +213,36 @@ json roofline_of(const Totals& sum, const Cost& cost, const Device& device) {
           {"flops_per_second", cost.flops / seconds}};
 }
 
-// One complete event of a trace.
-json trace_event(const std::string& name, int process, int thread, double start, double end) {
-  return {{"name", name},  {"ph", "X"},   {"pid", process},
-          {"tid", thread}, {"ts", start}, {"dur", end - start}};
-}
-
-json trace_name(const char* kind, int process, int thread, const std::string& name) {
-  return {
-      {"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
-}
-
 }  // namespace
 
 json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
                  const Device& device) {
-  Totals sum = totals_of(run);
-  double seconds = sum.cycles / device.clock_hz;
-  Bottleneck bottleneck = bottleneck_of(sum, cost, device);
+  Tally all;
   json kernels = json::array();
   for (const KernelRun& kernel : run.kernels) {
-    kernels.push_back({{"name", kernel.name},
-                       {"cycles", kernel.simulation.cycles},
-                       {"times", kernel.times},
-                       {"seconds", kernel.simulation.cycles / device.clock_hz},
-                       {"static_bundles", kernel.schedule.bundles.size()},
-                       {"steps", kernel.simulation.steps}});
+    all.add(kernel, kernel.times);
+    Tally one;
+    one.add(kernel, 1);
+    json facts = tally_json(one, device);
+    facts["name"] = kernel.name;
+    facts["times"] = kernel.times;
+    kernels.push_back(std::move(facts));
   }
-  return {
-      {"verdict", "ok"},
-      {"target", device.name},
-      {"model", kModel},
-      {"modelled",
-       {{"seconds", seconds},
-        {"low", seconds * (1 - device.error)},
-        {"high", seconds * (1 + device.error)},
-        {"cycles", sum.cycles},
-        {"lost",
-         {{"dma_wait_seconds", sum.stall_cycles / device.clock_hz},
-          {"empty_bundles_seconds", static_cast<double>(sum.empty_bundles) / device.clock_hz}}}}},
-      {"bottleneck", bottleneck.name},
-      {"evidence", bottleneck.evidence},
-      {"bundles",
-       {{"static", sum.static_bundles}, {"executed", sum.bundles}, {"empty", sum.empty_bundles}}},
-      {"utilisation", utilisation_of(sum)},
-      {"matmuls", sum.matmuls},
-      {"steps", sum.steps},
-      {"spills", {{"stores_executed", sum.spills}, {"loads_executed", sum.fills}}},
-      {"vmem", vmem_facts(dumps, device)},
-      {"dma",
-       {{"load_bytes", sum.load_bytes},
-        {"store_bytes", sum.store_bytes},
-        {"loads", sum.loads},
-        {"stores", sum.stores},
-        {"minimum_bytes", cost.bytes}}},
-      {"roofline", roofline_of(sum, cost, device)},
-      {"kernels", kernels},
-      {"not_modelled", run.not_modelled},
-  };
-}
-
-json write_timeline(const ProgramRun& run, const Device& device) {
-  constexpr int kProcess = 1;
-  constexpr int kSteps = 1, kStalls = 2, kLoads = 3, kStores = 4;  // threads of the trace
-  json events = json::array();
-  events.push_back(
-      trace_name("process_name", kProcess, 0, fmt::format("{} core (modelled)", device.name)));
-  for (auto [thread, name] : {std::pair(kSteps, "kernels and grid steps (modelled)"),
-                              std::pair(kStalls, "stalls: waiting for a DMA (modelled)"),
-                              std::pair(kLoads, "DMA from HBM (modelled)"),
-                              std::pair(kStores, "DMA to HBM (modelled)")}) {
-    events.push_back(trace_name("thread_name", kProcess, thread, name));
-  }
-  auto microseconds = [&](double cycles) { return cycles / device.clock_hz * 1e6; };
-  double start = 0;
-  bool is_cut = false;
-  for (const KernelRun& kernel : run.kernels) {
-    const Simulation& one = kernel.simulation;
-    if (kernel.times == 0) continue;
-    std::string name = kernel.times == 1
-                           ? kernel.name
-                           : fmt::format("{} (the first of {})", kernel.name, kernel.times);
-    events.push_back(
-        trace_event(name, kProcess, kSteps, microseconds(start), microseconds(start + one.cycles)));
-    is_cut = is_cut || one.spans_are_cut;
-    for (const Span& span : one.spans) {
-      constexpr std::array<int, 4> kThreads = {kLoads, kStores, kStalls, kSteps};
-      constexpr std::array<const char*, 4> kNames = {"load", "store", "stall", "step"};
-      auto kind = static_cast<size_t>(span.kind);
-      json event = trace_event(kNames[kind], kProcess, kThreads[kind],
-                               microseconds(start + span.start), microseconds(start + span.end));
-      if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
-      events.push_back(std::move(event));
-    }
-    start += static_cast<double>(kernel.times) * one.cycles;
-  }
-  return {
-      {"traceEvents", std::move(events)},
-      {"displayTimeUnit", "ns"},
-      {"otherData",
-       {{"kind", "modelled"},
-        {"model", kModel},
-        {"target", device.name},
-        {"note", is_cut ? "the first and the last events of each kind; those between are left out"
-                        : "all events"}}}};
+  json facts = tally_json(all, device);
+  double seconds = all.cycles / device.clock_hz;
+  facts["verdict"] = "ok";
+  facts["target"] = device.name;
+  facts["model"] = kModel;
+  facts["modelled"] = {{"seconds", seconds},
+                       {"low", seconds * (1 - device.error)},
+                       {"high", seconds * (1 + device.error)},
+                       {"cycles", all.cycles}};
+  facts["dma"]["minimum_bytes"] = cost.bytes;
+  facts["vmem"] = vmem_facts(dumps, device);
+  facts["roofline"] = roofline_of(all, cost, device);
+  facts["kernels"] = std::move(kernels);
+  facts["not_modelled"] = run.not_modelled;
+  return facts;
 }
 
 }  // namespace evolve::ir

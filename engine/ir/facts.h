@@ -15,13 +15,10 @@ struct Cost {
 
 // The model's name and version, as it stands in facts and times: a change of either is another
 // model.
-constexpr const char* kModel = "schedule-simulator-2";
+constexpr const char* kModel = "schedule-simulator-3";
 
 // Returns the facts of a program that was simulated.
 nlohmann::json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
                            const Device& device);
-
-// A timeline in Chrome's trace format, in microseconds; every name in it says that it is modelled.
-nlohmann::json write_timeline(const ProgramRun& run, const Device& device);
 
 }  // namespace evolve::ir

@@ -146,9 +146,9 @@ void decode_dma(Opcode& opcode) {
   opcode.is_to_smem = to == "smem";
 }
 
-// Without "[4]" and ".mxu0".
-std::string plain_name(std::string_view word) {
-  std::string name;
+// Sets the name, which is without "[4]" and ".mxu0", and the matrix unit.
+void set_name(Opcode& opcode, std::string_view word) {
+  std::string& name = opcode.name;
   while (!word.empty()) {
     if (word.front() == '[') {
       word.remove_prefix(std::min(word.find(']'), word.size() - 1) + 1);
@@ -157,13 +157,22 @@ std::string plain_name(std::string_view word) {
     bool is_place = starts_with_any(word, {".mxu", ".xlu"}) && word.size() > 4 && word[4] >= '0' &&
                     word[4] <= '9';
     if (is_place) {
+      if (word[1] == 'm') opcode.mxu = static_cast<uint8_t>(word[4] - '0');
       word.remove_prefix(std::min(word.find_first_not_of("0123456789", 4), word.size()));
       continue;
     }
     name += word.front();
     word.remove_prefix(1);
   }
-  return name;
+}
+
+// A matmul takes 16 rows of bf16 (32 of fp8) in eight cycles, eight of f32 in four: the least
+// distance of two on one unit in the schedules of kernels of each type. Weights are pushed beside
+// it.
+uint8_t matmul_cycles(std::string_view name) {
+  constexpr uint8_t kPacked = 8;
+  constexpr uint8_t kWide = 4;
+  return name.find(".f32") != std::string_view::npos ? kWide : kPacked;
 }
 
 }  // namespace
@@ -176,11 +185,12 @@ const char* unit_name(Unit unit) {
 
 Opcode decode_opcode(std::string_view word) {
   Opcode opcode;
-  opcode.name = plain_name(word);
+  set_name(opcode, word);
   opcode.unit = unit_of(opcode.name);
   opcode.op = op_of(opcode.name, opcode.unit);
   if (opcode.unit == Unit::dma && opcode.op == Op::unknown) decode_dma(opcode);
   opcode.is_matmul = opcode.name.starts_with("vmatmul");
+  if (opcode.is_matmul) opcode.matmul_cycles = matmul_cycles(opcode.name);
   return opcode;
 }
 

@@ -95,6 +95,8 @@ struct Opcode {
   Way way = Way::on_chip;  // of a DMA
   bool is_to_smem = false;
   bool is_matmul = false;
+  uint8_t mxu = 0;            // which matrix unit
+  uint8_t matmul_cycles = 0;  // for so long it takes no other one; 0: no matmul
 };
 
 // What is known of an instruction by the word that stands first in it.

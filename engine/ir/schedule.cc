@@ -302,15 +302,16 @@ class ScheduleReader {
   std::optional<uint16_t> opcode_of(std::string_view word) {
     if (auto found = opcode_ids_.find(word); found != opcode_ids_.end()) return found->second;
     Opcode opcode = decode_opcode(word);
-    // Words that differ in the place of the result alone are one opcode.
-    auto known = opcode_ids_.find(opcode.name);
+    // Words that differ in the place of the result alone are one opcode, on each matrix unit.
+    std::string key = opcode.name + "@" + std::to_string(opcode.mxu);
+    auto known = opcode_ids_.find(key);
     uint16_t id = 0;
     if (known != opcode_ids_.end()) {
       id = known->second;
     } else {
       if (schedule_.opcodes.size() >= kMostOpcodes) return std::nullopt;
       id = static_cast<uint16_t>(schedule_.opcodes.size());
-      opcode_ids_.emplace(opcode.name, id);
+      opcode_ids_.emplace(std::move(key), id);
       schedule_.opcodes.push_back(std::move(opcode));
     }
     opcode_ids_.try_emplace(std::string(word), id);

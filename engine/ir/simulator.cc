@@ -118,6 +118,7 @@ class Core {
   Simulation finish() {
     // The kernel ends when its last bytes have arrived.
     out_.cycles = std::max(cycle_, last_completion_);
+    out_.drain_cycles = out_.cycles - cycle_;
     out_.executed.resize(schedule_.bundles.size());
     out_.opcodes.resize(schedule_.opcodes.size());
     uint64_t times = 0;
@@ -160,7 +161,7 @@ class Core {
         case Op::branch: branch = one.target; break;
         case Op::call: ++out_.calls[one.target]; break;
         case Op::dma: status = start_dma(one); break;
-        case Op::wait: status = wait(one); break;
+        case Op::wait: status = wait(one, static_cast<uint32_t>(at)); break;
         case Op::flag_set: status = set_flag(one, false); break;
         case Op::flag_add: status = set_flag(one, true); break;
         case Op::flag_read: read_flag(one); break;
@@ -383,7 +384,7 @@ class Core {
     return {};
   }
 
-  Status wait(const Instruction& one) {
+  Status wait(const Instruction& one, uint32_t at) {
     Value address = read(one.operands[0]);
     Value wanted = read(one.operands[1]);
     if (!address || !wanted) return failed("a wait for a flag that is not known to it");
@@ -396,6 +397,9 @@ class Core {
     }
     if (cycle_ > start) {
       out_.stall_cycles += cycle_ - start;
+      out_.latency_cycles +=
+          std::min(cycle_ - start, device_.dma_latency_seconds * device_.clock_hz);
+      out_.stalls[at] += cycle_ - start;
       stalls_.add({Span::Kind::stall, start, cycle_, 0});
     }
     return {};

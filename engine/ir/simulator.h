@@ -33,6 +33,8 @@ struct Simulation {
   uint64_t bundles = 0;        // executed
   uint64_t empty_bundles = 0;  // of those, without any instruction: latency
   double stall_cycles = 0;     // waiting for DMAs
+  double latency_cycles = 0;   // of those, while their bytes had passed: latency alone
+  double drain_cycles = 0;     // after the last bundle, until the last bytes have arrived
   uint64_t loads = 0;          // DMAs from HBM, and to it
   uint64_t stores = 0;
   double load_bytes = 0;
@@ -42,10 +44,11 @@ struct Simulation {
   uint64_t spills = 0;
   uint64_t fills = 0;
   std::array<uint64_t, kUnits> issued{};
-  std::vector<uint64_t> executed;  // times, by bundle
-  std::vector<uint64_t> opcodes;   // times executed, by Schedule::opcodes
-  std::vector<uint64_t> calls;     // times executed, by Schedule::calls
-  std::vector<Span> spans;         // the first and the last `kSpansKept` of them
+  std::vector<uint64_t> executed;     // times, by bundle
+  std::map<uint32_t, double> stalls;  // cycles, by the bundle that waits
+  std::vector<uint64_t> opcodes;      // times executed, by Schedule::opcodes
+  std::vector<uint64_t> calls;        // times executed, by Schedule::calls
+  std::vector<Span> spans;            // the first and the last `kSpansKept` of them
   bool spans_are_cut = false;
 };
 

@@ -1,5 +1,5 @@
 // Step trace, without a device: the modelled timeline in Chrome's trace format.
-#include "engine/ir/facts.h"
+#include "engine/ir/timeline.h"
 #include "engine/steps/compiled.h"
 
 int main(int argc, char** argv) {

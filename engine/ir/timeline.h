@@ -1,0 +1,13 @@
+// The run of a program as a timeline in Chrome's trace format.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "engine/ir/program.h"
+
+namespace evolve::ir {
+
+// In microseconds; every name in it says that it is modelled.
+nlohmann::json write_timeline(const ProgramRun& run, const Device& device);
+
+}  // namespace evolve::ir
