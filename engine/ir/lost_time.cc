@@ -9,17 +9,16 @@ namespace {
 constexpr size_t kMatrixUnits = 10;  // by a digit of the dump
 
 Cause cause_of(const Schedule& schedule, const Bundle& bundle) {
-  uint32_t memory = 0;
+  uint32_t spills = 0;
   uint32_t vector = 0;
   for (uint32_t i = 0; i < bundle.issues; ++i) {
-    Unit unit = schedule.opcodes[schedule.issues[bundle.first_issue + i]].unit;
-    if (unit == Unit::load || unit == Unit::store) ++memory;
-    if (unit != Unit::scalar && unit != Unit::dma) ++vector;
+    const Opcode& opcode = schedule.opcodes[schedule.issues[bundle.first_issue + i]];
+    if (opcode.is_spill) ++spills;
+    if (opcode.unit != Unit::scalar && opcode.unit != Unit::dma) ++vector;
   }
   if (bundle.issues == 0) return Cause::latency;
   if (vector == 0) return Cause::scalar;
-  bool only_spills = vector == memory && memory == uint32_t{bundle.spills} + bundle.fills;
-  return only_spills ? Cause::spill : Cause::vector;
+  return vector == spills ? Cause::spill : Cause::vector;
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"dma.done.wait", Op::wait},
       {"vwait.ge", Op::wait},
       {"inlined_call", Op::call},
+      {"dma.general", Op::dma},
       // Errors that do not happen, fences and traces.
       {"shalt.err", Op::ignored},
       {"sfence", Op::ignored},

@@ -81,6 +81,7 @@ enum class Op : uint8_t {
   flag_read,
   branch,
   call,       // of a module, by the top-level program
+  guard,      // predicated instructions of the vector units: whether they run
   operand,    // where one of the kernel's operands lies
   parameter,  // the value of one that is handed over in a register
 };
@@ -95,6 +96,7 @@ struct Opcode {
   Way way = Way::on_chip;  // of a DMA
   bool is_to_smem = false;
   bool is_matmul = false;
+  bool is_spill = false;      // moves a vector register to or from memory for want of room
   uint8_t mxu = 0;            // which matrix unit
   uint8_t matmul_cycles = 0;  // for so long it takes no other one; 0: no matmul
 };

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/ir/guards.h"
+
 namespace evolve::ir {
 
 namespace {
@@ -116,6 +118,7 @@ class Lines {
     for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
       if (comment.starts_with(kind)) buffer_ += kind;
     }
+    if (std::string_view way = way_in(comment); !way.empty()) buffer_ += way;
     if (comment.starts_with(" %") && is_behind_call())
       buffer_ += comment.substr(0, comment.find('('));
     constexpr std::string_view kBegin = " Start region 0 ";
@@ -126,6 +129,12 @@ class Lines {
         comment.substr(0, 4 * kEnd.size()).find("End region") != std::string_view::npos &&
         comment.substr(0, comment.find("*/")).find(kEnd) != std::string_view::npos)
       is_open_ = false;
+  }
+
+  // "hbm-to-hbm": what a DMA crosses that could be any.
+  static std::string_view way_in(std::string_view comment) {
+    std::string_view inner = comment.substr(0, std::min<size_t>(comment.find("*/"), 20));
+    return inner.find("-to-") == std::string_view::npos ? std::string_view() : inner;
   }
 
   [[nodiscard]] bool is_behind_call() const {
@@ -189,6 +198,7 @@ class ScheduleReader {
         return error_at(branch.line,
                         fmt::format("branch to bundle {:#x}, which is not there", branch.address));
     }
+    add_guards(schedule_, guarded_);
     schedule_.slots = slots_.count();
     schedule_.registers = registers_.count();
     return std::move(schedule_);
@@ -232,8 +242,7 @@ class ScheduleReader {
     std::string_view body = line.substr(open + 1, close - open - 1);
     while (!body.empty()) {
       size_t end = std::min(body.find(";;"), body.size());
-      if (auto status = read_instruction(trimmed(body.substr(0, end)), bundle); !status)
-        return status;
+      if (auto status = read_instruction(trimmed(body.substr(0, end))); !status) return status;
       body.remove_prefix(std::min(end + 2, body.size()));
     }
     // Phis stand for what happens on the way into the bundle.
@@ -246,7 +255,7 @@ class ScheduleReader {
     return {};
   }
 
-  Status read_instruction(std::string_view text, Bundle& bundle) {
+  Status read_instruction(std::string_view text) {
     if (text.empty()) return {};
     size_t equals = text.find(" = ");
     if (equals == std::string_view::npos || !text.starts_with('%'))
@@ -254,15 +263,18 @@ class ScheduleReader {
     std::string_view name = text.substr(1, equals - 1);
     std::string_view rest = trimmed(text.substr(equals + 3));
     size_t end = std::min(rest.find_first_of(" ("), rest.size());
-    auto id = opcode_of(rest.substr(0, end));
-    if (!id) return error("too many kinds of instructions");
+    std::string_view word = rest.substr(0, end);
     rest = trimmed(rest.substr(end));
+    auto id = opcode_of(word, is_spill(word, rest));
+    if (!id) return error("too many kinds of instructions");
     schedule_.issues.push_back(*id);
     const Opcode& opcode = schedule_.opcodes[*id];
-    count_spills(opcode, rest, bundle);
+    if (opcode.op == Op::ignored) {
+      note_guard(rest, *id);
+      return {};
+    }
     bool has_scalar_result = name.starts_with('s') || name.starts_with('p');
-    bool is_seen = opcode.op != Op::ignored && (opcode.op != Op::unknown || has_scalar_result);
-    if (!is_seen) return {};
+    if (opcode.op == Op::unknown && !has_scalar_result) return {};
     Instruction instruction;
     instruction.op = opcode.op;
     instruction.way = opcode.way;
@@ -280,11 +292,21 @@ class ScheduleReader {
     return {};
   }
 
-  static void count_spills(const Opcode& opcode, std::string_view rest, Bundle& bundle) {
-    if (opcode.unit != Unit::load && opcode.unit != Unit::store) return;
-    bool is_spill = rest.find("_spill]") != std::string_view::npos ||
-                    rest.find("_spill + ") != std::string_view::npos;
-    if (is_spill) ++(opcode.unit == Unit::store ? bundle.spills : bundle.fills);
+  static bool is_spill(std::string_view word, std::string_view rest) {
+    if (!word.starts_with("vld") && !word.starts_with("vst")) return false;
+    return rest.find("_spill]") != std::string_view::npos ||
+           rest.find("_spill + ") != std::string_view::npos;
+  }
+
+  // "(!%p3_p1), …" before the operands.
+  void note_guard(std::string_view rest, uint16_t opcode) {
+    size_t open = rest.find("(%p");
+    bool negated = open == std::string_view::npos;
+    if (negated) open = rest.find("(!%p");
+    if (open == std::string_view::npos) return;
+    int32_t slot = slot_of(rest.substr(open + (negated ? 2 : 1)));
+    auto bundle = static_cast<uint32_t>(schedule_.bundles.size());
+    if (slot != kNone) guarded_.push_back({bundle, slot, negated, opcode});
   }
 
   void read_rest(std::string_view name, std::string_view rest, Instruction& instruction) {
@@ -297,24 +319,29 @@ class ScheduleReader {
       case Op::pop_divided: read_pop(rest, instruction); break;
       default: read_operands(rest, instruction);
     }
+    if (instruction.op == Op::dma &&
+        schedule_.opcodes[schedule_.issues.back()].name == "dma.general")
+      read_way(rest, instruction);
   }
 
-  std::optional<uint16_t> opcode_of(std::string_view word) {
-    if (auto found = opcode_ids_.find(word); found != opcode_ids_.end()) return found->second;
+  std::optional<uint16_t> opcode_of(std::string_view word, bool is_spill) {
+    ByText<uint16_t>& ids = is_spill ? spill_ids_ : opcode_ids_;
+    if (auto found = ids.find(word); found != ids.end()) return found->second;
     Opcode opcode = decode_opcode(word);
+    opcode.is_spill = is_spill;
     // Words that differ in the place of the result alone are one opcode, on each matrix unit.
     std::string key = opcode.name + "@" + std::to_string(opcode.mxu);
-    auto known = opcode_ids_.find(key);
+    auto known = ids.find(key);
     uint16_t id = 0;
-    if (known != opcode_ids_.end()) {
+    if (known != ids.end()) {
       id = known->second;
     } else {
       if (schedule_.opcodes.size() >= kMostOpcodes) return std::nullopt;
       id = static_cast<uint16_t>(schedule_.opcodes.size());
-      opcode_ids_.emplace(std::move(key), id);
+      ids.emplace(std::move(key), id);
       schedule_.opcodes.push_back(std::move(opcode));
     }
-    opcode_ids_.try_emplace(std::string(word), id);
+    ids.try_emplace(std::string(word), id);
     return id;
   }
 
@@ -348,6 +375,21 @@ class ScheduleReader {
     read_predicate(text, instruction);
     instruction.target = leading_integer(behind(text, "target bundleno = ")).value_or(UINT32_MAX);
     branches_.push_back({instruction.target, lines_.number()});
+  }
+
+  // What a "dma.general" crosses; it is not known without.
+  static void read_way(std::string_view text, Instruction& instruction) {
+    size_t at = text.find("-to-");
+    if (at == std::string_view::npos) {
+      instruction.op = Op::unknown;
+      return;
+    }
+    bool is_inward = text.substr(0, at).ends_with(" hbm");
+    bool is_outward = text.substr(at).starts_with("-to-hbm");
+    instruction.way = is_inward && is_outward ? Way::within_hbm
+                      : is_inward             ? Way::inward
+                      : is_outward            ? Way::outward
+                                              : Way::on_chip;
   }
 
   // "%s1, %s2 %gmm.1 = custom-call"; one without that is of libtpu itself.
@@ -499,6 +541,8 @@ class ScheduleReader {
   Schedule schedule_;
   std::vector<Branch> branches_;
   ByText<uint16_t> opcode_ids_;
+  ByText<uint16_t> spill_ids_;
+  std::vector<Guarded> guarded_;
   ByText<Divided> divided_;
   ByText<uint32_t> allocations_;
   Names slots_;

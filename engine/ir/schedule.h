@@ -11,10 +11,10 @@
 //   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
 //
 // Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped but for
-// two: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
+// three: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
 // "kDivAndRem": both, in this order), behind a call the HLO instruction ("%gmm.1 =
-// custom-call(…)"). The scalar unit's instructions are decoded for the simulator; of the others
-// only the opcode is kept.
+// custom-call(…)"), behind a "dma.general" what it crosses ("hbm-to-hbm"). The scalar unit's
+// instructions are decoded for the simulator; of the others only the opcode is kept.
 #pragma once
 
 #include <array>
@@ -60,7 +60,9 @@ struct Instruction {
   int32_t result = kNone;     // slot of the result
   int32_t reg = kNone;        // its register, for phi
   int32_t predicate = kNone;  // slot of the predicate
-  uint32_t target = 0;        // of a branch: index of the bundle; of a call: into Schedule::calls
+  // Of a branch: index of the bundle; of a call: into Schedule::calls; of a guard:
+  // Schedule::guards.
+  uint32_t target = 0;
   std::array<Operand, 4> operands;
   Operand passed;  // the result where the predicate does not hold; unknown: it stays
 };
@@ -70,10 +72,11 @@ struct Bundle {
   uint32_t count = 0;
   uint32_t first_issue = 0;  // into Schedule::issues
   uint32_t issues = 0;
-  uint32_t line = 0;   // of the text
-  uint8_t spills = 0;  // vector registers put into memory for want of room
-  uint8_t fills = 0;   // and taken back
+  uint32_t line = 0;  // of the text
 };
+
+// Instructions of the vector units that run or not as one: their opcodes.
+using Guard = std::vector<uint16_t>;
 
 // What the text says of one of the kernel's operands: "bf16[8,128]" is a bf16 of the extents 8 and
 // 128.
@@ -99,6 +102,7 @@ struct Schedule {
   std::vector<Opcode> opcodes;
   std::vector<KernelOperand> operands;
   std::vector<Call> calls;
+  std::vector<Guard> guards;
   int32_t slots = 0;
   int32_t registers = 0;
 };

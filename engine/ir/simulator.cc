@@ -55,6 +55,7 @@ class Core {
         is_lenient_(is_lenient),
         slots_(static_cast<size_t>(schedule.slots)),
         registers_(static_cast<size_t>(schedule.registers)),
+        skipped_(schedule.guards.size(), 0),
         next_seen_(schedule.bundles.size() + 1),
         changes_(schedule.bundles.size() + 1, 0) {
     size_t seen = schedule.bundles.size();
@@ -128,14 +129,17 @@ class Core {
       const Bundle& bundle = schedule_.bundles[i];
       for (uint32_t issue = 0; issue < bundle.issues; ++issue)
         out_.opcodes[schedule_.issues[bundle.first_issue + issue]] += times;
-      out_.spills += times * bundle.spills;
-      out_.fills += times * bundle.fills;
       if (bundle.issues == 0) out_.empty_bundles += times;
+    }
+    for (size_t i = 0; i < schedule_.guards.size(); ++i) {
+      for (uint16_t opcode : schedule_.guards[i]) out_.opcodes[opcode] -= skipped_[i];
     }
     for (size_t i = 0; i < schedule_.opcodes.size(); ++i) {
       const Opcode& opcode = schedule_.opcodes[i];
       out_.issued[static_cast<size_t>(opcode.unit)] += out_.opcodes[i];
       if (opcode.is_matmul) out_.matmuls += out_.opcodes[i];
+      if (opcode.is_spill)
+        (opcode.unit == Unit::store ? out_.spills : out_.fills) += out_.opcodes[i];
     }
     for (const SpanLog* log : {&steps_, &loads_, &stores_, &stalls_}) log->append_to(out_);
     return std::move(out_);
@@ -146,6 +150,11 @@ class Core {
     for (uint32_t i = bundle.first; i < bundle.first + bundle.count; ++i) {
       const Instruction& one = schedule_.instructions[i];
       auto holds = predicate(one);
+      if (one.op == Op::guard) {
+        if (!holds) ++out_.unknown_guards;
+        if (holds && !*holds) ++skipped_[one.target];
+        continue;
+      }
       if (!holds) {
         if (one.result == kNone && !is_lenient_)
           return failed("a predicate that is not known to it");
@@ -204,10 +213,12 @@ class Core {
       return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
     if (one.op == Op::unknown) return std::nullopt;
     Value a = read(one.operands[0]);
+    if (one.op == Op::pred_or || one.op == Op::pred_and || one.op == Op::pred_nand)
+      return decided(one.op, a, read(one.operands[1]));
     if (one.op == Op::operand) return a ? parameter_address(*a) : Value();
     if (one.op == Op::parameter) return a ? word_of(*a, 0) : Value();
     if (one.op == Op::load_smem) return a ? load(*a) : Value();
-    if (one.op == Op::select) return a ? read(one.operands[*a != 0 ? 1 : 2]) : Value();
+    if (one.op == Op::select) return select(one, a);
     if (!a) return std::nullopt;
     if (one.op == Op::copy) return a;
     if (one.op == Op::pred_not) return *a == 0 ? 1 : 0;
@@ -216,6 +227,21 @@ class Core {
     if (!b) return std::nullopt;
     if (is_binary_float(one.op)) return binary_float(one.op, *a, *b);
     return binary(one.op, *a, *b);
+  }
+
+  // One operand may decide alone, whatever the other is.
+  static Value decided(Op op, Value a, Value b) {
+    uint32_t decisive = op == Op::pred_or ? 1 : 0;
+    bool is_decided = (a && (*a != 0) == (decisive != 0)) || (b && (*b != 0) == (decisive != 0));
+    if (!is_decided && (!a || !b)) return std::nullopt;
+    uint32_t result = is_decided ? decisive : 1 - decisive;
+    return op == Op::pred_nand ? 1 - result : result;
+  }
+
+  [[nodiscard]] Value select(const Instruction& one, Value which) const {
+    if (which) return read(one.operands[*which != 0 ? 1 : 2]);
+    Value a = read(one.operands[1]);
+    return a == read(one.operands[2]) ? a : std::nullopt;
   }
 
   static Value binary(Op op, uint32_t a, uint32_t b) {
@@ -248,9 +274,6 @@ class Core {
       case Op::le_u: return a <= b ? 1 : 0;
       case Op::gt_u: return a > b ? 1 : 0;
       case Op::ge_u: return a >= b ? 1 : 0;
-      case Op::pred_or: return (a | b) != 0 ? 1 : 0;
-      case Op::pred_and: return a != 0 && b != 0 ? 1 : 0;
-      case Op::pred_nand: return a != 0 && b != 0 ? 0 : 1;
       case Op::pred_xor: return (a != 0) != (b != 0) ? 1 : 0;
       default: return std::nullopt;
     }
@@ -432,6 +455,7 @@ class Core {
   bool is_lenient_;  // what it does not know does not happen
   std::vector<Value> slots_;
   std::vector<Value> registers_;
+  std::vector<uint64_t> skipped_;  // times, by guard
   std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees
   std::vector<int64_t> changes_;   // by bundle: how much oftener it runs than the one before
   std::unordered_map<uint32_t, Value> smem_;

@@ -1,0 +1,97 @@
+"""The model against closed forms: what kernels execute and move, by the schedules that libtpu makes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from generated import MARKERS, Expected, Kernel, kernels, loop_of
+
+EVOLVE = os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))
+
+Analyze = Callable[[str, Any], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All kernels' dumps, in one folder. The compiler would not start in a process that forks."""
+    folder = tmp_path_factory.mktemp("dumps")
+    program = Path(__file__).with_name("generated.py")
+    subprocess.run([sys.executable, str(program), str(folder)], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def analyze(dumps: Path, tmp_path: Path) -> Analyze:
+    """The facts of a kernel's run with these operands."""
+
+    def run(name: str, operands: Any) -> dict[str, Any]:
+        (tmp_path / "operands.json").write_text(json.dumps(operands))
+        done = subprocess.run(
+            [EVOLVE, "analyze", str(dumps), "--kernel", name, "--operands", "operands.json", "--json"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (facts,) = json.loads(done.stdout)
+        (kernel,) = (one for one in facts["kernels"] if one["name"] == f"{name}.1")
+        result: dict[str, Any] = kernel
+        return result
+
+    return run
+
+
+def _agrees(kernel: dict[str, Any], expected: Expected) -> None:
+    dma = kernel["dma"]
+    for what in ("loads", "stores", "load_bytes", "store_bytes"):
+        wanted = getattr(expected, what)
+        assert wanted is None or dma[what] == wanted, what
+    for marker, times in expected.markers.items():
+        executed = kernel["matmuls"] if marker == "matmul" else kernel["opcodes"].get(MARKERS[marker], 0)
+        assert executed == times, marker
+    bundles = kernel["bundles"]
+    assert sum(cause["seconds"] for cause in kernel["by_cause"]) == pytest.approx(kernel["seconds"])
+    assert kernel["cycles"] >= bundles["executed"] + kernel["stall_cycles"] - 1e-6
+    assert kernel["unknown_opcodes"] == {}
+
+
+@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
+def test_what_runs_and_moves_has_a_closed_form(kernel: Kernel, analyze: Analyze) -> None:
+    for expected in kernel.runs:
+        _agrees(analyze(kernel.name, expected.operands), expected)
+
+
+def test_bundles_are_those_of_the_text(dumps: Path, analyze: Analyze) -> None:
+    (schedule,) = dumps.glob("*-one_by_one.1-*-packed-bundles-post-ra.txt")
+    text = schedule.read_text()
+    around, length = loop_of(text)
+    assert analyze("one_by_one", {})["bundles"]["executed"] == around + 12 * length
+
+
+@pytest.mark.parametrize("name", ["dynamic_1", "as_many"])
+def test_bundles_grow_by_whole_passes(name: str, analyze: Analyze) -> None:
+    def executed(passes: int) -> int:
+        operands = {"0": passes} if name == "dynamic_1" else {"0": [0, passes]}
+        bundles: int = analyze(name, operands)["bundles"]["executed"]
+        return bundles
+
+    # Two passes more are two passes more, however many there were.
+    growth = executed(12) - executed(10)
+    assert growth > 0
+    assert executed(112) - executed(12) == 50 * growth
+
+
+def test_a_longer_grid_is_more_of_the_same(analyze: Analyze) -> None:
+    # The text is the same but for the number of steps; two buffers take turns.
+    seven, forty = (analyze(f"grid_{n}", {})["bundles"] for n in (7, 40))
+    assert seven["static"] == forty["static"]
+    assert (forty["executed"] - seven["executed"]) % (40 - 7) == 0
