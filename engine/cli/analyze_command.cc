@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "engine/cli/report.h"
+#include "engine/ir/compare.h"
 #include "engine/ir/dump_name.h"
 #include "engine/ir/facts.h"
 #include "engine/world/archive.h"
@@ -32,6 +35,8 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::error_code error;
   fs::recursive_directory_iterator it(folder, error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    // A folder of modules at most: what lies deeper is not the dumps'.
+    if (it.depth() > 0) it.disable_recursion_pending();
     if (it->is_regular_file(error)) out.push_back(it->path().string());
   }
   if (error) return world::system_error("read", folder, error.value());
@@ -39,10 +44,15 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   return out;
 }
 
+struct Program {
+  ir::Dumps dumps;
+  ir::DumpPaths paths;  // of the dumps; none where they come from an archive
+};
+
 // The programs among dumps that lie in files.
-Result<std::vector<ir::Dumps>> read_programs(const std::vector<std::string>& paths) {
-  std::vector<ir::Dumps> out;
-  for (const ir::DumpPaths& program : ir::group_dumps(paths)) {
+Result<std::vector<Program>> read_programs(const std::vector<std::string>& paths) {
+  std::vector<Program> out;
+  for (ir::DumpPaths& program : ir::group_dumps(paths)) {
     ir::Dumps dumps;
     for (const auto& [name, path] : program) {
       if (!is_read(name)) continue;
@@ -50,14 +60,14 @@ Result<std::vector<ir::Dumps>> read_programs(const std::vector<std::string>& pat
       if (!bytes) return std::move(bytes).error();
       dumps.emplace(name, *std::move(bytes));
     }
-    if (!dumps.empty()) out.push_back(std::move(dumps));
+    if (!dumps.empty()) out.push_back({std::move(dumps), std::move(program)});
   }
   return out;
 }
 
-Result<std::vector<ir::Dumps>> read_all(const std::vector<std::string>& paths) {
+Result<std::vector<Program>> read_all(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
-  std::vector<ir::Dumps> out;
+  std::vector<Program> out;
   for (const std::string& path : paths) {
     std::error_code error;
     if (fs::is_directory(path, error)) {
@@ -69,18 +79,29 @@ Result<std::vector<ir::Dumps>> read_all(const std::vector<std::string>& paths) {
     } else {
       auto dumps = world::read_archive(path, kMostDumpBytes);
       if (!dumps) return std::move(dumps).error();
-      out.push_back(*std::move(dumps));
+      out.push_back({*std::move(dumps), {}});
     }
   }
   auto programs = read_programs(files);
   if (!programs) return std::move(programs).error();
-  for (ir::Dumps& dumps : *programs) out.push_back(std::move(dumps));
+  for (Program& program : *programs) out.push_back(std::move(program));
   return out;
 }
 
 Error in_file(const std::string& path, const Error& error) {
   return bad_input(fmt::format("{}: {}", path, error.message), "",
                    "the forms are in engine/ir/README.md");
+}
+
+// "gmm.1:119: …" with the file that the module's schedule is in.
+Error in_dump(Error error, const ir::DumpPaths& files) {
+  std::string module = error.message.substr(0, error.message.find(':'));
+  if (auto file = files.find(module + "/packed-bundles-post-ra.txt"); file != files.end())
+    error.message.replace(0, module.size(), file->second);
+  if (error.message.find("the model cannot follow") != std::string::npos)
+    error.hint =
+        "--operands gives what its control flow hangs on; engine/ir/README.md has the forms";
+  return error;
 }
 
 Result<json> read_json_file(const std::string& path) {
@@ -199,34 +220,102 @@ std::string facts_text(const json& facts) {
   return text;
 }
 
-}  // namespace
-
-Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
+// The facts of every program among the dumps of the paths.
+Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::string>& paths) {
   auto device = ir::find_device(command.device);
   if (!device) return bad_input(fmt::format("--device '{}': it has no model", command.device));
   auto input = read_input(command);
   if (!input) return std::move(input).error();
-  auto programs = read_all(command.paths);
+  auto programs = read_all(paths);
   if (!programs) return std::move(programs).error();
   json all = json::array();
-  for (const ir::Dumps& dumps : *programs) {
+  for (const auto& [dumps, files] : *programs) {
     if (!command.kernel.empty() && !has_kernel(dumps, command.kernel)) continue;
     auto run = ir::run_program(dumps, *device, *input);
-    if (!run) return std::move(run).error();
+    if (!run) return in_dump(run.error(), files);
     all.push_back(ir::write_facts(*run, dumps, {command.flops, command.bytes}, *device));
   }
-  if (all.empty())
-    return bad_input(command.kernel.empty()
-                         ? "no schedule is among the dumps"
-                         : fmt::format("no program has a kernel '{}'", command.kernel),
-                     "", "libtpu writes it with LIBTPU_INIT_ARGS=--xla_jf_dump_to=DIR");
+  if (!all.empty()) return all;
+  if (!command.kernel.empty())
+    return bad_input(fmt::format("no program has a kernel '{}'", command.kernel));
+  return bad_input(fmt::format("{}: no schedule is among the dumps", paths.front()), "",
+                   "libtpu writes it with LIBTPU_INIT_ARGS=--xla_jf_dump_to=DIR");
+}
+
+Result<json> facts_of_one(const AnalyzeCommand& command, const std::string& path) {
+  if (path.ends_with(".json")) {
+    auto facts = read_json_file(path);
+    if (!facts) return std::move(facts).error();
+    if (facts->is_object() && facts->contains("by_cause")) return facts;
+    return bad_input(fmt::format("{}: no facts of a program that was modelled", path));
+  }
+  auto all = facts_of(command, {path});
+  if (!all) return std::move(all).error();
+  if (all->size() > 1)
+    return bad_input(fmt::format("{}: {} programs are among the dumps", path, all->size()), "",
+                     "--kernel NAME takes the one with this kernel");
+  return all->front();
+}
+
+std::string signed_duration(double seconds) {
+  return (seconds < 0 ? "−" : "+") + duration(std::fabs(seconds));
+}
+
+// "  12.3 us → 10.1 us  −2.2 us  waits for DMAs"
+std::string change_line(const json& change, const std::string& what) {
+  return fmt::format("  {:>9} → {:<9} {:>9}  {}\n", duration(change["seconds"][0]),
+                     duration(change["seconds"][1]),
+                     signed_duration(change["difference"].get<double>()), what);
+}
+
+std::string comparison_text(const json& comparison) {
+  constexpr double kLeast = 5e-9;  // shorter is not shown
+  auto before = comparison["seconds"][0].get<double>();
+  auto after = comparison["seconds"][1].get<double>();
+  std::string text =
+      fmt::format("{} → {}, modelled: {}{}\n", duration(before), duration(after),
+                  after < before ? fmt::format("{:.2f}x faster", before / after)
+                                 : fmt::format("{:.2f}x slower", after / before),
+                  comparison["is_tie"].get<bool>() ? "; too close for the model to order" : "");
+  for (auto [title, list, name] :
+       {std::tuple("by cause", "by_cause", "what"), std::tuple("by module", "kernels", "name")}) {
+    std::string lines;
+    for (const json& change : comparison[list]) {
+      if (std::fabs(change["difference"].get<double>()) < kLeast) continue;
+      lines += change_line(change, change[name].get<std::string>());
+    }
+    if (!lines.empty()) text += fmt::format("\n{}\n{}", title, lines);
+  }
+  std::string lines;
+  for (const json& count : comparison["counts"])
+    lines += fmt::format("  {:>12.0f} → {:<12.0f} {}: {}\n", count["values"][0].get<double>(),
+                         count["values"][1].get<double>(), count["unit"].get<std::string>(),
+                         count["what"].get<std::string>());
+  return lines.empty() ? text : text + "\nwhat else changed\n" + lines;
+}
+
+}  // namespace
+
+Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
+  auto all = facts_of(command, command.paths);
+  if (!all) return std::move(all).error();
   if (json_wanted) {
-    print_out(all.dump(2) + "\n");
+    print_out(all->dump(2) + "\n");
     return {};
   }
   std::string text;
-  for (const json& facts : all) text += (text.empty() ? "" : "\n") + facts_text(facts);
+  for (const json& facts : *all) text += (text.empty() ? "" : "\n") + facts_text(facts);
   print_out(text);
+  return {};
+}
+
+Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
+  auto before = facts_of_one(command, command.paths.front());
+  if (!before) return std::move(before).error();
+  auto after = facts_of_one(command, command.paths.back());
+  if (!after) return std::move(after).error();
+  json comparison = ir::compare_facts(*before, *after);
+  print_out(json_wanted ? comparison.dump(2) + "\n" : comparison_text(comparison));
   return {};
 }
 

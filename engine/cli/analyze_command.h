@@ -21,4 +21,8 @@ struct AnalyzeCommand {
 // Prints the facts of each program among the dumps, for people or as JSON.
 Status run_analyze(const AnalyzeCommand& command, bool json);
 
+// Prints what changed from the first of two paths to the second: each has one program's dumps, or
+// is a file of facts ("facts.json").
+Status run_analyze_diff(const AnalyzeCommand& command, bool json);
+
 }  // namespace evolve::cli

@@ -60,25 +60,34 @@ void add_common(CLI::App& command, Arguments& arguments) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
-// Has no campaign, and so none of the options that all others have.
-void add_analyze(CLI::App& app, Arguments& arguments) {
+void add_analyze_options(CLI::App& command, Arguments& arguments) {
   AnalyzeCommand& options = arguments.analyze;
-  auto* analyze = app.add_subcommand(
-      "analyze", "what the model of a TPU makes of libtpu's dumps: time, bottleneck, facts");
-  analyze
-      ->add_option("path", options.paths, "a folder of dumps, dumps, or a compile step's archive")
-      ->required();
-  analyze->add_option("--device", options.device, "the device (default: tpu7x)");
-  analyze->add_option("--operands", options.operands,
-                      "what the kernels are given that their control flow hangs on, a JSON file");
-  analyze->add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
+  command.add_option("--device", options.device, "the device (default: tpu7x)");
+  command.add_option("--operands", options.operands,
+                     "what the kernels are given that their control flow hangs on, a JSON file");
+  command.add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
       ->expected(1)
       ->take_all();
-  analyze->add_option("--kernel", options.kernel, "only the program with this kernel");
-  analyze->add_option("--flops", options.flops, "what the spec says that has to be computed");
-  analyze->add_option("--bytes", options.bytes, "and to be moved, at least");
-  analyze->add_option("-C", arguments.folder, "change to this folder first");
-  analyze->add_flag("--json", arguments.common.json, "print JSON: a list, an entry a program");
+  command.add_option("--kernel", options.kernel, "only the program with this kernel");
+  command.add_option("--flops", options.flops, "what the spec says that has to be computed");
+  command.add_option("--bytes", options.bytes, "and to be moved, at least");
+  command.add_option("-C", arguments.folder, "change to this folder first");
+  command.add_flag("--json", arguments.common.json, "print JSON");
+}
+
+// Has no campaign, and so none of the options that all others have.
+void add_analyze(CLI::App& app, Arguments& arguments) {
+  auto* analyze = app.add_subcommand(
+      "analyze", "what the model of a TPU makes of libtpu's dumps: time, bottleneck, facts; diff");
+  analyze->add_option("path", arguments.analyze.paths,
+                      "a folder of dumps, dumps, or a compile step's archive");
+  auto* diff =
+      analyze->add_subcommand("diff", "what changed from one program to another, by cause");
+  diff->add_option("path", arguments.analyze.paths, "two of these, or of facts.json")
+      ->required()
+      ->expected(2);
+  add_analyze_options(*analyze, arguments);
+  add_analyze_options(*diff, arguments);
 }
 
 void add_commands(CLI::App& app, Arguments& arguments) {
@@ -224,13 +233,21 @@ Status dispatch_cache(const std::string& name, const Arguments& arguments) {
   return run_cache_path(arguments.common, arguments.cache);
 }
 
+Status dispatch_analyze(const CLI::App& command, const Arguments& arguments) {
+  if (!command.get_subcommands().empty())
+    return run_analyze_diff(arguments.analyze, arguments.common.json);
+  if (arguments.analyze.paths.empty())
+    return bad_input("analyze: no dumps are given", "", "evolve analyze DIR");
+  return run_analyze(arguments.analyze, arguments.common.json);
+}
+
 Status dispatch(const CLI::App& app, const Arguments& arguments) {
   const CommonOptions& common = arguments.common;
   if (!arguments.folder.empty() && ::chdir(arguments.folder.c_str()) != 0) {
     return bad_input(fmt::format("-C {}: no such folder", arguments.folder));
   }
   std::string name = app.get_subcommands().front()->get_name();
-  if (name == "analyze") return run_analyze(arguments.analyze, common.json);
+  if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);
@@ -250,6 +267,10 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   return run_log(common, *round);
 }
 
+bool has_word(const std::string& text, const std::string& word) {
+  return (" " + text + " ").find(" " + word + " ") != std::string::npos;
+}
+
 // A usage error in our own words, with the nearest command or option where a word is unknown.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::vector<std::string> known;
@@ -264,7 +285,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
   std::string message = error.what();
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
-    bool is_named = message.find(word) != std::string::npos || app.get_subcommands().empty();
+    bool is_named = has_word(message, word) || app.get_subcommands().empty();
     bool is_known = std::find(known.begin(), known.end(), word) != known.end();
     if (!is_named || is_known) continue;
     auto near = nearest(word, known);

@@ -79,6 +79,9 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"vwait.ge", Op::wait},
       {"inlined_call", Op::call},
       {"dma.general", Op::dma},
+      {"spop", Op::opaque},
+      {"reloc", Op::opaque},
+      {"scalar_parameter_address", Op::opaque},
       // Errors that do not happen, fences and traces.
       {"shalt.err", Op::ignored},
       {"sfence", Op::ignored},

@@ -20,6 +20,7 @@ const char* unit_name(Unit unit);
 enum class Op : uint8_t {
   ignored,  // nothing that the scalar unit could see
   unknown,  // not understood; its result is not known
+  opaque,   // understood, but its result comes from elsewhere: vector registers, the runtime
   copy,
   add,
   sub,

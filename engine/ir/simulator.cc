@@ -211,7 +211,7 @@ class Core {
   [[nodiscard]] Value result_of(const Instruction& one) const {
     if (one.op == Op::phi)
       return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
-    if (one.op == Op::unknown) return std::nullopt;
+    if (one.op == Op::unknown || one.op == Op::opaque) return std::nullopt;
     Value a = read(one.operands[0]);
     if (one.op == Op::pred_or || one.op == Op::pred_and || one.op == Op::pred_nand)
       return decided(one.op, a, read(one.operands[1]));

@@ -1,0 +1,21 @@
+// What changed from one program's facts to another's.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace evolve::ir {
+
+// Differences below this share of the time are ties: the model does not order what lies closer.
+constexpr double kTie = 0.03;
+
+// Both arguments are facts, as write_facts gives them. The result:
+//   seconds      [before, after], modelled
+//   is_tie       whether the model cannot order them
+//   by_cause     a list: cause, what, seconds [before, after], difference; these add up to the
+//   whole,
+//                largest change first
+//   kernels      a list, as by_cause, by the name without its number: name, seconds, difference
+//   counts       a list of what else changed: what, unit, values [before, after]
+nlohmann::json compare_facts(const nlohmann::json& before, const nlohmann::json& after);
+
+}  // namespace evolve::ir
