@@ -21,11 +21,12 @@ constexpr size_t kLanes = 128;
 constexpr size_t kMostWords = size_t{1} << 22;  // 16 MiB; SMEM has one
 constexpr uint64_t kMostTimes = 1'000'000'000;
 
-// The numbers of nested lists, in order.
-Status flatten(const json& value, Values& out) {
+// The numbers of nested lists, in order. No array has `deepest` dimensions.
+Status flatten(const json& value, Values& out, int deepest = 32) {
   if (value.is_array()) {
+    if (deepest == 0) return bad_input("lists within lists, too deep");
     for (const json& one : value) {
-      if (auto status = flatten(one, out); !status) return status;
+      if (auto status = flatten(one, out, deepest - 1); !status) return status;
     }
     return {};
   }
@@ -249,8 +250,9 @@ Result<Values> read_npy(std::string_view bytes) {
 Result<Parameters> lay_out(const Schedule& schedule, const OperandValues& values) {
   Parameters out;
   for (const auto& [number, given] : values) {
-    auto is_it = [&](const KernelOperand& one) { return one.number == number; };
-    auto operand = std::find_if(schedule.operands.begin(), schedule.operands.end(), is_it);
+    auto operand =
+        std::find_if(schedule.operands.begin(), schedule.operands.end(),
+                     [wanted = number](const KernelOperand& one) { return one.number == wanted; });
     if (operand == schedule.operands.end())
       return bad_input(fmt::format("{}: it has no operand {}", schedule.name, number));
     auto words = lay_out_one(*operand, given);

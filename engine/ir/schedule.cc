@@ -94,7 +94,10 @@ class Lines {
   void read_commented() {
     buffer_.clear();
     while (position_ < text_.size()) {
-      char c = text_[position_];
+      size_t end = position_;
+      while (end < text_.size() && !is_telling(text_[end])) ++end;
+      if (depth_ == 0) buffer_ += text_.substr(position_, end - position_);
+      position_ = end;
       std::string_view two = text_.substr(position_, 2);
       if (two == "/*") {
         if (++depth_ == 1) note_comment(text_.substr(position_ + 2));
@@ -102,16 +105,18 @@ class Lines {
       } else if (depth_ > 0 && two == "*/") {
         --depth_;
         position_ += 2;
-      } else {
+      } else if (!two.empty()) {
         ++position_;
-        if (c == '\n') ++line_;
+        if (two[0] == '\n') ++line_;
         if (depth_ > 0) continue;
-        if (c == '\n') break;
-        buffer_ += c;
+        if (two[0] == '\n') break;
+        buffer_ += two[0];
       }
     }
     content_ = buffer_;
   }
+
+  static bool is_telling(char c) { return c == '/' || c == '*' || c == '\n'; }
 
   // What a division gives stands in its comment alone; so does where the whole begins and ends.
   void note_comment(std::string_view comment) {

@@ -48,11 +48,12 @@ class SpanLog {
 class Core {
  public:
   Core(const Schedule& schedule, const Device& device, const Parameters& parameters,
-       bool is_lenient)
+       bool is_lenient, uint64_t most_bundles)
       : schedule_(schedule),
         device_(device),
         parameters_(parameters),
         is_lenient_(is_lenient),
+        most_bundles_(most_bundles),
         slots_(static_cast<size_t>(schedule.slots)),
         registers_(static_cast<size_t>(schedule.registers)),
         skipped_(schedule.guards.size(), 0),
@@ -88,7 +89,7 @@ class Core {
         stop = target = end;
         continue;
       }
-      if (++out_.bundles > kMostBundlesExecuted) return stuck(at, "it runs too long");
+      if (++out_.bundles > most_bundles_) return stuck(at, "it runs too long");
       std::optional<uint32_t> branch;
       auto status = execute(at, branch);
       if (!status) return stuck(at, status.error().message);
@@ -193,9 +194,13 @@ class Core {
   [[nodiscard]] Value read(const Operand& operand) const {
     if (!operand.is_known) return std::nullopt;
     uint32_t sum = operand.constant;
-    for (int32_t slot : {operand.slot, operand.index}) {
-      if (slot == kNone) continue;
-      Value value = slots_[static_cast<size_t>(slot)];
+    if (operand.slot != kNone) {
+      Value value = slots_[static_cast<size_t>(operand.slot)];
+      if (!value) return std::nullopt;
+      sum += *value;
+    }
+    if (operand.index != kNone) {
+      Value value = slots_[static_cast<size_t>(operand.index)];
       if (!value) return std::nullopt;
       sum += *value;
     }
@@ -209,24 +214,33 @@ class Core {
   }
 
   [[nodiscard]] Value result_of(const Instruction& one) const {
-    if (one.op == Op::phi)
-      return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
-    if (one.op == Op::unknown || one.op == Op::opaque) return std::nullopt;
+    switch (one.op) {
+      case Op::phi: return one.reg == kNone ? Value() : registers_[static_cast<size_t>(one.reg)];
+      case Op::unknown:
+      case Op::opaque: return std::nullopt;
+      case Op::pred_or:
+      case Op::pred_and:
+      case Op::pred_nand: return decided(one.op, read(one.operands[0]), read(one.operands[1]));
+      case Op::select: return select(one, read(one.operands[0]));
+      default: break;
+    }
     Value a = read(one.operands[0]);
-    if (one.op == Op::pred_or || one.op == Op::pred_and || one.op == Op::pred_nand)
-      return decided(one.op, a, read(one.operands[1]));
-    if (one.op == Op::operand) return a ? parameter_address(*a) : Value();
-    if (one.op == Op::parameter) return a ? word_of(*a, 0) : Value();
-    if (one.op == Op::load_smem) return a ? load(*a) : Value();
-    if (one.op == Op::select) return select(one, a);
     if (!a) return std::nullopt;
-    if (one.op == Op::copy) return a;
-    if (one.op == Op::pred_not) return *a == 0 ? 1 : 0;
-    if (is_unary_float(one.op)) return unary_float(one.op, *a);
+    switch (one.op) {
+      case Op::copy: return a;
+      case Op::operand: return parameter_address(*a);
+      case Op::parameter: return word_of(*a, 0);
+      case Op::load_smem: return load(*a);
+      case Op::pred_not: return *a == 0 ? 1 : 0;
+      case Op::floor_f:
+      case Op::ceil_f:
+      case Op::to_float:
+      case Op::to_int: return unary_float(one.op, *a);
+      default: break;
+    }
     Value b = read(one.operands[1]);
     if (!b) return std::nullopt;
-    if (is_binary_float(one.op)) return binary_float(one.op, *a, *b);
-    return binary(one.op, *a, *b);
+    return is_binary_float(one.op) ? binary_float(one.op, *a, *b) : binary(one.op, *a, *b);
   }
 
   // One operand may decide alone, whatever the other is.
@@ -277,10 +291,6 @@ class Core {
       case Op::pred_xor: return (a != 0) != (b != 0) ? 1 : 0;
       default: return std::nullopt;
     }
-  }
-
-  static bool is_unary_float(Op op) {
-    return op == Op::floor_f || op == Op::ceil_f || op == Op::to_float || op == Op::to_int;
   }
 
   static Value unary_float(Op op, uint32_t a) {
@@ -343,7 +353,7 @@ class Core {
   // Of an operand in VMEM, by a DMA whose source counts granules, into the scalar memory, which
   // counts words. What comes from elsewhere is not known.
   void copy_to_smem(Value source, uint32_t granules, Value destination) {
-    if (!destination) {
+    if (!destination || granules > kMostSmemWords / kGranuleWords) {
       smem_.clear();
       return;
     }
@@ -378,6 +388,9 @@ class Core {
     Value size = read(one.operands[1]);
     Value flag = read(one.operands[3]);
     if (!size || !flag) return failed("a DMA whose size or flag is not known to it");
+    if (flags_.size() > kMostFlags || flags_[*flag].arrivals.size() > kMostArrivals ||
+        smem_.size() > kMostSmemWords)
+      return failed("more DMAs, flags or words in SMEM than there can be");
     if (one.is_to_smem) {
       Value source = one.way == Way::on_chip ? read(one.operands[0]) : Value();
       copy_to_smem(source, *size, read(one.operands[2]));
@@ -452,7 +465,8 @@ class Core {
   const Schedule& schedule_;
   const Device& device_;
   const Parameters& parameters_;
-  bool is_lenient_;  // what it does not know does not happen
+  bool is_lenient_;        // what it does not know does not happen
+  uint64_t most_bundles_;  // that are executed
   std::vector<Value> slots_;
   std::vector<Value> registers_;
   std::vector<uint64_t> skipped_;  // times, by guard
@@ -471,13 +485,13 @@ class Core {
 }  // namespace
 
 Result<Simulation> simulate(const Schedule& schedule, const Device& device,
-                            const Parameters& parameters) {
-  return Core(schedule, device, parameters, false).run();
+                            const Parameters& parameters, uint64_t most_bundles) {
+  return Core(schedule, device, parameters, false, most_bundles).run();
 }
 
 Result<Simulation> simulate_top_level(const Schedule& schedule, const Device& device) {
   static const Parameters kNothingKnown;
-  return Core(schedule, device, kNothingKnown, true).run();
+  return Core(schedule, device, kNothingKnown, true, kMostBundlesExecuted).run();
 }
 
 }  // namespace evolve::ir

@@ -61,11 +61,17 @@ using Parameters = std::map<uint32_t, std::vector<uint32_t>>;
 constexpr size_t kSpansKept = 2000;
 // What runs longer is not followed.
 constexpr uint64_t kMostBundlesExecuted = 400'000'000;
+// More DMAs are never under way to one flag, nor words in SMEM, nor flags: a schedule that has them
+// is none, and would take the simulator's own memory.
+constexpr size_t kMostArrivals = size_t{1} << 16;
+constexpr size_t kMostSmemWords = size_t{1} << 20;
+constexpr size_t kMostFlags = size_t{1} << 16;
 
 // Runs the schedule. What it cannot follow (control flow that depends on values in memory, a wait
 // that nothing ends, a loop without end) is an error of code `failed` that says so: never a guess.
 Result<Simulation> simulate(const Schedule& schedule, const Device& device,
-                            const Parameters& parameters = {});
+                            const Parameters& parameters = {},
+                            uint64_t most_bundles = kMostBundlesExecuted);
 
 // Runs the top-level program of a module, which calls the kernels and moves operands for them,
 // without the kernels. What depends on values in memory (which core this is, traces, barriers)

@@ -30,9 +30,9 @@ std::vector<uint32_t> counted(const std::string& dtype, const std::vector<uint32
   return laid->at(0);
 }
 
-std::string error_of(const std::string& dtype, std::vector<uint32_t> shape, Values values,
-                     uint32_t number = 0) {
-  auto laid = lay_out(with_operand(dtype, std::move(shape)), {{number, std::move(values)}});
+std::string error_of(const std::string& dtype, const std::vector<uint32_t>& shape,
+                     const Values& values, uint32_t number = 0) {
+  auto laid = lay_out(with_operand(dtype, shape), {{number, values}});
   return laid ? "" : laid.error().message;
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("matrices of words lie in tiles of at most eight rows") {
 }
 
 TEST_CASE("smaller elements of following rows share a word") {
-  auto element = [](const std::string& dtype, std::vector<uint32_t> shape, size_t address,
+  auto element = [](const std::string& dtype, const std::vector<uint32_t>& shape, size_t address,
                     uint32_t shift) {
     uint32_t mask = dtype == "s16" ? 0xffff : 0xff;
     return counted(dtype, shape).at(address) >> shift & mask;
@@ -130,6 +130,8 @@ TEST_CASE("operands that are none are refused") {
     auto read = read_operands(json::parse(text));
     return read ? "" : read.error().message;
   };
+  CHECK(error((std::string(100, '[') + std::string(100, ']')).c_str()) ==
+        "operand 0: lists within lists, too deep");
   CHECK(error("3") == "operands by their numbers were expected, or a list of them");
   CHECK(error(R"({"x": 1})") == "'x' is no operand's number");
   CHECK(error(R"({"0": [1, "a"]})") ==
