@@ -95,9 +95,11 @@ Error in_file(const std::string& path, const Error& error) {
 
 // "gmm.1:119: …" with the file that the module's schedule is in.
 Error in_dump(Error error, const ir::DumpPaths& files) {
-  std::string module = error.message.substr(0, error.message.find(':'));
-  if (auto file = files.find(module + "/packed-bundles-post-ra.txt"); file != files.end())
-    error.message.replace(0, module.size(), file->second);
+  std::string name = error.message.substr(0, error.message.find(':'));
+  for (const std::string& dump : {name, name + "/packed-bundles-post-ra.txt"}) {
+    if (auto file = files.find(dump); file != files.end())
+      error.message.replace(0, name.size(), file->second);
+  }
   if (error.message.find("the model cannot follow") != std::string::npos)
     error.hint =
         "--operands gives what its control flow hangs on; engine/ir/README.md has the forms";
@@ -214,6 +216,10 @@ std::string facts_text(const json& facts) {
                       facts["prize"]["what"].get<std::string>());
   text += fmt::format("HBM         {} in, {} out\n", megabytes(facts["dma"]["load_bytes"]),
                       megabytes(facts["dma"]["store_bytes"]));
+  for (const json& window : facts["vmem"]["windows"])
+    text += fmt::format("window      {} {}: {} x{}\n", window["module"].get<std::string>(),
+                        window["operand"].get<std::string>(), window["window"].get<std::string>(),
+                        window["buffers"].get<uint64_t>());
   if (!facts["not_modelled"].empty())
     text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
                         facts["not_modelled"].size());
@@ -233,7 +239,9 @@ Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::stri
     if (!command.kernel.empty() && !has_kernel(dumps, command.kernel)) continue;
     auto run = ir::run_program(dumps, *device, *input);
     if (!run) return in_dump(run.error(), files);
-    all.push_back(ir::write_facts(*run, dumps, {command.flops, command.bytes}, *device));
+    auto facts = ir::write_facts(*run, dumps, {command.flops, command.bytes}, *device);
+    if (!facts) return in_dump(facts.error(), files);
+    all.push_back(*std::move(facts));
   }
   if (!all.empty()) return all;
   if (!command.kernel.empty())

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/ir/lost_time.h"
+#include "engine/ir/vmem_report.h"
 
 namespace evolve::ir {
 
@@ -60,39 +61,36 @@ struct Tally {
   }
 };
 
-// The data that libtpu's VMEM report carries for its own page: "const DATA ={…};".
-json vmem_report(const Dumps& dumps) {
-  auto file = dumps.find("TLP/vmem_report.html");
-  if (file == dumps.end()) return nullptr;
-  constexpr std::string_view kStart = "const DATA =";
-  size_t start = file->second.find(kStart);
-  if (start == std::string::npos) return nullptr;
-  start += kStart.size();
-  size_t end = file->second.find("};", start);
-  if (end == std::string::npos) return nullptr;
-  json data = json::parse(file->second.substr(start, end + 1 - start), nullptr, false);
-  return data.is_object() ? data : json(nullptr);
-}
-
-// Bytes of VMEM that the largest kernel allocates, and of those for spilled registers.
-json vmem_facts(const Dumps& dumps, const Device& device) {
-  json report = vmem_report(dumps);
-  double most = 0;
-  double spilled = 0;
-  if (report.is_object() && report.contains("hlo_breakdowns")) {
-    for (const auto& [name, kernel] : report["hlo_breakdowns"].items()) {
-      most = std::max(most, kernel.value("total_size", 0.0));
-      double of_kernel = 0;
-      for (const json& block : kernel.value("blocks", json::array())) {
-        for (const json& allocation : block.value("allocations", json::array())) {
-          if (allocation.value("tag", "") == "SPILL") of_kernel += allocation.value("size", 0.0);
-        }
+// What the largest kernel has in VMEM, and where each kernel's blocks lie.
+Result<json> vmem_facts(const Dumps& dumps, const Device& device) {
+  uint64_t most = 0;
+  uint64_t most_spilled = 0;
+  json windows = json::array();
+  if (auto page = dumps.find("TLP/vmem_report.html"); page != dumps.end()) {
+    auto report = read_vmem_report(page->second, "TLP/vmem_report.html");
+    if (!report) return std::move(report).error();
+    for (const ModuleMemory& module : *report) {
+      uint64_t spilled = 0;
+      for (const Allocation& one : module.allocations) {
+        if (one.is_spill) spilled += one.bytes;
+        if (!one.window) continue;
+        windows.push_back(
+            {{"module", module.module},
+             {"operand", fmt::format("{} {}", one.window->is_output ? "output" : "input",
+                                     one.window->operand)},
+             {"window", one.window->shape},
+             {"window_bytes", one.window->window_bytes},
+             {"bytes", one.bytes},
+             {"buffers", one.window->buffers}});
       }
-      spilled = std::max(spilled, of_kernel);
+      most = std::max(most, module.bytes);
+      most_spilled = std::max(most_spilled, spilled);
     }
   }
-  return {
-      {"allocated_bytes", most}, {"spilled_bytes", spilled}, {"capacity_bytes", device.vmem_bytes}};
+  return json{{"allocated_bytes", most},
+              {"spilled_bytes", most_spilled},
+              {"capacity_bytes", device.vmem_bytes},
+              {"windows", windows}};
 }
 
 std::string percent(double share) {
@@ -215,8 +213,10 @@ json roofline_of(const Tally& tally, const Cost& cost, const Device& device) {
 
 }  // namespace
 
-json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
-                 const Device& device) {
+Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
+                         const Device& device) {
+  auto vmem = vmem_facts(dumps, device);
+  if (!vmem) return std::move(vmem).error();
   Tally all;
   json kernels = json::array();
   for (const KernelRun& kernel : run.kernels) {
@@ -238,7 +238,7 @@ json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
                        {"high", seconds * (1 + device.error)},
                        {"cycles", all.cycles}};
   facts["dma"]["minimum_bytes"] = cost.bytes;
-  facts["vmem"] = vmem_facts(dumps, device);
+  facts["vmem"] = *std::move(vmem);
   facts["roofline"] = roofline_of(all, cost, device);
   facts["kernels"] = std::move(kernels);
   facts["not_modelled"] = run.not_modelled;

@@ -17,8 +17,8 @@ struct Cost {
 // model.
 constexpr const char* kModel = "schedule-simulator-3";
 
-// Returns the facts of a program that was simulated.
-nlohmann::json write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
-                           const Device& device);
+// Returns the facts of a program that was simulated; bad input where its VMEM report is damaged.
+Result<nlohmann::json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
+                                   const Device& device);
 
 }  // namespace evolve::ir

@@ -20,7 +20,9 @@ int main(int argc, char** argv) {
     auto formulas = steps::read_json(cost);
     if (!formulas) return std::move(formulas).error();
     ir::Cost of_case{formulas->value("flops", 0.0), formulas->value("bytes", 0.0)};
-    return steps::write_json(out, ir::write_facts(std::get<ir::ProgramRun>(compiled->run),
-                                                  compiled->dumps, of_case, compiled->device));
+    auto facts = ir::write_facts(std::get<ir::ProgramRun>(compiled->run), compiled->dumps, of_case,
+                                 compiled->device);
+    if (!facts) return std::move(facts).error();
+    return steps::write_json(out, *facts);
   });
 }
