@@ -12,6 +12,7 @@
 #include "engine/ir/compare.h"
 #include "engine/ir/dump_name.h"
 #include "engine/ir/facts.h"
+#include "engine/ir/page.h"
 #include "engine/world/archive.h"
 #include "engine/world/files.h"
 
@@ -212,7 +213,7 @@ std::string facts_text(const json& facts) {
   text += "\n" + kernels_text(facts) + "\nwhere the time goes\n" + causes_text(facts) + "\n";
   text += fmt::format("bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
                       facts["evidence"].get<std::string>());
-  text += fmt::format("prize       −{} if this vanished: {}\n", percent(facts["prize"]["share"]),
+  text += fmt::format("prize       −{} without {}\n", percent(facts["prize"]["share"]),
                       facts["prize"]["what"].get<std::string>());
   text += fmt::format("HBM         {} in, {} out\n", megabytes(facts["dma"]["load_bytes"]),
                       megabytes(facts["dma"]["store_bytes"]));
@@ -224,6 +225,16 @@ std::string facts_text(const json& facts) {
     text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
                         facts["not_modelled"].size());
   return text;
+}
+
+// The module that most of the time goes into.
+std::string main_kernel(const ir::ProgramRun& run) {
+  auto cycles = [](const ir::KernelRun& kernel) {
+    return static_cast<double>(kernel.times) * kernel.simulation.cycles;
+  };
+  auto most = std::max_element(run.kernels.begin(), run.kernels.end(),
+                               [&](const auto& a, const auto& b) { return cycles(a) < cycles(b); });
+  return most->name;
 }
 
 // The facts of every program among the dumps of the paths.
@@ -241,6 +252,14 @@ Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::stri
     if (!run) return in_dump(run.error(), files);
     auto facts = ir::write_facts(*run, dumps, {command.flops, command.bytes}, *device);
     if (!facts) return in_dump(facts.error(), files);
+    if (!command.html.empty()) {
+      if (!all.empty())
+        return bad_input("--html shows one program, there are several", "", "--kernel NAME");
+      std::string title = command.kernel.empty() ? main_kernel(*run) : command.kernel;
+      auto status =
+          world::write_file_atomic(command.html, ir::write_page(*facts, *run, *device, title));
+      if (!status) return std::move(status).error();
+    }
     all.push_back(*std::move(facts));
   }
   if (!all.empty()) return all;

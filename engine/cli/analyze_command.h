@@ -13,6 +13,7 @@ struct AnalyzeCommand {
   std::string device = "tpu7x";
   std::string operands;              // a JSON file, see engine/ir/operands.h; empty: none
   std::vector<std::string> operand;  // "0=sizes.npy": one by its number
+  std::string html;                  // file for a page about the one program; empty: none
   std::string kernel;                // only the program that has this one; empty: all
   double flops = 0;                  // of the spec; 0: not known
   double bytes = 0;

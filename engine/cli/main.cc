@@ -86,6 +86,7 @@ void add_analyze(CLI::App& app, Arguments& arguments) {
   diff->add_option("path", arguments.analyze.paths, "two of these, or of facts.json")
       ->required()
       ->expected(2);
+  analyze->add_option("--html", arguments.analyze.html, "write a page about the program, one file");
   add_analyze_options(*analyze, arguments);
   add_analyze_options(*diff, arguments);
 }

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                              ", index: 0, kind: input] }",
                          "x");
   if (!schedule) return 0;
-  if (auto values = ir::read_npy(rest)) ir::lay_out(*schedule, {{0, *values}});
+  if (auto values = ir::read_npy(rest)) static_cast<void>(ir::lay_out(*schedule, {{0, *values}}));
   auto document = nlohmann::json::parse(rest, nullptr, false);
   if (document.is_discarded()) return 0;
   auto input = ir::read_operands(document);
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (const auto& [name, runs] : input->kernels) {
-    for (const ir::KernelInput& run : runs) ir::lay_out(*schedule, run.operands);
+    for (const ir::KernelInput& run : runs) static_cast<void>(ir::lay_out(*schedule, run.operands));
   }
   return 0;
 }

@@ -1,0 +1,241 @@
+#include "engine/ir/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "engine/core/markup.h"
+#include "engine/ir/lost_time.h"
+
+namespace evolve::ir {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr double kWidth = 1000;   // of a drawing, in its own units
+constexpr size_t kColumns = 250;  // of a heat map
+// A module that takes less is in the table alone.
+constexpr double kLeastShare = 0.02;
+
+constexpr const char* kHead = R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><style>
+:root { color-scheme: light dark; --text: #1b1f24; --quiet: #5c6670; --line: #d8dde3; --page: #ffffff; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e9ec; --quiet: #9aa5b1; --line: #343b43; --page: #15181c; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 66rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; } h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
+.quiet { color: var(--quiet); } .big { font-size: 1.2rem; margin: .4rem 0; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 600; color: var(--quiet); } td, th { padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); }
+td.n, th.n { text-align: right; } svg { width: 100%; height: auto; display: block; } text { font: 12px system-ui, sans-serif; fill: var(--quiet); }
+i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
+</style></head><body>
+)";
+
+// By cause; told apart without colour by the tables.
+constexpr std::array<const char*, kCauses> kColours = {"#2f8f4e", "#3b7dd8", "#b0417e", "#8a6fd1",
+                                                       "#9aa5b1", "#d9822b", "#e2b93b", "#a3552a"};
+
+std::string time_words(double seconds) {
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} µs", seconds * 1e6);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string rectangle(double x, double y, double width, double height, const std::string& fill,
+                      const std::string& tip, double opacity = 1) {
+  return fmt::format(
+      "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\" "
+      "fill-opacity=\"{:.3f}\"><title>{}</title></rect>",
+      x, y, std::max(width, 0.4), height, fill, opacity, escaped_markup(tip));
+}
+
+std::string label(double x, double y, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x, y, escaped_markup(text));
+}
+
+std::string drawing(double height, const std::string& title, const std::string& content) {
+  return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">{}</svg>\n",
+                     kWidth, height, escaped_markup(title), content);
+}
+
+// A bar of all causes, and a table with the same numbers.
+std::string causes_section(const json& facts) {
+  std::string bar;
+  std::string rows;
+  double x = 0;
+  for (size_t i = 0; i < facts["by_cause"].size(); ++i) {
+    const json& cause = facts["by_cause"][i];
+    auto share = cause["share"].get<double>();
+    auto what = cause["what"].get<std::string>();
+    std::string time = time_words(cause["seconds"].get<double>());
+    if (share > 0)
+      bar += rectangle(x, 0, share * kWidth, 26, kColours.at(i),
+                       fmt::format("{}: {} ({})", what, time, percent(share)));
+    x += share * kWidth;
+    rows += fmt::format(
+        "<tr><td><i style=\"background:{}\"></i>{}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td></tr>\n",
+        kColours.at(i), escaped_markup(what), time, percent(share));
+  }
+  return "<h2>Where the time goes</h2>\n" + drawing(26, "time by cause", bar) +
+         "<table><tr><th>cause</th><th class=\"n\">time</th><th class=\"n\">share</th></tr>\n" +
+         rows + "</table>\n";
+}
+
+std::string modules_section(const json& facts) {
+  std::string rows;
+  auto whole = facts["seconds"].get<double>();
+  for (const json& kernel : facts["kernels"]) {
+    double all = kernel["seconds"].get<double>() * kernel["times"].get<double>();
+    rows += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td><td>{}</td></tr>\n",
+        escaped_markup(kernel["name"].get<std::string>()), kernel["times"].get<uint64_t>(),
+        time_words(kernel["seconds"].get<double>()), percent(all / whole),
+        escaped_markup(kernel["evidence"].get<std::string>()));
+  }
+  for (const auto& [module, why] : facts["not_modelled"].items())
+    rows +=
+        fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">not in it: {}</td></tr>\n",
+                    escaped_markup(module), escaped_markup(why.get<std::string>()));
+  return "<h2>Modules</h2>\n<table><tr><th>module</th><th class=\"n\">runs</th><th "
+         "class=\"n\">one run</th><th class=\"n\">share</th><th>bound by</th></tr>\n" +
+         rows + "</table>\n";
+}
+
+// Tracks of what took a while, from the start of one run to its end.
+std::string timeline(const KernelRun& kernel, const Device& device) {
+  constexpr double kTrack = 24;
+  constexpr double kLeft = 90;
+  constexpr std::array<const char*, 4> kNames = {"loads", "stores", "waits", "passes"};
+  constexpr std::array<const char*, 4> kFill = {"#3b7dd8", "#8a6fd1", "#d9822b", "#9aa5b1"};
+  std::string content;
+  for (size_t i = 0; i < kNames.size(); ++i)
+    content += label(0, static_cast<double>(i) * kTrack + 15, kNames.at(i));
+  const Simulation& run = kernel.simulation;
+  double scale = (kWidth - kLeft) / run.cycles;
+  for (const Span& span : run.spans) {
+    auto kind = static_cast<size_t>(span.kind);
+    double seconds = (span.end - span.start) / device.clock_hz;
+    std::string tip = fmt::format("{} at {}: {}", kNames.at(kind),
+                                  time_words(span.start / device.clock_hz), time_words(seconds));
+    if (span.bytes > 0) tip += fmt::format(", {:.0f} bytes", span.bytes);
+    content += rectangle(kLeft + span.start * scale, static_cast<double>(kind) * kTrack + 3,
+                         (span.end - span.start) * scale, kTrack - 6, kFill.at(kind), tip, 0.75);
+  }
+  std::string note = run.spans_are_cut
+                         ? "<p class=\"quiet\">The first and the last of each kind; those between "
+                           "are left out.</p>\n"
+                         : "";
+  return fmt::format("<h3>Timeline of one run, {}</h3>\n",
+                     time_words(run.cycles / device.clock_hz)) +
+         drawing(4 * kTrack, "timeline", content) + note;
+}
+
+// Instructions issued an executed bundle, by unit, over the bundles of the program text.
+std::string heat_map(const KernelRun& kernel) {
+  constexpr double kRow = 18;
+  constexpr double kLeft = 90;
+  constexpr double kFull = 2;  // instructions a bundle that are drawn solid
+  const Schedule& schedule = kernel.schedule;
+  size_t columns = std::min(kColumns, schedule.bundles.size());
+  std::vector<std::array<double, kUnits + 1>> cells(columns);  // the last: bundles executed
+  for (size_t i = 0; i < schedule.bundles.size(); ++i) {
+    auto& cell = cells[i * columns / schedule.bundles.size()];
+    auto times = static_cast<double>(kernel.simulation.executed[i]);
+    cell[kUnits] += times;
+    const Bundle& bundle = schedule.bundles[i];
+    for (uint32_t k = 0; k < bundle.issues; ++k) {
+      Unit unit = schedule.opcodes[schedule.issues[bundle.first_issue + k]].unit;
+      cell.at(static_cast<size_t>(unit)) += times;
+    }
+  }
+  double most = 1;
+  for (const auto& cell : cells) most = std::max(most, cell[kUnits]);
+  double width = (kWidth - kLeft) / static_cast<double>(columns);
+  std::string content;
+  for (size_t unit = 0; unit <= kUnits; ++unit) {
+    double y = static_cast<double>(unit) * kRow;
+    const char* name = unit == kUnits ? "executed" : unit_name(static_cast<Unit>(unit));
+    content += label(0, y + 13, name);
+    for (size_t column = 0; column < columns; ++column) {
+      const auto& cell = cells[column];
+      if (cell[kUnits] == 0 || cell.at(unit) == 0) continue;
+      double value = unit == kUnits ? cell[kUnits] / most : cell.at(unit) / cell[kUnits];
+      size_t first = column * schedule.bundles.size() / columns;
+      content += rectangle(kLeft + static_cast<double>(column) * width, y + 1, width, kRow - 2,
+                           unit == kUnits ? "#9aa5b1" : "#2f8f4e",
+                           fmt::format("bundle {:#x}: {} {:.2f}", first, name, value),
+                           std::min(1.0, unit == kUnits ? value : value / kFull));
+    }
+  }
+  return fmt::format("<h3>Instructions a bundle, by unit, over its {} bundles</h3>\n",
+                     schedule.bundles.size()) +
+         drawing((kUnits + 1) * kRow, "unit heat map", content);
+}
+
+std::string memory_section(const json& vmem) {
+  std::string rows;
+  for (const json& window : vmem["windows"])
+    rows += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} "
+        "KiB</td></tr>\n",
+        escaped_markup(window["module"].get<std::string>()),
+        escaped_markup(window["operand"].get<std::string>()),
+        escaped_markup(window["window"].get<std::string>()), window["buffers"].get<uint64_t>(),
+        window["bytes"].get<double>() / 1024);
+  double capacity = vmem["capacity_bytes"].get<double>();
+  double used = vmem["allocated_bytes"].get<double>();
+  double spilled = vmem["spilled_bytes"].get<double>();
+  std::string bar =
+      rectangle(0, 0, kWidth, 20, "#9aa5b1", fmt::format("{:.0f} MiB", capacity / 1048576), 0.25) +
+      rectangle(0, 0, used / capacity * kWidth, 20, "#3b7dd8",
+                fmt::format("allocated: {:.2f} MiB", used / 1048576)) +
+      rectangle(0, 0, spilled / capacity * kWidth, 20, "#b0417e",
+                fmt::format("spilled registers: {:.2f} MiB", spilled / 1048576));
+  return fmt::format("<h2>VMEM</h2>\n<p>{:.2f} of {:.0f} MiB, {:.2f} for spilled registers</p>\n",
+                     used / 1048576, capacity / 1048576, spilled / 1048576) +
+         drawing(20, "VMEM", bar) +
+         "<table><tr><th>module</th><th>operand</th><th>block</th><th class=\"n\">buffers</th><th "
+         "class=\"n\">in all</th></tr>\n" +
+         rows + "</table>\n";
+}
+
+}  // namespace
+
+std::string write_page(const json& facts, const ProgramRun& run, const Device& device,
+                       const std::string& title) {
+  std::string page = kHead;
+  page.replace(page.find("{title}"), 7, escaped_markup(title));
+  const json& modelled = facts["modelled"];
+  page += fmt::format(
+      "<h1>{}</h1>\n<p class=\"quiet\">{}, modelled by {}: nothing here was measured</p>\n"
+      "<p class=\"big\"><b>{}</b> <span class=\"quiet\">({} to {})</span></p>\n"
+      "<p>{}. Without {} it would take {} less.</p>\n",
+      escaped_markup(title), device.name, facts["model"].get<std::string>(),
+      time_words(modelled["seconds"].get<double>()), time_words(modelled["low"].get<double>()),
+      time_words(modelled["high"].get<double>()),
+      escaped_markup(facts["evidence"].get<std::string>()),
+      escaped_markup(facts["prize"]["what"].get<std::string>()),
+      percent(facts["prize"]["share"].get<double>()));
+  page += causes_section(facts) + modules_section(facts);
+  double whole = run.cycles();
+  for (const KernelRun& kernel : run.kernels) {
+    bool is_large =
+        static_cast<double>(kernel.times) * kernel.simulation.cycles >= kLeastShare * whole;
+    if (!is_large) continue;
+    page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
+            heat_map(kernel);
+  }
+  return page + memory_section(facts["vmem"]) + "</body></html>\n";
+}
+
+}  // namespace evolve::ir

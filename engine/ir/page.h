@@ -1,0 +1,16 @@
+// The facts of a program as one HTML page, with nothing outside of it: where the time goes, the
+// timeline, what each unit does over the bundles, and what lies in VMEM.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/ir/program.h"
+
+namespace evolve::ir {
+
+// `facts` are those of `run`, as write_facts gives them. `title` is plain text.
+std::string write_page(const nlohmann::json& facts, const ProgramRun& run, const Device& device,
+                       const std::string& title);
+
+}  // namespace evolve::ir
