@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "engine/ir/dump_name.h"
+#include "engine/ir/hlo.h"
 
 namespace evolve::ir {
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kSchedule = "/packed-bundles-post-ra.txt";
 // What HLO has for a Pallas kernel.
 constexpr std::string_view kKernel = "custom-call";
-constexpr std::string_view kKernelTarget = "custom_call_target=\"tpu_custom_call\"";
+constexpr std::string_view kKernelTarget = "\"tpu_custom_call\"";
 
 // What the top-level program calls.
 struct Calls {
@@ -33,20 +34,6 @@ Calls calls_of(const KernelRun& top_level) {
   return out;
 }
 
-// The Pallas kernels that a program's HLO text names: "%gmm.1 = … custom-call(…), …".
-std::set<std::string, std::less<>> kernels_in(std::string_view hlo) {
-  std::set<std::string, std::less<>> out;
-  for (size_t at = hlo.find(kKernelTarget); at != std::string_view::npos;
-       at = hlo.find(kKernelTarget, at + 1)) {
-    std::string_view line = hlo.substr(hlo.rfind('\n', at) + 1);
-    size_t name = line.find('%');
-    size_t end = line.find(" = ");
-    if (name < end && end != std::string_view::npos)
-      out.emplace(line.substr(name + 1, end - name - 1));
-  }
-  return out;
-}
-
 class Runner {
  public:
   Runner(const Dumps& dumps, const Device& device, const ProgramInput& input)
@@ -54,11 +41,15 @@ class Runner {
 
   Result<ProgramRun> run() {
     std::string top_level(kTopLevel);
-    if (auto hlo = dumps_.find(top_level + "/hlo.txt"); hlo != dumps_.end())
-      kernels_ = kernels_in(hlo->second);
+    if (auto text = dumps_.find(top_level + "/hlo.txt"); text != dumps_.end()) {
+      auto hlo = parse_hlo(text->second, text->first);
+      if (!hlo) return std::move(hlo).error();
+      hlo_ = *std::move(hlo);
+    }
     if (dumps_.contains(top_level + std::string(kSchedule))) {
       if (auto status = run_module(top_level); !status) return std::move(status).error();
       calls_ = calls_of(run_.kernels.back());
+      share_calls();
     }
     for (const auto& [path, text] : dumps_) {
       if (!path.ends_with(kSchedule)) continue;
@@ -67,10 +58,6 @@ class Runner {
       if (auto status = run_module(name); !status) return std::move(status).error();
     }
     if (run_.kernels.empty()) return failed("the dumps hold no schedule");
-    for (const auto& [module, times] : calls_.times) {
-      if (times > 0 && !dumps_.contains(module + std::string(kSchedule)))
-        run_.not_modelled[module] = "its schedule is not among the dumps";
-    }
     return std::move(run_);
   }
 
@@ -98,9 +85,37 @@ class Runner {
     return {};
   }
 
+  [[nodiscard]] bool has_schedule(const std::string& module) const {
+    return dumps_.contains(module + std::string(kSchedule));
+  }
+
+  // XLA compiles what does the same work once: a call of a module without a schedule is one of
+  // another that does its work.
+  void share_calls() {
+    std::map<std::string, std::string> compiled;  // modules by their work
+    for (const auto& [module, times] : calls_.times) {
+      if (has_schedule(module) && hlo_) compiled.emplace(hlo_->work_of(module), module);
+    }
+    std::map<std::string, uint64_t> shared;
+    for (const auto& [module, times] : calls_.times) {
+      if (times == 0 || has_schedule(module)) continue;
+      auto other = hlo_ ? compiled.find(hlo_->work_of(module)) : compiled.end();
+      if (other == compiled.end()) {
+        run_.not_modelled[module] = "its schedule is not among the dumps";
+      } else {
+        shared[other->second] += times;
+      }
+    }
+    for (const auto& [module, times] : shared) calls_.times[module] += times;
+  }
+
   // Whether operands are for it: XLA's own modules have none that matter.
   [[nodiscard]] bool is_kernel(const std::string& name) const {
-    if (!kernels_.empty()) return kernels_.contains(name);
+    if (hlo_) {
+      const HloInstruction* instruction = hlo_->find(name);
+      return instruction != nullptr &&
+             instruction->attribute("custom_call_target") == kKernelTarget;
+    }
     auto opcode = calls_.opcodes.find(name);
     return opcode == calls_.opcodes.end() || opcode->second == kKernel;
   }
@@ -119,7 +134,7 @@ class Runner {
   const Dumps& dumps_;
   const Device& device_;
   const ProgramInput& input_;
-  std::set<std::string, std::less<>> kernels_;  // empty: not known
+  std::optional<HloModule> hlo_;
   Calls calls_;
   ProgramRun run_;
 };

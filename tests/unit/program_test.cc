@@ -81,14 +81,29 @@ TEST_CASE("a kernel that cannot be followed is an error, a module of XLA is name
   CHECK(run->not_modelled.contains("fusion.3"));
 }
 
-TEST_CASE("the HLO text says which modules are kernels") {
+TEST_CASE("the HLO text says which modules are kernels, and which are compiled once") {
   Dumps dumps = toy_dumps();
   dumps["TLP/hlo.txt"] =
-      "ENTRY %main {\n  %fusion.3 = s32[8]{0} custom-call(%a), "
-      "custom_call_target=\"tpu_custom_call\"\n}\n";
+      "ENTRY %main (a: s32[]) -> s32[] {\n  %a = s32[] parameter(0)\n"
+      "  %fusion.3 = s32[8]{0} custom-call(%a), custom_call_target=\"tpu_custom_call\"\n"
+      "  %k.1 = s32[8]{0} custom-call(%a), custom_call_target=\"Other\"\n"
+      "  %k.2 = s32[8]{0} custom-call(%a), custom_call_target=\"Other\", metadata={op_name=\"x\"}\n"
+      "}\n";
   auto run = run_program(dumps, kToy);
   REQUIRE(run);
   CHECK(run->not_modelled.contains("k.1"));
+  // What k.1 calls is compiled as k.2 alone, and runs as often.
+  dumps["k.2/packed-bundles-post-ra.txt"] = " 0 : {}\n";
+  dumps.erase("k.1/packed-bundles-post-ra.txt");
+  std::string& text = dumps["TLP/packed-bundles-post-ra.txt"];
+  text.replace(text.find("/* <late-finalization> */"), 25, "/* %k.2 = custom-call(%a) */");
+  run = run_program(dumps, kToy);
+  REQUIRE(run);
+  CHECK(run->not_modelled.empty());
+  CHECK(run->kernels.back().name == "k.2");
+  CHECK(run->kernels.back().times == 1 + 3);
+  dumps["TLP/hlo.txt"] = "ENTRY %main (a: s32[]) -> s32[] {\n";
+  CHECK(run_program(dumps, kToy).error().message == "TLP/hlo.txt:1: a computation does not end");
 }
 
 TEST_CASE("the name of a dump says what it is") {

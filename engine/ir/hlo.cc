@@ -1,0 +1,233 @@
+#include "engine/ir/hlo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace evolve::ir {
+
+namespace {
+
+// Computations call each other no deeper in any real program.
+constexpr int kMostDeep = 64;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+// How long what stands before the first `stop` is that is in no brackets, braces, parentheses or
+// quotes; all of it where there is none. nullopt where one of these does not end.
+std::optional<size_t> length_until(std::string_view text, char stop) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (is_quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') is_quoted = false;
+      continue;
+    }
+    if (c == stop && depth == 0) return i;
+    if (c == '"') is_quoted = true;
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if ((c == ')' || c == ']' || c == '}') && --depth < 0) return std::nullopt;
+  }
+  return depth == 0 && !is_quoted ? std::optional(text.size()) : std::nullopt;
+}
+
+std::string without_comments(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    size_t open = std::min(text.find("/*"), text.size());
+    out += text.substr(0, open);
+    text.remove_prefix(open);
+    size_t close = text.find("*/");
+    text.remove_prefix(close == std::string_view::npos ? text.size() : close + 2);
+  }
+  return out;
+}
+
+std::string_view without_percent(std::string_view name) {
+  return name.starts_with('%') ? name.substr(1) : name;
+}
+
+// The value of `key=` in "{key=value key=value}".
+std::string_view in_braces(std::string_view text, std::string_view key) {
+  size_t at = text.find(key);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + key.size());
+  if (text.starts_with('"')) return text.substr(1, text.find('"', 1) - 1);
+  return text.substr(0, text.find_first_of(" }"));
+}
+
+class HloReader {
+ public:
+  HloReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  Result<HloModule> read() {
+    bool is_inside = false;
+    while (!text_.empty()) {
+      size_t end = std::min(text_.find('\n'), text_.size());
+      std::string_view line = trimmed(text_.substr(0, end));
+      text_.remove_prefix(std::min(end + 1, text_.size()));
+      ++line_;
+      if (line.empty() || line.starts_with("HloModule")) continue;
+      if (line == "}") {
+        if (!is_inside) return error("a computation ends that did not begin");
+        is_inside = false;
+      } else if (is_inside) {
+        if (auto status = read_instruction(line); !status) return std::move(status).error();
+      } else {
+        if (!line.ends_with('{')) continue;
+        bool is_entry = line.starts_with("ENTRY ");
+        if (is_entry) line.remove_prefix(6);
+        std::string_view name = without_percent(line);
+        computations_.push_back({std::string(name.substr(0, name.find(' '))), is_entry, {}});
+        is_inside = true;
+      }
+    }
+    if (is_inside) return error("a computation does not end");
+    return HloModule(std::move(computations_));
+  }
+
+ private:
+  [[nodiscard]] Error error(const std::string& what) const {
+    return bad_input(fmt::format("{}:{}: {}", name_, line_, what));
+  }
+
+  Status read_instruction(std::string_view line) {
+    HloInstruction one;
+    one.line = line_;
+    one.is_root = line.starts_with("ROOT ");
+    if (one.is_root) line.remove_prefix(5);
+    size_t equals = line.find(" = ");
+    if (equals == std::string_view::npos) return error("an instruction without its '='");
+    one.name = without_percent(line.substr(0, equals));
+    std::string_view rest = line.substr(equals + 3);
+    auto type = length_until(rest, ' ');
+    if (!type) return error("a type that does not end");
+    one.type = without_comments(rest.substr(0, *type));
+    rest = trimmed(rest.substr(*type));
+    size_t open = rest.find('(');
+    if (open == std::string_view::npos) return error("an instruction without its operands");
+    one.opcode = rest.substr(0, open);
+    rest.remove_prefix(open + 1);
+    auto operands = closing(rest);
+    if (!operands) return error("operands that do not end");
+    for (std::string_view inner = rest.substr(0, *operands); !trimmed(inner).empty();)
+      one.operands.emplace_back(without_percent(take(inner)));
+    rest.remove_prefix(*operands + 1);
+    while (!rest.empty()) {
+      std::string_view attribute = take(rest);
+      size_t at = attribute.find('=');
+      if (at == std::string_view::npos) continue;
+      one.attributes.emplace(attribute.substr(0, at), attribute.substr(at + 1));
+    }
+    computations_.back().instructions.push_back(std::move(one));
+    return {};
+  }
+
+  // Where the parenthesis that is open ends.
+  static std::optional<size_t> closing(std::string_view text) {
+    size_t at = 0;
+    while (true) {
+      auto next = length_until(text.substr(at), ')');
+      if (!next || at + *next >= text.size()) return std::nullopt;
+      return at + *next;
+    }
+  }
+
+  // Takes what stands before the next comma from the front.
+  static std::string_view take(std::string_view& text) {
+    size_t length = length_until(text, ',').value_or(text.size());
+    std::string_view out = trimmed(text.substr(0, length));
+    text.remove_prefix(std::min(length + 1, text.size()));
+    return out;
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  uint32_t line_ = 0;
+  std::vector<HloComputation> computations_;
+};
+
+}  // namespace
+
+std::string_view HloInstruction::attribute(const std::string& key) const {
+  auto found = attributes.find(key);
+  return found == attributes.end() ? std::string_view() : without_percent(found->second);
+}
+
+HloSource source_of(const HloInstruction& instruction) {
+  std::string_view metadata = instruction.attribute("metadata");
+  HloSource out;
+  out.op_name = in_braces(metadata, "op_name=");
+  out.file = in_braces(metadata, "source_file=");
+  std::string_view line = in_braces(metadata, "source_line=");
+  std::from_chars(line.data(), line.data() + line.size(), out.line);
+  return out;
+}
+
+HloModule::HloModule(std::vector<HloComputation> computations)
+    : computations_(std::move(computations)) {
+  for (size_t i = 0; i < computations_.size(); ++i) {
+    computation_by_name_.emplace(computations_[i].name, i);
+    for (size_t k = 0; k < computations_[i].instructions.size(); ++k)
+      by_name_.emplace(computations_[i].instructions[k].name, std::pair(i, k));
+  }
+}
+
+const HloInstruction* HloModule::find(const std::string& name) const {
+  auto found = by_name_.find(name);
+  if (found == by_name_.end()) return nullptr;
+  return &computations_[found->second.first].instructions[found->second.second];
+}
+
+std::string HloModule::work_of(const std::string& name) const {
+  const HloInstruction* instruction = find(name);
+  return instruction == nullptr ? "" : work_of(*instruction, 0);
+}
+
+std::string HloModule::work_of(const HloInstruction& instruction, int depth) const {
+  std::string out = instruction.opcode + " " + instruction.type;
+  for (const std::string& operand : instruction.operands) {
+    const HloInstruction* from = find(operand);
+    out += " " + (from == nullptr ? operand : from->type);
+  }
+  for (const auto& [key, value] : instruction.attributes) {
+    // Says where it comes from, or where it runs, not what it does.
+    if (key == "metadata" || key == "backend_config" || key == "frontend_attributes") continue;
+    bool is_call = value.starts_with('%');
+    out += fmt::format(" {}={}", key, is_call ? body_of(value, depth + 1) : value);
+  }
+  return out;
+}
+
+// A computation with numbers for names.
+std::string HloModule::body_of(std::string_view computation, int depth) const {
+  auto found = computation_by_name_.find(without_percent(computation));
+  if (found == computation_by_name_.end() || depth > kMostDeep) return std::string(computation);
+  std::map<std::string_view, size_t> numbers;
+  std::string out = "{";
+  for (const HloInstruction& one : computations_[found->second].instructions) {
+    numbers.emplace(one.name, numbers.size());
+    out += one.is_root ? "; root " : "; ";
+    out += work_of(one, depth);
+    for (const std::string& operand : one.operands) {
+      if (auto number = numbers.find(operand); number != numbers.end())
+        out += fmt::format(" #{}", number->second);
+    }
+  }
+  return out + "}";
+}
+
+Result<HloModule> parse_hlo(std::string_view text, const std::string& name) {
+  return HloReader(text, name).read();
+}
+
+}  // namespace evolve::ir

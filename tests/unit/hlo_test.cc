@@ -1,0 +1,100 @@
+// HLO text: what stands in it, and which instructions do the same work.
+#include "engine/ir/hlo.h"
+
+#include <catch2/catch.hpp>
+
+using namespace evolve;
+using namespace evolve::ir;
+
+namespace {
+
+constexpr const char* kText =
+    R"(HloModule jit_f, is_scheduled=true, entry_computation_layout={(s32[8]{0})->s32[8]{0}}
+
+%add_one (p.1: s32[8]) -> s32[8] {
+  %p.1 = s32[8]{0:T(128)} parameter(0)
+  %one.1 = s32[] constant(1)
+  %b.1 = s32[8]{0:T(128)} broadcast(%one.1), dimensions={}
+  ROOT %sum.1 = s32[8]{0:T(128)S(1)} add(%p.1, %b.1), metadata={op_name="jit(f)/add" source_file="a, b.py" source_line=12}
+}
+
+%add_one.2 (x: s32[8]) -> s32[8] {
+  %x = s32[8]{0:T(128)} parameter(0)
+  %c = s32[] constant(1)
+  %d = s32[8]{0:T(128)} broadcast(%c), dimensions={}
+  ROOT %e = s32[8]{0:T(128)S(1)} add(%x, %d)
+}
+
+%add_two (x.3: s32[8]) -> s32[8] {
+  %x.3 = s32[8]{0:T(128)} parameter(0)
+  %c.3 = s32[] constant(2)
+  %d.3 = s32[8]{0:T(128)} broadcast(%c.3), dimensions={}
+  ROOT %e.3 = s32[8]{0:T(128)S(1)} add(%x.3, %d.3)
+}
+
+ENTRY %main (a: s32[8]) -> (s32[8], /*index=1*/s32[8]) {
+  %a = s32[8]{0:T(128)} parameter(0)
+  %f.1 = s32[8]{0:T(128)S(1)} fusion(%a), kind=kLoop, calls=%add_one, backend_config={"offset":"0"}
+  %f.2 = s32[8]{0:T(128)S(1)} fusion(%f.1), kind=kLoop, calls=%add_one.2, metadata={op_name="x"}
+  %f.3 = s32[8]{0:T(128)S(1)} fusion(%a), kind=kLoop, calls=%add_one.2, backend_config={"offset":"512"}
+  %f.4 = s32[8]{0:T(128)S(1)} fusion(%a), kind=kLoop, calls=%add_two
+  %k.1 = s32[8]{0} custom-call(%a, %f.1), custom_call_target="tpu_custom_call", operand_layout_constraints={s32[8]{0}, s32[8]{0}}
+  ROOT %t = (s32[8]{0}, /*index=1*/s32[8]{0}) tuple(%f.1, %k.1)
+}
+)";
+
+HloModule parsed(const std::string& text) {
+  auto module = parse_hlo(text, "hlo");
+  INFO((module ? "" : module.error().message));
+  REQUIRE(module);
+  return *module;
+}
+
+std::string error_of(const std::string& text) {
+  auto module = parse_hlo(text, "hlo");
+  return module ? "" : module.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("instructions have types, operands, attributes and where they come from") {
+  HloModule module = parsed(kText);
+  REQUIRE(module.computations().size() == 4);
+  CHECK(module.computations()[3].is_entry);
+  CHECK(module.computations()[3].name == "main");
+  const HloInstruction* kernel = module.find("k.1");
+  REQUIRE(kernel != nullptr);
+  CHECK(kernel->opcode == "custom-call");
+  CHECK(kernel->operands == std::vector<std::string>{"a", "f.1"});
+  CHECK(kernel->attribute("custom_call_target") == "\"tpu_custom_call\"");
+  CHECK(kernel->attribute("operand_layout_constraints") == "{s32[8]{0}, s32[8]{0}}");
+  CHECK(kernel->line == 30);
+  CHECK(module.find("t")->type == "(s32[8]{0}, s32[8]{0})");
+  CHECK(module.find("f.1")->attribute("calls") == "add_one");
+  HloSource source = source_of(*module.find("sum.1"));
+  CHECK(source.op_name == "jit(f)/add");
+  CHECK(source.file == "a, b.py");
+  CHECK(source.line == 12);
+  CHECK(module.find("nobody") == nullptr);
+}
+
+TEST_CASE("the same work is the same, whatever it is called") {
+  HloModule module = parsed(kText);
+  CHECK(module.work_of("f.1") == module.work_of("f.3"));
+  CHECK(module.work_of("f.1") != module.work_of("f.4"));
+  // Its operand lies elsewhere.
+  CHECK(module.work_of("f.1") != module.work_of("f.2"));
+  CHECK(module.work_of("nobody").empty());
+}
+
+TEST_CASE("what is no HLO is refused with its line") {
+  std::string head = "HloModule x\n\n%c (a: s32[]) -> s32[] {\n";
+  CHECK(error_of(head) == "hlo:3: a computation does not end");
+  CHECK(error_of(head + "  %a = s32[] parameter(0)\n") == "hlo:4: a computation does not end");
+  CHECK(error_of(head + "  hello\n}\n") == "hlo:4: an instruction without its '='");
+  CHECK(error_of(head + "  %a = s32[8 add(%b)\n}\n") == "hlo:4: a type that does not end");
+  CHECK(error_of(head + "  %a = s32[] add\n}\n") == "hlo:4: an instruction without its operands");
+  CHECK(error_of(head + "  %a = s32[] add(%b\n}\n") == "hlo:4: operands that do not end");
+  CHECK(error_of("}\n") == "hlo:1: a computation ends that did not begin");
+  CHECK(error_of("").empty());
+}
