@@ -7,12 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "engine/core/digest.h"
+
 namespace evolve::ir {
 
 namespace {
-
-// Computations call each other no deeper in any real program.
-constexpr int kMostDeep = 64;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -176,10 +175,12 @@ HloSource source_of(const HloInstruction& instruction) {
 HloModule::HloModule(std::vector<HloComputation> computations)
     : computations_(std::move(computations)) {
   for (size_t i = 0; i < computations_.size(); ++i) {
-    computation_by_name_.emplace(computations_[i].name, i);
     for (size_t k = 0; k < computations_[i].instructions.size(); ++k)
       by_name_.emplace(computations_[i].instructions[k].name, std::pair(i, k));
   }
+  // The text has computations before those that call them.
+  for (const HloComputation& one : computations_)
+    bodies_.emplace(one.name, digest_of(body_of(one)).hex());
 }
 
 const HloInstruction* HloModule::find(const std::string& name) const {
@@ -190,10 +191,10 @@ const HloInstruction* HloModule::find(const std::string& name) const {
 
 std::string HloModule::work_of(const std::string& name) const {
   const HloInstruction* instruction = find(name);
-  return instruction == nullptr ? "" : work_of(*instruction, 0);
+  return instruction == nullptr ? "" : work_of(*instruction);
 }
 
-std::string HloModule::work_of(const HloInstruction& instruction, int depth) const {
+std::string HloModule::work_of(const HloInstruction& instruction) const {
   std::string out = instruction.opcode + " " + instruction.type;
   for (const std::string& operand : instruction.operands) {
     const HloInstruction* from = find(operand);
@@ -202,28 +203,26 @@ std::string HloModule::work_of(const HloInstruction& instruction, int depth) con
   for (const auto& [key, value] : instruction.attributes) {
     // Says where it comes from, or where it runs, not what it does.
     if (key == "metadata" || key == "backend_config" || key == "frontend_attributes") continue;
-    bool is_call = value.starts_with('%');
-    out += fmt::format(" {}={}", key, is_call ? body_of(value, depth + 1) : value);
+    auto body = bodies_.find(without_percent(value));
+    out += fmt::format(" {}={}", key, body == bodies_.end() ? value : body->second);
   }
   return out;
 }
 
 // A computation with numbers for names.
-std::string HloModule::body_of(std::string_view computation, int depth) const {
-  auto found = computation_by_name_.find(without_percent(computation));
-  if (found == computation_by_name_.end() || depth > kMostDeep) return std::string(computation);
+std::string HloModule::body_of(const HloComputation& computation) const {
   std::map<std::string_view, size_t> numbers;
-  std::string out = "{";
-  for (const HloInstruction& one : computations_[found->second].instructions) {
+  std::string out;
+  for (const HloInstruction& one : computation.instructions) {
     numbers.emplace(one.name, numbers.size());
     out += one.is_root ? "; root " : "; ";
-    out += work_of(one, depth);
+    out += work_of(one);
     for (const std::string& operand : one.operands) {
       if (auto number = numbers.find(operand); number != numbers.end())
         out += fmt::format(" #{}", number->second);
     }
   }
-  return out + "}";
+  return out;
 }
 
 Result<HloModule> parse_hlo(std::string_view text, const std::string& name) {

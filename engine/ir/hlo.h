@@ -58,12 +58,13 @@ class HloModule {
   [[nodiscard]] std::string work_of(const std::string& name) const;
 
  private:
-  [[nodiscard]] std::string work_of(const HloInstruction& instruction, int depth) const;
-  [[nodiscard]] std::string body_of(std::string_view computation, int depth) const;
+  [[nodiscard]] std::string work_of(const HloInstruction& instruction) const;
+  [[nodiscard]] std::string body_of(const HloComputation& computation) const;
 
   std::vector<HloComputation> computations_;
   std::map<std::string, std::pair<size_t, size_t>, std::less<>> by_name_;
-  std::map<std::string, size_t, std::less<>> computation_by_name_;
+  // Of each computation what it does: a digest, for computations call each other.
+  std::map<std::string, std::string, std::less<>> bodies_;
 };
 
 // An error is bad input: "<name>:<line>: …".
