@@ -145,7 +145,8 @@ class RoundWriter {
     std::string at = folder + "/" + name;
     std::string signature = fmt::format("$work/cases/{}/signature.json", name);
     add_python({"lower",
-                {at + "/tpu.program", at + "/cpu.program", at + "/jaxpr.json", at + "/lower.json"},
+                {at + "/tpu.program", at + "/cpu.program", at + "/jaxpr.json",
+                 at + "/operands.json", at + "/lower.json"},
                 {folder + "/canonical.py", signature},
                 {},
                 {},
@@ -159,6 +160,7 @@ class RoundWriter {
                 {"tpu-out", at + "/tpu.program"},
                 {"cpu-out", at + "/cpu.program"},
                 {"jaxpr-out", at + "/jaxpr.json"},
+                {"operands-out", at + "/operands.json"},
                 {"out", at + "/lower.json"}});
     outputs.push_back(at + "/lower.json");
   }
@@ -278,26 +280,23 @@ class RoundWriter {
                          {"compiled", at + "/compile.json"},
                          {"dumps", at + "/dumps.tar.gz"},
                          {"target", shape_.target}};
+    std::vector<std::string> compiled_files = {at + "/compile.json", at + "/dumps.tar.gz"};
+    if (is_candidate) {
+      compiled.emplace_back("given", "--operands " + at + "/operands.json");
+      compiled_files.push_back(at + "/operands.json");
+    }
     Bindings analyzed = compiled;
+    std::vector<std::string> analyzed_files = compiled_files;
+    analyzed_files.push_back(cost);
     analyzed.emplace_back("cost", cost);
     analyzed.emplace_back("report", at + "/facts.json");
-    add({"analyze",
-         {at + "/facts.json"},
-         {at + "/compile.json", at + "/dumps.tar.gz", cost},
-         {"$steps/analyze"},
-         {},
-         analyzed});
+    add({"analyze", {at + "/facts.json"}, analyzed_files, {"$steps/analyze"}, {}, analyzed});
     if (shape_.is_measured) {
       write_measured_time(subject, folder, name, cost, is_candidate);
     } else {
       write_time(subject, at, {{"facts", at + "/facts.json"}});
     }
-    add({"trace",
-         {at + "/timeline.json"},
-         {at + "/compile.json", at + "/dumps.tar.gz"},
-         {"$steps/trace"},
-         {},
-         compiled});
+    add({"trace", {at + "/timeline.json"}, compiled_files, {"$steps/trace"}, {}, compiled});
     for (const char* file : {"/compile.json", "/facts.json", "/time.json", "/timeline.json"}) {
       outputs.push_back(at + file);
     }

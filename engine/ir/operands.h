@@ -28,7 +28,8 @@ namespace evolve::ir {
 using Values = std::vector<double>;
 using OperandValues = std::map<uint32_t, Values>;
 
-// One or more equal runs of a kernel.
+// One or more equal runs of a kernel. Several inputs of a kernel are all its runs; one that runs
+// once stands for as many as there are.
 struct KernelInput {
   uint64_t times = 1;
   OperandValues operands;

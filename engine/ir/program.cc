@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -73,12 +74,15 @@ class Runner {
     uint64_t times = called == calls_.times.end() ? 1 : called->second;
     const std::vector<KernelInput>* inputs = is_kernel(name) ? input_.of(name) : nullptr;
     if (inputs == nullptr) return add(name, *schedule, simulate(*schedule, device_), times);
+    // One input stands for all runs. Several are all of a kernel's runs, whichever of its modules,
+    // which are alike, the program calls for them.
+    bool is_for_all = inputs->size() == 1 && inputs->front().times == 1;
+    if (!is_for_all && !counted_.insert(inputs).second) return {};
     for (const KernelInput& one : *inputs) {
       auto parameters = lay_out(*schedule, one.operands);
       if (!parameters) return std::move(parameters).error();
-      // An input that stands for all runs stands for as many as there are.
-      uint64_t runs = inputs->size() == 1 ? times * one.times : one.times;
-      if (auto status = add(name, *schedule, simulate(*schedule, device_, *parameters), runs);
+      if (auto status = add(name, *schedule, simulate(*schedule, device_, *parameters),
+                            is_for_all ? times : one.times);
           !status)
         return status;
     }
@@ -136,6 +140,7 @@ class Runner {
   const ProgramInput& input_;
   std::optional<HloModule> hlo_;
   Calls calls_;
+  std::set<const std::vector<KernelInput>*> counted_;
   ProgramRun run_;
 };
 

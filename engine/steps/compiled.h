@@ -21,8 +21,9 @@ struct Compiled {
 // More than any real compilation dumps.
 constexpr size_t kMostDumpBytes = size_t{1} << 30;
 
+// `operands_path` may be empty: then nothing is known of what the kernels are given.
 inline Result<Compiled> read_compiled(const std::string& report_path, const std::string& dumps_path,
-                                      const std::string& target) {
+                                      const std::string& operands_path, const std::string& target) {
   auto report = read_json(report_path);
   if (!report) return std::move(report).error();
   auto device = ir::find_device(target);
@@ -32,7 +33,15 @@ inline Result<Compiled> read_compiled(const std::string& report_path, const std:
   auto dumps = world::read_archive(dumps_path, kMostDumpBytes);
   if (!dumps) return std::move(dumps).error();
   compiled.dumps = *std::move(dumps);
-  auto run = ir::run_program(compiled.dumps, *device);
+  ir::ProgramInput input;
+  if (!operands_path.empty()) {
+    auto document = read_json(operands_path);
+    if (!document) return std::move(document).error();
+    auto read = ir::read_operands(*document);
+    if (!read) return std::move(read).error();
+    input = *std::move(read);
+  }
+  auto run = ir::run_program(compiled.dumps, *device, input);
   if (run) {
     compiled.run = *std::move(run);
   } else {

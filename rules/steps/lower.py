@@ -20,6 +20,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 from jax._src import core
 
+import operands
 import program
 import sandbox
 import verdict
@@ -32,11 +33,12 @@ _ANSWER_BYTES = 64 * 2**20
 
 
 class Lowered(NamedTuple):
-    """What a candidate's jaxpr is exported to, and the jaxpr itself on the wire."""
+    """What a candidate's jaxpr is exported to, the jaxpr itself on the wire, and what its kernels are given."""
 
     tpu: bytes = b""
     cpu: bytes = b""
     jaxpr: bytes = b""
+    operands: bytes = b'{"kernels": {}}\n'
 
 
 class Rejection(Exception):
@@ -136,6 +138,7 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             _check_inputs(closed.in_avals, arguments)
             # As the judge writes it, the same for the same program.
             canonical = wire.pack(closed)
+            closed = wire.unpack(canonical)
         except MemoryError:
             raise
         except Exception as error:
@@ -149,7 +152,12 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise Rejection("lower-error", _describe(error, "")) from error
     except Rejection as rejection:
         return _refusal(rejection)
-    header = {"tpu": len(tpu), "cpu": len(cpu), "calls": program.custom_calls(tpu)}
+    header = {
+        "tpu": len(tpu),
+        "cpu": len(cpu),
+        "calls": program.custom_calls(tpu),
+        "is_given": operands.is_asked_for(closed.jaxpr),
+    }
     return json.dumps(header).encode() + b"\n" + tpu + cpu + canonical
 
 
@@ -175,6 +183,14 @@ def _open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]
     return header, rest
 
 
+def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
+    """What the program's kernels are given, as JSON. A model of it asks for that, no judge does."""
+    ending = sandbox.run(lambda: json.dumps(operands.operands_of(jaxpr, signature)).encode(), limits)
+    if ending.how == "answered":
+        return ending.answer + b"\n"
+    return verdict.encode({"kernels": {}, "reason": verdict.of_ending(ending, limits)["reason"]})
+
+
 def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) -> tuple[Report, Lowered]:
     """The report on a candidate, and what it was lowered to; nothing where it is turned down."""
     try:
@@ -185,7 +201,10 @@ def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) 
     except Rejection as rejection:
         return verdict.rejected(rejection.kind, str(rejection)), Lowered()
     ends = header["tpu"], header["tpu"] + header["cpu"]
-    lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], rest[ends[1] :])
+    jaxpr = rest[ends[1] :]
+    lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], jaxpr)
+    if header["is_given"]:
+        lowered = lowered._replace(operands=_given(jaxpr, signature, limits))
     programs = {
         name: {"digest": program.digest(content), "bytes": len(content)}
         for name, content in (("tpu", lowered.tpu), ("cpu", lowered.cpu))
@@ -195,7 +214,7 @@ def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) 
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out")
+    flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out", "operands-out")
     step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
@@ -205,6 +224,7 @@ def main(argv: list[str]) -> int:
         verdict.write_file(args.tpu_out, lowered.tpu)
         verdict.write_file(args.cpu_out, lowered.cpu)
         verdict.write_file(args.jaxpr_out, lowered.jaxpr)
+        verdict.write_file(args.operands_out, lowered.operands)
         return report
 
     return step.run(argv, work)

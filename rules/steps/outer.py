@@ -1,6 +1,7 @@
 """Runs a program operation by operation, so that its kernels can be run in another way than they are compiled.
 
-What is around them is JAX's own; loops, branches and calls that have a kernel in them are gone through here.
+What is around them is JAX's own; loops, branches and calls that have a kernel in them are gone through here. A value
+may be UNKNOWN: then so is what comes of it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax._src import core
+
+# Stands for a value that nobody asked for.
+UNKNOWN: Any = object()
 
 # Runs a kernel: its equation and operands.
 RunKernel = Callable[[Any, list[Any]], Sequence[Any]]
@@ -28,7 +32,10 @@ _BODY = {
 
 
 def evaluate(body: core.ClosedJaxpr | core.Jaxpr, arguments: Sequence[Any], run_kernel: RunKernel) -> list[Any]:
-    """The program's outputs. Raises NotImplementedError for a kernel inside of an operation that is not known."""
+    """The program's outputs. Raises NotImplementedError for a kernel inside of an operation that is not known.
+
+    It does so, too, where a loop or a branch with a kernel in it hangs on what is UNKNOWN.
+    """
     jaxpr, consts = (body.jaxpr, body.consts) if isinstance(body, core.ClosedJaxpr) else (body, [])
     known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
 
@@ -51,11 +58,13 @@ def _run(equation: Any, operands: list[Any], run_kernel: RunKernel) -> Sequence[
     if name in _BODY:
         return evaluate(params[_BODY[name]], operands, run_kernel)
     if not any(_has_kernel(inner) for inner in core.jaxprs_in_params(params)):
+        if any(operand is UNKNOWN for operand in operands):
+            return [UNKNOWN] * len(equation.outvars)
         with equation.ctx.manager:
             results = equation.primitive.bind(*operands, **equation.primitive.get_bind_params(params))
         return results if equation.primitive.multiple_results else [results]
     if name == "cond":
-        which = min(max(int(operands[0]), 0), len(params["branches"]) - 1)
+        which = min(max(int(_known(operands[0])), 0), len(params["branches"]) - 1)
         return evaluate(params["branches"][which], operands[1:], run_kernel)
     if name == "while":
         return _while(params, operands, run_kernel)
@@ -67,7 +76,7 @@ def _run(equation: Any, operands: list[Any], run_kernel: RunKernel) -> Sequence[
 def _while(params: dict[str, Any], operands: list[Any], run_kernel: RunKernel) -> list[Any]:
     asked, done = params["cond_nconsts"], params["body_nconsts"]
     of_condition, of_body, carry = operands[:asked], operands[asked : asked + done], operands[asked + done :]
-    while bool(evaluate(params["cond_jaxpr"], [*of_condition, *carry], run_kernel)[0]):
+    while bool(_known(evaluate(params["cond_jaxpr"], [*of_condition, *carry], run_kernel)[0])):
         carry = evaluate(params["body_jaxpr"], [*of_body, *carry], run_kernel)
     return carry
 
@@ -78,7 +87,8 @@ def _scan(params: dict[str, Any], operands: list[Any], run_kernel: RunKernel) ->
     each: list[list[Any]] = []
     for step in range(params["length"]):
         at = params["length"] - 1 - step if params["reverse"] else step
-        results = evaluate(params["jaxpr"], [*consts, *carry, *(jnp.asarray(one)[at] for one in sliced)], run_kernel)
+        slices = (one if one is UNKNOWN else jnp.asarray(one)[at] for one in sliced)
+        results = evaluate(params["jaxpr"], [*consts, *carry, *slices], run_kernel)
         carry = results[: params["num_carry"]]
         each.append(results[params["num_carry"] :])
     if params["reverse"]:
@@ -86,7 +96,17 @@ def _scan(params: dict[str, Any], operands: list[Any], run_kernel: RunKernel) ->
     if not each:
         empty = params["jaxpr"].out_avals[params["num_carry"] :]
         return [*carry, *(jnp.zeros((0, *aval.shape), aval.dtype) for aval in empty)]
-    return [*carry, *map(jnp.stack, zip(*each, strict=True))]
+    return [*carry, *map(_stack, zip(*each, strict=True))]
+
+
+def _stack(slices: Sequence[Any]) -> Any:
+    return UNKNOWN if any(one is UNKNOWN for one in slices) else jnp.stack(slices)
+
+
+def _known(value: Any) -> Any:
+    if value is UNKNOWN:
+        raise NotImplementedError("a loop or a branch around a kernel hangs on what is not known")
+    return value
 
 
 def _has_kernel(jaxpr: core.Jaxpr) -> bool:

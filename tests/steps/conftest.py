@@ -81,6 +81,7 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
             tpu_out=f"{name}.tpu",
             cpu_out=f"{name}.cpu",
             jaxpr_out=f"{name}.jaxpr",
+            operands_out=f"{name}.operands",
             out=f"{name}.json",
             depfile=f"{name}.d",
             **flags,

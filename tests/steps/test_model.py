@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Lower, Run
 from generated import MARKERS, Expected, Kernel, kernels, loop_of
 
 EVOLVE = os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))
@@ -95,3 +95,44 @@ def test_a_longer_grid_is_more_of_the_same(analyze: Analyze) -> None:
     seven, forty = (analyze(f"grid_{n}", {})["bundles"] for n in (7, 40))
     assert seven["static"] == forty["static"]
     assert (forty["executed"] - seven["executed"]) % (40 - 7) == 0
+
+
+TURNED = """
+import jax, jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+def matmul(x, y):
+    def body(s, x, y, o):
+        def turn(_, __):
+            o[...] = jnp.dot(x[...], y[...], preferred_element_type=jnp.float32).astype(o.dtype)
+
+        jax.lax.fori_loop(0, 1 + s[pl.program_id(0)] % 2, turn, None)
+
+    spec = pltpu.PrefetchScalarGridSpec(
+        num_scalar_prefetch=1,
+        grid=(25,),
+        in_specs=[pl.BlockSpec((8, 300), lambda i, s: (s[i], 0)), pl.BlockSpec((300, 136), lambda i, s: (0, 0))],
+        out_specs=pl.BlockSpec((8, 136), lambda i, s: (s[i], 0)),
+    )
+    out = jax.ShapeDtypeStruct((200, 136), jnp.bfloat16)
+    return pl.pallas_call(body, grid_spec=spec, out_shape=out)(24 - jnp.arange(25, dtype=jnp.int32), x, y)
+"""
+
+
+def test_a_round_gives_the_model_what_a_kernel_is_given(lower: Lower, run_step: Run, tmp_path: Path) -> None:
+    assert lower(TURNED)["verdict"] == "ok"
+    (run,) = json.loads((tmp_path / "k.operands").read_text())["kernels"][""]
+    assert run == {"times": 1, "operands": {"0": list(range(24, -1, -1))}}
+    run_step("compile", program="k.tpu", dumps="k.dumps", target="tpu7x", out="compile.json")
+    (tmp_path / "cost.json").write_text('{"flops": 16320000, "bytes": 1}')
+    program = Path(EVOLVE).parent / "steps" / "analyze"
+    command = [str(program), "--compile", "compile.json", "--dumps", "k.dumps", "--cost", "cost.json"]
+    command += ["--target", "tpu7x", "--out", "facts.json"]
+    subprocess.run([*command, "--operands", "k.operands"], cwd=tmp_path, check=True)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert facts["verdict"] == "ok"
+    # Of 300 rows of weights there are two tiles, of 136 columns one.
+    assert facts["matmuls"] == 2 * sum(1 + i % 2 for i in range(25))
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert json.loads((tmp_path / "facts.json").read_text())["kind"] == "not_modelled"

@@ -45,6 +45,7 @@ def _lower_arguments(name: str) -> list[str]:
         "tpu-out": f"{name}.tpu",
         "cpu-out": f"{name}.cpu",
         "jaxpr-out": f"{name}.jaxpr",
+        "operands-out": f"{name}.operands",
         "out": f"{name}.json",
     }
     return [

@@ -57,6 +57,7 @@ TEST_CASE("modules run as often as they are called") {
 TEST_CASE("runs of a kernel may differ") {
   auto run = run_program(toy_dumps(), kToy, {{{"k.1", {{1, {{0, {50}}}}, {2, {{0, {100}}}}}}}});
   REQUIRE(run);
+  // As many as are told, whatever the top-level program seems to call.
   REQUIRE(run->kernels.size() == 4);
   CHECK(run->kernels[3].times == 2);
   CHECK(run->kernels[3].simulation.cycles == run->kernels[2].simulation.cycles + 50);

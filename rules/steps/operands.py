@@ -1,0 +1,72 @@
+"""What a candidate's kernels are given that their control flow can hang on: whole numbers, from the public inputs.
+
+Prefetched tables, the bounds of dynamic grids, scalars. The model of a TPU runs a kernel's schedule with them. Nothing
+else is computed: what comes of floating-point inputs, or of a kernel, is not known, and neither is what hangs on it.
+
+The document: {"kernels": {NAME: [{"times": RUNS, "operands": {NUMBER: VALUES}}, …]}}, runs in their order, those that
+are alike together; VALUES row by row. A program's only kernel has no name, whatever it is compiled as. `reason`, where
+there is one, says why not all are there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax._src import core
+
+import judge_inputs
+import outer
+import program
+import wire
+from outer import UNKNOWN
+
+# No scalar memory holds more, nor others.
+_MOST_VALUES = 1 << 18
+_TYPES = frozenset({"bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"})
+
+
+def is_asked_for(jaxpr: core.Jaxpr) -> bool:
+    """Whether a kernel in it is given whole numbers."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "pallas_call":
+            if any(_is_whole(atom.aval.dtype) for atom in equation.invars):
+                return True
+        elif any(is_asked_for(inner) for inner in core.jaxprs_in_params(equation.params)):
+            return True
+    return False
+
+
+def _is_whole(dtype: Any) -> bool:
+    return str(dtype) in _TYPES
+
+
+def operands_of(packed: bytes, signature: dict[str, Any]) -> dict[str, Any]:
+    """The document, of a program on the wire."""
+    closed = wire.unpack(packed)
+    runs: dict[str, list[dict[str, Any]]] = {}
+    if not is_asked_for(closed.jaxpr):
+        return {"kernels": runs}
+
+    def note(equation: Any, operands: list[Any]) -> list[Any]:
+        given = {
+            str(number): np.asarray(operand).reshape(-1).astype(np.int64).tolist()
+            for number, operand in enumerate(operands)
+            if operand is not UNKNOWN and _is_whole(operand.dtype) and np.size(operand) <= _MOST_VALUES
+        }
+        of_kernel = runs.setdefault(equation.params["name"], [])
+        if of_kernel and of_kernel[-1]["operands"] == given:
+            of_kernel[-1]["times"] += 1
+        else:
+            of_kernel.append({"times": 1, "operands": given})
+        return [UNKNOWN] * len(equation.outvars)
+
+    program.configure_jax()
+    inputs = [one if _is_whole(one.dtype) else UNKNOWN for one in judge_inputs.draw(signature)]
+    try:
+        outer.evaluate(closed, inputs, note)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever is around a candidate's kernels
+        return {"kernels": {}, "reason": f"{type(error).__name__}: {error}"}
+    return {"kernels": {"": runs[program.KERNEL_NAME]} if list(runs) == [program.KERNEL_NAME] else runs}

@@ -1,0 +1,96 @@
+"""What kernels are given that their control flow hangs on: from programs on the wire, without running a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import operands
+import wire
+
+SHAPE = jax.ShapeDtypeStruct((64, 128), jnp.float32)
+
+
+def _counted(table: Any, x: Any, name: str = "k") -> Any:
+    """A kernel that has a prefetched table."""
+
+    def body(s: Any, x: Any, o: Any) -> None:
+        o[...] = x[...] * s[0]
+
+    spec = pltpu.PrefetchScalarGridSpec(
+        num_scalar_prefetch=1,
+        grid=(8,),
+        in_specs=[pl.BlockSpec((8, 128), lambda i, s: (i, 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i, s: (i, 0)),
+    )
+    return pl.pallas_call(body, grid_spec=spec, out_shape=SHAPE, name=name)(table, x)
+
+
+def _given(program: Any, *arguments: Any) -> dict[str, Any]:
+    packed = wire.pack(jax.make_jaxpr(program)(*arguments))
+    signature = {
+        "inputs": [
+            {"name": f"x{i}", "shape": list(one.shape), "dtype": one.dtype.name, "range": [3, 3]}
+            for i, one in enumerate(arguments)
+        ]
+    }
+    return operands.operands_of(packed, signature)
+
+
+def test_tables_come_from_whole_inputs_and_what_is_made_of_them() -> None:
+    def program(sizes: Any, x: Any) -> Any:
+        return _counted(jnp.cumsum(sizes), x)
+
+    given = _given(program, jax.ShapeDtypeStruct((4,), jnp.int32), SHAPE)
+    assert given == {"kernels": {"": [{"times": 1, "operands": {"0": [3, 6, 9, 12]}}]}}
+
+
+def test_what_comes_of_floats_or_kernels_is_not_known() -> None:
+    def program(x: Any) -> Any:
+        once = _counted(jnp.arange(4, dtype=jnp.int32), x)
+        return _counted(once[0, :4].astype(jnp.int32), x)
+
+    given = _given(program, SHAPE)["kernels"]
+    assert given["kernel"] == [{"times": 1, "operands": {"0": [0, 1, 2, 3]}}]
+    assert given["kernel_1"] == [{"times": 1, "operands": {}}]
+
+
+def test_each_run_of_a_loop_is_told() -> None:
+    def program(x: Any) -> Any:
+        def turn(i: Any, x: Any) -> Any:
+            return _counted(jnp.full((2,), i // 2, jnp.int32), x)
+
+        return lax.fori_loop(0, 3, turn, x)
+
+    assert _given(program, SHAPE)["kernels"][""] == [
+        {"times": 2, "operands": {"0": [0, 0]}},
+        {"times": 1, "operands": {"0": [1, 1]}},
+    ]
+
+
+def test_a_loop_that_hangs_on_floats_is_no_guess() -> None:
+    def program(x: Any) -> Any:
+        table = jnp.zeros((2,), jnp.int32)
+        return lax.while_loop(lambda x: x[0, 0] < 1, lambda x: _counted(table, x), x)
+
+    given = _given(program, SHAPE)
+    assert given["kernels"] == {}
+    assert "hangs on what is not known" in given["reason"]
+
+
+def test_kernels_without_whole_numbers_ask_for_nothing() -> None:
+    def program(x: Any) -> Any:
+        def body(x: Any, o: Any) -> None:
+            o[...] = x[...]
+
+        return pl.pallas_call(body, out_shape=SHAPE)(x + np.float32(1))
+
+    closed = jax.make_jaxpr(program)(SHAPE)
+    assert not operands.is_asked_for(closed.jaxpr)
+    assert _given(program, SHAPE) == {"kernels": {}}
