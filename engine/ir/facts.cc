@@ -26,7 +26,7 @@ struct OpcodeCount {
 struct Tally {
   double cycles = 0, stall_cycles = 0, load_bytes = 0, store_bytes = 0;
   uint64_t bundles = 0, empty_bundles = 0, loads = 0, stores = 0, matmuls = 0, steps = 0,
-           spills = 0, fills = 0;
+           spills = 0, fills = 0, unknown_guards = 0;
   size_t static_bundles = 0;
   std::array<uint64_t, kUnits> issued{};
   CyclesByCause by_cause{};
@@ -47,6 +47,7 @@ struct Tally {
     steps += times * one.steps;
     spills += times * one.spills;
     fills += times * one.fills;
+    unknown_guards += times * one.unknown_guards;
     static_bundles += kernel.schedule.bundles.size();
     for (size_t unit = 0; unit < kUnits; ++unit) issued[unit] += times * one.issued[unit];
     CyclesByCause causes = lost_time(kernel.schedule, one);
@@ -188,6 +189,7 @@ json tally_json(const Tally& tally, const Device& device) {
       {"matmuls_by_opcode", matmuls},
       {"opcodes", opcodes},
       {"unknown_opcodes", unknown},
+      {"unknown_guards", tally.unknown_guards},
       {"steps", tally.steps},
       {"spills", {{"stores_executed", tally.spills}, {"loads_executed", tally.fills}}},
       {"dma",

@@ -118,13 +118,14 @@ class Lines {
 
   static bool is_telling(char c) { return c == '/' || c == '*' || c == '\n'; }
 
-  // What a division gives stands in its comment alone; so does where the whole begins and ends.
+  // What some instructions do stands in their comments alone; so does where the whole begins and
+  // ends.
   void note_comment(std::string_view comment) {
     for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
       if (comment.starts_with(kind)) buffer_ += kind;
     }
-    if (std::string_view way = way_in(comment); !way.empty()) buffer_ += way;
-    if (comment.starts_with(" %") && is_behind_call())
+    if (is_behind("= dma.general ")) buffer_ += way_in(comment);
+    if (comment.starts_with(" %") && is_behind("= inlined_call "))
       buffer_ += comment.substr(0, comment.find('('));
     constexpr std::string_view kBegin = " Start region 0 ";
     constexpr std::string_view kEnd = "End region 0 ";
@@ -142,9 +143,9 @@ class Lines {
     return inner.find("-to-") == std::string_view::npos ? std::string_view() : inner;
   }
 
-  [[nodiscard]] bool is_behind_call() const {
-    constexpr std::string_view kCall = "= inlined_call ";
-    size_t at = buffer_.rfind(kCall);
+  // Whether the comment stands behind an instruction of this opcode.
+  [[nodiscard]] bool is_behind(std::string_view opcode) const {
+    size_t at = buffer_.rfind(opcode);
     return at != std::string::npos && buffer_.find(";;", at) == std::string::npos;
   }
 

@@ -61,6 +61,11 @@ using Parameters = std::map<uint32_t, std::vector<uint32_t>>;
 constexpr size_t kSpansKept = 2000;
 // What runs longer is not followed.
 constexpr uint64_t kMostBundlesExecuted = 400'000'000;
+struct SimulationOptions {
+  uint64_t most_bundles = kMostBundlesExecuted;
+  bool adds_up_loops = true;  // that are in steady state (steady.h); false: all is walked
+};
+
 // More DMAs are never under way to one flag, nor words in SMEM, nor flags: a schedule that has them
 // is none, and would take the simulator's own memory.
 constexpr size_t kMostArrivals = size_t{1} << 16;
@@ -71,7 +76,7 @@ constexpr size_t kMostFlags = size_t{1} << 16;
 // that nothing ends, a loop without end) is an error of code `failed` that says so: never a guess.
 Result<Simulation> simulate(const Schedule& schedule, const Device& device,
                             const Parameters& parameters = {},
-                            uint64_t most_bundles = kMostBundlesExecuted);
+                            const SimulationOptions& options = {});
 
 // Runs the top-level program of a module, which calls the kernels and moves operands for them,
 // without the kernels. What depends on values in memory (which core this is, traces, barriers)

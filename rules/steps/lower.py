@@ -138,7 +138,6 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             _check_inputs(closed.in_avals, arguments)
             # As the judge writes it, the same for the same program.
             canonical = wire.pack(closed)
-            closed = wire.unpack(canonical)
         except MemoryError:
             raise
         except Exception as error:
@@ -203,7 +202,7 @@ def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) 
     ends = header["tpu"], header["tpu"] + header["cpu"]
     jaxpr = rest[ends[1] :]
     lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], jaxpr)
-    if header["is_given"]:
+    if header.get("is_given"):
         lowered = lowered._replace(operands=_given(jaxpr, signature, limits))
     programs = {
         name: {"digest": program.digest(content), "bytes": len(content)}

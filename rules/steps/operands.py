@@ -44,9 +44,9 @@ def _is_whole(dtype: Any) -> bool:
 def operands_of(packed: bytes, signature: dict[str, Any]) -> dict[str, Any]:
     """The document, of a program on the wire."""
     closed = wire.unpack(packed)
-    runs: dict[str, list[dict[str, Any]]] = {}
     if not is_asked_for(closed.jaxpr):
-        return {"kernels": runs}
+        return {"kernels": {}}
+    runs: dict[int, list[dict[str, Any]]] = {}  # by the equation
 
     def note(equation: Any, operands: list[Any]) -> list[Any]:
         given = {
@@ -54,7 +54,7 @@ def operands_of(packed: bytes, signature: dict[str, Any]) -> dict[str, Any]:
             for number, operand in enumerate(operands)
             if operand is not UNKNOWN and _is_whole(operand.dtype) and np.size(operand) <= _MOST_VALUES
         }
-        of_kernel = runs.setdefault(equation.params["name"], [])
+        of_kernel = runs.setdefault(id(equation), [])
         if of_kernel and of_kernel[-1]["operands"] == given:
             of_kernel[-1]["times"] += 1
         else:
@@ -69,4 +69,5 @@ def operands_of(packed: bytes, signature: dict[str, Any]) -> dict[str, Any]:
         raise
     except Exception as error:  # noqa: BLE001 - whatever is around a candidate's kernels
         return {"kernels": {}, "reason": f"{type(error).__name__}: {error}"}
-    return {"kernels": {"": runs[program.KERNEL_NAME]} if list(runs) == [program.KERNEL_NAME] else runs}
+    named = {f"kernel_{number}" if len(runs) > 1 else "": each for number, each in enumerate(runs.values())}
+    return {"kernels": named}

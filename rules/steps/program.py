@@ -13,7 +13,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,7 +28,6 @@ from jax._src.lib.mlir.dialects import hlo
 # Fixed names: a candidate's own would tell two equal programs apart.
 PROGRAM_NAME = "program"
 KERNEL_NAME = "kernel"
-_OTHER_KERNEL = re.compile(KERNEL_NAME + r"_[1-9][0-9]*")
 
 CUSTOM_CALL = "tpu_custom_call"
 
@@ -83,11 +81,6 @@ def with_gradients(function: Callable[..., Any], signature: dict[str, Any]) -> C
 def shapes_of(entries: list[dict[str, Any]]) -> list[jax.ShapeDtypeStruct]:
     """The shapes and dtypes of a signature's inputs or outputs."""
     return [jax.ShapeDtypeStruct(tuple(e["shape"]), dtype_of(e["dtype"])) for e in entries]
-
-
-def kernel_name(number: int) -> str:
-    """What a program's kernel is called: by its place, so that a compiler's dump says which one it is of."""
-    return f"{KERNEL_NAME}_{number}" if number else KERNEL_NAME
 
 
 def digest(program: bytes) -> str:
@@ -211,8 +204,6 @@ def _make_kernel_canonical(call: Any) -> None:
         body = base64.b64decode(configuration["custom_call_config"]["body"])
     except KeyError as error:
         raise NotCanonical(f"a {CUSTOM_CALL} without {error}") from error
-    given = ir.StringAttr(call.attributes["kernel_name"]).value if "kernel_name" in call.attributes else ""
-    kernel = given if _OTHER_KERNEL.fullmatch(given) else KERNEL_NAME
     module = ir.Module.parse(body)
     _strip_locations(module)
     for operation in walk(module.operation):
@@ -220,11 +211,11 @@ def _make_kernel_canonical(call: Any) -> None:
         named = "sym_name" in operation.attributes
         name = operation.attributes["sym_name"] if named else None
         if name is not None and not ir.StringAttr(name).value.startswith("transform_"):
-            operation.attributes["sym_name"] = ir.StringAttr.get(kernel)
+            operation.attributes["sym_name"] = ir.StringAttr.get(KERNEL_NAME)
     stripped = io.BytesIO()
     module.operation.write_bytecode(stripped, desired_version=0)
     configuration["custom_call_config"]["body"] = base64.b64encode(stripped.getvalue()).decode()
     call.attributes["backend_config"] = ir.StringAttr.get(json.dumps(configuration, sort_keys=True))
-    call.attributes["kernel_name"] = ir.StringAttr.get(kernel)
+    call.attributes["kernel_name"] = ir.StringAttr.get(KERNEL_NAME)
     if "mhlo.frontend_attributes" in call.attributes:
         del call.attributes["mhlo.frontend_attributes"]  # the candidate's own metadata

@@ -144,7 +144,6 @@ class _Packer:
         self.vars: dict[core.Var, int] = {}
         self.avals: list[Any] = []
         self.jaxprs: list[Any] = []
-        self._kernels = 0
         self._known: dict[int, int] = {}
         self._alive: list[Any] = []
 
@@ -172,9 +171,7 @@ class _Packer:
         params = {name: value for name, value in equation.params.items() if name not in _DERIVATIVES}
         if "name" in params:
             # What a function is called is the candidate's affair, and no other program's.
-            is_kernel = equation.primitive.name == "pallas_call"
-            params["name"] = program.kernel_name(self._kernels) if is_kernel else "inner"
-            self._kernels += is_kernel
+            params["name"] = program.KERNEL_NAME if equation.primitive.name == "pallas_call" else "inner"
         try:
             packed = {name: self.value(value) for name, value in sorted(params.items())}
         except Unsendable as error:

@@ -17,8 +17,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const ir::Parameters parameters = {{0, {1, 2, 3, 4}}, {1, {5}}};
-  auto run = ir::simulate(*schedule, *ir::find_device("tpu7x"), parameters, kMostBundles);
+  const ir::Device device = *ir::find_device("tpu7x");
+  auto run = ir::simulate(*schedule, device, parameters, {kMostBundles, true});
+  auto walked = ir::simulate(*schedule, device, parameters, {kMostBundles, false});
+  // What is added up is what is walked.
+  if (static_cast<bool>(run) != static_cast<bool>(walked)) std::abort();
   if (!run) return 0;
+  bool is_same = run->bundles == walked->bundles && run->executed == walked->executed &&
+                 run->opcodes == walked->opcodes && run->loads == walked->loads &&
+                 run->steps == walked->steps && run->calls == walked->calls &&
+                 std::fabs(run->cycles - walked->cycles) <= 1e-6 * walked->cycles;
+  if (!is_same) std::abort();
   auto causes = ir::lost_time(*schedule, *run);
   double sum = std::accumulate(causes.begin(), causes.end(), 0.0);
   if (std::fabs(sum - run->cycles) > 1e-6 * run->cycles) std::abort();

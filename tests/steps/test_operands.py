@@ -57,7 +57,7 @@ def test_what_comes_of_floats_or_kernels_is_not_known() -> None:
         return _counted(once[0, :4].astype(jnp.int32), x)
 
     given = _given(program, SHAPE)["kernels"]
-    assert given["kernel"] == [{"times": 1, "operands": {"0": [0, 1, 2, 3]}}]
+    assert given["kernel_0"] == [{"times": 1, "operands": {"0": [0, 1, 2, 3]}}]
     assert given["kernel_1"] == [{"times": 1, "operands": {}}]
 
 
