@@ -229,11 +229,9 @@ std::string facts_text(const json& facts) {
 
 // The module that most of the time goes into.
 std::string main_kernel(const ir::ProgramRun& run) {
-  auto cycles = [](const ir::KernelRun& kernel) {
-    return static_cast<double>(kernel.times) * kernel.simulation.cycles;
-  };
-  auto most = std::max_element(run.kernels.begin(), run.kernels.end(),
-                               [&](const auto& a, const auto& b) { return cycles(a) < cycles(b); });
+  auto most = std::max_element(
+      run.kernels.begin(), run.kernels.end(),
+      [](const auto& a, const auto& b) { return a.all_cycles() < b.all_cycles(); });
   return most->name;
 }
 

@@ -8,16 +8,11 @@
 #include <utility>
 
 #include "engine/core/digest.h"
+#include "engine/ir/text.h"
 
 namespace evolve::ir {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
 
 // How long what stands before the first `stop` is that is in no brackets, braces, parentheses or
 // quotes; all of it where there is none. nullopt where one of these does not end.

@@ -229,9 +229,7 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
   page += causes_section(facts) + modules_section(facts);
   double whole = run.cycles();
   for (const KernelRun& kernel : run.kernels) {
-    bool is_large =
-        static_cast<double>(kernel.times) * kernel.simulation.cycles >= kLeastShare * whole;
-    if (!is_large) continue;
+    if (kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
             heat_map(kernel);
   }

@@ -73,7 +73,10 @@ class Runner {
     auto called = calls_.times.find(name);
     uint64_t times = called == calls_.times.end() ? 1 : called->second;
     const std::vector<KernelInput>* inputs = is_kernel(name) ? input_.of(name) : nullptr;
-    if (inputs == nullptr) return add(name, *schedule, simulate(*schedule, device_), times);
+    if (inputs == nullptr) {
+      auto simulation = simulate(*schedule, device_);
+      return add(name, *std::move(schedule), std::move(simulation), times);
+    }
     // One input stands for all runs. Several are all of a kernel's runs, whichever of its modules,
     // which are alike, the program calls for them.
     bool is_for_all = inputs->size() == 1 && inputs->front().times == 1;
@@ -148,8 +151,7 @@ class Runner {
 
 double ProgramRun::cycles() const {
   double sum = 0;
-  for (const KernelRun& kernel : kernels)
-    sum += static_cast<double>(kernel.times) * kernel.simulation.cycles;
+  for (const KernelRun& kernel : kernels) sum += kernel.all_cycles();
   return sum;
 }
 

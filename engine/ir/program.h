@@ -22,6 +22,8 @@ struct KernelRun {
   Schedule schedule;
   Simulation simulation;
   uint64_t times = 1;  // it runs so
+  // Of all its runs.
+  [[nodiscard]] double all_cycles() const { return static_cast<double>(times) * simulation.cycles; }
 };
 
 struct ProgramRun {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/ir/guards.h"
+#include "engine/ir/text.h"
 
 namespace evolve::ir {
 
@@ -22,18 +23,6 @@ constexpr size_t kMostOpcodes = 60'000;
 // Names are numbered through a module. A larger number is no name.
 constexpr uint32_t kMostNames = 1U << 24;
 constexpr std::string_view kDigits = "0123456789";
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\n')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);
-  return text;
-}
-
-// The text behind the first of `mark`; empty where there is none.
-std::string_view behind(std::string_view text, std::string_view mark) {
-  size_t at = text.find(mark);
-  return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
-}
 
 std::optional<uint32_t> parse_integer(std::string_view text) {
   text = trimmed(text);

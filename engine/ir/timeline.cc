@@ -60,7 +60,7 @@ json write_timeline(const ProgramRun& run, const Device& device) {
       if (span.bytes > 0) event["args"] = {{"bytes", span.bytes}};
       events.push_back(std::move(event));
     }
-    start += static_cast<double>(kernel.times) * one.cycles;
+    start += kernel.all_cycles();
   }
   return {
       {"traceEvents", std::move(events)},

@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/ir/text.h"
+
 namespace evolve::ir {
 
 namespace {
@@ -18,11 +20,6 @@ std::optional<uint64_t> leading_number(std::string_view text) {
   uint64_t value = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return code == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-std::string_view behind(std::string_view text, std::string_view mark) {
-  size_t at = text.find(mark);
-  return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
 }
 
 std::optional<Window> read_window(std::string_view tag, uint64_t bytes) {

@@ -1,0 +1,21 @@
+// Pieces of text that the readers take alike.
+#pragma once
+
+#include <string_view>
+
+namespace evolve::ir {
+
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \n\r";
+  size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// The text behind the first of `mark`; empty where there is none.
+inline std::string_view behind(std::string_view text, std::string_view mark) {
+  size_t at = text.find(mark);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
+}
+
+}  // namespace evolve::ir
