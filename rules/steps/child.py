@@ -1,6 +1,7 @@
 """Runs a function in a forked child under limits, and tells apart how it ended.
 
-The parent has imported JAX but never initialised a backend, so that forking is safe and costs no import.
+The parent has imported JAX but never initialised a backend, so that forking is safe and costs no import. What is
+dear to initialise has a child that stays (`Server`), which says nothing of who ended it.
 What the child returns crosses a pipe: a byte once its limits are in place, then one frame. Before that byte its
 failures are this machine's; after it, those of what it runs. A child that dies, hangs or grows takes nothing with
 it but its own answer.
@@ -62,7 +63,7 @@ class Ending:
             return f"gave more than {limits.answer_bytes // 2**20} MiB"
         if self.how == "exited":
             return f"ended the process itself, with exit code {self.code}"
-        return f"the process died of {signal.Signals(self.code).name}" if self.code else "answered out of turn"
+        return f"died of {signal.Signals(self.code).name}" if self.code else "answered out of turn"
 
 
 def die_with_parent() -> None:
@@ -83,18 +84,23 @@ def _write_all(fd: int, content: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def _leave_home(parent: int) -> None:
+    """What a forked child does first: it ends with its parent, is a group of its own, and is silent."""
+    die_with_parent()
+    if os.getppid() != parent:
+        os._exit(127)
+    os.setpgid(0, 0)
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
+
+
 def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int) -> None:
     """The child's whole life. Never returns to the caller's frames."""
     first = _NOT_READY
     try:
-        die_with_parent()
-        if os.getppid() != parent:
-            os._exit(127)
-        os.setpgid(0, 0)
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
-            os.dup2(null, fd)
-        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
+        _leave_home(parent)
         # Before it is where no limit can be set any more.
         set_limits(limits)
         enter(pipe)
@@ -106,7 +112,7 @@ def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: 
     except BaseException as error:  # noqa: BLE001 - the judge's own fault must reach the parent in words
         answer = b"!" + f"{type(error).__name__}: {error}".encode(errors="replace")
     try:
-        _write_all(pipe, first + len(answer).to_bytes(8, "little") + answer)
+        _write_all(pipe, first + _framed(answer))
     finally:
         os._exit(0)
 
@@ -171,6 +177,10 @@ def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
             return bytes(content), False
 
 
+def _framed(content: bytes) -> bytes:
+    return len(content).to_bytes(8, "little") + content
+
+
 def _frame(content: bytes | bytearray) -> bytes | None:
     """The frame in what a child wrote, if it is whole."""
     length = int.from_bytes(content[1:9], "little")
@@ -216,3 +226,82 @@ def _ending(content: bytes, is_late: bool, status: int, used: Used, limits: Limi
             raise ChildFault(f"the child was ended from outside, by {signal.Signals(os.WTERMSIG(status)).name}")
         return Ending("died", code=os.WTERMSIG(status))
     return Ending("exited", code=os.WEXITSTATUS(status))
+
+
+class Server:
+    """A child that stays: it initialises something once, and answers one request after another with it.
+
+    `start` runs in the child, at the first request, and returns what answers. Only an answer counts: a child that
+    dies, hangs, grows or fails may do so for what an earlier request left behind, so that `ask` says no more than
+    None, and a child of the request's own (`run_in_child`) tells what became of it. The next request has a new server.
+    """
+
+    # A server that has grown beyond this is replaced by a new one.
+    MOST_RESIDENT_BYTES = 3 * 2**29
+
+    def __init__(self, start: Callable[[], Callable[[bytes], bytes]]) -> None:
+        self._start = start
+        self._pid = 0
+        self._requests = self._answers = -1
+
+    def ask(self, request: bytes, limits: Limits) -> bytes | None:
+        """The answer to a request, each of which has these limits to itself but for memory, which is the server's."""
+        if not self._pid:
+            self._fork(limits)
+        try:
+            _write_all(self._requests, _framed(request))
+            content, _ = _read_frame(self._answers, limits)
+        except BrokenPipeError:
+            content = b""
+        answer = _frame(content)
+        if answer is None or self._resident_bytes() > self.MOST_RESIDENT_BYTES:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """Ends the server; the next request starts another."""
+        if not self._pid:
+            return
+        kill_group(self._pid)
+        os.waitpid(self._pid, 0)
+        os.close(self._requests)
+        os.close(self._answers)
+        self._pid = 0
+
+    def _resident_bytes(self) -> int:
+        with open(f"/proc/{self._pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def _fork(self, limits: Limits) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        from_parent, self._requests = os.pipe()
+        self._answers, to_parent = os.pipe()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(self._requests)
+                os.close(self._answers)
+                _leave_home(parent)
+                self._serve(from_parent, to_parent, limits)
+            finally:
+                os._exit(0)
+        os.close(from_parent)
+        os.close(to_parent)
+        self._pid = pid
+
+    def _serve(self, requests: int, answers: int, limits: Limits) -> None:
+        """The child's life, up to its first failure."""
+        resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        answer: Callable[[bytes], bytes] | None = None
+        with open(requests, "rb") as file:
+            while head := file.read(8):
+                used = resource.getrusage(resource.RUSAGE_SELF)
+                seconds = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds
+                resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+                answer = answer or self._start()
+                content = answer(file.read(int.from_bytes(head, "little")))
+                _write_all(answers, _READY + _framed(content))

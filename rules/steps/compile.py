@@ -1,7 +1,9 @@
 """Step compile: from a TPU program to the real compiler's schedule, on a machine without a TPU.
 
-libtpu compiles ahead of time for a topology that is only named. It can end its process on input that looks
-legal, so each program has a child of its own; a death is tried once more before it is the program's verdict.
+libtpu compiles ahead of time for a topology that is only named. Its start costs more than a small program, so a
+server of it stays while this process compiles one program after another. It can end its process on input that looks
+legal: what the server does not answer is compiled in a child of its own, and a death there is tried once more
+before it is the program's verdict. So no program has a verdict that another one brought about.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import re
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,7 @@ import jax
 
 import program
 import verdict
-from child import Ending, Limits, run_in_child
+from child import Ending, Limits, Server, run_in_child
 from step import Step
 from verdict import Report
 
@@ -63,14 +66,15 @@ def _telling_sentence(message: str) -> str:
     return (telling or sentences or ["no message"])[0]
 
 
-def _compile(content: bytes, target: str, flags: tuple[str, ...], dumps: str) -> bytes:
-    """The child's work: compiles the program with its dumps in a folder, and answers with a report."""
+def _start(target: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
+    """Initialises libtpu, in a child. Returns what answers a `_request` with a report."""
     os.environ.update(
         TPU_SKIP_MDS_QUERY="1",
         ALLOW_MULTIPLE_LIBTPU_LOAD="1",
         LIBTPU_INIT_ARGS=" ".join(
             [
-                f"--xla_jf_dump_to={dumps}",
+                # The compiler has one name for it in all its life, and each request a folder of its own.
+                "--xla_jf_dump_to=.",
                 f"--xla_jf_dump_llo_pass_label_regex=^({_PASSES})$",
                 *(f"--{flag}" for flag in flags),
             ]
@@ -79,9 +83,26 @@ def _compile(content: bytes, target: str, flags: tuple[str, ...], dumps: str) ->
     from jax.experimental import topologies  # noqa: PLC0415
 
     program.configure_jax()
+    device = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target]).devices[0]
+
+    def answer(request: bytes) -> bytes:
+        folder, _, content = request.partition(b"\0")
+        os.chdir(folder)
+        report = _compile(content, device)
+        # They hold each program, and all that was made of it.
+        jax.clear_caches()
+        return json.dumps(report).encode()
+
+    return answer
+
+
+def _request(content: bytes, dumps: str) -> bytes:
+    """A program to compile, and the folder that its dumps go to."""
+    return dumps.encode() + b"\0" + content
+
+
+def _compile(content: bytes, device: Any) -> Report:
     exported = program.load_program(content)
-    topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target])
-    device = topology.devices[0]
     sharding = jax.sharding.SingleDeviceSharding(device)
     arguments = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding) for a in exported.in_avals]
     call = exported.call
@@ -93,8 +114,7 @@ def _compile(content: bytes, target: str, flags: tuple[str, ...], dumps: str) ->
         compiled = jax.jit(kernel_program).lower(*arguments).compile()
     except Exception as error:  # noqa: BLE001 - whatever the compiler turns down
         message = f"{type(error).__name__}: {error}"
-        report = verdict.rejected(_kind(message), _telling_sentence(message))
-        return json.dumps(report).encode()
+        return verdict.rejected(_kind(message), _telling_sentence(message))
     memory = compiled.memory_analysis()
     sizes = {
         "generated_code_bytes": memory.generated_code_size_in_bytes,
@@ -102,7 +122,7 @@ def _compile(content: bytes, target: str, flags: tuple[str, ...], dumps: str) ->
         "output_bytes": memory.output_size_in_bytes,
         "temp_bytes": memory.temp_size_in_bytes,
     }
-    return json.dumps(verdict.ok(device_kind=device.device_kind, memory=sizes)).encode()
+    return verdict.ok(device_kind=device.device_kind, memory=sizes)
 
 
 def _read_dumps(folder: str) -> dict[str, bytes]:
@@ -145,17 +165,32 @@ def _judge(ending: Ending, limits: Limits) -> Report:
     return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
 
 
+@functools.cache
+def _server(target: str, flags: tuple[str, ...]) -> Server:
+    return Server(lambda: _start(target, flags))
+
+
+def _compile_alone(request: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> Report:
+    return _judge(run_in_child(lambda: _start(target, flags)(request), limits), limits)
+
+
 def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> tuple[Report, bytes]:
     """The report and the packed dumps of a program; an empty program was turned down before."""
     if not content:
         return verdict.not_reached(), b""
-    for attempt in range(2):
+    for attempt in ("with others", "alone", "alone, again"):
         with tempfile.TemporaryDirectory(prefix="evolve-dumps-") as folder:
-            ending = run_in_child(functools.partial(_compile, content, target, flags, folder), limits)
-            report = _judge(ending, limits)
+            request = _request(content, folder)
+            if attempt == "with others":
+                answer = _server(target, flags).ask(request, limits)
+                if answer is None:
+                    continue
+                report = json.loads(answer)
+            else:
+                report = _compile_alone(request, target, flags, limits)
             dumps = _read_dumps(folder)
         # A death may have been the machine's doing: only the second one is the program's.
-        if report.get("kind") != "crash" or attempt == 1:
+        if report.get("kind") != "crash":
             break
     if report["verdict"] != "ok":
         return report, b""

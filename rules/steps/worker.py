@@ -2,8 +2,9 @@
 
 Speaks Bazel's JSON persistent-worker protocol: a WorkRequest {"arguments": […], "requestId": n} a line on
 stdin, a WorkResponse {"exitCode": …, "output": …, "requestId": n} a line on stdout. The first argument is
-the step's file, the rest its own. Each request has a forked child; this process itself never initialises a
-backend or libtpu, for a child forked after that dies or hangs.
+the step's file, the rest its own. Each request has a forked child; that of a step with a server of its own stays
+for the step's next request. This process itself never initialises a backend or libtpu, for a child forked after that
+dies or hangs.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import importlib
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
+from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 
@@ -38,6 +41,10 @@ _WARM_FOR = {
 }
 
 
+# Steps that keep a server which is dear to start, and run no candidate's code in their own process.
+_STAYING = {"compile"}
+
+
 def _die_with_parent(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -51,49 +58,110 @@ def _warm_up() -> None:
         importlib.import_module(name)
 
 
+def _name(step: str) -> str:
+    return os.path.splitext(os.path.basename(step))[0]
+
+
 def _warm_up_for(step: str) -> None:
-    """Imports what a step of this name would import."""
-    for name in _WARM_FOR.get(os.path.splitext(os.path.basename(step))[0], "").split():
+    """Imports what a step would import."""
+    for name in _WARM_FOR.get(_name(step), "").split():
         importlib.import_module(name)
 
 
-def _run_step(arguments: list[str], log: int) -> None:
-    """The life of a request's child: runs the step's main and ends with its exit code."""
-    for fd in (1, 2):
-        os.dup2(log, fd)
+def _run_step(arguments: list[str]) -> int:
+    """Runs a step's main, in a child. Returns its exit code."""
     step = arguments[0]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(step)))
+    folder = os.path.dirname(os.path.abspath(step))
+    sys.path[:] = [folder, *(other for other in sys.path if other != folder)]
     sys.argv = arguments
     code = 1
     try:
-        module = importlib.import_module(os.path.splitext(os.path.basename(step))[0])
-        code = module.main(arguments[1:])
+        code = importlib.import_module(_name(step)).main(arguments[1:])
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 2
     except BaseException as error:  # noqa: BLE001 - a fault is told, not shown as a stack trace
         print(f"{os.path.basename(step)}: {type(error).__name__}: {error}", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)
+    return code & 0xFF
 
 
-def _serve(arguments: list[str]) -> tuple[int, str]:
-    """The exit code and output of one request."""
-    parent = os.getpid()
-    _warm_up_for(arguments[0])
-    with tempfile.TemporaryFile() as log:
-        pid = os.fork()
-        if pid == 0:
-            _die_with_parent(parent)
-            os.setpgid(0, 0)
-            _run_step(arguments, log.fileno())
-        _, status = os.waitpid(pid, 0)
+class _Child:
+    """A forked child, which ends with the exit code that its `life` returns; what it prints goes to a file."""
+
+    def __init__(self, life: Callable[[], int]) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open to the child's end
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            code = 1
+            try:
+                _die_with_parent(parent)
+                os.setpgid(0, 0)
+                for fd in (1, 2):
+                    os.dup2(self._log.fileno(), fd)
+                code = life()
+            finally:
+                os._exit(code)
+
+    def printed(self) -> str:
+        """What the child has printed since this was last asked. REQUIRES: it waits, or has ended."""
+        self._log.seek(0)
+        text = self._log.read().decode(errors="replace")
+        # The child goes on where this one's file is at: it is the same open file.
+        self._log.seek(0)
+        self._log.truncate()
+        return text
+
+    def end(self) -> tuple[int, str]:
+        """Waits for the child, ends what it started, and returns its exit code and what it printed."""
+        _, status = os.waitpid(self._pid, 0)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-        log.seek(0)
-        output = log.read().decode(errors="replace")
-    code = os.waitstatus_to_exitcode(status)
-    return (code if code >= 0 else 128 - code), output
+            os.killpg(self._pid, signal.SIGKILL)
+        with self._log:
+            code = os.waitstatus_to_exitcode(status)
+            return (code if code >= 0 else 128 - code), self.printed()
+
+
+class _StayingChild(_Child):
+    """A child that runs one request after another, until there are no more."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        super().__init__(lambda: self._life(theirs))
+        theirs.close()
+
+    def _life(self, theirs: socket.socket) -> int:
+        self._ours.close()
+        for line in theirs.makefile(encoding="utf-8"):
+            theirs.send(bytes([_run_step(json.loads(line))]))
+        return 0
+
+    def ask(self, arguments: list[str]) -> int | None:
+        """The exit code of a request; None if the child has ended instead."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._ours.sendall((json.dumps(arguments) + "\n").encode())
+            if code := self._ours.recv(1):
+                return code[0]
+        return None
+
+    def end(self) -> tuple[int, str]:
+        self._ours.close()
+        return super().end()
+
+
+def _serve(arguments: list[str], staying: dict[str, _StayingChild]) -> tuple[int, str]:
+    """The exit code and output of one request."""
+    _warm_up_for(arguments[0])
+    name = _name(arguments[0])
+    if name not in _STAYING:
+        return _Child(lambda: _run_step(arguments)).end()
+    child = staying.pop(name, None) or _StayingChild()
+    code = child.ask(arguments)
+    if code is None:
+        return child.end()
+    staying[name] = child
+    return code, child.printed()
 
 
 def main() -> int:
@@ -106,12 +174,15 @@ def main() -> int:
     responses = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     _warm_up()
+    staying: dict[str, _StayingChild] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        code, output = _serve(request["arguments"])
+        code, output = _serve(request["arguments"], staying)
         response = {"exitCode": code, "output": output, "requestId": request.get("requestId", 0)}
         responses.write(json.dumps(response) + "\n")
         responses.flush()
+    for child in staying.values():
+        child.end()
     return 0
 
 

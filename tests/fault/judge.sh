@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Faults while a kernel is judged: the first child of every step is killed at its work, the first report of every step
-# (the audit's, too, which has no child) finds the disk full, and a worker dies of it. What failed is run again, is counted, and is no verdict: all ends as
+# (the audit's, too, which has no child) finds the disk full, and a worker dies of it, and so does the compiler's server, whose work is done without it. What failed is run again, is counted, and is no verdict: all ends as
 # without them.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 STEPS=(check compile contract interpret lower measure)
@@ -35,6 +35,7 @@ def strike(what: str) -> bool:
     return True
 PY
 sed -i 's/^    os.close(write_end)$/&\n    if strike("killed"):\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/steps/child.py
+sed -i 's/^        self._pid = pid$/&\n        if strike("server"):\n            kill_group(pid)/' rules/steps/child.py
 sed -i 's/^def write_report.*$/&\n    import child\n    if child.strike("full"):\n        raise OSError(28, os.strerror(28), path)/' rules/steps/verdict.py
 sed -i 's/^    step = Step("check".*$/    import child, signal\n    if child.strike("worker"):\n        os.kill(os.getppid(), signal.SIGKILL)\n        signal.pause()\n&/' rules/steps/check.py
 sed -i 's/^import argparse$/import argparse\nimport os/' rules/steps/check.py
@@ -51,6 +52,7 @@ for step in "${STEPS[@]}"; do
   done
 done
 [ -e struck/full-audit ] || fail "audit was not struck"
+[ -e struck/server-compile ] || fail "no server died"
 [ -e struck/worker-check ] || fail "no worker died"
 [ "$retried" = '"retried":12' ] || fail "$retried"
 find small/.evolve/small -name '*.json' -exec grep -l '"rejected"' {} + | grep -v selection && fail "a fault became a verdict"

@@ -91,3 +91,27 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
         return report
 
     return run
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Any:
+    """A persistent worker in the test's folder."""
+    process = subprocess.Popen(
+        [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.wait()
+
+
+def ask(worker: Any, number: int, arguments: list[str]) -> dict[str, Any]:
+    """A worker's response to a request."""
+    worker.stdin.write(json.dumps({"arguments": arguments, "requestId": number}) + "\n")
+    worker.stdin.flush()
+    response: dict[str, Any] = json.loads(worker.stdout.readline())
+    assert response["requestId"] == number
+    return response

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+from collections.abc import Callable
 
 import conftest  # noqa: F401 - where the steps are
 import pytest
 
-from child import ChildFault, Ending, Limits, Used, _ending, run_in_child
+from child import ChildFault, Ending, Limits, Server, Used, _ending, run_in_child
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
 
@@ -73,3 +75,29 @@ def test_an_answer_without_end_is_cut_off() -> None:
 
     ending = run_in_child(lambda: b"", limits, flood, is_trusted=False)
     assert (ending.how, ending.reason(limits)) == ("output", "gave more than 1 MiB")
+
+
+@pytest.mark.parametrize("end", ["died", "hung", "failed", "grew"])
+def test_a_server_stays_until_something_goes_wrong_with_it(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start() -> Callable[[bytes], bytes]:
+        count = itertools.count(1)
+
+        def answer(request: bytes) -> bytes:
+            if request == b"died":
+                os.kill(os.getpid(), signal.SIGKILL)
+            while request == b"hung":
+                pass
+            if request == b"failed":
+                raise ValueError(request)
+            return request + b" %d" % next(count)
+
+        return answer
+
+    limits = Limits(cpu_seconds=1, wall_seconds=40, memory_bytes=2**40)
+    server = Server(start)
+    assert [server.ask(b"a", limits), server.ask(b"b", limits)] == [b"a 1", b"b 2"]
+    if end == "grew":
+        monkeypatch.setattr(Server, "MOST_RESIDENT_BYTES", 0)
+    assert server.ask(end.encode(), limits) == (b"grew 3" if end == "grew" else None)
+    assert server.ask(b"c", limits) == b"c 1"
+    server.close()

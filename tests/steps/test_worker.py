@@ -5,35 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-from conftest import SMALL, STEPS, Lower, Run
-
-
-@pytest.fixture
-def worker(tmp_path: Path) -> Any:
-    process = subprocess.Popen(
-        [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield process
-    process.kill()
-    process.wait()
-
-
-def _ask(worker: Any, number: int, arguments: list[str]) -> dict[str, Any]:
-    worker.stdin.write(json.dumps({"arguments": arguments, "requestId": number}) + "\n")
-    worker.stdin.flush()
-    response: dict[str, Any] = json.loads(worker.stdout.readline())
-    assert response["requestId"] == number
-    return response
+from conftest import SMALL, STEPS, Lower, Run, ask
 
 
 def _lower_arguments(name: str) -> list[str]:
@@ -57,7 +32,7 @@ def _lower_arguments(name: str) -> list[str]:
 def test_one_worker_gives_what_the_programs_give(worker: Any, lower: Lower, tmp_path: Path) -> None:
     lower((SMALL / "kernel.py").read_text())
     for number in (1, 2):
-        assert _ask(worker, number, _lower_arguments("w")) == {
+        assert ask(worker, number, _lower_arguments("w")) == {
             "exitCode": 0,
             "output": "",
             "requestId": number,
@@ -67,10 +42,10 @@ def test_one_worker_gives_what_the_programs_give(worker: Any, lower: Lower, tmp_
 
 
 def test_a_fault_is_told_in_a_line_and_the_worker_goes_on(worker: Any, run_step: Run) -> None:
-    response = _ask(worker, 1, [str(STEPS / "compile.py"), "--nonsense"])
+    response = ask(worker, 1, [str(STEPS / "compile.py"), "--nonsense"])
     assert response["exitCode"] == 2
     assert "Traceback" not in response["output"]
-    response = _ask(worker, 2, [str(STEPS / "nothing.py")])
+    response = ask(worker, 2, [str(STEPS / "nothing.py")])
     assert response == {
         "exitCode": 1,
         "output": "nothing.py: ModuleNotFoundError: No module named 'nothing'\n",
