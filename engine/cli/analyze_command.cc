@@ -1,10 +1,13 @@
 #include "engine/cli/analyze_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -12,6 +15,7 @@
 #include "engine/ir/compare.h"
 #include "engine/ir/dump_name.h"
 #include "engine/ir/facts.h"
+#include "engine/ir/opcode.h"
 #include "engine/ir/page.h"
 #include "engine/world/archive.h"
 #include "engine/world/files.h"
@@ -205,12 +209,72 @@ std::string causes_text(const json& facts) {
   return text;
 }
 
+// "vmatmul, vpow2, vadd": of each unit what a section executes most, the matrix units first; what
+// is hardly executed is left out.
+std::string work_words(const json& opcodes) {
+  constexpr double kLeast = 0.02;
+  constexpr size_t kMost = 4;
+  std::array<std::map<std::string, double>, ir::kUnits> families;
+  double sum = 0;
+  for (const auto& [name, times] : opcodes.items()) {
+    auto unit = static_cast<size_t>(ir::decode_opcode(name).unit);
+    // What comes before and after a telling one.
+    bool is_around =
+        name.starts_with("vpop") || name.starts_with("vmatprep") || name.starts_with("vmatpush");
+    if (is_around) continue;
+    families.at(unit)[name.substr(0, name.find('.'))] += times.get<double>();
+    sum += times.get<double>();
+  }
+  std::vector<std::string> names;
+  for (const auto& family : families) {
+    auto most = std::max_element(family.begin(), family.end(),
+                                 [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most != family.end() && most->second >= kLeast * sum) names.push_back(most->first);
+  }
+  if (names.size() > kMost) names.resize(kMost);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// "0x12 to 0x3f, 64 times"
+std::string place_words(const json& section) {
+  auto first = section["bundle"].get<uint64_t>();
+  auto times = section["times"].get<uint64_t>();
+  return fmt::format("{:#x} to {:#x}, {}", first, first + section["bundles"].get<uint64_t>() - 1,
+                     times == 1 ? "once" : fmt::format("{} times", times));
+}
+
+// The pieces of the program's largest module that most of its time goes into.
+std::string sections_text(const json& facts) {
+  constexpr size_t kMost = 5;
+  const json* largest = nullptr;
+  auto seconds_of = [](const json& kernel) {
+    return kernel["seconds"].get<double>() * kernel["times"].get<double>();
+  };
+  for (const json& kernel : facts["kernels"]) {
+    if (largest == nullptr || seconds_of(kernel) > seconds_of(*largest)) largest = &kernel;
+  }
+  std::vector<json> sections = (*largest)["sections"];
+  std::stable_sort(sections.begin(), sections.end(), [](const json& a, const json& b) {
+    return a["seconds"].get<double>() > b["seconds"].get<double>();
+  });
+  if (sections.size() > kMost) sections.resize(kMost);
+  std::string text;
+  for (const json& section : sections) {
+    double seconds = section["seconds"].get<double>() * (*largest)["times"].get<double>();
+    text += fmt::format("  {:>9} {:>5}  {}\n", duration(seconds),
+                        percent(seconds / facts["seconds"].get<double>()),
+                        place_words(section) + ": " + work_words(section["opcodes"]));
+  }
+  return fmt::format("\nin which bundles of {}\n{}", (*largest)["name"].get<std::string>(), text);
+}
+
 std::string facts_text(const json& facts) {
   const json& modelled = facts["modelled"];
   std::string text = fmt::format("{} on {}, modelled ({} to {})\n", duration(modelled["seconds"]),
                                  facts["target"].get<std::string>(), duration(modelled["low"]),
                                  duration(modelled["high"]));
-  text += "\n" + kernels_text(facts) + "\nwhere the time goes\n" + causes_text(facts) + "\n";
+  text += "\n" + kernels_text(facts) + "\nwhere the time goes\n" + causes_text(facts) +
+          sections_text(facts) + "\n";
   text += fmt::format("bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
                       facts["evidence"].get<std::string>());
   text += fmt::format("prize       −{} without {}\n", percent(facts["prize"]["share"]),
@@ -293,6 +357,18 @@ std::string change_line(const json& change, const std::string& what) {
                      signed_duration(change["difference"].get<double>()), what);
 }
 
+std::string change_of_section(const json& change) {
+  const json& before = change["sections"][0];
+  const json& after = change["sections"][1];
+  const json& one = after.is_null() ? before : after;
+  std::string module = change["module"].get<std::string>();
+  if (one.is_null()) return module + " elsewhere";
+  std::string place = before.is_null()  ? "new, " + place_words(after)
+                      : after.is_null() ? place_words(before) + ", gone"
+                                        : place_words(before) + " → " + place_words(after);
+  return fmt::format("{} {}: {}", module, place, work_words(one["opcodes"]));
+}
+
 std::string comparison_text(const json& comparison) {
   constexpr double kLeast = 5e-9;  // shorter is not shown
   auto before = comparison["seconds"][0].get<double>();
@@ -312,6 +388,12 @@ std::string comparison_text(const json& comparison) {
     if (!lines.empty()) text += fmt::format("\n{}\n{}", title, lines);
   }
   std::string lines;
+  for (const json& change : comparison["sections"]) {
+    if (std::fabs(change["difference"].get<double>()) < kLeast) continue;
+    lines += change_line(change, change_of_section(change));
+  }
+  if (!lines.empty()) text += "\nby section\n" + lines;
+  lines.clear();
   for (const json& count : comparison["counts"])
     lines += fmt::format("  {:>12.0f} → {:<12.0f} {}: {}\n", count["values"][0].get<double>(),
                          count["values"][1].get<double>(), count["unit"].get<std::string>(),

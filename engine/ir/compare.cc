@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace evolve::ir {
 
@@ -36,13 +38,18 @@ json causes(const json& before, const json& after) {
   return out;
 }
 
+// A module's name without the number that XLA gave it.
+std::string base_name(const json& kernel) {
+  std::string name = kernel["name"];
+  return name.substr(0, name.rfind('.'));
+}
+
 json kernels(const json& before, const json& after) {
   std::map<std::string, std::array<double, 2>> seconds;
   size_t side = 0;
   for (const json* facts : {&before, &after}) {
     for (const json& kernel : (*facts)["kernels"]) {
-      std::string name = kernel["name"];
-      seconds[name.substr(0, name.rfind('.'))][side] +=
+      seconds[base_name(kernel)][side] +=
           kernel["seconds"].get<double>() * kernel["times"].get<double>();
     }
     ++side;
@@ -51,6 +58,109 @@ json kernels(const json& before, const json& after) {
   for (const auto& [name, both] : seconds)
     out.push_back(
         {{"name", name}, {"seconds", pair(both[0], both[1])}, {"difference", both[1] - both[0]}});
+  sort_by_change(out);
+  return out;
+}
+
+// How much of what two sections execute is alike, from 0 to 1: what of each opcode's share they
+// have in common, which is the same for a loop that does more of the same.
+double likeness(const json& a, const json& b) {
+  auto sum_of = [](const json& opcodes) {
+    double sum = 0;
+    for (const auto& [name, times] : opcodes.items()) sum += times.get<double>();
+    return sum;
+  };
+  double sum_a = sum_of(a["opcodes"]);
+  double sum_b = sum_of(b["opcodes"]);
+  double common = 0;
+  for (const auto& [name, times] : a["opcodes"].items()) {
+    auto other = b["opcodes"].find(name);
+    if (other == b["opcodes"].end()) continue;
+    common += std::min(times.get<double>() / sum_a, other->get<double>() / sum_b);
+  }
+  return common;
+}
+
+// Which section became which: the pairs, in the order of the text, that are most alike in all. A
+// section without a counterpart has kNoSection there.
+constexpr size_t kNoSection = SIZE_MAX;
+using SectionPairs = std::vector<std::pair<size_t, size_t>>;
+
+SectionPairs align(const json& before, const json& after) {
+  constexpr double kLeastLikeness = 0.3;
+  const size_t rows = before.size();
+  const size_t columns = after.size();
+  // Of the first so many sections of both, the likeness of the best pairs.
+  std::vector<std::vector<double>> best(rows + 1, std::vector<double>(columns + 1, 0));
+  std::vector<std::vector<double>> like = best;
+  for (size_t i = 1; i <= rows; ++i) {
+    for (size_t j = 1; j <= columns; ++j) {
+      like[i][j] = likeness(before[i - 1], after[j - 1]);
+      best[i][j] = std::max(best[i - 1][j], best[i][j - 1]);
+      if (like[i][j] >= kLeastLikeness)
+        best[i][j] = std::max(best[i][j], best[i - 1][j - 1] + like[i][j]);
+    }
+  }
+  SectionPairs out;
+  for (size_t i = rows, j = columns; i > 0 || j > 0;) {
+    bool is_pair = i > 0 && j > 0 && like[i][j] >= kLeastLikeness &&
+                   best[i][j] == best[i - 1][j - 1] + like[i][j];
+    bool is_gone = !is_pair && i > 0 && (j == 0 || best[i][j] == best[i - 1][j]);
+    out.emplace_back(is_pair || is_gone ? i - 1 : kNoSection, is_gone ? kNoSection : j - 1);
+    if (is_pair || is_gone) --i;
+    if (!is_gone) --j;
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+// The sections of a kernel before and after, and what is in none of them, so that they add up.
+void add_sections(const json& before, const json& after, json& out) {
+  std::array<double, 2> elsewhere{};
+  auto side = [](const json& kernel, size_t index, double& rest) {
+    if (index == kNoSection) return std::pair(0.0, json());
+    const json& section = kernel["sections"][index];
+    double seconds = section["seconds"].get<double>() * kernel["times"].get<double>();
+    rest -= seconds;
+    return std::pair(seconds, json{{"bundle", section["bundle"]},
+                                   {"bundles", section["bundles"]},
+                                   {"line", section["line"]},
+                                   {"times", section["times"]},
+                                   {"by_cause", section["by_cause"]},
+                                   {"opcodes", section["opcodes"]}});
+  };
+  auto whole = [](const json& kernel) {
+    return kernel["seconds"].get<double>() * kernel["times"].get<double>();
+  };
+  elsewhere = {whole(before), whole(after)};
+  auto add = [&](double from, double to, const json& a, const json& b) {
+    out.push_back({{"module", after["name"]},
+                   {"seconds", pair(from, to)},
+                   {"difference", to - from},
+                   {"sections", pair(a, b)}});
+  };
+  for (const auto& [i, j] : align(before["sections"], after["sections"])) {
+    auto [from, a] = side(before, i, elsewhere[0]);
+    auto [to, b] = side(after, j, elsewhere[1]);
+    add(from, to, a, b);
+  }
+  add(elsewhere[0], elsewhere[1], nullptr, nullptr);
+}
+
+// By section, of each module that is in both programs once.
+json sections(const json& before, const json& after) {
+  std::map<std::string, std::array<std::vector<const json*>, 2>> modules;
+  size_t side = 0;
+  for (const json* facts : {&before, &after}) {
+    for (const json& kernel : (*facts)["kernels"])
+      modules[base_name(kernel)].at(side).push_back(&kernel);
+    ++side;
+  }
+  json out = json::array();
+  for (const auto& [name, both] : modules) {
+    if (both[0].size() == 1 && both[1].size() == 1)
+      add_sections(*both[0].front(), *both[1].front(), out);
+  }
   sort_by_change(out);
   return out;
 }
@@ -98,6 +208,7 @@ json compare_facts(const json& before, const json& after) {
           {"is_tie", std::fabs(b - a) < kTie * std::max(a, b)},
           {"by_cause", causes(before, after)},
           {"kernels", kernels(before, after)},
+          {"sections", sections(before, after)},
           {"counts", counts(before, after)}};
 }
 

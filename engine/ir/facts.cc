@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/ir/lost_time.h"
+#include "engine/ir/sections.h"
 #include "engine/ir/vmem_report.h"
 
 namespace evolve::ir {
@@ -202,6 +203,35 @@ json tally_json(const Tally& tally, const Device& device) {
   return out;
 }
 
+// The pieces of a kernel's text that take at least a hundredth of its time, and of each the opcodes
+// that it executes most.
+json sections_json(const KernelRun& kernel, const Device& device) {
+  constexpr double kLeastShare = 0.01;
+  constexpr size_t kMostOpcodes = 16;
+  json out = json::array();
+  for (const Section& section : sections_of(kernel.schedule, kernel.simulation, device)) {
+    if (section.cycles < kLeastShare * kernel.simulation.cycles) continue;
+    std::vector<std::pair<std::string, uint64_t>> opcodes(section.opcodes.begin(),
+                                                          section.opcodes.end());
+    std::stable_sort(opcodes.begin(), opcodes.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (opcodes.size() > kMostOpcodes) opcodes.resize(kMostOpcodes);
+    json causes = {{"wait", section.wait_cycles / device.clock_hz}};
+    for (size_t cause = 0; cause < kCauses; ++cause) {
+      if (section.by_cause[cause] > 0)
+        causes[cause_name(static_cast<Cause>(cause))] = section.by_cause[cause] / device.clock_hz;
+    }
+    out.push_back({{"bundle", section.first},
+                   {"bundles", section.bundles},
+                   {"line", section.line},
+                   {"times", section.times},
+                   {"seconds", section.cycles / device.clock_hz},
+                   {"by_cause", causes},
+                   {"opcodes", std::map(opcodes.begin(), opcodes.end())}});
+  }
+  return out;
+}
+
 json roofline_of(const Tally& tally, const Cost& cost, const Device& device) {
   double seconds = tally.cycles / device.clock_hz;
   double compute = cost.flops / device.peak_flops;
@@ -228,6 +258,7 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
     json facts = tally_json(one, device);
     facts["name"] = kernel.name;
     facts["times"] = kernel.times;
+    facts["sections"] = sections_json(kernel, device);
     kernels.push_back(std::move(facts));
   }
   json facts = tally_json(all, device);

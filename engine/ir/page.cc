@@ -182,6 +182,38 @@ std::string heat_map(const KernelRun& kernel) {
          drawing((kUnits + 1) * kRow, "unit heat map", content);
 }
 
+// The pieces of a kernel's text that its time goes into, each with a bar of its causes.
+std::string sections_table(const json& kernel) {
+  constexpr double kBar = 240;
+  std::string rows;
+  auto whole = kernel["seconds"].get<double>();
+  for (const json& section : kernel["sections"]) {
+    auto seconds = section["seconds"].get<double>();
+    std::string bar;
+    double x = 0;
+    for (size_t i = 0; i < kernel["by_cause"].size(); ++i) {
+      const json& cause = kernel["by_cause"][i];
+      bool is_wait = cause["cause"] == cause_name(Cause::dma_bandwidth);
+      double part = section["by_cause"].value(is_wait ? "wait" : cause["cause"], 0.0);
+      if (part == 0) continue;
+      bar += rectangle(x, 0, part / seconds * kBar, 14, kColours.at(i),
+                       fmt::format("{}: {}", is_wait ? "waits" : cause["what"], time_words(part)));
+      x += part / seconds * kBar;
+    }
+    auto first = section["bundle"].get<uint64_t>();
+    rows += fmt::format(
+        "<tr><td>{:#x} to {:#x}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td><td class=\"n\">{}</td><td><svg width=\"{}\" "
+        "height=\"14\">{}</svg></td></tr>\n",
+        first, first + section["bundles"].get<uint64_t>() - 1, section["line"].get<uint64_t>(),
+        section["times"].get<uint64_t>(), time_words(seconds), percent(seconds / whole), kBar, bar);
+  }
+  return "<h3>By section</h3>\n<table><tr><th>bundles</th><th class=\"n\">line</th><th "
+         "class=\"n\">times</th><th class=\"n\">time</th><th class=\"n\">share</th><th>by "
+         "cause</th></tr>\n" +
+         rows + "</table>\n";
+}
+
 std::string memory_section(const json& vmem) {
   std::string rows;
   for (const json& window : vmem["windows"])
@@ -228,10 +260,11 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
       percent(facts["prize"]["share"].get<double>()));
   page += causes_section(facts) + modules_section(facts);
   double whole = run.cycles();
-  for (const KernelRun& kernel : run.kernels) {
+  for (size_t i = 0; i < run.kernels.size(); ++i) {
+    const KernelRun& kernel = run.kernels[i];
     if (kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
-            heat_map(kernel);
+            heat_map(kernel) + sections_table(facts["kernels"][i]);
   }
   return page + memory_section(facts["vmem"]) + "</body></html>\n";
 }

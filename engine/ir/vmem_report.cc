@@ -39,10 +39,16 @@ std::optional<Window> read_window(std::string_view tag, uint64_t bytes) {
   return window;
 }
 
+// Nothing is none. Throws json::exception where it is no whole number.
+uint64_t read_size(const json& data, const char* key) {
+  auto size = data.find(key);
+  return size == data.end() ? 0 : size->get_ref<const json::number_unsigned_t&>();
+}
+
 Allocation read_allocation(const json& data) {
   Allocation out;
   std::string tag = data.value("tag", "");
-  out.bytes = data.value("size", uint64_t{0});
+  out.bytes = read_size(data, "size");
   out.is_spill = tag == "SPILL";
   out.window = read_window(tag, out.bytes);
   out.tag = tag.substr(0, tag.find(". "));
@@ -87,7 +93,7 @@ Result<std::vector<ModuleMemory>> read_vmem_report(std::string_view page, const 
     const json modules = report.value("hlo_breakdowns", json::object());
     for (const auto& [module, memory] : modules.items()) {
       if (module.starts_with('<')) continue;
-      ModuleMemory one{module, memory.value("total_size", uint64_t{0}), {}};
+      ModuleMemory one{module, read_size(memory, "total_size"), {}};
       const json blocks = memory.value("blocks", json::array());
       for (const json& block : blocks) {
         const json allocations = block.value("allocations", json::array());

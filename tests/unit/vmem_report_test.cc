@@ -1,6 +1,8 @@
 // libtpu's VMEM report: what is allocated, and how many blocks there is room for.
 #include "engine/ir/vmem_report.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 using namespace evolve;
@@ -42,6 +44,14 @@ TEST_CASE("a report may be empty, cut off or of another form") {
   CHECK(read_vmem_report("const DATA ={\"hlo_breakdowns\": {\"a\": 3}};", "r")
             .error()
             .message.starts_with("r: its data is not of the known form"));
+  for (const char* size : {"1e90", "-1", "\"8\""}) {
+    CAPTURE(size);
+    auto report = ir::read_vmem_report(
+        fmt::format(R"(const DATA = {{"hlo_breakdowns": {{"k": {{"total_size": {}}}}}}};)", size),
+        "r");
+    REQUIRE_FALSE(report);
+    CHECK(report.error().message.starts_with("r: its data is not of the known form"));
+  }
 }
 
 TEST_CASE("a shape has so many bytes") {

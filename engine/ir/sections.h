@@ -1,0 +1,33 @@
+// A kernel piece by piece: where in the text of its schedule the time goes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/ir/device.h"
+#include "engine/ir/lost_time.h"
+#include "engine/ir/schedule.h"
+#include "engine/ir/simulator.h"
+
+namespace evolve::ir {
+
+// Bundles that control flow runs as one: it comes in before the first, and leaves after the last.
+struct Section {
+  size_t first = 0;  // bundle
+  size_t bundles = 0;
+  uint32_t line = 0;                        // of the dump, where the first bundle is
+  uint64_t times = 0;                       // executed
+  double cycles = 0;                        // of all of that, waits included
+  double wait_cycles = 0;                   // for DMAs
+  CyclesByCause by_cause{};                 // of the bundles' own cycles
+  std::map<std::string, uint64_t> opcodes;  // times executed
+};
+
+// Those that ran, in the order of the text. Their cycles add up to the simulation's but for its
+// drain.
+std::vector<Section> sections_of(const Schedule& schedule, const Simulation& simulation,
+                                 const Device& device);
+
+}  // namespace evolve::ir

@@ -1,0 +1,76 @@
+// What changed between two programs: every part adds up to the whole.
+#include "engine/ir/compare.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace evolve;
+using nlohmann::json;
+
+namespace {
+
+json section(uint64_t bundle, double seconds, const json& opcodes) {
+  return {{"bundle", bundle},
+          {"bundles", 10},
+          {"line", bundle},
+          {"times", 1},
+          {"opcodes", opcodes},
+          {"seconds", seconds},
+          {"by_cause", json::object()}};
+}
+
+// A program of one module, which runs twice.
+json facts(const std::string& name, double seconds, const json& sections) {
+  json out = json::parse(R"({"dma": {"load_bytes": 1, "store_bytes": 1, "loads": 1, "stores": 1},
+    "steps": 1, "matmuls": 1, "bundles": {"executed": 1, "empty": 1, "static": 1},
+    "spills": {"stores_executed": 1, "loads_executed": 1},
+    "vmem": {"allocated_bytes": 1, "spilled_bytes": 1}})");
+  out["seconds"] = 2 * seconds;
+  out["by_cause"] = json::array({{{"cause", "mxu"}, {"what", "m"}, {"seconds", 2 * seconds}}});
+  out["kernels"] =
+      json::array({{{"name", name}, {"times", 2}, {"seconds", seconds}, {"sections", sections}}});
+  return out;
+}
+
+const json kMatmul = {{"vmatmul", 100}, {"vld", 50}};
+const json kMoreMatmul = {{"vmatmul", 800}, {"vld", 410}};
+const json kSoftmax = {{"vpow2", 30}, {"vadd", 90}, {"vld", 10}};
+const json kScale = {{"vmul", 70}, {"vst", 70}};
+
+}  // namespace
+
+TEST_CASE("sections are paired by what they do, in order, and add up to the whole") {
+  json before = facts("k.1", 10, {section(0, 4, kMatmul), section(20, 3, kSoftmax)});
+  json after = facts(
+      "k.7", 9.5, {section(0, 1, kScale), section(30, 6, kMoreMatmul), section(90, 2, kSoftmax)});
+  json found = ir::compare_facts(before, after);
+  std::map<std::pair<int, int>, double> differences;
+  double sum = 0;
+  for (const json& one : found["sections"]) {
+    auto bundle = [&](int side) {
+      return one["sections"][side].is_null() ? -1 : one["sections"][side]["bundle"].get<int>();
+    };
+    differences[{bundle(0), bundle(1)}] = one["difference"];
+    sum += one["difference"].get<double>();
+  }
+  // From and to: the bundle of each side, -1 where there is none. The module runs twice.
+  CHECK(differences == std::map<std::pair<int, int>, double>{
+                           {{0, 30}, 4}, {{20, 90}, -2}, {{-1, 0}, 2}, {{-1, -1}, -5}});
+  CHECK(sum == found["difference"]);
+}
+
+TEST_CASE("sections that changed places are not the same") {
+  json before = facts("k.1", 5, {section(0, 2, kMatmul), section(20, 3, kSoftmax)});
+  json after = facts("k.1", 5, {section(0, 3, kSoftmax), section(20, 2, kMatmul)});
+  size_t pairs = 0;
+  json found = ir::compare_facts(before, after);
+  for (const json& one : found["sections"])
+    pairs += one["sections"][0].is_null() || one["sections"][1].is_null() ? 0 : 1;
+  CHECK(pairs == 1);
+}
+
+TEST_CASE("modules of other names have no sections in common") {
+  json found = ir::compare_facts(facts("k.1", 1, {section(0, 1, kMatmul)}),
+                                 facts("other.1", 1, {section(0, 1, kMatmul)}));
+  CHECK(found["sections"].empty());
+}
