@@ -302,7 +302,9 @@ std::string main_kernel(const ir::ProgramRun& run) {
 // The facts of every program among the dumps of the paths.
 Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::string>& paths) {
   auto device = ir::find_device(command.device);
-  if (!device) return bad_input(fmt::format("--device '{}': it has no model", command.device));
+  if (!device)
+    return bad_input(fmt::format("--device '{}': it has no model", command.device), "",
+                     "those that have one: " + ir::device_names());
   auto input = read_input(command);
   if (!input) return std::move(input).error();
   auto programs = read_all(paths);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace evolve::ir {
@@ -16,9 +17,13 @@ struct Device {
   double vmem_bytes;
   int branch_delay_bundles;  // bundles after a branch that still run
   double error;              // relative, of modelled time: half the width of its interval
+  int matmul_factor = 1;     // a matmul takes so many times the cycles that it takes on tpu7x
 };
 
 // The device of a target ("tpu7x"); nullopt for one that has no model.
 std::optional<Device> find_device(std::string_view target);
+
+// "tpu7x, v6e, …": those that have one.
+std::string device_names();
 
 }  // namespace evolve::ir

@@ -33,7 +33,7 @@ struct Tally {
   CyclesByCause by_cause{};
   std::map<std::string, OpcodeCount> opcodes;
 
-  void add(const KernelRun& kernel, uint64_t times) {
+  void add(const KernelRun& kernel, uint64_t times, const Device& device) {
     const Simulation& one = kernel.simulation;
     auto factor = static_cast<double>(times);
     cycles += factor * one.cycles;
@@ -51,13 +51,13 @@ struct Tally {
     unknown_guards += times * one.unknown_guards;
     static_bundles += kernel.schedule.bundles.size();
     for (size_t unit = 0; unit < kUnits; ++unit) issued[unit] += times * one.issued[unit];
-    CyclesByCause causes = lost_time(kernel.schedule, one);
+    CyclesByCause causes = lost_time(kernel.schedule, one, device);
     for (size_t cause = 0; cause < kCauses; ++cause) by_cause[cause] += factor * causes[cause];
     for (size_t i = 0; i < kernel.schedule.opcodes.size(); ++i) {
       const Opcode& opcode = kernel.schedule.opcodes[i];
       OpcodeCount& count = opcodes[opcode.name];
       count.executed += times * one.opcodes[i];
-      count.matmul_cycles += times * one.opcodes[i] * opcode.matmul_cycles;
+      count.matmul_cycles += times * one.opcodes[i] * ir::matmul_cycles(opcode, device);
       count.is_unknown = opcode.op == Op::unknown;
     }
   }
@@ -252,9 +252,9 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
   Tally all;
   json kernels = json::array();
   for (const KernelRun& kernel : run.kernels) {
-    all.add(kernel, kernel.times);
+    all.add(kernel, kernel.times, device);
     Tally one;
-    one.add(kernel, 1);
+    one.add(kernel, 1, device);
     json facts = tally_json(one, device);
     facts["name"] = kernel.name;
     facts["times"] = kernel.times;

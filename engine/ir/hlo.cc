@@ -71,7 +71,8 @@ class HloReader {
       text_.remove_prefix(std::min(end + 1, text_.size()));
       ++line_;
       if (line.empty() || line.starts_with("HloModule")) continue;
-      if (line == "}") {
+      // Attributes may follow: of what runs elsewhere, its execution_thread.
+      if (line == "}" || line.starts_with("}, ")) {
         if (!is_inside) return error("a computation ends that did not begin");
         is_inside = false;
       } else if (is_inside) {

@@ -41,14 +41,18 @@ const char* cause_words(Cause cause) {
   return kWords[static_cast<size_t>(cause)];
 }
 
-std::vector<Cause> causes_of(const Schedule& schedule) {
+uint32_t matmul_cycles(const Opcode& opcode, const Device& device) {
+  return opcode.matmul_cycles * static_cast<uint32_t>(device.matmul_factor);
+}
+
+std::vector<Cause> causes_of(const Schedule& schedule, const Device& device) {
   std::vector<Cause> out(schedule.bundles.size());
   std::array<size_t, kMatrixUnits> busy_until{};
   for (size_t i = 0; i < out.size(); ++i) {
     const Bundle& bundle = schedule.bundles[i];
     for (uint32_t issue = 0; issue < bundle.issues; ++issue) {
       const Opcode& opcode = schedule.opcodes[schedule.issues[bundle.first_issue + issue]];
-      if (opcode.is_matmul) busy_until[opcode.mxu] = i + opcode.matmul_cycles;
+      if (opcode.is_matmul) busy_until[opcode.mxu] = i + matmul_cycles(opcode, device);
     }
     bool is_busy =
         std::any_of(busy_until.begin(), busy_until.end(), [i](size_t until) { return i < until; });
@@ -57,10 +61,11 @@ std::vector<Cause> causes_of(const Schedule& schedule) {
   return out;
 }
 
-CyclesByCause lost_time(const Schedule& schedule, const Simulation& simulation) {
+CyclesByCause lost_time(const Schedule& schedule, const Simulation& simulation,
+                        const Device& device) {
   CyclesByCause out{};
   auto at = [&](Cause cause) -> double& { return out[static_cast<size_t>(cause)]; };
-  std::vector<Cause> causes = causes_of(schedule);
+  std::vector<Cause> causes = causes_of(schedule, device);
   for (size_t i = 0; i < causes.size(); ++i)
     at(causes[i]) += static_cast<double>(simulation.executed[i]);
   at(Cause::dma_latency) += simulation.latency_cycles;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/ir/device.h"
 #include "engine/ir/schedule.h"
 #include "engine/ir/simulator.h"
 
@@ -27,11 +28,15 @@ const char* cause_words(Cause cause);
 
 using CyclesByCause = std::array<double, kCauses>;
 
-// The cause of each bundle's own cycle. A matrix unit counts as busy for `matmul_cycles` bundles
-// from each matmul on, in the order of the text.
-std::vector<Cause> causes_of(const Schedule& schedule);
+// For so long a matrix unit takes no other matmul.
+uint32_t matmul_cycles(const Opcode& opcode, const Device& device);
+
+// The cause of each bundle's own cycle. A matrix unit counts as busy for as many bundles as a
+// matmul takes cycles, from each one on, in the order of the text.
+std::vector<Cause> causes_of(const Schedule& schedule, const Device& device);
 
 // Adds up to the simulation's cycles.
-CyclesByCause lost_time(const Schedule& schedule, const Simulation& simulation);
+CyclesByCause lost_time(const Schedule& schedule, const Simulation& simulation,
+                        const Device& device);
 
 }  // namespace evolve::ir

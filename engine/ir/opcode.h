@@ -83,6 +83,7 @@ enum class Op : uint8_t {
   branch,
   call,       // of a module, by the top-level program
   guard,      // predicated instructions of the vector units: whether they run
+  core,       // the number of the core that this is
   operand,    // where one of the kernel's operands lies
   parameter,  // the value of one that is handed over in a register
 };
@@ -99,7 +100,7 @@ struct Opcode {
   bool is_matmul = false;
   bool is_spill = false;      // moves a vector register to or from memory for want of room
   uint8_t mxu = 0;            // which matrix unit
-  uint8_t matmul_cycles = 0;  // for so long it takes no other one; 0: no matmul
+  uint8_t matmul_cycles = 0;  // for so long it takes no other one, on tpu7x; 0: no matmul
 };
 
 // What is known of an instruction by the word that stands first in it.

@@ -22,6 +22,7 @@ constexpr size_t kMostBundles = 4'000'000;
 constexpr size_t kMostOpcodes = 60'000;
 // Names are numbered through a module. A larger number is no name.
 constexpr uint32_t kMostNames = 1U << 24;
+constexpr std::string_view kCore = " core id ";  // of a comment
 constexpr std::string_view kDigits = "0123456789";
 
 std::optional<uint32_t> parse_integer(std::string_view text) {
@@ -114,6 +115,7 @@ class Lines {
       if (comment.starts_with(kind)) buffer_ += kind;
     }
     if (is_behind("= dma.general ")) buffer_ += way_in(comment);
+    if (comment.starts_with(kCore) && is_behind("= sld ")) buffer_ += kCore;
     if (comment.starts_with(" %") && is_behind("= inlined_call "))
       buffer_ += comment.substr(0, comment.find('('));
     constexpr std::string_view kBegin = " Start region 0 ";
@@ -265,7 +267,7 @@ class ScheduleReader {
     schedule_.issues.push_back(*id);
     const Opcode& opcode = schedule_.opcodes[*id];
     if (opcode.op == Op::ignored) {
-      note_guard(rest, *id);
+      note_guard(rest, *id, opcode.name == "shalt.err");
       return {};
     }
     bool has_scalar_result = name.starts_with('s') || name.starts_with('p');
@@ -293,15 +295,17 @@ class ScheduleReader {
            rest.find("_spill + ") != std::string_view::npos;
   }
 
-  // "(!%p3_p1), …" before the operands.
-  void note_guard(std::string_view rest, uint16_t opcode) {
+  // "(!%p3_p1), …" before the operands; `halts`: of what ends the kernel with an error.
+  void note_guard(std::string_view rest, uint16_t opcode, bool halts) {
     size_t open = rest.find("(%p");
     bool negated = open == std::string_view::npos;
     if (negated) open = rest.find("(!%p");
     if (open == std::string_view::npos) return;
     int32_t slot = slot_of(rest.substr(open + (negated ? 2 : 1)));
     auto bundle = static_cast<uint32_t>(schedule_.bundles.size());
-    if (slot != kNone) guarded_.push_back({bundle, slot, negated, opcode});
+    if (slot == kNone) return;
+    guarded_.push_back({bundle, slot, negated, opcode});
+    if (halts) schedule_.checks.push_back({slot, negated});
   }
 
   void read_rest(std::string_view name, std::string_view rest, Instruction& instruction) {
@@ -314,6 +318,8 @@ class ScheduleReader {
       case Op::pop_divided: read_pop(rest, instruction); break;
       default: read_operands(rest, instruction);
     }
+    if (instruction.op == Op::load_smem && rest.ends_with(trimmed(kCore)))
+      instruction.op = Op::core;
     if (instruction.op == Op::dma &&
         schedule_.opcodes[schedule_.issues.back()].name == "dma.general")
       read_way(rest, instruction);

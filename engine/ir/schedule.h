@@ -11,10 +11,11 @@
 //   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
 //
 // Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped but for
-// three: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
+// four: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
 // "kDivAndRem": both, in this order), behind a call the HLO instruction ("%gmm.1 =
-// custom-call(…)"), behind a "dma.general" what it crosses ("hbm-to-hbm"). The scalar unit's
-// instructions are decoded for the simulator; of the others only the opcode is kept.
+// custom-call(…)"), behind a "dma.general" what it crosses ("hbm-to-hbm"), behind a load that it is
+// of the "core id". The scalar unit's instructions are decoded for the simulator; of the others
+// only the opcode is kept.
 #pragma once
 
 #include <array>
@@ -94,6 +95,12 @@ struct Call {
   std::string opcode;  // of HLO: "custom-call", "fusion", …
 };
 
+// A predicate's slot, and the value at which the kernel does not stop with an error.
+struct Check {
+  int32_t slot = kNone;
+  bool value = false;
+};
+
 struct Schedule {
   std::string name;  // of the kernel
   std::vector<Bundle> bundles;
@@ -103,6 +110,7 @@ struct Schedule {
   std::vector<KernelOperand> operands;
   std::vector<Call> calls;
   std::vector<Guard> guards;
+  std::vector<Check> checks;
   int32_t slots = 0;
   int32_t registers = 0;
 };

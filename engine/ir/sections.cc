@@ -31,7 +31,7 @@ std::vector<bool> starts_of(const Schedule& schedule, const Device& device) {
 std::vector<Section> sections_of(const Schedule& schedule, const Simulation& simulation,
                                  const Device& device) {
   std::vector<bool> starts = starts_of(schedule, device);
-  std::vector<Cause> causes = causes_of(schedule);
+  std::vector<Cause> causes = causes_of(schedule, device);
   std::vector<Section> out;
   for (size_t i = 0; i < starts.size(); ++i) {
     if (starts[i]) {

@@ -57,6 +57,9 @@ class Core {
         next_seen_(schedule.bundles.size() + 1) {
     state_.slots.resize(static_cast<size_t>(schedule.slots));
     state_.registers.resize(static_cast<size_t>(schedule.registers));
+    assumed_.resize(state_.slots.size());
+    for (const Check& check : schedule.checks)
+      assumed_[static_cast<size_t>(check.slot)] = check.value ? 1 : 0;
     state_.skipped.resize(schedule.guards.size(), 0);
     state_.changes.resize(schedule.bundles.size() + 1, 0);
     size_t seen = schedule.bundles.size();
@@ -195,6 +198,7 @@ class Core {
   [[nodiscard]] std::optional<bool> predicate(const Instruction& one) const {
     if (one.predicate == kNone) return true;
     Value value = state_.slots[static_cast<size_t>(one.predicate)];
+    if (!value) value = assumed_[static_cast<size_t>(one.predicate)];
     if (!value) return std::nullopt;
     return (*value != 0) != one.negated;
   }
@@ -232,6 +236,7 @@ class Core {
     }
     Value a = read(one.operands[0]);
     switch (one.op) {
+      case Op::core: return 0;  // the first; another does the like with its own share
       case Op::operand: return a ? parameter_address(*a) : Value();
       case Op::parameter: return a ? word_of(*a, 0) : Value();
       case Op::load_smem: return a ? load(*a) : Value();
@@ -367,7 +372,8 @@ class Core {
   const Schedule& schedule_;
   const Device& device_;
   const Parameters& parameters_;
-  bool is_lenient_;  // what it does not know does not happen
+  bool is_lenient_;             // what it does not know does not happen
+  std::vector<Value> assumed_;  // of predicates that are not known: it ends without an error
   SimulationOptions options_;
   SteadyState steady_;
   std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees

@@ -87,6 +87,16 @@ TEST_CASE("the same work is the same, whatever it is called") {
   CHECK(module.work_of("nobody").empty());
 }
 
+TEST_CASE("behind a computation may stand where it runs") {
+  auto module = parse_hlo(
+      "%f (a: s32[]) -> s32[] {\n  ROOT %a = s32[] parameter(0)\n}, "
+      "execution_thread=\"sparsecore\"\n\nENTRY %main () -> s32[] {\n}\n",
+      "hlo");
+  INFO((module ? "" : module.error().message));
+  REQUIRE(module);
+  CHECK(module->computations().size() == 2);
+}
+
 TEST_CASE("what is no HLO is refused with its line") {
   std::string head = "HloModule x\n\n%c (a: s32[]) -> s32[] {\n";
   CHECK(error_of(head) == "hlo:3: a computation does not end");

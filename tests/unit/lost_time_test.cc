@@ -18,7 +18,7 @@ CyclesByCause causes(const std::string& text) {
   auto simulation = simulate(*schedule, kToy);
   INFO((simulation ? "" : simulation.error().message));
   REQUIRE(simulation);
-  CyclesByCause out = lost_time(*schedule, *simulation);
+  CyclesByCause out = lost_time(*schedule, *simulation, kToy);
   CHECK(std::accumulate(out.begin(), out.end(), 0.0) == simulation->cycles);
   return out;
 }
@@ -38,6 +38,14 @@ TEST_CASE("a matrix unit is busy for a while after each matmul") {
   CyclesByCause all = causes(text);
   CHECK(cycles(all, Cause::mxu) == 8);
   CHECK(cycles(all, Cause::latency) == 2);
+}
+
+TEST_CASE("a matmul takes as long as the device's units take") {
+  auto schedule = parse_schedule(" 0 : { %1 = vmatmul.bf16.gmra %v1_v1 }\n", "toy");
+  REQUIRE(schedule);
+  const Opcode& matmul = schedule->opcodes.front();
+  CHECK(matmul_cycles(matmul, *find_device("tpu7x")) == 8);
+  CHECK(matmul_cycles(matmul, *find_device("v5e")) == 16);
 }
 
 TEST_CASE("bundles without matrix work are vector, spill, scalar or latency") {

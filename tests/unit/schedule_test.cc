@@ -225,6 +225,28 @@ TEST_CASE("what the model cannot follow is said, not guessed") {
             .ends_with("the model cannot follow: it runs too long"));
 }
 
+TEST_CASE("this is the first core") {
+  Simulation one =
+      run(" 0 : { %s1_s0 = sld [smem:[#allocation0]] /* core id */ }\n"
+          " 0x1 : { %p2_p0 = scmp.eq.s32.totalorder %s1_s0, 0 }\n"
+          " 0x2 : { %3 = dma.hbm_to_vmem (%p2_p0), 0, 100, 0, [#allocation1] }\n");
+  CHECK(one.loads == 1);
+}
+
+TEST_CASE("a kernel ends without an error: what it checks holds") {
+  const std::string load = " 0 : { %s1_s0 = sld [smem:[%s9_s1]] }\n";
+  const std::string compare = " 0x1 : { %p2_p0 = scmp.eq.s32.totalorder %s1_s0, 7 }\n";
+  const std::string transfer =
+      " 0x2 : { %3 = dma.hbm_to_vmem (%p2_p0), 0, 100, 0, [#allocation1] }\n";
+  CHECK(run(load + compare + transfer + " 0x3 : { %4 = shalt.err (!%p2_p0) }\n").loads == 1);
+  CHECK(run(load + compare + transfer + " 0x3 : { %4 = shalt.err (%p2_p0) }\n").loads == 0);
+  CHECK(error_of(load + compare + transfer).ends_with("a predicate that is not known to it"));
+  // What is known stays as it is.
+  CHECK(run(" 0 : { %s1_s0 = smov 7 }\n" + compare + transfer +
+            " 0x3 : { %4 = shalt.err (%p2_p0) }\n")
+            .loads == 1);
+}
+
 TEST_CASE("garbage is refused with its line") {
   CHECK(error_of("") == "toy:0: no bundles");
   CHECK(error_of("hello\n") == "toy:1: no bundles");
