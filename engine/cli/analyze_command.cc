@@ -285,6 +285,10 @@ std::string facts_text(const json& facts) {
     text += fmt::format("window      {} {}: {} x{}\n", window["module"].get<std::string>(),
                         window["operand"].get<std::string>(), window["window"].get<std::string>(),
                         window["buffers"].get<uint64_t>());
+  if (!facts["estimated"].empty())
+    text +=
+        fmt::format("estimated   {} of XLA's modules by the bytes they move (--json says why)\n",
+                    facts["estimated"].size());
   if (!facts["not_modelled"].empty())
     text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
                         facts["not_modelled"].size());

@@ -274,6 +274,7 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
   facts["vmem"] = *std::move(vmem);
   facts["roofline"] = roofline_of(all, cost, device);
   facts["kernels"] = std::move(kernels);
+  facts["estimated"] = run.estimated;
   facts["not_modelled"] = run.not_modelled;
   return facts;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/core/digest.h"
 #include "engine/ir/text.h"
+#include "engine/ir/vmem_report.h"
 
 namespace evolve::ir {
 
@@ -57,6 +58,25 @@ std::string_view in_braces(std::string_view text, std::string_view key) {
   text.remove_prefix(at + key.size());
   if (text.starts_with('"')) return text.substr(1, text.find('"', 1) - 1);
   return text.substr(0, text.find_first_of(" }"));
+}
+
+// Of what a type has in HBM: "(bf16[8,128]{1,0:T(8,128)(2,1)}, s32[])".
+double hbm_bytes(std::string_view type) {
+  double sum = 0;
+  while (!type.empty()) {
+    if (type.front() == '(') {
+      type.remove_prefix(1);
+      continue;
+    }
+    size_t length = length_until(type, ',').value_or(type.size());
+    std::string_view one = trimmed(type.substr(0, length));
+    type = trimmed(type.substr(std::min(length + 1, type.size())));
+    size_t layout = std::min(one.find('{'), one.size());
+    bool is_elsewhere = one.substr(layout).find("S(") != std::string_view::npos;
+    auto bytes = shape_bytes(one.substr(0, layout));
+    if (!is_elsewhere && bytes) sum += static_cast<double>(*bytes);
+  }
+  return sum;
 }
 
 class HloReader {
@@ -188,6 +208,21 @@ const HloInstruction* HloModule::find(const std::string& name) const {
 std::string HloModule::work_of(const std::string& name) const {
   const HloInstruction* instruction = find(name);
   return instruction == nullptr ? "" : work_of(*instruction);
+}
+
+double HloModule::hbm_bytes_of(const std::string& name) const {
+  const HloInstruction* instruction = find(name);
+  if (instruction == nullptr) return 0;
+  auto bytes_of = [this](const std::string& operand) {
+    const HloInstruction* from = find(operand);
+    return from == nullptr ? 0 : hbm_bytes(from->type);
+  };
+  constexpr size_t kUpdate = 1;  // of the operands, behind what is updated
+  if (instruction->opcode == "dynamic-update-slice" && instruction->operands.size() > kUpdate)
+    return 2 * bytes_of(instruction->operands[kUpdate]);
+  double sum = hbm_bytes(instruction->type);
+  for (const std::string& operand : instruction->operands) sum += bytes_of(operand);
+  return sum;
 }
 
 std::string HloModule::work_of(const HloInstruction& instruction) const {

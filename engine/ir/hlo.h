@@ -56,6 +56,9 @@ class HloModule {
   // The same for instructions that do the same work on the same types, whatever their names: what
   // XLA compiles once. Empty for an instruction that is not there.
   [[nodiscard]] std::string work_of(const std::string& name) const;
+  // Bytes that an instruction takes from HBM and puts there: its operands and its result, of what
+  // it updates in place the update alone. Zero for one that is not there.
+  [[nodiscard]] double hbm_bytes_of(const std::string& name) const;
 
  private:
   [[nodiscard]] std::string work_of(const HloInstruction& instruction) const;

@@ -102,10 +102,12 @@ std::string modules_section(const json& facts) {
         time_words(kernel["seconds"].get<double>()), percent(all / whole),
         escaped_markup(kernel["evidence"].get<std::string>()));
   }
-  for (const auto& [module, why] : facts["not_modelled"].items())
-    rows +=
-        fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">not in it: {}</td></tr>\n",
-                    escaped_markup(module), escaped_markup(why.get<std::string>()));
+  for (auto [list, words] :
+       {std::pair("estimated", "estimated by its bytes"), std::pair("not_modelled", "not in it")}) {
+    for (const auto& [module, why] : facts[list].items())
+      rows += fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">{}: {}</td></tr>\n",
+                          escaped_markup(module), words, escaped_markup(why.get<std::string>()));
+  }
   return "<h2>Modules</h2>\n<table><tr><th>module</th><th class=\"n\">runs</th><th "
          "class=\"n\">one run</th><th class=\"n\">share</th><th>bound by</th></tr>\n" +
          rows + "</table>\n";
@@ -262,7 +264,8 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
   double whole = run.cycles();
   for (size_t i = 0; i < run.kernels.size(); ++i) {
     const KernelRun& kernel = run.kernels[i];
-    if (kernel.all_cycles() < kLeastShare * whole) continue;
+    bool has_text = !kernel.schedule.bundles.empty();
+    if (!has_text || kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
             heat_map(kernel) + sections_table(facts["kernels"][i]);
   }

@@ -108,7 +108,7 @@ class Runner {
       if (times == 0 || has_schedule(module)) continue;
       auto other = hlo_ ? compiled.find(hlo_->work_of(module)) : compiled.end();
       if (other == compiled.end()) {
-        run_.not_modelled[module] = "its schedule is not among the dumps";
+        estimate(module, times, "its schedule is not among the dumps");
       } else {
         shared[other->second] += times;
       }
@@ -130,12 +130,28 @@ class Runner {
   Status add(const std::string& name, Schedule schedule, Result<Simulation> simulation,
              uint64_t times) {
     if (!simulation && name != kTopLevel && !is_kernel(name)) {
-      run_.not_modelled[name] = simulation.error().message;
+      estimate(name, times, simulation.error().message);
       return {};
     }
     if (!simulation) return std::move(simulation).error();
     run_.kernels.push_back({name, std::move(schedule), *std::move(simulation), times});
     return {};
+  }
+
+  // What XLA made beside the kernels mostly moves bytes.
+  void estimate(const std::string& name, uint64_t times, const std::string& why) {
+    if (!hlo_ || hlo_->find(name) == nullptr || is_kernel(name)) {
+      run_.not_modelled[name] = why;
+      return;
+    }
+    Simulation moves;
+    moves.load_bytes = hlo_->hbm_bytes_of(name);
+    moves.latency_cycles = device_.dma_latency_seconds * device_.clock_hz;
+    moves.stall_cycles =
+        moves.latency_cycles + moves.load_bytes / device_.hbm_bytes_per_second * device_.clock_hz;
+    moves.cycles = moves.stall_cycles;
+    run_.estimated[name] = why;
+    run_.kernels.push_back({name, {}, std::move(moves), times});
   }
 
   const Dumps& dumps_;

@@ -27,9 +27,13 @@ struct KernelRun {
 };
 
 struct ProgramRun {
-  std::vector<KernelRun> kernels;  // in the order of their names; a kernel once for each input
-  // What the top-level program calls and is not in these, by module: XLA's own modules that the
-  // model cannot follow, or that the dumps have no schedule of. Why.
+  // The top-level program, what has no schedule, then in the order of their names; a kernel once
+  // for each input.
+  std::vector<KernelRun> kernels;
+  // XLA's own modules that the model cannot follow, or that the dumps have no schedule of, and why.
+  // Of the estimated ones `kernels` has an empty schedule, and the time that the bytes take which
+  // they move by the HLO; the others are left out.
+  std::map<std::string, std::string> estimated;
   std::map<std::string, std::string> not_modelled;
   [[nodiscard]] double cycles() const;
 };

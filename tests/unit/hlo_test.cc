@@ -97,6 +97,24 @@ TEST_CASE("behind a computation may stand where it runs") {
   CHECK(module->computations().size() == 2);
 }
 
+TEST_CASE("an instruction moves its operands and its result, as far as they are in HBM") {
+  auto module = parse_hlo(
+      "ENTRY %main () -> s32[] {\n"
+      "  %a = bf16[8,128]{1,0:T(8,128)(2,1)} parameter(0)\n"
+      "  %b = f32[16]{0:T(128)S(1)} parameter(1)\n"
+      "  %i = s32[]{:T(128)} parameter(2)\n"
+      "  %pair = (bf16[8,128]{1,0}, /*index=1*/f32[16]{0:S(1)}, (f32[2]{0})) fusion(%a, %b), "
+      "kind=kLoop, calls=%f\n"
+      "  ROOT %put = bf16[64,128]{1,0} dynamic-update-slice(%big, %a, %i, %i)\n}\n",
+      "hlo");
+  INFO((module ? "" : module.error().message));
+  REQUIRE(module);
+  CHECK(module->hbm_bytes_of("a") == 2048);
+  CHECK(module->hbm_bytes_of("pair") == 2048 + 2048 + 8);
+  CHECK(module->hbm_bytes_of("put") == 2 * 2048);
+  CHECK(module->hbm_bytes_of("other") == 0);
+}
+
 TEST_CASE("what is no HLO is refused with its line") {
   std::string head = "HloModule x\n\n%c (a: s32[]) -> s32[] {\n";
   CHECK(error_of(head) == "hlo:3: a computation does not end");
