@@ -235,6 +235,36 @@ std::string work_words(const json& opcodes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// "kernel.py:39" for "/home/me/kernel.py:39".
+std::string short_source(const std::string& source) {
+  return source.substr(source.rfind('/') + 1);
+}
+
+// What a section does, and the line that most of it comes from.
+std::string section_words(const json& section) {
+  std::string text = work_words(section["opcodes"]);
+  const json& source = section["source"];
+  return source.empty() ? text : fmt::format("{} ({})", text, short_source(source[0]));
+}
+
+// The lines of the source that most of a kernel's time goes into, where the dumps have them.
+std::string lines_text(const json& kernel, const json& facts) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  size_t count = 0;
+  for (const json& line : kernel["by_line"]) {
+    if (count++ == kMost) break;
+    double seconds = line["seconds"].get<double>() * kernel["times"].get<double>();
+    auto file = line["file"].get<std::string>();
+    std::string place = file.empty()
+                            ? "no line of it, and waits for DMAs"
+                            : fmt::format("{}:{}", short_source(file), line["line"].dump());
+    text += fmt::format("  {:>9} {:>5}  {}\n", duration(seconds),
+                        percent(seconds / facts["seconds"].get<double>()), place);
+  }
+  return text.empty() ? text : "\nat which lines of its source\n" + text;
+}
+
 // "0x12 to 0x3f, 64 times"
 std::string place_words(const json& section) {
   auto first = section["bundle"].get<uint64_t>();
@@ -263,9 +293,10 @@ std::string sections_text(const json& facts) {
     double seconds = section["seconds"].get<double>() * (*largest)["times"].get<double>();
     text += fmt::format("  {:>9} {:>5}  {}\n", duration(seconds),
                         percent(seconds / facts["seconds"].get<double>()),
-                        place_words(section) + ": " + work_words(section["opcodes"]));
+                        place_words(section) + ": " + section_words(section));
   }
-  return fmt::format("\nin which bundles of {}\n{}", (*largest)["name"].get<std::string>(), text);
+  return fmt::format("\nin which bundles of {}\n{}", (*largest)["name"].get<std::string>(), text) +
+         lines_text(*largest, facts);
 }
 
 std::string facts_text(const json& facts) {
@@ -372,7 +403,7 @@ std::string change_of_section(const json& change) {
   std::string place = before.is_null()  ? "new, " + place_words(after)
                       : after.is_null() ? place_words(before) + ", gone"
                                         : place_words(before) + " → " + place_words(after);
-  return fmt::format("{} {}: {}", module, place, work_words(one["opcodes"]));
+  return fmt::format("{} {}: {}", module, place, section_words(one));
 }
 
 std::string comparison_text(const json& comparison) {

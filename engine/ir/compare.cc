@@ -127,7 +127,8 @@ void add_sections(const json& before, const json& after, json& out) {
                                    {"line", section["line"]},
                                    {"times", section["times"]},
                                    {"by_cause", section["by_cause"]},
-                                   {"opcodes", section["opcodes"]}});
+                                   {"opcodes", section["opcodes"]},
+                                   {"source", section["source"]}});
   };
   auto whole = [](const json& kernel) {
     return kernel["seconds"].get<double>() * kernel["times"].get<double>();

@@ -203,6 +203,41 @@ json tally_json(const Tally& tally, const Device& device) {
   return out;
 }
 
+template <class Amount>
+std::vector<std::pair<SourceLine, Amount>> by_amount(const std::map<SourceLine, Amount>& lines) {
+  std::vector<std::pair<SourceLine, Amount>> out(lines.begin(), lines.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
+}
+
+// "kernel.py:39": the lines that most of a section's instructions come from.
+json most_lines(const std::map<SourceLine, uint64_t>& sources) {
+  constexpr size_t kMost = 3;
+  json out = json::array();
+  for (const auto& [source, times] : by_amount(sources)) {
+    if (out.size() == kMost) break;
+    out.push_back(fmt::format("{}:{}", source.file, source.line));
+  }
+  return out;
+}
+
+// The source line by line, where a line takes a hundredth of a kernel's time or more.
+json lines_json(const KernelRun& kernel, const Device& device) {
+  constexpr double kLeastShare = 0.01;
+  json out = json::array();
+  for (const auto& [source, cycles] :
+       by_amount(cycles_by_line(kernel.schedule, kernel.simulation, device))) {
+    double share = cycles / kernel.simulation.cycles;
+    if (share < kLeastShare) break;
+    out.push_back({{"file", source.file},
+                   {"line", source.line},
+                   {"seconds", cycles / device.clock_hz},
+                   {"share", share}});
+  }
+  return out;
+}
+
 // The pieces of a kernel's text that take at least a hundredth of its time, and of each the opcodes
 // that it executes most.
 json sections_json(const KernelRun& kernel, const Device& device) {
@@ -227,7 +262,8 @@ json sections_json(const KernelRun& kernel, const Device& device) {
                    {"times", section.times},
                    {"seconds", section.cycles / device.clock_hz},
                    {"by_cause", causes},
-                   {"opcodes", std::map(opcodes.begin(), opcodes.end())}});
+                   {"opcodes", std::map(opcodes.begin(), opcodes.end())},
+                   {"source", most_lines(section.sources)}});
   }
   return out;
 }
@@ -259,6 +295,7 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
     facts["name"] = kernel.name;
     facts["times"] = kernel.times;
     facts["sections"] = sections_json(kernel, device);
+    facts["by_line"] = lines_json(kernel, device);
     kernels.push_back(std::move(facts));
   }
   json facts = tally_json(all, device);

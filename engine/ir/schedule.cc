@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/ir/dump_lines.h"
 #include "engine/ir/guards.h"
 #include "engine/ir/text.h"
 
@@ -22,7 +23,6 @@ constexpr size_t kMostBundles = 4'000'000;
 constexpr size_t kMostOpcodes = 60'000;
 // Names are numbered through a module. A larger number is no name.
 constexpr uint32_t kMostNames = 1U << 24;
-constexpr std::string_view kCore = " core id ";  // of a comment
 constexpr std::string_view kDigits = "0123456789";
 
 std::optional<uint32_t> parse_integer(std::string_view text) {
@@ -53,102 +53,6 @@ std::optional<uint32_t> parse_float(std::string_view text) {
 std::optional<uint32_t> leading_integer(std::string_view text) {
   return parse_integer(text.substr(0, text.find_first_not_of(kDigits)));
 }
-
-// The lines of a dump without their comments; a comment's line ends are none.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {}
-
-  bool next() {
-    if (position_ >= text_.size()) return false;
-    number_ = line_ + 1;
-    size_t end = std::min(text_.find('\n', position_), text_.size());
-    std::string_view line = text_.substr(position_, end - position_);
-    if (line.find("/*") != std::string_view::npos) {
-      read_commented();
-    } else {
-      content_ = line;
-      position_ = end + 1;
-      ++line_;
-    }
-    return true;
-  }
-
-  [[nodiscard]] std::string_view content() const { return content_; }
-  [[nodiscard]] uint32_t number() const { return number_; }
-  [[nodiscard]] bool is_in_comment() const { return depth_ > 0; }
-  // Whether the end of what was begun is missing.
-  [[nodiscard]] bool is_open() const { return is_open_; }
-
- private:
-  void read_commented() {
-    buffer_.clear();
-    while (position_ < text_.size()) {
-      size_t end = position_;
-      while (end < text_.size() && !is_telling(text_[end])) ++end;
-      if (depth_ == 0) buffer_ += text_.substr(position_, end - position_);
-      position_ = end;
-      std::string_view two = text_.substr(position_, 2);
-      if (two == "/*") {
-        if (++depth_ == 1) note_comment(text_.substr(position_ + 2));
-        position_ += 2;
-      } else if (depth_ > 0 && two == "*/") {
-        --depth_;
-        position_ += 2;
-      } else if (!two.empty()) {
-        ++position_;
-        if (two[0] == '\n') ++line_;
-        if (depth_ > 0) continue;
-        if (two[0] == '\n') break;
-        buffer_ += two[0];
-      }
-    }
-    content_ = buffer_;
-  }
-
-  static bool is_telling(char c) { return c == '/' || c == '*' || c == '\n'; }
-
-  // What some instructions do stands in their comments alone; so does where the whole begins and
-  // ends.
-  void note_comment(std::string_view comment) {
-    for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
-      if (comment.starts_with(kind)) buffer_ += kind;
-    }
-    if (is_behind("= dma.general ")) buffer_ += way_in(comment);
-    if (comment.starts_with(kCore) && is_behind("= sld ")) buffer_ += kCore;
-    if (comment.starts_with(" %") && is_behind("= inlined_call "))
-      buffer_ += comment.substr(0, comment.find('('));
-    constexpr std::string_view kBegin = " Start region 0 ";
-    constexpr std::string_view kEnd = "End region 0 ";
-    if (comment.starts_with(kBegin)) is_open_ = true;
-    if (comment.starts_with(" exit bundle:")) is_open_ = false;
-    if (is_open_ &&
-        comment.substr(0, 4 * kEnd.size()).find("End region") != std::string_view::npos &&
-        comment.substr(0, comment.find("*/")).find(kEnd) != std::string_view::npos)
-      is_open_ = false;
-  }
-
-  // "hbm-to-hbm": what a DMA crosses that could be any.
-  static std::string_view way_in(std::string_view comment) {
-    std::string_view inner = comment.substr(0, std::min<size_t>(comment.find("*/"), 20));
-    return inner.find("-to-") == std::string_view::npos ? std::string_view() : inner;
-  }
-
-  // Whether the comment stands behind an instruction of this opcode.
-  [[nodiscard]] bool is_behind(std::string_view opcode) const {
-    size_t at = buffer_.rfind(opcode);
-    return at != std::string::npos && buffer_.find(";;", at) == std::string::npos;
-  }
-
-  std::string_view text_;
-  size_t position_ = 0;
-  uint32_t line_ = 0;
-  uint32_t number_ = 0;
-  int depth_ = 0;
-  bool is_open_ = false;
-  std::string buffer_;
-  std::string_view content_;
-};
 
 // Numbers for names like that in "s8156": small, in the order in which they are met.
 class Names {
@@ -195,6 +99,8 @@ class ScheduleReader {
         return error_at(branch.line,
                         fmt::format("branch to bundle {:#x}, which is not there", branch.address));
     }
+    schedule_.sources = lines_.sources();
+    if (!schedule_.sources.empty()) schedule_.issue_sources.resize(schedule_.issues.size());
     add_guards(schedule_, guarded_);
     schedule_.slots = slots_.count();
     schedule_.registers = registers_.count();
@@ -254,6 +160,7 @@ class ScheduleReader {
 
   Status read_instruction(std::string_view text) {
     if (text.empty()) return {};
+    uint16_t source = lines_.source_of(text);
     size_t equals = text.find(" = ");
     if (equals == std::string_view::npos || !text.starts_with('%'))
       return error(fmt::format("no instruction: '{}'", text.substr(0, 40)));
@@ -264,6 +171,10 @@ class ScheduleReader {
     rest = trimmed(rest.substr(end));
     auto id = opcode_of(word, is_spill(word, rest));
     if (!id) return error("too many kinds of instructions");
+    if (source != 0) {
+      schedule_.issue_sources.resize(schedule_.issues.size());
+      schedule_.issue_sources.push_back(source);
+    }
     schedule_.issues.push_back(*id);
     const Opcode& opcode = schedule_.opcodes[*id];
     if (opcode.op == Op::ignored) {
@@ -318,7 +229,7 @@ class ScheduleReader {
       case Op::pop_divided: read_pop(rest, instruction); break;
       default: read_operands(rest, instruction);
     }
-    if (instruction.op == Op::load_smem && rest.ends_with(trimmed(kCore)))
+    if (instruction.op == Op::load_smem && rest.ends_with(trimmed(DumpLines::kCore)))
       instruction.op = Op::core;
     if (instruction.op == Op::dma &&
         schedule_.opcodes[schedule_.issues.back()].name == "dma.general")
@@ -538,7 +449,7 @@ class ScheduleReader {
     return registers_.of(number);
   }
 
-  Lines lines_;
+  DumpLines lines_;
   Schedule schedule_;
   std::vector<Branch> branches_;
   ByText<uint16_t> opcode_ids_;

@@ -11,11 +11,13 @@
 //   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
 //
 // Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped but for
-// four: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
+// five: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
 // "kDivAndRem": both, in this order), behind a call the HLO instruction ("%gmm.1 =
 // custom-call(…)"), behind a "dma.general" what it crosses ("hbm-to-hbm"), behind a load that it is
-// of the "core id". The scalar unit's instructions are decoded for the simulator; of the others
-// only the opcode is kept.
+// of the "core id", and behind any instruction where in the source it comes from
+// ("loc("kernel.py":39:8 to :20)", with libtpu's --xla_mosaic_enable_llo_source_annotations=true).
+// The scalar unit's instructions are decoded for the simulator; of the others only the opcode is
+// kept.
 #pragma once
 
 #include <array>
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "engine/core/result.h"
+#include "engine/ir/dump_lines.h"
 #include "engine/ir/opcode.h"
 
 namespace evolve::ir {
@@ -106,6 +109,9 @@ struct Schedule {
   std::vector<Bundle> bundles;
   std::vector<Instruction> instructions;
   std::vector<uint16_t> issues;  // of every instruction its opcode, an index
+  // Of every instruction its place in `sources`, from 1; 0 is none. Empty where the dump has none.
+  std::vector<uint16_t> issue_sources;
+  std::vector<SourceLine> sources;
   std::vector<Opcode> opcodes;
   std::vector<KernelOperand> operands;
   std::vector<Call> calls;

@@ -1,4 +1,4 @@
-// A kernel piece by piece: where in the text of its schedule the time goes.
+// A kernel piece by piece: where in the text of its schedule, and in its source, the time goes.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,19 @@ struct Section {
   double wait_cycles = 0;                   // for DMAs
   CyclesByCause by_cause{};                 // of the bundles' own cycles
   std::map<std::string, uint64_t> opcodes;  // times executed
+  std::map<SourceLine, uint64_t> sources;   // instructions executed that come from there
 };
 
 // Those that ran, in the order of the text. Their cycles add up to the simulation's but for its
 // drain.
 std::vector<Section> sections_of(const Schedule& schedule, const Simulation& simulation,
                                  const Device& device);
+
+// Cycles by the line of the source, where the schedule has them: those of a bundle in equal parts
+// to the lines that its instructions come from, and, as in any line table, those of one without to
+// the lines of the last one before it in its section. Waits for DMAs, and what comes from no line,
+// are under the file "". They add up like the sections; empty for a schedule without lines.
+std::map<SourceLine, double> cycles_by_line(const Schedule& schedule, const Simulation& simulation,
+                                            const Device& device);
 
 }  // namespace evolve::ir

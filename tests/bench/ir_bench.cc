@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
       best_of([&] { found += check(ir::parse_schedule(text, "x")).bundles.size(); });
   const double simulate =
       best_of([&] { found += check(ir::simulate(schedule, device, parameters)).bundles; });
-  const double causes = best_of([&] { found += ir::lost_time(schedule, run).size(); });
+  const double causes = best_of([&] { found += ir::lost_time(schedule, run, device).size(); });
   fmt::print("{:.2f} MB, {} bundles, {} executed in {:.1f} us ({})\n", bytes / 1e6,
              schedule.bundles.size(), run.bundles, run.cycles / device.clock_hz * 1e6, found);
   fmt::print(

@@ -1,10 +1,12 @@
-// Any bytes as a schedule, which is run where it is one: every cycle has a cause.
+// Any bytes as a schedule, which is run where it is one: every cycle has a cause, and a place in the
+// text and in the source.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
 
 #include "engine/ir/lost_time.h"
+#include "engine/ir/sections.h"
 
 using namespace evolve;
 
@@ -28,8 +30,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                  run->steps == walked->steps && run->calls == walked->calls &&
                  std::fabs(run->cycles - walked->cycles) <= 1e-6 * walked->cycles;
   if (!is_same) std::abort();
-  auto causes = ir::lost_time(*schedule, *run);
-  double sum = std::accumulate(causes.begin(), causes.end(), 0.0);
-  if (std::fabs(sum - run->cycles) > 1e-6 * run->cycles) std::abort();
+  auto check = [&](double sum) {
+    if (std::fabs(sum - run->cycles) > 1e-6 * run->cycles) std::abort();
+  };
+  auto causes = ir::lost_time(*schedule, *run, device);
+  check(std::accumulate(causes.begin(), causes.end(), 0.0));
+  double sum = run->drain_cycles;
+  for (const ir::Section& section : ir::sections_of(*schedule, *run, device)) sum += section.cycles;
+  check(sum);
+  sum = run->drain_cycles;
+  for (const auto& [line, cycles] : ir::cycles_by_line(*schedule, *run, device)) sum += cycles;
+  if (!schedule->sources.empty()) check(sum);
   return 0;
 }

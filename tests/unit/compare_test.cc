@@ -16,7 +16,8 @@ json section(uint64_t bundle, double seconds, const json& opcodes) {
           {"times", 1},
           {"opcodes", opcodes},
           {"seconds", seconds},
-          {"by_cause", json::object()}};
+          {"by_cause", json::object()},
+          {"source", json::array()}};
 }
 
 // A program of one module, which runs twice.

@@ -48,3 +48,25 @@ TEST_CASE("sections are what control flow runs as one, and add up to the whole")
   for (const Section& section : sections) sum += section.cycles;
   CHECK(sum == simulation->cycles - simulation->drain_cycles);
 }
+
+TEST_CASE("cycles belong to the lines that their instructions come from") {
+  auto schedule = parse_schedule(
+      " 0 : { %v1_v0 = vadd.f32 %v2_v1, %v3_v2 /* loc(\"/a/k.py\":7:8 to :20) */ ;; %4 = vst "
+      "[vmem:[#allocation2]] %v1_v0 /* loc(\"/a/k.py\":9:1 to :4) */ }\n"
+      " 0x1 : {}\n 0x2 : { %v5_v0 = vmul.f32 %v2_v1, %v3_v2 /* loc(\"/a/k.py\":9:1 to :4) */ }\n"
+      " 0x3 : { %6 = sbr.rel /* loc(\"/a/k.py\":7:1 to :2) */ target bundleno = 7 (0x7) }\n"
+      " 0x4 : {}\n 0x5 : {}\n 0x6 : {}\n"
+      " 0x7 : { %v5_v0 = vmul.f32 %v2_v1, %v3_v2 }\n",
+      "toy");
+  INFO((schedule ? "" : schedule.error().message));
+  REQUIRE(schedule);
+  auto simulation = simulate(*schedule, kToy);
+  REQUIRE(simulation);
+  // Of the first two bundles each line has half, the branch has its two more.
+  CHECK(cycles_by_line(*schedule, *simulation, kToy) ==
+        std::map<SourceLine, double>{{{"/a/k.py", 7}, 1 + 3}, {{"/a/k.py", 9}, 1 + 1}, {{}, 1}});
+  auto sections = sections_of(*schedule, *simulation, kToy);
+  REQUIRE(sections.size() == 2);
+  CHECK(sections[0].sources ==
+        std::map<SourceLine, uint64_t>{{{"/a/k.py", 7}, 2}, {{"/a/k.py", 9}, 2}});
+}
