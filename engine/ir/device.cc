@@ -17,6 +17,7 @@ namespace {
 //   hbm     published 7.38 TB/s a chip, half of it a core.
 //   vmem    64 MiB (JAX's TpuInfo).
 //   delay   six bundles run after a taken branch (seen in the schedules).
+//   slots   the first lines of libtpu's static-per-bundle-utilization; of DMAs one was seen.
 //
 // The others, one TensorCore each, have not been held against measured times:
 //   peak, hbm, vmem   JAX's TpuInfo of one core.
@@ -27,11 +28,13 @@ namespace {
 //   error   of tpu7x the nominal clock is off by 21 %, so half as much again.
 //   delay   four bundles (seen in the schedules).
 constexpr double kMiB = 1024.0 * 1024;
+constexpr std::array<int, kUnits> kSlots = {2, 2, 4, 1, 3, 2, 2, 1};
+constexpr std::array<int, kUnits> kSlotsOfV5 = {4, 3, 4, 1, 3, 1, 2, 1};
 constexpr std::array<Device, 4> kDevices = {{
-    {"tpu7x", 1.75e9, 3.69e12, 1.0e-6, 1153.5e12, 64 * kMiB, 6, 0.08, 1},
-    {"v6e", 1.75e9, 1.64e12, 1.0e-6, 920e12, 128 * kMiB, 4, 0.30, 1},
-    {"v5p", 1.75e9, 1.23e12, 1.0e-6, 229.5e12, 64 * kMiB, 4, 0.30, 2},
-    {"v5e", 1.5e9, 0.82e12, 1.0e-6, 197e12, 128 * kMiB, 4, 0.30, 2},
+    {"tpu7x", 1.75e9, 3.69e12, 1.0e-6, 1153.5e12, 64 * kMiB, 6, 0.08, 1, 256, kSlots},
+    {"v6e", 1.75e9, 1.64e12, 1.0e-6, 920e12, 128 * kMiB, 4, 0.30, 1, 256, kSlots},
+    {"v5p", 1.75e9, 1.23e12, 1.0e-6, 229.5e12, 64 * kMiB, 4, 0.30, 2, 128, kSlotsOfV5},
+    {"v5e", 1.5e9, 0.82e12, 1.0e-6, 197e12, 128 * kMiB, 4, 0.30, 2, 128, kSlotsOfV5},
 }};
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "engine/ir/lost_time.h"
 #include "engine/ir/sections.h"
+#include "engine/ir/signals.h"
 #include "engine/ir/vmem_report.h"
 
 namespace evolve::ir {
@@ -313,6 +314,8 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
   facts["kernels"] = std::move(kernels);
   facts["estimated"] = run.estimated;
   facts["not_modelled"] = run.not_modelled;
+  facts["signals"] = write_signals(run, facts, device);
+  facts["flops"] = {{"executed", facts["signals"]["flops"]}, {"minimum", cost.flops}};
   return facts;
 }
 

@@ -179,6 +179,13 @@ uint8_t matmul_cycles(std::string_view name) {
   return name.find(".f32") != std::string_view::npos ? kWide : kPacked;
 }
 
+// A register has 8 rows of 32-bit numbers, 16 of 16-bit ones, 32 of bytes.
+uint8_t matmul_rows(std::string_view name) {
+  if (name.find(".f32") != std::string_view::npos) return 8;
+  auto has = [&](std::string_view dtype) { return name.find(dtype) != std::string_view::npos; };
+  return has(".f8") || has(".s8") || has(".u8") ? 32 : 16;
+}
+
 }  // namespace
 
 const char* unit_name(Unit unit) {
@@ -194,7 +201,10 @@ Opcode decode_opcode(std::string_view word) {
   opcode.op = op_of(opcode.name, opcode.unit);
   if (opcode.unit == Unit::dma && opcode.op == Op::unknown) decode_dma(opcode);
   opcode.is_matmul = opcode.name.starts_with("vmatmul");
-  if (opcode.is_matmul) opcode.matmul_cycles = matmul_cycles(opcode.name);
+  if (opcode.is_matmul) {
+    opcode.matmul_rows = matmul_rows(opcode.name);
+    opcode.matmul_cycles = matmul_cycles(opcode.name);
+  }
   return opcode;
 }
 

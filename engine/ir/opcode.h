@@ -100,6 +100,7 @@ struct Opcode {
   bool is_matmul = false;
   bool is_spill = false;      // moves a vector register to or from memory for want of room
   uint8_t mxu = 0;            // which matrix unit
+  uint8_t matmul_rows = 0;    // of its left operand: it is by a whole matrix unit; 0: no matmul
   uint8_t matmul_cycles = 0;  // for so long it takes no other one, on tpu7x; 0: no matmul
 };
 
