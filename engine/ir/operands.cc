@@ -66,6 +66,30 @@ Result<OperandValues> read_values(const json& document) {
   return out;
 }
 
+Result<std::vector<std::string>> read_shapes(const json& shapes) {
+  if (!shapes.is_array()) return bad_input("'shapes' is no list");
+  std::vector<std::string> out;
+  for (const json& shape : shapes) {
+    if (!shape.is_null() && !shape.is_string())
+      return bad_input("a shape was expected: \"s32[9]\"");
+    out.push_back(shape.is_null() ? "" : shape.get<std::string>());
+  }
+  return out;
+}
+
+// Whether a module's inputs are of these shapes.
+bool has_shapes(const Schedule& module, const std::vector<std::string>& shapes) {
+  return !shapes.empty() &&
+         std::all_of(
+             module.operands.begin(), module.operands.end(), [&](const KernelOperand& operand) {
+               if (operand.is_output) return true;
+               if (operand.number >= shapes.size()) return false;
+               const std::string& shape = shapes[operand.number];
+               return shape.empty() ||
+                      shape == fmt::format("{}[{}]", operand.dtype, fmt::join(operand.shape, ","));
+             });
+}
+
 Result<std::vector<KernelInput>> read_runs(const json& runs) {
   if (!runs.is_array()) return bad_input("a list of runs was expected");
   std::vector<KernelInput> out;
@@ -77,7 +101,9 @@ Result<std::vector<KernelInput>> read_runs(const json& runs) {
     json times = run.value("times", json(1));
     if (!times.is_number_integer() || times < 0 || times > kMostTimes)
       return bad_input("'times' is no number of runs");
-    out.push_back({times.get<uint64_t>(), *std::move(values)});
+    auto shapes = read_shapes(run.value("shapes", json::array()));
+    if (!shapes) return std::move(shapes).error();
+    out.push_back({times.get<uint64_t>(), *std::move(values), *std::move(shapes)});
   }
   return out;
 }
@@ -187,12 +213,19 @@ double number_at(std::string_view bytes, size_t index) {
 
 }  // namespace
 
-const std::vector<KernelInput>* ProgramInput::of(const std::string& module) const {
-  for (const std::string& name : {module, module.substr(0, module.rfind('.')), std::string()}) {
-    auto found = kernels.find(name);
-    if (found != kernels.end()) return &found->second;
+const std::vector<KernelInput>* ProgramInput::of(const Schedule& module) const {
+  for (const std::string& name : {module.name, module.name.substr(0, module.name.rfind('.'))}) {
+    if (auto found = kernels.find(name); found != kernels.end()) return &found->second;
   }
-  return nullptr;
+  const std::vector<KernelInput>* by_shape = nullptr;
+  for (const auto& [name, runs] : kernels) {
+    if (runs.empty() || !has_shapes(module, runs.front().shapes)) continue;
+    if (by_shape != nullptr && *by_shape != runs) return nullptr;
+    by_shape = &runs;
+  }
+  if (by_shape != nullptr) return by_shape;
+  auto every = kernels.find("");
+  return every == kernels.end() ? nullptr : &every->second;
 }
 
 Result<ProgramInput> read_operands(const json& document) {

@@ -6,7 +6,9 @@
 //   [VALUES, VALUES, …]                operands 0, 1, …; null for one that is not given
 //   {"kernels": {NAME: [{"times": 3, "operands": {"0": VALUES, …}}, …], …}}
 //                                      a kernel that runs several times, or several kernels; "gmm"
-//                                      is the name of the module "gmm.1", too
+//                                      is the name of the module "gmm.1", too. A run may have
+//                                      "shapes": ["s32[9]", null, …], of operands 0, 1, …: then a
+//                                      module is told by them where it is not by its name
 // VALUES is a number, or lists of numbers as deep as the operand's shape, or one list of them, row
 // by row. A NumPy file (.npy) is one operand: whole numbers, booleans or 32-bit floats.
 #pragma once
@@ -33,13 +35,16 @@ using OperandValues = std::map<uint32_t, Values>;
 struct KernelInput {
   uint64_t times = 1;
   OperandValues operands;
+  std::vector<std::string> shapes = {};  // "s32[9]"; "" is any
+  bool operator==(const KernelInput&) const = default;
 };
 
 struct ProgramInput {
   // By kernel; "" is every kernel that is not named.
   std::map<std::string, std::vector<KernelInput>> kernels;
-  // The runs of a module; nullptr where nothing is said of it.
-  [[nodiscard]] const std::vector<KernelInput>* of(const std::string& module) const;
+  // The runs of a module, by its name or else its shapes; nullptr where nothing is said of it, or
+  // two kernels of its shapes are given different operands.
+  [[nodiscard]] const std::vector<KernelInput>* of(const Schedule& module) const;
 };
 
 // Reads such a JSON document. An error is bad input and says what was expected.

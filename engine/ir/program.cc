@@ -72,7 +72,7 @@ class Runner {
     }
     auto called = calls_.times.find(name);
     uint64_t times = called == calls_.times.end() ? 1 : called->second;
-    const std::vector<KernelInput>* inputs = is_kernel(name) ? input_.of(name) : nullptr;
+    const std::vector<KernelInput>* inputs = is_kernel(name) ? input_.of(*schedule) : nullptr;
     if (inputs == nullptr) {
       auto simulation = simulate(*schedule, device_);
       return add(name, *std::move(schedule), std::move(simulation), times);

@@ -120,19 +120,62 @@ def matmul(x, y):
 """
 
 
-def test_a_round_gives_the_model_what_a_kernel_is_given(lower: Lower, run_step: Run, tmp_path: Path) -> None:
-    assert lower(TURNED)["verdict"] == "ok"
-    (run,) = json.loads((tmp_path / "k.operands").read_text())["kernels"][""]
-    assert run == {"times": 1, "operands": {"0": list(range(24, -1, -1))}}
+# Two kernels of other shapes, of which each has a table.
+TWO_KERNELS = """
+import jax, jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+def matmul(x, y):
+    def body(s, x, y, o):
+        def turn(_, __):
+            o[...] = jnp.dot(x[...], y[...], preferred_element_type=jnp.float32).astype(o.dtype)
+
+        jax.lax.fori_loop(0, s[pl.program_id(0)], turn, None)
+
+    def some(rows, turns):
+        spec = pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1,
+            grid=(rows // 8,),
+            in_specs=[pl.BlockSpec((8, 300), lambda i, s: (i, 0)), pl.BlockSpec((300, 136), lambda i, s: (0, 0))],
+            out_specs=pl.BlockSpec((8, 136), lambda i, s: (i, 0)),
+        )
+        out = jax.ShapeDtypeStruct((rows, 136), jnp.bfloat16)
+        table = jnp.full((rows // 8,), turns, jnp.int32)
+        return pl.pallas_call(body, grid_spec=spec, out_shape=out)(table, x[-rows:], y)
+
+    return jnp.concatenate([some(80, 2)[:80], some(120, 3)])
+"""
+
+
+def _facts(lower: Lower, run_step: Run, tmp_path: Path, source: str) -> list[dict[str, Any]]:
+    """What the model says of a candidate, with what a round gives it and without."""
+    assert lower(source)["verdict"] == "ok"
     run_step("compile", program="k.tpu", dumps="k.dumps", target="tpu7x", out="compile.json")
     (tmp_path / "cost.json").write_text('{"flops": 16320000, "bytes": 1}')
     program = Path(EVOLVE).parent / "steps" / "analyze"
     command = [str(program), "--compile", "compile.json", "--dumps", "k.dumps", "--cost", "cost.json"]
     command += ["--target", "tpu7x", "--out", "facts.json"]
-    subprocess.run([*command, "--operands", "k.operands"], cwd=tmp_path, check=True)
-    facts = json.loads((tmp_path / "facts.json").read_text())
+    found = []
+    for given in (["--operands", "k.operands"], []):
+        subprocess.run([*command, *given], cwd=tmp_path, check=True)
+        found.append(json.loads((tmp_path / "facts.json").read_text()))
+    return found
+
+
+def test_a_round_gives_the_model_what_a_kernel_is_given(lower: Lower, run_step: Run, tmp_path: Path) -> None:
+    facts, without = _facts(lower, run_step, tmp_path, TURNED)
+    (run,) = json.loads((tmp_path / "k.operands").read_text())["kernels"][""]
+    assert run == {"times": 1, "operands": {"0": list(range(24, -1, -1))}}
     assert facts["verdict"] == "ok"
     # Of 300 rows of weights there are two tiles, of 136 columns one.
     assert facts["matmuls"] == 2 * sum(1 + i % 2 for i in range(25))
-    subprocess.run(command, cwd=tmp_path, check=True)
-    assert json.loads((tmp_path / "facts.json").read_text())["kind"] == "not_modelled"
+    assert without["kind"] == "not_modelled"
+
+
+def test_of_several_kernels_each_has_what_it_is_given(lower: Lower, run_step: Run, tmp_path: Path) -> None:
+    facts, without = _facts(lower, run_step, tmp_path, TWO_KERNELS)
+    assert facts["verdict"] == "ok"
+    assert facts["matmuls"] == 2 * (10 * 2 + 15 * 3)
+    assert facts["flops"]["executed"] == facts["matmuls"] * 2 * 16 * 256 * 256
+    assert without["kind"] == "not_modelled"

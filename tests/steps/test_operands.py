@@ -57,8 +57,9 @@ def test_what_comes_of_floats_or_kernels_is_not_known() -> None:
         return _counted(once[0, :4].astype(jnp.int32), x)
 
     given = _given(program, SHAPE)["kernels"]
-    assert given["kernel_0"] == [{"times": 1, "operands": {"0": [0, 1, 2, 3]}}]
-    assert given["kernel_1"] == [{"times": 1, "operands": {}}]
+    shapes = ["s32[4]", "f32[64,128]"]
+    assert given["kernel_0"] == [{"times": 1, "operands": {"0": [0, 1, 2, 3]}, "shapes": shapes}]
+    assert given["kernel_1"] == [{"times": 1, "operands": {}, "shapes": shapes}]
 
 
 def test_each_run_of_a_loop_is_told() -> None:
