@@ -11,6 +11,7 @@ namespace evolve::cli {
 struct AnalyzeCommand {
   std::vector<std::string> paths;  // a folder of dumps, the compile step's archive, or dumps
   std::string device = "tpu7x";
+  std::string constants;             // a file of the model's constants; empty: the device's
   std::string operands;              // a JSON file, see engine/ir/operands.h; empty: none
   std::vector<std::string> operand;  // "0=sizes.npy": one by its number
   std::string html;                  // file for a page about the one program; empty: none

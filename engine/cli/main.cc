@@ -12,6 +12,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/kernel_command.h"
 #include "engine/cli/lock.h"
+#include "engine/cli/model_command.h"
 #include "engine/cli/ninja.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/replay.h"
@@ -38,6 +39,7 @@ struct Arguments {
   CacheCommand cache;
   BundleCommand bundle;
   AnalyzeCommand analyze;
+  ModelCommand model;
 };
 
 bool wants_color(const std::string& choice) {
@@ -63,6 +65,8 @@ void add_common(CLI::App& command, Arguments& arguments) {
 void add_analyze_options(CLI::App& command, Arguments& arguments) {
   AnalyzeCommand& options = arguments.analyze;
   command.add_option("--device", options.device, "the device (default: tpu7x)");
+  command.add_option("--constants", options.constants,
+                     "constants of its model, as 'evolve model calibrate' writes them");
   command.add_option("--operands", options.operands,
                      "what the kernels are given that their control flow hangs on, a JSON file");
   command.add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
@@ -89,6 +93,18 @@ void add_analyze(CLI::App& app, Arguments& arguments) {
   analyze->add_option("--html", arguments.analyze.html, "write a page about the program, one file");
   add_analyze_options(*analyze, arguments);
   add_analyze_options(*diff, arguments);
+}
+
+void add_model(CLI::App& app, Arguments& arguments) {
+  auto* model = app.add_subcommand("model", "the constants of the model of a TPU");
+  model->require_subcommand(1);
+  auto* calibrate = model->add_subcommand("calibrate", "fit them to measured times");
+  calibrate->add_option("times", arguments.model.rows, "a JSON file of measured times")->required();
+  calibrate->add_option("--device", arguments.model.device, "the device (default: tpu7x)");
+  calibrate->add_option("--out", arguments.model.out,
+                        "the file to write (default: DEVICE-libtpu-VERSION.json)");
+  calibrate->add_option("-C", arguments.folder, "change to this folder first");
+  calibrate->add_flag("--json", arguments.common.json, "print JSON");
 }
 
 void add_commands(CLI::App& app, Arguments& arguments) {
@@ -212,6 +228,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     if (command != cache && command != kernel) add_common(*command, arguments);
   }
   add_analyze(app, arguments);
+  add_model(app, arguments);
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
@@ -249,6 +266,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   }
   std::string name = app.get_subcommands().front()->get_name();
   if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
+  if (name == "model") return run_model_calibrate(arguments.model, common.json);
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);

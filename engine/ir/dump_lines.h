@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace evolve::ir {
 struct SourceLine {
   std::string file;  // as the compiler was told
   uint32_t line = 0;
-  auto operator<=>(const SourceLine&) const = default;
+  bool operator==(const SourceLine&) const = default;
+  bool operator<(const SourceLine& other) const {
+    return std::tie(file, line) < std::tie(other.file, other.line);
+  }
 };
 
 class DumpLines {

@@ -16,9 +16,9 @@ namespace evolve::ir {
 namespace {
 
 // How long what stands before the first `stop` is that is in no brackets, braces, parentheses or
-// quotes; all of it where there is none. nullopt where one of these does not end.
+// quotes; all of it where there is none. nullopt where these do not end in turn.
 std::optional<size_t> length_until(std::string_view text, char stop) {
-  int depth = 0;
+  std::string closing;  // of what is open
   bool is_quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -27,12 +27,16 @@ std::optional<size_t> length_until(std::string_view text, char stop) {
       if (c == '"') is_quoted = false;
       continue;
     }
-    if (c == stop && depth == 0) return i;
+    if (c == stop && closing.empty()) return i;
     if (c == '"') is_quoted = true;
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if ((c == ')' || c == ']' || c == '}') && --depth < 0) return std::nullopt;
+    if (c == '(') closing += ')';
+    if (c == '[') closing += ']';
+    if (c == '{') closing += '}';
+    if (c != ')' && c != ']' && c != '}') continue;
+    if (closing.empty() || closing.back() != c) return std::nullopt;
+    closing.pop_back();
   }
-  return depth == 0 && !is_quoted ? std::optional(text.size()) : std::nullopt;
+  return closing.empty() && !is_quoted ? std::optional(text.size()) : std::nullopt;
 }
 
 std::string without_comments(std::string_view text) {
@@ -85,11 +89,13 @@ class HloReader {
 
   Result<HloModule> read() {
     bool is_inside = false;
+    size_t lines = 0;  // of what was read last
     while (!text_.empty()) {
-      size_t end = std::min(text_.find('\n'), text_.size());
+      size_t end = line_length(is_inside);
       std::string_view line = trimmed(text_.substr(0, end));
       text_.remove_prefix(std::min(end + 1, text_.size()));
-      ++line_;
+      line_ += static_cast<uint32_t>(std::exchange(
+          lines, 1 + static_cast<size_t>(std::count(line.begin(), line.end(), '\n'))));
       if (line.empty() || line.starts_with("HloModule")) continue;
       // Attributes may follow: of what runs elsewhere, its execution_thread.
       if (line == "}" || line.starts_with("}, ")) {
@@ -113,6 +119,13 @@ class HloReader {
  private:
   [[nodiscard]] Error error(const std::string& what) const {
     return bad_input(fmt::format("{}:{}: {}", name_, line_, what));
+  }
+
+  // An instruction goes on while a bracket or a quote is open.
+  [[nodiscard]] size_t line_length(bool is_inside) const {
+    size_t end = std::min(text_.find('\n'), text_.size());
+    if (!is_inside || trimmed(text_.substr(0, end)).starts_with('}')) return end;
+    return length_until(text_, '\n').value_or(end);
   }
 
   Status read_instruction(std::string_view line) {
@@ -167,7 +180,7 @@ class HloReader {
 
   std::string_view text_;
   const std::string& name_;
-  uint32_t line_ = 0;
+  uint32_t line_ = 1;
   std::vector<HloComputation> computations_;
 };
 

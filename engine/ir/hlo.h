@@ -1,10 +1,12 @@
 // The reader of HLO text, as in the dump "TLP-hlo.txt".
 //
 //   module      = "HloModule" … {computation}
-//   computation = ["ENTRY"] "%" name "(" … ")" "->" … "{" {instruction} "}"        a line each
+//   computation = ["ENTRY"] "%" name "(" … ")" "->" … "{" {instruction} "}"
 //   instruction = ["ROOT"] "%" name "=" type opcode "(" [operand {"," operand}] ")" {"," attribute}
 //   type        = dtype "[" extents "]" ["{" layout "}"] | "(" type {"," type} ")"
 //   attribute   = key "=" value, with commas in brackets, braces and quotes alone
+//
+// A line each, but for line ends in brackets, braces and quotes.
 //
 // A layout "{1,0:T(8,128)(2,1)S(1)}" has the tiling and the memory space: S(1) is VMEM, none is
 // HBM. Comments are dropped from types.

@@ -33,17 +33,26 @@ json facts(const std::string& name, double seconds, const json& sections) {
   return out;
 }
 
-const json kMatmul = {{"vmatmul", 100}, {"vld", 50}};
-const json kMoreMatmul = {{"vmatmul", 800}, {"vld", 410}};
-const json kSoftmax = {{"vpow2", 30}, {"vadd", 90}, {"vld", 10}};
-const json kScale = {{"vmul", 70}, {"vst", 70}};
+json matmul() {
+  return {{"vmatmul", 100}, {"vld", 50}};
+}
+json more_matmul() {
+  return {{"vmatmul", 800}, {"vld", 410}};
+}
+json softmax() {
+  return {{"vpow2", 30}, {"vadd", 90}, {"vld", 10}};
+}
+json scale() {
+  return {{"vmul", 70}, {"vst", 70}};
+}
 
 }  // namespace
 
 TEST_CASE("sections are paired by what they do, in order, and add up to the whole") {
-  json before = facts("k.1", 10, {section(0, 4, kMatmul), section(20, 3, kSoftmax)});
-  json after = facts(
-      "k.7", 9.5, {section(0, 1, kScale), section(30, 6, kMoreMatmul), section(90, 2, kSoftmax)});
+  json before = facts("k.1", 10, {section(0, 4, matmul()), section(20, 3, softmax())});
+  json after =
+      facts("k.7", 9.5,
+            {section(0, 1, scale()), section(30, 6, more_matmul()), section(90, 2, softmax())});
   json found = ir::compare_facts(before, after);
   std::map<std::pair<int, int>, double> differences;
   double sum = 0;
@@ -61,8 +70,8 @@ TEST_CASE("sections are paired by what they do, in order, and add up to the whol
 }
 
 TEST_CASE("sections that changed places are not the same") {
-  json before = facts("k.1", 5, {section(0, 2, kMatmul), section(20, 3, kSoftmax)});
-  json after = facts("k.1", 5, {section(0, 3, kSoftmax), section(20, 2, kMatmul)});
+  json before = facts("k.1", 5, {section(0, 2, matmul()), section(20, 3, softmax())});
+  json after = facts("k.1", 5, {section(0, 3, softmax()), section(20, 2, matmul())});
   size_t pairs = 0;
   json found = ir::compare_facts(before, after);
   for (const json& one : found["sections"])
@@ -71,7 +80,7 @@ TEST_CASE("sections that changed places are not the same") {
 }
 
 TEST_CASE("modules of other names have no sections in common") {
-  json found = ir::compare_facts(facts("k.1", 1, {section(0, 1, kMatmul)}),
-                                 facts("other.1", 1, {section(0, 1, kMatmul)}));
+  json found = ir::compare_facts(facts("k.1", 1, {section(0, 1, matmul())}),
+                                 facts("other.1", 1, {section(0, 1, matmul())}));
   CHECK(found["sections"].empty());
 }

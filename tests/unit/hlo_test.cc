@@ -87,6 +87,21 @@ TEST_CASE("the same work is the same, whatever it is called") {
   CHECK(module.work_of("nobody").empty());
 }
 
+TEST_CASE("an instruction goes on to its last bracket") {
+  auto module = parse_hlo(
+      "ENTRY %main () -> s32[] {\n"
+      "  %k.1 = s32[] custom-call(), frontend_attributes={kernel_metadata={\n"
+      "\"a\":\"{\\\"b\\\": 5}\"\n}}, metadata={op_name=\"x\"}\n"
+      "  ROOT %r = s32[] copy(%k.1)\n}\n",
+      "hlo");
+  INFO((module ? "" : module.error().message));
+  REQUIRE(module);
+  REQUIRE(module->find("k.1") != nullptr);
+  CHECK(source_of(*module->find("k.1")).op_name == "x");
+  REQUIRE(module->find("r") != nullptr);
+  CHECK(module->find("r")->line == 5);
+}
+
 TEST_CASE("behind a computation may stand where it runs") {
   auto module = parse_hlo(
       "%f (a: s32[]) -> s32[] {\n  ROOT %a = s32[] parameter(0)\n}, "

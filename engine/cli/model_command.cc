@@ -1,0 +1,203 @@
+#include "engine/cli/model_command.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/cli/dump_reader.h"
+#include "engine/cli/report.h"
+#include "engine/ir/calibration.h"
+#include "engine/ir/program.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+// A row of the file, read.
+struct Row {
+  ReadProgram program;
+  ir::ProgramInput input;
+  std::string kernel;  // empty: the whole program
+};
+
+Result<double> cycles_of(const Row& row, const ir::Device& device) {
+  auto run = ir::run_program(row.program.dumps, device, row.input);
+  if (!run) return in_dump(run.error(), row.program.paths);
+  if (row.kernel.empty()) return run->cycles();
+  double sum = 0;
+  for (const ir::KernelRun& one : run->kernels) {
+    bool is_it = one.name == row.kernel || one.name.substr(0, one.name.rfind('.')) == row.kernel;
+    if (is_it) sum += one.all_cycles();
+  }
+  return sum;
+}
+
+Result<ir::Observation> read_row(const json& row, const std::string& folder) {
+  auto path_of = [&](const char* key) {
+    return (std::filesystem::path(folder) / row[key].get<std::string>()).string();
+  };
+  auto read = std::make_shared<Row>();
+  read->kernel = row.value("kernel", "");
+  auto programs = read_programs_of({path_of("dumps")});
+  if (!programs) return std::move(programs).error();
+  std::erase_if(*programs, [&](const ReadProgram& one) {
+    return !read->kernel.empty() && !one.has_kernel(read->kernel);
+  });
+  if (programs->size() != 1)
+    return bad_input(fmt::format("{}: {} programs are among the dumps, one was expected",
+                                 path_of("dumps"), programs->size()),
+                     "", "\"kernel\": NAME takes the one with this kernel");
+  read->program = std::move(programs->front());
+  if (row.contains("operands")) {
+    auto input = read_operand_files(path_of("operands"), {});
+    if (!input) return std::move(input).error();
+    read->input = *std::move(input);
+  }
+  ir::Observation out;
+  out.seconds = row["seconds"].get<double>();
+  out.group = row.value("group", "");
+  out.cycles = [read](const ir::Device& device) { return cycles_of(*read, device); };
+  return out;
+}
+
+struct Rows {
+  std::vector<ir::Observation> observations;
+  std::set<std::string> libtpu;  // versions
+};
+
+Result<Rows> read_rows(const std::string& path) {
+  auto document = read_json_file(path);
+  if (!document) return std::move(document).error();
+  auto error = [&](size_t number, const std::string& what) {
+    return bad_input(fmt::format("{}: row {}: {}", path, number, what), "",
+                     "[{\"dumps\": DIR, \"seconds\": 1.2e-4, …}, …]");
+  };
+  if (!document->is_array()) return error(1, "a list of rows was expected");
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  Rows out;
+  for (const json& row : *document) {
+    size_t number = out.observations.size() + 1;
+    bool is_row = row.is_object() && row.value("dumps", json()).is_string() &&
+                  row.value("seconds", json()).is_number();
+    if (!is_row) return error(number, "'dumps' and 'seconds' were expected");
+    for (const char* key : {"operands", "kernel", "group", "libtpu"}) {
+      if (row.contains(key) && !row[key].is_string())
+        return error(number, fmt::format("'{}' is no text", key));
+    }
+    auto one = read_row(row, folder);
+    if (!one) return std::move(one).error();
+    if (one->group.empty()) one->group = fmt::format("row {}", number);
+    out.libtpu.insert(row.value("libtpu", ""));
+    out.observations.push_back(*std::move(one));
+  }
+  return out;
+}
+
+json constants_json(const ir::Calibration& found, const Rows& rows) {
+  std::set<std::string> groups;
+  for (const ir::Observation& one : rows.observations) groups.insert(one.group);
+  json out = {{"device", found.device.name},
+              {"clock_hz", found.device.clock_hz},
+              {"dma_latency_seconds", found.device.dma_latency_seconds},
+              {"hbm_bytes_per_second", found.device.hbm_bytes_per_second},
+              {"error", found.device.error},
+              {"rows", rows.observations.size()},
+              {"groups", groups.size()},
+              {"error_before", found.error_before},
+              {"error_seen", found.error},
+              {"error_unseen", found.error_unseen},
+              {"rank_correlation", found.rank_correlation}};
+  if (rows.libtpu.size() == 1 && !rows.libtpu.begin()->empty())
+    out["libtpu"] = *rows.libtpu.begin();
+  return out;
+}
+
+std::string calibration_text(const ir::Device& start, const ir::Calibration& found,
+                             const json& constants) {
+  std::string text =
+      fmt::format("{} measured times in {} groups, {}\n\n{:<24}{:>10}{:>10}\n",
+                  constants["rows"].get<uint64_t>(), constants["groups"].get<uint64_t>(),
+                  start.name, "", "before", "found");
+  auto line = [&](const char* what, double before, double after, double unit) {
+    text += fmt::format("{:<24}{:>10.3f}{:>10.3f}\n", what, before / unit, after / unit);
+  };
+  line("clock, GHz", start.clock_hz, found.device.clock_hz, 1e9);
+  line("DMA latency, us", start.dma_latency_seconds, found.device.dma_latency_seconds, 1e-6);
+  line("HBM, TB/s", start.hbm_bytes_per_second, found.device.hbm_bytes_per_second, 1e12);
+  line("mean error, %", found.error_before, found.error, 1e-2);
+  text +=
+      fmt::format("{:<24}{:>10}{:>10.3f}\n", "of unseen groups, %", "", 100 * found.error_unseen);
+  return text +
+         fmt::format("{:<24}{:>10}{:>10.3f}\n", "rank correlation", "", found.rank_correlation);
+}
+
+}  // namespace
+
+Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
+  auto start = read_device(command.device, "");
+  if (!start) return std::move(start).error();
+  auto rows = read_rows(command.rows);
+  if (!rows) return std::move(rows).error();
+  auto found = ir::calibrate(*start, rows->observations);
+  if (!found) {
+    Error error = found.error();
+    if (!error.message.starts_with(command.rows))
+      error.message = command.rows + ": " + error.message;
+    return error;
+  }
+  json constants = constants_json(*found, *rows);
+  std::string out = command.out;
+  if (out.empty()) {
+    out = command.device;
+    if (constants.contains("libtpu")) out += "-libtpu-" + constants["libtpu"].get<std::string>();
+    out += ".json";
+  }
+  if (auto status = world::write_file_atomic(out, constants.dump(2) + "\n"); !status) return status;
+  if (json_wanted) {
+    json modelled = json::array();
+    for (size_t i = 0; i < found->modelled.size(); ++i)
+      modelled.push_back({{"group", rows->observations[i].group},
+                          {"measured", rows->observations[i].seconds},
+                          {"modelled", found->modelled[i]}});
+    constants["times"] = std::move(modelled);
+    print_out(constants.dump(2) + "\n");
+    return {};
+  }
+  print_out(calibration_text(*start, *found, constants) + fmt::format("\n{}\n", out));
+  return {};
+}
+
+Result<ir::Device> read_device(const std::string& name, const std::string& constants) {
+  auto device = ir::find_device(name);
+  if (!device)
+    return bad_input(fmt::format("--device '{}': it has no model", name), "",
+                     "those that have one: " + ir::device_names());
+  if (constants.empty()) return *device;
+  auto document = read_json_file(constants);
+  if (!document) return std::move(document).error();
+  auto of = document->is_object() ? document->value("device", json()) : json();
+  if (of != std::string(device->name))
+    return bad_input(fmt::format("{}: no constants of {}", constants, device->name), "",
+                     "evolve model calibrate writes such a file");
+  for (auto [key, value] : {std::pair("clock_hz", &device->clock_hz),
+                            std::pair("dma_latency_seconds", &device->dma_latency_seconds),
+                            std::pair("hbm_bytes_per_second", &device->hbm_bytes_per_second),
+                            std::pair("error", &device->error)}) {
+    json found = document->value(key, json());
+    if (!found.is_number() || !(found.get<double>() > 0 || value == &device->error))
+      return bad_input(fmt::format("{}: '{}' is no positive number", constants, key));
+    *value = found.get<double>();
+  }
+  return *device;
+}
+
+}  // namespace evolve::cli

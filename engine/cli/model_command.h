@@ -1,0 +1,36 @@
+// `evolve model`: the constants of the model of a TPU.
+#pragma once
+
+#include <string>
+
+#include "engine/core/result.h"
+#include "engine/ir/device.h"
+
+namespace evolve::cli {
+
+struct ModelCommand {
+  std::string rows;  // a file of measured times
+  std::string device = "tpu7x";
+  std::string out;  // empty: DEVICE-libtpu-VERSION.json, or DEVICE.json
+};
+
+// Fits the constants to measured times, prints how well they do, and writes a file of constants.
+//
+// Measured times, JSON:  [{"dumps": PATH, "seconds": 1.2e-4, "operands": FILE.json, "kernel":
+// "gmm",
+//                          "group": "4096x512", "libtpu": "0.0.42.1"}, …]
+// `dumps` and `seconds` are needed. Paths are from the file's folder; the time is that of the
+// program, or of the runs of `kernel` alone; a group (each row its own, where there is none) is
+// left out as one when the error on unseen times is worked out.
+//
+// Constants, JSON:  {"device": "tpu7x", "libtpu": "0.0.42.1", "clock_hz": …, "dma_latency_seconds":
+// …,
+//                    "hbm_bytes_per_second": …, "error": …, …}, as `evolve analyze --constants`
+//                    takes
+// them; the other keys say how they were found.
+Status run_model_calibrate(const ModelCommand& command, bool json);
+
+// The device of a name, with the constants of such a file; of an empty path its own.
+Result<ir::Device> read_device(const std::string& name, const std::string& constants);
+
+}  // namespace evolve::cli

@@ -1,0 +1,91 @@
+// Constants are found again in times that were made with them.
+#include "engine/ir/calibration.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace evolve;
+using namespace evolve::ir;
+
+namespace {
+
+Device start() {
+  return *find_device("tpu7x");
+}
+
+// A program that works so many cycles, then waits for so many bytes, some of them one by one.
+Observation program(double work, double bytes, double waits, const std::string& group) {
+  Observation out;
+  out.group = group;
+  out.cycles = [=](const Device& device) -> Result<double> {
+    return work + (bytes / device.hbm_bytes_per_second + waits * device.dma_latency_seconds) *
+                      device.clock_hz;
+  };
+  return out;
+}
+
+// Times of programs on a device, each off by a share, longer or shorter without a pattern.
+std::vector<Observation> measured_on(const Device& device, double noise) {
+  std::vector<Observation> out;
+  for (double scale : {1.0, 2.0, 5.0, 11.0, 30.0}) {
+    std::string group = std::to_string(scale);
+    for (auto [work, bytes, waits] : {std::tuple(2e5, 1e6, 3.0), std::tuple(1e4, 9e8, 5.0),
+                                      std::tuple(1e4, 1e6, 900.0), std::tuple(3e5, 4e8, 90.0)}) {
+      out.push_back(program(work * scale, bytes * scale, waits * scale, group));
+      double cycles = *out.back().cycles(device);
+      int sign = out.size() * 37 % 11 % 2 == 0 ? 1 : -1;
+      out.back().seconds = cycles / device.clock_hz * (1 + sign * noise);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("constants are found again in the times that they make") {
+  Device other = start();
+  other.clock_hz = 2.0e9;
+  // On the grid, at that clock.
+  other.dma_latency_seconds = start().dma_latency_seconds * 2 * start().clock_hz / other.clock_hz;
+  other.hbm_bytes_per_second =
+      start().hbm_bytes_per_second * std::exp2(-0.25) * other.clock_hz / start().clock_hz;
+  auto found = calibrate(start(), measured_on(other, 0));
+  INFO((found ? "" : found.error().message));
+  REQUIRE(found);
+  CHECK(found->device.clock_hz == Approx(other.clock_hz));
+  CHECK(found->device.dma_latency_seconds == Approx(other.dma_latency_seconds));
+  CHECK(found->device.hbm_bytes_per_second == Approx(other.hbm_bytes_per_second));
+  CHECK(found->error_before > 0.1);
+  CHECK(found->error == Approx(0).margin(1e-9));
+  CHECK(found->error_unseen == Approx(0).margin(1e-9));
+  CHECK(found->rank_correlation == Approx(1));
+}
+
+TEST_CASE("noise is in the error, and what is not seen is not taken to be known") {
+  auto found = calibrate(start(), measured_on(start(), 0.05));
+  REQUIRE(found);
+  CHECK(found->device.clock_hz == Approx(start().clock_hz).epsilon(0.06));
+  CHECK(found->error == Approx(0.05).epsilon(0.2));
+  CHECK(found->error_unseen >= found->error);
+  CHECK(found->device.error == 2 * found->error_unseen);
+}
+
+TEST_CASE("what no time shows stays as it is") {
+  // Work alone: any latency and bandwidth do.
+  std::vector<Observation> all = {program(1e5, 0, 0, "a"), program(2e5, 0, 0, "b")};
+  for (Observation& one : all) one.seconds = *one.cycles(start()) / 1.5e9;
+  auto found = calibrate(start(), all);
+  REQUIRE(found);
+  CHECK(found->device.clock_hz == Approx(1.5e9));
+  CHECK(found->device.dma_latency_seconds == Approx(start().dma_latency_seconds).epsilon(0.1));
+  CHECK(found->device.hbm_bytes_per_second == Approx(start().hbm_bytes_per_second).epsilon(0.05));
+}
+
+TEST_CASE("times that teach nothing are refused") {
+  std::vector<Observation> all = {program(1e5, 0, 0, "a"), program(2e5, 0, 0, "a")};
+  for (Observation& one : all) one.seconds = 1;
+  CHECK(calibrate(start(), all).error().message.find("two groups") != std::string::npos);
+  all[1].group = "b";
+  all[1].seconds = 0;
+  CHECK(calibrate(start(), all).error().message.find("not positive") != std::string::npos);
+}
