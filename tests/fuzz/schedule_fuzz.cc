@@ -1,5 +1,5 @@
-// Any bytes as a schedule, which is run where it is one: every cycle has a cause, and a place in the
-// text and in the source.
+// Any bytes as a schedule, which is run where it is one: every cycle has a cause, and a place in
+// the text and in the source.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
