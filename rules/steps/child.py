@@ -239,18 +239,19 @@ class Server:
     # A server that has grown beyond this is replaced by a new one.
     MOST_RESIDENT_BYTES = 3 * 2**29
 
-    def __init__(self, start: Callable[[], Callable[[bytes], bytes]]) -> None:
+    def __init__(self, start: Callable[[], Callable[[bytes], bytes]], limits: Limits) -> None:
         self._start = start
+        self._limits = limits
         self._pid = 0
         self._requests = self._answers = -1
 
-    def ask(self, request: bytes, limits: Limits) -> bytes | None:
-        """The answer to a request, each of which has these limits to itself but for memory, which is the server's."""
+    def ask(self, request: bytes) -> bytes | None:
+        """The answer to a request. Each has the limits to itself, but for memory, which all have together."""
         if not self._pid:
-            self._fork(limits)
+            self._fork()
         try:
             _write_all(self._requests, _framed(request))
-            content, _ = _read_frame(self._answers, limits)
+            content, _ = _read_frame(self._answers, self._limits)
         except BrokenPipeError:
             content = b""
         answer = _frame(content)
@@ -272,7 +273,7 @@ class Server:
         with open(f"/proc/{self._pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    def _fork(self, limits: Limits) -> None:
+    def _fork(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         from_parent, self._requests = os.pipe()
@@ -284,23 +285,23 @@ class Server:
                 os.close(self._requests)
                 os.close(self._answers)
                 _leave_home(parent)
-                self._serve(from_parent, to_parent, limits)
+                self._serve(from_parent, to_parent)
             finally:
                 os._exit(0)
         os.close(from_parent)
         os.close(to_parent)
         self._pid = pid
 
-    def _serve(self, requests: int, answers: int, limits: Limits) -> None:
+    def _serve(self, requests: int, answers: int) -> None:
         """The child's life, up to its first failure."""
-        resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+        resource.setrlimit(resource.RLIMIT_AS, (self._limits.memory_bytes, self._limits.memory_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         answer: Callable[[bytes], bytes] | None = None
         with open(requests, "rb") as file:
             while head := file.read(8):
                 used = resource.getrusage(resource.RUSAGE_SELF)
-                seconds = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds
+                seconds = int(used.ru_utime + used.ru_stime) + 1 + self._limits.cpu_seconds
                 resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
                 answer = answer or self._start()
                 content = answer(file.read(int.from_bytes(head, "little")))

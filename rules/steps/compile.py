@@ -166,8 +166,8 @@ def _judge(ending: Ending, limits: Limits) -> Report:
 
 
 @functools.cache
-def _server(target: str, flags: tuple[str, ...]) -> Server:
-    return Server(lambda: _start(target, flags))
+def _server(target: str, flags: tuple[str, ...], limits: Limits) -> Server:
+    return Server(lambda: _start(target, flags), limits)
 
 
 def _compile_alone(request: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> Report:
@@ -182,7 +182,7 @@ def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits:
         with tempfile.TemporaryDirectory(prefix="evolve-dumps-") as folder:
             request = _request(content, folder)
             if attempt == "with others":
-                answer = _server(target, flags).ask(request, limits)
+                answer = _server(target, flags, limits).ask(request)
                 if answer is None:
                     continue
                 report = json.loads(answer)

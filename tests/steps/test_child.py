@@ -94,10 +94,10 @@ def test_a_server_stays_until_something_goes_wrong_with_it(end: str, monkeypatch
         return answer
 
     limits = Limits(cpu_seconds=1, wall_seconds=40, memory_bytes=2**40)
-    server = Server(start)
-    assert [server.ask(b"a", limits), server.ask(b"b", limits)] == [b"a 1", b"b 2"]
+    server = Server(start, limits)
+    assert [server.ask(b"a"), server.ask(b"b")] == [b"a 1", b"b 2"]
     if end == "grew":
         monkeypatch.setattr(Server, "MOST_RESIDENT_BYTES", 0)
-    assert server.ask(end.encode(), limits) == (b"grew 3" if end == "grew" else None)
-    assert server.ask(b"c", limits) == b"c 1"
+    assert server.ask(end.encode()) == (b"grew 3" if end == "grew" else None)
+    assert server.ask(b"c") == b"c 1"
     server.close()
