@@ -28,8 +28,8 @@ namespace {
 //   error   of tpu7x the nominal clock is off by 21 %, so half as much again.
 //   delay   four bundles (seen in the schedules).
 constexpr double kMiB = 1024.0 * 1024;
-constexpr std::array<int, kUnits> kSlots = {2, 2, 4, 1, 3, 2, 2, 1};
-constexpr std::array<int, kUnits> kSlotsOfV5 = {4, 3, 4, 1, 3, 1, 2, 1};
+constexpr std::array<int, kUnits> kSlots = {2, 2, 4, 1, 2, 3, 2, 2, 1};
+constexpr std::array<int, kUnits> kSlotsOfV5 = {4, 3, 4, 1, 2, 3, 1, 2, 1};
 constexpr std::array<Device, 4> kDevices = {{
     {"tpu7x", 1.75e9, 3.69e12, 1.0e-6, 1153.5e12, 64 * kMiB, 6, 0.08, 1, 256, kSlots},
     {"v6e", 1.75e9, 1.64e12, 1.0e-6, 920e12, 128 * kMiB, 4, 0.30, 1, 256, kSlots},

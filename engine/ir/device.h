@@ -22,7 +22,8 @@ struct Device {
   double error;              // relative, of modelled time: half the width of its interval
   int matmul_factor = 1;     // a matmul takes so many times the cycles that it takes on tpu7x
   int matrix_size = 256;     // rows and columns of a matrix unit
-  std::array<int, kUnits> slots = {2, 2, 4, 1, 3, 2, 2, 1};  // instructions a bundle has room for
+  std::array<int, kUnits> slots = {2, 2, 4, 1, 2,
+                                   3, 2, 2, 1};  // instructions a bundle has room for
 };
 
 // The device of a target ("tpu7x"); nullopt for one that has no model.

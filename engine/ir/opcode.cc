@@ -101,14 +101,13 @@ Unit unit_of(std::string_view name) {
   if (name.starts_with("dma.")) return Unit::dma;
   if (!name.starts_with('v') || starts_with_any(name, {"vsync", "vtrace", "vwait"}))
     return Unit::scalar;
-  if (starts_with_any(name,
-                      {"vmat", "vdwg", "vpop.f32.mrb", "vpop.s32.mrb", "vpop.f32.mrf", "vlatch"}))
-    return Unit::mxu;
-  if (starts_with_any(
-          name, {"vpop.eup", "vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"}))
+  if (name.starts_with("vpop")) return Unit::pop;
+  if (starts_with_any(name, {"vmat", "vdwg", "vlatch"})) return Unit::mxu;
+  if (starts_with_any(name, {"vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"}))
     return Unit::eup;
-  if (starts_with_any(name, {"vrot", "vxpose", "vperm", "vpop.permute", "vpop.trf", "vpop.xlane",
-                             "vbcast.lane", "vadd.xlane", "vmax.xlane", "vmin.xlane"}))
+  // Along lanes; along sublanes the ALUs rotate.
+  if (starts_with_any(name, {"vrot.lane", "vxpose", "vperm", "vbcast.lane", "vadd.xlane",
+                             "vmax.xlane", "vmin.xlane"}))
     return Unit::xlu;
   if (name.starts_with("vld")) return Unit::load;
   if (name.starts_with("vst") && !name.starts_with("vstv")) return Unit::store;
@@ -189,7 +188,7 @@ uint8_t matmul_rows(std::string_view name) {
 }  // namespace
 
 const char* unit_name(Unit unit) {
-  constexpr std::array<const char*, kUnits> kNames = {"mxu",  "xlu",   "valu",   "eup",
+  constexpr std::array<const char*, kUnits> kNames = {"mxu",  "xlu",   "valu",   "eup", "pop",
                                                       "load", "store", "scalar", "dma"};
   return kNames[static_cast<size_t>(unit)];
 }

@@ -11,9 +11,11 @@
 
 namespace evolve::ir {
 
-// Functional units by which issue slots are counted.
-enum class Unit : uint8_t { mxu, xlu, valu, eup, load, store, scalar, dma };
-constexpr size_t kUnits = 8;
+// Functional units by which issue slots are counted; `pop` takes what the first four have worked
+// out. EUP and pops are as many as in libtpu's own static utilisation; that counts an XLU for four
+// bundles after each of its instructions, and a vcombine as two of the VALU.
+enum class Unit : uint8_t { mxu, xlu, valu, eup, pop, load, store, scalar, dma };
+constexpr size_t kUnits = 9;
 const char* unit_name(Unit unit);
 
 // What the simulator executes.
