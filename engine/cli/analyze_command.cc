@@ -95,8 +95,9 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   if (!before) return std::move(before).error();
   auto after = facts_of_one(command, command.paths.back());
   if (!after) return std::move(after).error();
-  json comparison = ir::compare_facts(*before, *after);
-  print_out(json_wanted ? comparison.dump(2) + "\n" : comparison_text(comparison));
+  auto comparison = ir::compare_facts(*before, *after);
+  if (!comparison) return std::move(comparison).error();
+  print_out(json_wanted ? comparison->dump(2) + "\n" : comparison_text(*comparison));
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "engine/ir/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,13 +28,13 @@ void sort_by_change(json& list) {
 
 json causes(const json& before, const json& after) {
   json out = json::array();
-  for (size_t i = 0; i < before["by_cause"].size(); ++i) {
-    const json& a = before["by_cause"][i];
-    const json& b = after["by_cause"][i];
-    out.push_back({{"cause", a["cause"]},
-                   {"what", a["what"]},
-                   {"seconds", pair(a["seconds"], b["seconds"])},
-                   {"difference", b["seconds"].get<double>() - a["seconds"].get<double>()}});
+  for (size_t i = 0; i < before.at("by_cause").size(); ++i) {
+    const json& a = before.at("by_cause").at(i);
+    const json& b = after.at("by_cause").at(i);
+    out.push_back({{"cause", a.at("cause").get<std::string>()},
+                   {"what", a.at("what").get<std::string>()},
+                   {"seconds", pair(a.at("seconds"), b.at("seconds"))},
+                   {"difference", b.at("seconds").get<double>() - a.at("seconds").get<double>()}});
   }
   sort_by_change(out);
   return out;
@@ -40,7 +42,7 @@ json causes(const json& before, const json& after) {
 
 // A module's name without the number that XLA gave it.
 std::string base_name(const json& kernel) {
-  std::string name = kernel["name"];
+  auto name = kernel.at("name").get<std::string>();
   return name.substr(0, name.rfind('.'));
 }
 
@@ -48,9 +50,9 @@ json kernels(const json& before, const json& after) {
   std::map<std::string, std::array<double, 2>> seconds;
   size_t side = 0;
   for (const json* facts : {&before, &after}) {
-    for (const json& kernel : (*facts)["kernels"]) {
+    for (const json& kernel : facts->at("kernels")) {
       seconds[base_name(kernel)][side] +=
-          kernel["seconds"].get<double>() * kernel["times"].get<double>();
+          kernel.at("seconds").get<double>() * kernel.at("times").get<double>();
     }
     ++side;
   }
@@ -70,15 +72,29 @@ double likeness(const json& a, const json& b) {
     for (const auto& [name, times] : opcodes.items()) sum += times.get<double>();
     return sum;
   };
-  double sum_a = sum_of(a["opcodes"]);
-  double sum_b = sum_of(b["opcodes"]);
+  double sum_a = sum_of(a.at("opcodes"));
+  double sum_b = sum_of(b.at("opcodes"));
   double common = 0;
-  for (const auto& [name, times] : a["opcodes"].items()) {
-    auto other = b["opcodes"].find(name);
-    if (other == b["opcodes"].end()) continue;
+  for (const auto& [name, times] : a.at("opcodes").items()) {
+    auto other = b.at("opcodes").find(name);
+    if (other == b.at("opcodes").end()) continue;
     common += std::min(times.get<double>() / sum_a, other->get<double>() / sum_b);
   }
   return common;
+}
+
+// A section's place and work, of the known types. Throws json::exception where they are not.
+json section_record(const json& section) {
+  auto whole = [](const json& number) { return number.get_ref<const json::number_unsigned_t&>(); };
+  json opcodes = json::object();
+  for (const auto& [name, times] : section.at("opcodes").items()) opcodes[name] = whole(times);
+  return {{"bundle", whole(section.at("bundle"))},
+          {"bundles", whole(section.at("bundles"))},
+          {"line", whole(section.at("line"))},
+          {"times", whole(section.at("times"))},
+          {"by_cause", section.at("by_cause").get<std::map<std::string, double>>()},
+          {"opcodes", opcodes},
+          {"source", section.at("source").get<std::vector<std::string>>()}};
 }
 
 // Which section became which: the pairs, in the order of the text, that are most alike in all. A
@@ -88,6 +104,9 @@ using SectionPairs = std::vector<std::pair<size_t, size_t>>;
 
 SectionPairs align(const json& before, const json& after) {
   constexpr double kLeastLikeness = 0.3;
+  // Of a hundredth of the time each, there are no more than a hundred.
+  constexpr size_t kMostSections = 1000;
+  if (std::max(before.size(), after.size()) > kMostSections) return {};
   const size_t rows = before.size();
   const size_t columns = after.size();
   // Of the first so many sections of both, the likeness of the best pairs.
@@ -119,28 +138,22 @@ void add_sections(const json& before, const json& after, json& out) {
   std::array<double, 2> elsewhere{};
   auto side = [](const json& kernel, size_t index, double& rest) {
     if (index == kNoSection) return std::pair(0.0, json());
-    const json& section = kernel["sections"][index];
-    double seconds = section["seconds"].get<double>() * kernel["times"].get<double>();
+    const json& section = kernel.at("sections").at(index);
+    double seconds = section.at("seconds").get<double>() * kernel.at("times").get<double>();
     rest -= seconds;
-    return std::pair(seconds, json{{"bundle", section["bundle"]},
-                                   {"bundles", section["bundles"]},
-                                   {"line", section["line"]},
-                                   {"times", section["times"]},
-                                   {"by_cause", section["by_cause"]},
-                                   {"opcodes", section["opcodes"]},
-                                   {"source", section["source"]}});
+    return std::pair(seconds, section_record(section));
   };
   auto whole = [](const json& kernel) {
-    return kernel["seconds"].get<double>() * kernel["times"].get<double>();
+    return kernel.at("seconds").get<double>() * kernel.at("times").get<double>();
   };
   elsewhere = {whole(before), whole(after)};
   auto add = [&](double from, double to, const json& a, const json& b) {
-    out.push_back({{"module", after["name"]},
+    out.push_back({{"module", after.at("name").get<std::string>()},
                    {"seconds", pair(from, to)},
                    {"difference", to - from},
                    {"sections", pair(a, b)}});
   };
-  for (const auto& [i, j] : align(before["sections"], after["sections"])) {
+  for (const auto& [i, j] : align(before.at("sections"), after.at("sections"))) {
     auto [from, a] = side(before, i, elsewhere[0]);
     auto [to, b] = side(after, j, elsewhere[1]);
     add(from, to, a, b);
@@ -153,7 +166,7 @@ json sections(const json& before, const json& after) {
   std::map<std::string, std::array<std::vector<const json*>, 2>> modules;
   size_t side = 0;
   for (const json* facts : {&before, &after}) {
-    for (const json& kernel : (*facts)["kernels"])
+    for (const json& kernel : facts->at("kernels"))
       modules[base_name(kernel)].at(side).push_back(&kernel);
     ++side;
   }
@@ -192,8 +205,8 @@ json counts(const json& before, const json& after) {
   json out = json::array();
   for (const Count& count : kCounts) {
     json::json_pointer pointer(count.pointer);
-    const json& a = before.at(pointer);
-    const json& b = after.at(pointer);
+    auto a = before.at(pointer).get<double>();
+    auto b = after.at(pointer).get<double>();
     if (a != b) out.push_back({{"what", count.what}, {"unit", count.unit}, {"values", pair(a, b)}});
   }
   return out;
@@ -201,16 +214,21 @@ json counts(const json& before, const json& after) {
 
 }  // namespace
 
-json compare_facts(const json& before, const json& after) {
-  auto a = before["seconds"].get<double>();
-  auto b = after["seconds"].get<double>();
-  return {{"seconds", pair(a, b)},
-          {"difference", b - a},
-          {"is_tie", std::fabs(b - a) < kTie * std::max(a, b)},
-          {"by_cause", causes(before, after)},
-          {"kernels", kernels(before, after)},
-          {"sections", sections(before, after)},
-          {"counts", counts(before, after)}};
+Result<json> compare_facts(const json& before, const json& after) {
+  try {
+    auto a = before.at("seconds").get<double>();
+    auto b = after.at("seconds").get<double>();
+    return json{{"seconds", pair(a, b)},
+                {"difference", b - a},
+                {"is_tie", std::fabs(b - a) < kTie * std::max(a, b)},
+                {"by_cause", causes(before, after)},
+                {"kernels", kernels(before, after)},
+                {"sections", sections(before, after)},
+                {"counts", counts(before, after)}};
+  } catch (const json::exception& error) {
+    return bad_input(fmt::format("facts are not of the known form: {}", error.what()), "",
+                     "'evolve analyze --json' writes them anew");
+  }
 }
 
 }  // namespace evolve::ir

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/core/result.h"
+
 namespace evolve::ir {
 
 // Differences below this share of the time are ties: the model does not order what lies closer.
@@ -16,6 +18,10 @@ constexpr double kTie = 0.03;
 //                largest change first
 //   kernels      a list, as by_cause, by the name without its number: name, seconds, difference
 //   counts       a list of what else changed: what, unit, values [before, after]
-nlohmann::json compare_facts(const nlohmann::json& before, const nlohmann::json& after);
+//   sections     a list, of the modules that are in both once: module, seconds, difference,
+//   sections
+//                [before, after] as in facts, null where there is none; both null: all others
+// Bad input: facts of another form.
+Result<nlohmann::json> compare_facts(const nlohmann::json& before, const nlohmann::json& after);
 
 }  // namespace evolve::ir

@@ -11,9 +11,9 @@ namespace {
 
 json section(uint64_t bundle, double seconds, const json& opcodes) {
   return {{"bundle", bundle},
-          {"bundles", 10},
+          {"bundles", 10U},
           {"line", bundle},
-          {"times", 1},
+          {"times", 1U},
           {"opcodes", opcodes},
           {"seconds", seconds},
           {"by_cause", json::object()},
@@ -34,16 +34,23 @@ json facts(const std::string& name, double seconds, const json& sections) {
 }
 
 json matmul() {
-  return {{"vmatmul", 100}, {"vld", 50}};
+  return {{"vmatmul", 100U}, {"vld", 50U}};
 }
 json more_matmul() {
-  return {{"vmatmul", 800}, {"vld", 410}};
+  return {{"vmatmul", 800U}, {"vld", 410U}};
 }
 json softmax() {
-  return {{"vpow2", 30}, {"vadd", 90}, {"vld", 10}};
+  return {{"vpow2", 30U}, {"vadd", 90U}, {"vld", 10U}};
 }
 json scale() {
-  return {{"vmul", 70}, {"vst", 70}};
+  return {{"vmul", 70U}, {"vst", 70U}};
+}
+
+json compare(const json& before, const json& after) {
+  auto found = ir::compare_facts(before, after);
+  INFO((found ? "" : found.error().message));
+  REQUIRE(found);
+  return *found;
 }
 
 }  // namespace
@@ -53,7 +60,7 @@ TEST_CASE("sections are paired by what they do, in order, and add up to the whol
   json after =
       facts("k.7", 9.5,
             {section(0, 1, scale()), section(30, 6, more_matmul()), section(90, 2, softmax())});
-  json found = ir::compare_facts(before, after);
+  json found = compare(before, after);
   std::map<std::pair<int, int>, double> differences;
   double sum = 0;
   for (const json& one : found["sections"]) {
@@ -73,14 +80,28 @@ TEST_CASE("sections that changed places are not the same") {
   json before = facts("k.1", 5, {section(0, 2, matmul()), section(20, 3, softmax())});
   json after = facts("k.1", 5, {section(0, 3, softmax()), section(20, 2, matmul())});
   size_t pairs = 0;
-  json found = ir::compare_facts(before, after);
+  json found = compare(before, after);
   for (const json& one : found["sections"])
     pairs += one["sections"][0].is_null() || one["sections"][1].is_null() ? 0 : 1;
   CHECK(pairs == 1);
 }
 
 TEST_CASE("modules of other names have no sections in common") {
-  json found = ir::compare_facts(facts("k.1", 1, {section(0, 1, matmul())}),
-                                 facts("other.1", 1, {section(0, 1, matmul())}));
+  json found = compare(facts("k.1", 1, {section(0, 1, matmul())}),
+                       facts("other.1", 1, {section(0, 1, matmul())}));
   CHECK(found["sections"].empty());
+}
+
+TEST_CASE("what is no facts is refused") {
+  const json good = facts("k.1", 1, {section(0, 1, matmul())});
+  for (const char* pointer :
+       {"/seconds", "/by_cause/0/what", "/kernels", "/kernels/0/name", "/kernels/0/times",
+        "/kernels/0/sections/0/bundle", "/kernels/0/sections/0/opcodes", "/dma/load_bytes"}) {
+    CAPTURE(pointer);
+    json bad = good;
+    bad[json::json_pointer(pointer)] = {{"x", json::array()}};
+    CHECK_FALSE(ir::compare_facts(bad, good));
+    CHECK_FALSE(ir::compare_facts(good, bad));
+  }
+  CHECK_FALSE(ir::compare_facts(json::array(), good));
 }
