@@ -81,7 +81,7 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   auto all = facts_of(command, command.paths);
   if (!all) return std::move(all).error();
   if (json_wanted) {
-    print_out(all->dump(2) + "\n");
+    print_out(all->dump(2, ' ', false, json::error_handler_t::replace) + "\n");
     return {};
   }
   std::string text;
@@ -97,7 +97,8 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   if (!after) return std::move(after).error();
   auto comparison = ir::compare_facts(*before, *after);
   if (!comparison) return std::move(comparison).error();
-  print_out(json_wanted ? comparison->dump(2) + "\n" : comparison_text(*comparison));
+  print_out(json_wanted ? comparison->dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                        : comparison_text(*comparison));
   return {};
 }
 

@@ -164,7 +164,7 @@ std::string change_of_section(const json& change) {
   const json& after = change["sections"][1];
   const json& one = after.is_null() ? before : after;
   std::string module = change["module"].get<std::string>();
-  if (one.is_null()) return module + " elsewhere";
+  if (one.is_null()) return module.empty() ? "other modules" : module + " elsewhere";
   std::string place = before.is_null()  ? "new, " + place_words(after)
                       : after.is_null() ? place_words(before) + ", gone"
                                         : place_words(before) + " → " + place_words(after);
@@ -205,7 +205,11 @@ std::string comparison_text(const json& comparison) {
   auto before = comparison["seconds"][0].get<double>();
   auto after = comparison["seconds"][1].get<double>();
   std::string text =
-      fmt::format("{} → {}, modelled: {}{}\n", duration(before), duration(after),
+      fmt::format("{} → {}, modelled{}: {}{}\n", duration(before), duration(after),
+                  comparison["targets"][0] == comparison["targets"][1]
+                      ? ""
+                      : fmt::format(" on {} → {}", comparison["targets"][0].get<std::string>(),
+                                    comparison["targets"][1].get<std::string>()),
                   after < before ? fmt::format("{:.2f}x faster", before / after)
                                  : fmt::format("{:.2f}x slower", after / before),
                   comparison["is_tie"].get<bool>() ? "; too close for the model to order" : "");

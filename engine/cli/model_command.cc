@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -188,13 +189,15 @@ Result<ir::Device> read_device(const std::string& name, const std::string& const
   if (of != std::string(device->name))
     return bad_input(fmt::format("{}: no constants of {}", constants, device->name), "",
                      "evolve model calibrate writes such a file");
-  for (auto [key, value] : {std::pair("clock_hz", &device->clock_hz),
-                            std::pair("dma_latency_seconds", &device->dma_latency_seconds),
-                            std::pair("hbm_bytes_per_second", &device->hbm_bytes_per_second),
-                            std::pair("error", &device->error)}) {
+  for (auto [key, value, least, most] :
+       {std::tuple("clock_hz", &device->clock_hz, 1e6, 1e12),
+        std::tuple("dma_latency_seconds", &device->dma_latency_seconds, 1e-12, 1.0),
+        std::tuple("hbm_bytes_per_second", &device->hbm_bytes_per_second, 1e6, 1e18),
+        std::tuple("error", &device->error, 0.0, 0.99)}) {
     json found = document->value(key, json());
-    if (!found.is_number() || !(found.get<double>() > 0 || value == &device->error))
-      return bad_input(fmt::format("{}: '{}' is no positive number", constants, key));
+    if (!found.is_number() || found < least || found > most)
+      return bad_input(fmt::format("{}: '{}': a number from {:g} to {:g} was expected", constants,
+                                   key, least, most));
     *value = found.get<double>();
   }
   return *device;

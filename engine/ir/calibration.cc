@@ -21,6 +21,9 @@ constexpr double kBandwidthStep = 0.125;
 // and errors below the least one are all the same.
 constexpr double kLeastGain = 0.01;
 constexpr double kLeastError = 1e-4;
+constexpr double kLeastSeconds = 1e-9;
+constexpr double kMostSeconds = 1e6;
+constexpr double kMostDeviceError = 0.99;  // what is off by more says nothing
 
 double median(std::vector<double> values) {
   auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -123,6 +126,8 @@ Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observati
       for (const Observation& one : observations) {
         auto cycles = one.cycles(pair.device);
         if (!cycles) return std::move(cycles).error();
+        if (!(*cycles > 0) || !std::isfinite(*cycles))
+          return bad_input(fmt::format("of '{}' nothing runs in the model", one.group));
         pair.cycles.push_back(*cycles);
       }
       out.push_back(std::move(pair));
@@ -136,7 +141,8 @@ Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observati
 Result<Calibration> calibrate(const Device& start, std::span<const Observation> observations) {
   std::set<std::string> groups;
   for (const Observation& one : observations) {
-    if (!(one.seconds > 0)) return bad_input("a measured time is not positive");
+    if (!(one.seconds >= kLeastSeconds && one.seconds <= kMostSeconds))
+      return bad_input(fmt::format("{} s is no measured time", one.seconds));
     groups.insert(one.group);
   }
   if (groups.size() < 2)
@@ -163,7 +169,7 @@ Result<Calibration> calibrate(const Device& start, std::span<const Observation> 
   Fit fit = best_fit(start, *pairs, observations, all);
   out.error = fit.error;
   out.device = at_clock(*fit.pair, fit.clock);
-  out.device.error = 2 * out.error_unseen;
+  out.device.error = std::min(2 * out.error_unseen, kMostDeviceError);
   std::vector<double> measured;
   for (size_t i : all) {
     out.modelled.push_back(fit.pair->cycles[i] / fit.clock);

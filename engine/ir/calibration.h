@@ -27,7 +27,7 @@ struct Observation {
 };
 
 struct Calibration {
-  Device device;            // with the constants found; its error is twice `error_unseen`
+  Device device;            // with the constants found; its error is twice `error_unseen`, below 1
   double error_before = 0;  // mean of |modelled / measured - 1|, with the constants at the start
   double error = 0;         // with those found
   double error_unseen = 0;  // of each group with what is found on all others
@@ -35,7 +35,7 @@ struct Calibration {
   std::vector<double> modelled;  // seconds, by observation
 };
 
-// Bad input: fewer than two groups, a time that is not positive, what the model cannot follow.
+// Bad input: fewer than two groups, what is no time, what the model cannot follow.
 Result<Calibration> calibrate(const Device& start, std::span<const Observation> observations);
 
 }  // namespace evolve::ir

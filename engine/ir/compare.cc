@@ -175,6 +175,17 @@ json sections(const json& before, const json& after) {
     if (both[0].size() == 1 && both[1].size() == 1)
       add_sections(*both[0].front(), *both[1].front(), out);
   }
+  // What is in none of them: modules of one program alone, or that are there more than once.
+  double from = before.at("seconds").get<double>();
+  double to = after.at("seconds").get<double>();
+  for (const json& one : out) {
+    from -= one["seconds"][0].get<double>();
+    to -= one["seconds"][1].get<double>();
+  }
+  out.push_back({{"module", ""},
+                 {"seconds", pair(from, to)},
+                 {"difference", to - from},
+                 {"sections", pair(nullptr, nullptr)}});
   sort_by_change(out);
   return out;
 }
@@ -218,7 +229,9 @@ Result<json> compare_facts(const json& before, const json& after) {
   try {
     auto a = before.at("seconds").get<double>();
     auto b = after.at("seconds").get<double>();
-    return json{{"seconds", pair(a, b)},
+    return json{{"targets", pair(before.at("target").get<std::string>(),
+                                 after.at("target").get<std::string>())},
+                {"seconds", pair(a, b)},
                 {"difference", b - a},
                 {"is_tie", std::fabs(b - a) < kTie * std::max(a, b)},
                 {"by_cause", causes(before, after)},

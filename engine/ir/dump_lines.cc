@@ -110,8 +110,12 @@ uint16_t DumpLines::source_of(std::string_view instruction) const {
 
 // Whether the comment stands behind an instruction of this opcode.
 bool DumpLines::is_behind(std::string_view opcode) const {
-  size_t at = buffer_.rfind(opcode);
-  return at != std::string::npos && buffer_.find(";;", at) == std::string::npos;
+  // An instruction is shorter. Without an end to it, a long line of comments would take for ever.
+  constexpr size_t kMostLength = 4096;
+  std::string_view last = buffer_;
+  last.remove_prefix(last.size() - std::min(last.size(), kMostLength));
+  size_t at = last.rfind(opcode);
+  return at != std::string_view::npos && last.find(";;", at) == std::string_view::npos;
 }
 
 }  // namespace evolve::ir

@@ -64,23 +64,33 @@ std::string_view in_braces(std::string_view text, std::string_view key) {
   return text.substr(0, text.find_first_of(" }"));
 }
 
-// Of what a type has in HBM: "(bf16[8,128]{1,0:T(8,128)(2,1)}, s32[])".
+// How long "bf16[8,128]{1,0:T(8,128)}" is at the front of a text.
+size_t extents_and_layout(std::string_view text) {
+  size_t end = 0;
+  for (auto [open, close] : {std::pair('[', ']'), std::pair('{', '}')}) {
+    if (end < text.size() && text[end] != open && open == '{') break;
+    end = text.find(close, text.find(open, end));
+    if (end == std::string_view::npos) return text.size();
+    ++end;
+  }
+  return end;
+}
+
+// Of what a type has in HBM: "(bf16[8,128]{1,0:T(8,128)(2,1)}, (s32[]))".
 double hbm_bytes(std::string_view type) {
   double sum = 0;
-  while (!type.empty()) {
-    if (type.front() == '(') {
-      type.remove_prefix(1);
-      continue;
-    }
-    size_t length = length_until(type, ',').value_or(type.size());
-    std::string_view one = trimmed(type.substr(0, length));
-    type = trimmed(type.substr(std::min(length + 1, type.size())));
+  while (true) {
+    type.remove_prefix(std::min(type.find_first_not_of("(), "), type.size()));
+    if (type.empty()) return sum;
+    // Up to the comma, or the end of the tuple, behind the extents and the layout.
+    size_t end = std::min(type.find_first_of(",)", extents_and_layout(type)), type.size());
+    std::string_view one = type.substr(0, end);
+    type.remove_prefix(end);
     size_t layout = std::min(one.find('{'), one.size());
     bool is_elsewhere = one.substr(layout).find("S(") != std::string_view::npos;
     auto bytes = shape_bytes(one.substr(0, layout));
     if (!is_elsewhere && bytes) sum += static_cast<double>(*bytes);
   }
-  return sum;
 }
 
 class HloReader {
@@ -103,6 +113,7 @@ class HloReader {
         is_inside = false;
       } else if (is_inside) {
         if (auto status = read_instruction(line); !status) return std::move(status).error();
+        if (is_endless_) return error("an instruction does not end");
       } else {
         if (!line.ends_with('{')) continue;
         bool is_entry = line.starts_with("ENTRY ");
@@ -121,11 +132,13 @@ class HloReader {
     return bad_input(fmt::format("{}:{}: {}", name_, line_, what));
   }
 
-  // An instruction goes on while a bracket or a quote is open.
-  [[nodiscard]] size_t line_length(bool is_inside) const {
+  // An instruction goes on while a bracket or a quote is open; one that never ends is a line.
+  size_t line_length(bool is_inside) {
     size_t end = std::min(text_.find('\n'), text_.size());
     if (!is_inside || trimmed(text_.substr(0, end)).starts_with('}')) return end;
-    return length_until(text_, '\n').value_or(end);
+    auto whole = length_until(text_, '\n');
+    is_endless_ = !whole;
+    return whole.value_or(end);
   }
 
   Status read_instruction(std::string_view line) {
@@ -181,6 +194,7 @@ class HloReader {
   std::string_view text_;
   const std::string& name_;
   uint32_t line_ = 1;
+  bool is_endless_ = false;
   std::vector<HloComputation> computations_;
 };
 

@@ -213,19 +213,20 @@ double number_at(std::string_view bytes, size_t index) {
 
 }  // namespace
 
-const std::vector<KernelInput>* ProgramInput::of(const Schedule& module) const {
+ProgramInput::Runs ProgramInput::of(const Schedule& module) const {
   for (const std::string& name : {module.name, module.name.substr(0, module.name.rfind('.'))}) {
-    if (auto found = kernels.find(name); found != kernels.end()) return &found->second;
+    if (auto found = kernels.find(name); found != kernels.end()) return {&found->second, 1};
   }
-  const std::vector<KernelInput>* by_shape = nullptr;
+  Runs by_shape{nullptr, 0};
   for (const auto& [name, runs] : kernels) {
     if (runs.empty() || !has_shapes(module, runs.front().shapes)) continue;
-    if (by_shape != nullptr && *by_shape != runs) return nullptr;
-    by_shape = &runs;
+    if (by_shape.each != nullptr && *by_shape.each != runs) return {};
+    if (by_shape.each == nullptr) by_shape.each = &runs;
+    ++by_shape.kernels;
   }
-  if (by_shape != nullptr) return by_shape;
+  if (by_shape.each != nullptr) return by_shape;
   auto every = kernels.find("");
-  return every == kernels.end() ? nullptr : &every->second;
+  return every == kernels.end() ? Runs() : Runs{&every->second, 1};
 }
 
 Result<ProgramInput> read_operands(const json& document) {

@@ -42,9 +42,13 @@ struct KernelInput {
 struct ProgramInput {
   // By kernel; "" is every kernel that is not named.
   std::map<std::string, std::vector<KernelInput>> kernels;
-  // The runs of a module, by its name or else its shapes; nullptr where nothing is said of it, or
-  // two kernels of its shapes are given different operands.
-  [[nodiscard]] const std::vector<KernelInput>* of(const Schedule& module) const;
+  struct Runs {
+    const std::vector<KernelInput>* each = nullptr;  // nullptr: nothing is said
+    uint64_t kernels = 1;                            // that run so, and are not told apart
+  };
+  // The runs of a module, by its name or else its shapes. Nothing is said of it, too, where kernels
+  // of its shapes are given different operands.
+  [[nodiscard]] Runs of(const Schedule& module) const;
 };
 
 // Reads such a JSON document. An error is bad input and says what was expected.

@@ -72,20 +72,20 @@ class Runner {
     }
     auto called = calls_.times.find(name);
     uint64_t times = called == calls_.times.end() ? 1 : called->second;
-    const std::vector<KernelInput>* inputs = is_kernel(name) ? input_.of(*schedule) : nullptr;
-    if (inputs == nullptr) {
+    const ProgramInput::Runs inputs = is_kernel(name) ? input_.of(*schedule) : ProgramInput::Runs();
+    if (inputs.each == nullptr) {
       auto simulation = simulate(*schedule, device_);
       return add(name, *std::move(schedule), std::move(simulation), times);
     }
     // One input stands for all runs. Several are all of a kernel's runs, whichever of its modules,
     // which are alike, the program calls for them.
-    bool is_for_all = inputs->size() == 1 && inputs->front().times == 1;
-    if (!is_for_all && !counted_.insert(inputs).second) return {};
-    for (const KernelInput& one : *inputs) {
+    bool is_for_all = inputs.each->size() == 1 && inputs.each->front().times == 1;
+    if (!is_for_all && !counted_.insert(inputs.each).second) return {};
+    for (const KernelInput& one : *inputs.each) {
       auto parameters = lay_out(*schedule, one.operands);
       if (!parameters) return std::move(parameters).error();
       if (auto status = add(name, *schedule, simulate(*schedule, device_, *parameters),
-                            is_for_all ? times : one.times);
+                            is_for_all ? times : one.times * inputs.kernels);
           !status)
         return status;
     }

@@ -198,7 +198,8 @@ class Core {
   [[nodiscard]] std::optional<bool> predicate(const Instruction& one) const {
     if (one.predicate == kNone) return true;
     Value value = state_.slots[static_cast<size_t>(one.predicate)];
-    if (!value) value = assumed_[static_cast<size_t>(one.predicate)];
+    // A branch may go around the check.
+    if (!value && one.op != Op::branch) value = assumed_[static_cast<size_t>(one.predicate)];
     if (!value) return std::nullopt;
     return (*value != 0) != one.negated;
   }
@@ -373,7 +374,7 @@ class Core {
   const Device& device_;
   const Parameters& parameters_;
   bool is_lenient_;             // what it does not know does not happen
-  std::vector<Value> assumed_;  // of predicates that are not known: it ends without an error
+  std::vector<Value> assumed_;  // of predicates that are checked and not known: the checks hold
   SimulationOptions options_;
   SteadyState steady_;
   std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees

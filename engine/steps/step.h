@@ -25,7 +25,8 @@ inline Result<nlohmann::json> read_json(const std::string& path) {
 
 // Writes JSON as every step writes it: sorted keys, two blanks, a newline at the end.
 inline Status write_json(const std::string& path, const nlohmann::json& value) {
-  return world::write_file_atomic(path, value.dump(2) + "\n");
+  return world::write_file_atomic(
+      path, value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 // Parses the arguments, runs the step, and returns the process's exit code.

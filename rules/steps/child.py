@@ -184,7 +184,7 @@ def _framed(content: bytes) -> bytes:
 def _frame(content: bytes | bytearray) -> bytes | None:
     """The frame in what a child wrote, if it is whole."""
     length = int.from_bytes(content[1:9], "little")
-    return bytes(content[9:]) if 0 < length <= len(content) - 9 else None
+    return bytes(content[9 : 9 + length]) if 0 < length <= len(content) - 9 else None
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class Server:
     None, and a child of the request's own (`run_in_child`) tells what became of it. The next request has a new server.
     """
 
-    # A server that has grown beyond this is replaced by a new one.
+    # A server that has more after an answer is replaced by a new one.
     MOST_RESIDENT_BYTES = 3 * 2**29
 
     def __init__(self, start: Callable[[], Callable[[bytes], bytes]], limits: Limits) -> None:
@@ -245,18 +245,27 @@ class Server:
         self._pid = 0
         self._requests = self._answers = -1
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the next request has a server that has not answered another."""
+        return self._pid == 0
+
     def ask(self, request: bytes) -> bytes | None:
         """The answer to a request. Each has the limits to itself, but for memory, which all have together."""
         if not self._pid:
             self._fork()
+        answer = None
         try:
-            _write_all(self._requests, _framed(request))
-            content, _ = _read_frame(self._answers, self._limits)
-        except BrokenPipeError:
-            content = b""
-        answer = _frame(content)
-        if answer is None or self._resident_bytes() > self.MOST_RESIDENT_BYTES:
-            self.close()
+            with contextlib.suppress(BrokenPipeError):
+                _write_all(self._requests, _framed(request))
+                content, _ = _read_frame(self._answers, self._limits)
+                answer = _frame(content)
+            if answer is not None and self._resident_bytes() > self.MOST_RESIDENT_BYTES:
+                self.close()
+        finally:
+            # Whatever it still writes is no answer to the next request.
+            if answer is None:
+                self.close()
         return answer
 
     def close(self) -> None:
@@ -303,6 +312,8 @@ class Server:
                 used = resource.getrusage(resource.RUSAGE_SELF)
                 seconds = int(used.ru_utime + used.ru_stime) + 1 + self._limits.cpu_seconds
                 resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+                # Before what may take long: who asks waits with a deadline for the answer alone.
+                request = file.read(int.from_bytes(head, "little"))
                 answer = answer or self._start()
-                content = answer(file.read(int.from_bytes(head, "little")))
+                content = answer(request)
                 _write_all(answers, _READY + _framed(content))

@@ -2,14 +2,13 @@
 
 libtpu compiles ahead of time for a topology that is only named. Its start costs more than a small program, so a
 server of it stays while this process compiles one program after another. It can end its process on input that looks
-legal: what the server does not answer is compiled in a child of its own, and a death there is tried once more
-before it is the program's verdict. So no program has a verdict that another one brought about.
+legal: what the server does not answer, or turns down after others, is compiled in a child of its own, and a death
+there is tried once more before it is the program's verdict. So none is turned down for what another one did.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import gzip
 import io
 import json
@@ -165,9 +164,18 @@ def _judge(ending: Ending, limits: Limits) -> Report:
     return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
 
 
-@functools.cache
+# By what it was started with: one alone, for each holds memory.
+_servers: dict[tuple[str, tuple[str, ...], Limits], Server] = {}
+
+
 def _server(target: str, flags: tuple[str, ...], limits: Limits) -> Server:
-    return Server(lambda: _start(target, flags), limits)
+    key = (target, flags, limits)
+    if key not in _servers:
+        for other in _servers.values():
+            other.close()
+        _servers.clear()
+        _servers[key] = Server(lambda: _start(target, flags), limits)
+    return _servers[key]
 
 
 def _compile_alone(request: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> Report:
@@ -182,10 +190,14 @@ def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits:
         with tempfile.TemporaryDirectory(prefix="evolve-dumps-") as folder:
             request = _request(content, folder)
             if attempt == "with others":
-                answer = _server(target, flags, limits).ask(request)
+                server = _server(target, flags, limits)
+                is_first = server.is_new
+                answer = server.ask(request)
                 if answer is None:
                     continue
                 report = json.loads(answer)
+                if report["verdict"] != "ok" and not is_first:
+                    continue
             else:
                 report = _compile_alone(request, target, flags, limits)
             dumps = _read_dumps(folder)

@@ -151,16 +151,22 @@ class _StayingChild(_Child):
 
 
 def _serve(arguments: list[str], staying: dict[str, _StayingChild]) -> tuple[int, str]:
-    """The exit code and output of one request."""
+    """The exit code and output of one request; `staying` are the children of steps, by their file."""
     _warm_up_for(arguments[0])
-    name = _name(arguments[0])
-    if name not in _STAYING:
+    if _name(arguments[0]) not in _STAYING:
         return _Child(lambda: _run_step(arguments)).end()
-    child = staying.pop(name, None) or _StayingChild()
-    code = child.ask(arguments)
+    step = os.path.abspath(arguments[0])
+    child = staying.pop(step, None)
+    code = child.ask(arguments) if child else None
+    if child is None or code is None:
+        # One that had waited may have been ended meanwhile, which is nothing to do with this request.
+        if child:
+            child.end()
+        child = _StayingChild()
+        code = child.ask(arguments)
     if code is None:
         return child.end()
-    staying[name] = child
+    staying[step] = child
     return code, child.printed()
 
 

@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   if (argc == 3) {
     const auto document = nlohmann::json::parse(check(world::read_file(argv[2])), nullptr, false);
     const ir::ProgramInput input = check(ir::read_operands(document));
-    parameters = check(ir::lay_out(schedule, input.of(schedule)->front().operands));
+    parameters = check(ir::lay_out(schedule, input.of(schedule).each->front().operands));
   }
   const ir::Simulation run = check(ir::simulate(schedule, device, parameters));
   const auto bytes = static_cast<double>(text.size());

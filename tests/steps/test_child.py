@@ -99,5 +99,8 @@ def test_a_server_stays_until_something_goes_wrong_with_it(end: str, monkeypatch
     if end == "grew":
         monkeypatch.setattr(Server, "MOST_RESIDENT_BYTES", 0)
     assert server.ask(end.encode()) == (b"grew 3" if end == "grew" else None)
-    assert server.ask(b"c") == b"c 1"
+    assert server.is_new
+    # More than a pipe holds, too.
+    assert server.ask(b"c" * 2**20) == b"c" * 2**20 + b" 1"
+    assert server.is_new == (end == "grew")
     server.close()

@@ -71,3 +71,13 @@ def test_a_killed_worker_takes_its_step_along(worker: Any, run_step: Run, tmp_pa
         assert pipe.read(4) == b"here"
         worker.send_signal(signal.SIGKILL)
         assert pipe.read() == b""
+
+
+def test_a_child_that_was_ended_while_it_waited_fails_no_request(worker: Any, tmp_path: Path) -> None:
+    (tmp_path / "compile.py").write_text("import os\n\n\ndef main(argv):\n    print(os.getpid())\n    return 0\n")
+    first, second = (ask(worker, number, [str(tmp_path / "compile.py")]) for number in (1, 2))
+    assert first["output"] == second["output"]
+    os.kill(int(first["output"]), signal.SIGKILL)
+    third = ask(worker, 3, [str(tmp_path / "compile.py")])
+    assert third["exitCode"] == 0
+    assert third["output"] != first["output"]

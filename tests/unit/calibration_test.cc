@@ -87,5 +87,10 @@ TEST_CASE("times that teach nothing are refused") {
   CHECK(calibrate(start(), all).error().message.find("two groups") != std::string::npos);
   all[1].group = "b";
   all[1].seconds = 0;
-  CHECK(calibrate(start(), all).error().message.find("not positive") != std::string::npos);
+  CHECK(calibrate(start(), all).error().message == "0 s is no measured time");
+  all[1].seconds = 1e-320;
+  CHECK_FALSE(calibrate(start(), all));
+  all[1] = program(0, 0, 0, "b");
+  all[1].seconds = 1;
+  CHECK(calibrate(start(), all).error().message == "of 'b' nothing runs in the model");
 }

@@ -118,14 +118,16 @@ TEST_CASE("an instruction moves its operands and its result, as far as they are 
       "  %a = bf16[8,128]{1,0:T(8,128)(2,1)} parameter(0)\n"
       "  %b = f32[16]{0:T(128)S(1)} parameter(1)\n"
       "  %i = s32[]{:T(128)} parameter(2)\n"
-      "  %pair = (bf16[8,128]{1,0}, /*index=1*/f32[16]{0:S(1)}, (f32[2]{0})) fusion(%a, %b), "
+      "  %pair = (bf16[8,128]{1,0}, /*index=1*/f32[16]{0:S(1)}, (f32[2]{0}, s8[3]), u8[5]) "
+      "fusion(%a, "
+      "%b), "
       "kind=kLoop, calls=%f\n"
       "  ROOT %put = bf16[64,128]{1,0} dynamic-update-slice(%big, %a, %i, %i)\n}\n",
       "hlo");
   INFO((module ? "" : module.error().message));
   REQUIRE(module);
   CHECK(module->hbm_bytes_of("a") == 2048);
-  CHECK(module->hbm_bytes_of("pair") == 2048 + 2048 + 8);
+  CHECK(module->hbm_bytes_of("pair") == 2048 + 2048 + 8 + 3 + 5);
   CHECK(module->hbm_bytes_of("put") == 2 * 2048);
   CHECK(module->hbm_bytes_of("other") == 0);
 }
@@ -138,6 +140,7 @@ TEST_CASE("what is no HLO is refused with its line") {
   CHECK(error_of(head + "  %a = s32[8 add(%b)\n}\n") == "hlo:4: a type that does not end");
   CHECK(error_of(head + "  %a = s32[] add\n}\n") == "hlo:4: an instruction without its operands");
   CHECK(error_of(head + "  %a = s32[] add(%b\n}\n") == "hlo:4: operands that do not end");
+  CHECK(error_of(head + "  %a = s32[] add(), x=(\n}\n") == "hlo:4: an instruction does not end");
   CHECK(error_of("}\n") == "hlo:1: a computation ends that did not begin");
   CHECK(error_of("").empty());
 }

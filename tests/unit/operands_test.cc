@@ -113,22 +113,22 @@ TEST_CASE("what does not fit is refused") {
 TEST_CASE("operands are read from each form") {
   auto by_number = read_operands(json::parse(R"({"0": [[1, 2], [3, 4]], "2": 7})"));
   REQUIRE(by_number);
-  const auto* runs = by_number->of(module("any.1"));
+  const auto* runs = by_number->of(module("any.1")).each;
   REQUIRE(runs != nullptr);
   CHECK(runs->front().operands == OperandValues{{0, {1, 2, 3, 4}}, {2, {7}}});
 
   auto list = read_operands(json::parse("[null, true, [1.5]]"));
   REQUIRE(list);
-  CHECK(list->of(module("x"))->front().operands == OperandValues{{1, {1}}, {2, {1.5}}});
+  CHECK(list->of(module("x")).each->front().operands == OperandValues{{1, {1}}, {2, {1.5}}});
 
   auto kernels = read_operands(json::parse(
       R"({"kernels": {"gmm": [{"times": 3, "operands": {"0": 1}}, {"operands": {"0": 2}}]}})"));
   REQUIRE(kernels);
-  CHECK(kernels->of(module("other.1")) == nullptr);
-  REQUIRE(kernels->of(module("gmm.1")) != nullptr);
-  REQUIRE(kernels->of(module("gmm.1"))->size() == 2);
-  CHECK(kernels->of(module("gmm.1"))->at(0).times == 3);
-  CHECK(kernels->of(module("gmm.1"))->at(1).operands == OperandValues{{0, {2}}});
+  CHECK(kernels->of(module("other.1")).each == nullptr);
+  REQUIRE(kernels->of(module("gmm.1")).each != nullptr);
+  REQUIRE(kernels->of(module("gmm.1")).each->size() == 2);
+  CHECK(kernels->of(module("gmm.1")).each->at(0).times == 3);
+  CHECK(kernels->of(module("gmm.1")).each->at(1).operands == OperandValues{{0, {2}}});
 }
 
 TEST_CASE("kernels are told by the shapes of their operands") {
@@ -140,24 +140,25 @@ TEST_CASE("kernels are told by the shapes of their operands") {
   Schedule two = with_operand("s32", {2});
   two.operands.push_back({1, "hbm", "bf16", {4, 4}, false});
   two.operands.push_back({2, "hbm", "f32", {9}, true});  // an output
-  REQUIRE(input->of(two) != nullptr);
-  CHECK(input->of(two)->front().operands.at(0) == Values{1, 2});
+  REQUIRE(input->of(two).each != nullptr);
+  CHECK(input->of(two).each->front().operands.at(0) == Values{1, 2});
   Schedule one = with_operand("s32", {1});
   one.operands.push_back({1, "hbm", "f32", {8, 128}, false});
-  REQUIRE(input->of(one) != nullptr);
-  CHECK(input->of(one)->front().operands.at(0) == Values{3});
+  REQUIRE(input->of(one).each != nullptr);
+  CHECK(input->of(one).each->front().operands.at(0) == Values{3});
   one.operands.back().shape = {8, 256};
-  CHECK(input->of(one) == nullptr);
+  CHECK(input->of(one).each == nullptr);
   // Of the same shapes, with other values: which is which is not known.
   json twice = document;
   twice["kernels"]["kernel_2"] = twice["kernels"]["kernel_0"];
   input = read_operands(twice);
   REQUIRE(input);
-  CHECK(input->of(two) != nullptr);
+  CHECK(input->of(two).each != nullptr);
+  CHECK(input->of(two).kernels == 2);
   twice["kernels"]["kernel_2"][0]["operands"]["0"] = {1, 7};
   input = read_operands(twice);
   REQUIRE(input);
-  CHECK(input->of(two) == nullptr);
+  CHECK(input->of(two).each == nullptr);
 }
 
 TEST_CASE("operands that are none are refused") {
