@@ -132,6 +132,7 @@ std::string sections_text(const json& facts) {
   for (const json& kernel : facts["kernels"]) {
     if (largest == nullptr || seconds_of(kernel) > seconds_of(*largest)) largest = &kernel;
   }
+  if (largest == nullptr) return "";
   std::vector<json> sections = (*largest)["sections"];
   std::stable_sort(sections.begin(), sections.end(), [](const json& a, const json& b) {
     return a["seconds"].get<double>() > b["seconds"].get<double>();
