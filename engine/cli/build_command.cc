@@ -53,6 +53,8 @@ Status check_seed(const Campaign& campaign) {
     json report =
         read_json(fmt::format("{}/{}/{}", campaign.folder_of(seed), step.case_name, step.file));
     if (!report.is_object() || report.value("verdict", "") == "ok") continue;
+    // Where times are measured, a seed that the model cannot follow is a seed all the same.
+    if (campaign.shape.is_measured && step.step == "analyze") continue;
     Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step.step,
                                      step.case_name, report.value("kind", "rejected"),
                                      report.value("reason", "")));

@@ -220,6 +220,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
   // Those that may survive, and as many again.
   shape.timing.finalists = std::min(shape.variants, 2 * shape.lineages);
+  shape.timing.first_cut = campaign.pipeline.time.first_cut;
   if (campaign.pipeline.time.budget > 0) {
     shape.timing = within_budget(shape.timing, campaign.pipeline.time.budget, shape.variants,
                                  shape.bench_cases.size());

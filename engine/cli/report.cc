@@ -87,7 +87,9 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
       ++rejected;
       ++out[fmt::format("{} {}", text_of(row, "step"), text_of(row, "kind"))];
     }
-    out["ok"] += campaign.shape.variants - rejected;
+    const auto ruled_out = static_cast<int>(selection.value("ruled_out", json::array()).size());
+    if (ruled_out > 0) out["ruled out"] += ruled_out;
+    out["ok"] += campaign.shape.variants - rejected - ruled_out;
   }
   return out;
 }
@@ -102,6 +104,31 @@ std::set<std::string> not_interpreted(const std::vector<json>& selections) {
     }
   }
   return out;
+}
+
+// How well the model did beside measured times; empty where it was beside none.
+std::string model_text(const json& model) {
+  const auto compared = model.value("compared", 0);
+  if (compared == 0) return {};
+  const double percent = 100 * std::expm1(model.value("error", 0.0));
+  std::string out = fmt::format("the model was off by {:.{}f} % over {} variants", percent,
+                                percent < 10 ? 1 : 0, compared);
+  const auto count = [&](const char* key) { return model.value(key, 0); };
+  if (count("ruled_out") + count("spot_checks") > 0) {
+    out += fmt::format(", ruled out {}; {} of {} spot checks survived", count("ruled_out"),
+                       count("wrong"), count("spot_checks"));
+  }
+  return out;
+}
+
+// What the first cut of its round said of a variant; null where there was none.
+json cut_of(const std::string& round_folder, const std::string& variant) {
+  const json cut = read_json(round_folder + "/cut.json");
+  if (!cut.is_object()) return nullptr;
+  for (const json& one : cut.value("variants", json::array())) {
+    if (text_of(one, "variant") == variant) return one;
+  }
+  return nullptr;
 }
 
 json steps_report(const BuildSummary& summary) {
@@ -188,6 +215,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"sandboxed", campaign.shape.is_sandboxed},
                  {"target", campaign.shape.target}};
   const json selection = selections.empty() ? json() : selections.back();
+  if (selection.is_object() && selection.contains("model")) report["model"] = selection["model"];
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
     report["best"] = selection["best"];
     report["times"] = times_report(campaign, text_of(selection["best"], "variant"));
@@ -219,6 +247,8 @@ std::string build_text(const json& report) {
   }
   out += fmt::format("        {} rounds, {} variants: {}\n", report["round"].get<int>(),
                      report["variants"].get<int>(), verdicts);
+  const std::string model = model_text(report.value("model", json::object()));
+  if (!model.empty()) out += "        " + model + "\n";
   if (!report.contains("best")) return out;
   std::string best = text_of(report["best"], "variant");
   out += fmt::format("        best {} on {}: {}\n", best, text_of(report, "target"),
@@ -272,6 +302,8 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
     }
   }
   report["times"] = times_report(campaign, variant);
+  const std::string round_folder = folder.substr(0, folder.rfind('/'));
+  if (json cut = cut_of(round_folder, variant); !cut.is_null()) report["cut"] = std::move(cut);
   return report;
 }
 
@@ -320,6 +352,12 @@ std::string variant_text(const json& report) {
                        parents.empty() ? "" : " of" + parents,
                        text_of(origin, "note").empty() ? "" : " · " + text_of(origin, "note"));
     out += "\n" + parameters_text(origin.value("parameters", json::object()));
+  }
+  const json cut = report.value("cut", json::object());
+  if (cut.contains("modelled") && cut.contains("reason")) {
+    out += fmt::format("\n{}: {}",
+                       cut.value("spot_check", false) ? "measured as a spot check" : "ruled out",
+                       text_of(cut, "reason"));
   }
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {{"case", "step", "verdict", "", "paid by"}};
@@ -381,11 +419,27 @@ std::string round_text(const json& selection) {
                     text_of(survivor, "reason")});
   }
   out += table(rows, "  ") + "\n";
+  const bool has_model = selection.contains("model");
   rows = {{"ranking", "score"}};
+  if (has_model) rows.front().emplace_back("modelled");
   for (const json& row : selection.value("ranking", json::array())) {
     rows.push_back({text_of(row, "variant"), fmt::format("{:.4f}", row.value("score", 0.0))});
+    if (!has_model) continue;
+    // A speedup, as the score is.
+    rows.back().push_back(
+        row.contains("modelled") ? fmt::format("{:.4f}", 1 / row["modelled"].get<double>()) : "-");
+    if (row.value("spot_check", false)) rows.back().back() += ", a spot check";
   }
   out += table(rows, "  ");
+  if (has_model) {
+    const std::string model = model_text(selection["model"]);
+    if (!model.empty()) out += "\n  so far " + model + "\n";
+    rows = {{"ruled out", "reason"}};
+    for (const json& row : selection.value("ruled_out", json::array())) {
+      rows.push_back({text_of(row, "variant"), text_of(row, "reason")});
+    }
+    if (rows.size() > 1) out += "\n" + table(rows, "  ");
+  }
   json rejected = selection.value("rejected", json::array());
   if (rejected.empty()) return out;
   rows = {{"rejected", "step", "case", "kind", "reason"}};

@@ -217,7 +217,11 @@ class PipelineReader {
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
     time.choice("device", pipeline_.time.device, {"cpu"});
     time.number("budget", pipeline_.time.budget, 1);
-    for (const char* key : {"device", "budget"}) {
+    if (time.has("first_cut")) {
+      pipeline_.time.first_cut = 0;
+      time.number("first_cut", *pipeline_.time.first_cut, 0);
+    }
+    for (const char* key : {"device", "budget", "first_cut"}) {
       if (time.has(key) && pipeline_.time.kind != "measured") {
         notice(time.key_at(key), fmt::format("'time.{}' has no effect: the time is modelled", key));
       }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,8 @@ struct Pipeline {
     std::string kind = "modelled";  // of libtpu's schedule, or "measured"
     std::string device = "cpu";     // where it is measured
     double budget = 0;              // seconds of the device a round; 0: as much as is usual
+    // Not measured is who is modelled slower than the best by more than this share.
+    std::optional<double> first_cut;
   };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;

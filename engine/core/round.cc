@@ -71,6 +71,7 @@ class RoundWriter {
       write_mutate(round, i, first + i);
       write_variant(first + i, outputs);
     }
+    if (is_cut()) write_cut(round, outputs);
     if (shape_.is_measured) write_race(round, outputs);
     write_select(round, outputs);
     std::vector<std::string> all = outputs;
@@ -329,7 +330,8 @@ class RoundWriter {
     Measurement longer = {"samples", "", shape_.timing.confirming, is_candidate, ""};
     if (is_candidate && folder != "$work/" + variant_folder(shape_, 0)) {
       write_measure(subject, at, name,
-                    {"screening", ", screening", shape_.timing.screening, true, ""});
+                    {"screening", ", screening", shape_.timing.screening, true,
+                     is_cut() ? folder + "/cut.json" : ""});
       files.emplace_back("screening", at + "/screening.json");
       longer.race = folder + "/race.json";
     }
@@ -342,7 +344,7 @@ class RoundWriter {
     std::string suffix;  // of the subject
     Effort effort;
     bool is_candidate = true;  // has a contract
-    std::string race;          // what says whether it is to be; empty: it is
+    std::string race;          // or cut, which says whether it is to be; empty: it is
   };
 
   // A variant's program beside the seed's, one such edge at a time.
@@ -385,33 +387,62 @@ class RoundWriter {
                arguments);
   }
 
-  // Who of the round's variants is measured again: of those that nothing turned down.
-  void write_race(int round, const std::vector<std::string>& evaluated) {
-    std::string folder = round_folder(round);
+  // Whether the model says first who is measured.
+  [[nodiscard]] bool is_cut() const { return shape_.is_measured && shape_.timing.first_cut; }
+
+  // The edge of a step that says who of the round's variants is measured: all of them, and to each
+  // whether it is in. `own` are flags that the step has alone.
+  EdgeText admission(const std::string& step, int round, const std::string& own) const {
+    const std::string folder = round_folder(round);
     EdgeText edge;
-    edge.rule = "race";
-    edge.outputs = {folder + "/race.json"};
+    edge.rule = step;
+    edge.outputs = {fmt::format("{}/{}.json", folder, step)};
     std::string variants;
     for (const std::string& id : variants_of_round(shape_, round)) {
       variants += (variants.empty() ? "" : ",") + id;
-      edge.outputs.push_back(fmt::format("{}/{}/race.json", folder, id));
+      edge.outputs.push_back(fmt::format("{}/{}/{}.json", folder, id, step));
     }
-    std::string flags = fmt::format(
-        "--spec $work/spec.json --top-k {} --finalists {} --variants {} --round-dir {} --out {}",
-        shape_.lineages, shape_.timing.finalists, variants, folder, edge.outputs.front());
+    std::string flags =
+        fmt::format("--spec $work/spec.json --top-k {} {} --variants {} --round-dir {} --out {}",
+                    shape_.lineages, own, variants, folder, edge.outputs.front());
     edge.inputs = {"$work/spec.json"};
     if (round > 1) {
       edge.inputs.push_back(round_folder(round - 1) + "/selection.json");
       flags += " --previous " + edge.inputs.back();
     }
+    edge.implicit = {"$steps/" + step};
+    edge.bindings = {{"subject", fmt::format("round-{}", round)}, {"flags", flags}};
+    return edge;
+  }
+
+  // Who of the round's variants is measured at all: of those that nothing turned down, who is not
+  // far slower by the model.
+  void write_cut(int round, const std::vector<std::string>& evaluated) {
+    const std::string seed = "$work/" + variant_folder(shape_, 0);
+    EdgeText edge =
+        admission("cut", round,
+                  fmt::format("--margin {} --random-seed {} --round {} --seed-dir {}",
+                              *shape_.timing.first_cut, shape_.random_seed, round, seed));
+    std::vector<std::string> all = evaluated;
+    seed_evaluation(seed, all);
+    for (const std::string& path : all) {
+      const bool is_of_cut = path.ends_with(".json") && !path.ends_with("/timeline.json") &&
+                             !path.ends_with("/time.json");
+      if (is_of_cut) edge.inputs.push_back(path);
+    }
+    add(edge);
+  }
+
+  // Who of the round's variants is measured again: of those that nothing turned down.
+  void write_race(int round, const std::vector<std::string>& evaluated) {
+    EdgeText edge =
+        admission("race", round, fmt::format("--finalists {}", shape_.timing.finalists));
     for (const std::string& path : evaluated) {
       if (path.ends_with("/timeline.json") || path.ends_with("/kernel.py")) continue;
       // In place of the time that the race is about.
       const bool is_time = path.ends_with("/time.json");
       edge.inputs.push_back(is_time ? path.substr(0, path.rfind('/')) + "/screening.json" : path);
     }
-    edge.implicit = {"$steps/race"};
-    edge.bindings = {{"subject", fmt::format("round-{}", round)}, {"flags", flags}};
     add(edge);
   }
 
@@ -439,6 +470,10 @@ class RoundWriter {
     if (round > 1) {
       for (const std::string& parent : parents(round)) edge.inputs.push_back(parent);
       flags += fmt::format(" --previous {}/selection.json", round_folder(round - 1));
+    }
+    if (is_cut()) {
+      edge.inputs.push_back(folder + "/cut.json");
+      flags += " --cut " + edge.inputs.back();
     }
     std::vector<std::string> all = evaluated;
     std::vector<std::string> of_seed;
@@ -476,11 +511,12 @@ Digest digest_of(const CampaignShape& shape) {
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
                       is_measured, is_sandboxed));
-  const auto& [screening, confirming, finalists] = timing;
+  const auto& [screening, confirming, finalists, first_cut] = timing;
   for (const Effort& effort : {screening, confirming}) {
     out.add("effort", "", fmt::format("{} {} {}", effort.processes, effort.runs, effort.seconds));
   }
   out.add("finalists", "", std::to_string(finalists));
+  out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
   for (const auto* text :
        {&target, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct Timing {
   Effort screening = {2, 3, 1.5};   // of each of them, to see who is worth more
   Effort confirming = {3, 4, 8.0};  // of those who are; of the seed and the baseline
   int finalists = 1;                // a round, at most
+  // Not measured is who is modelled slower than the best by more than this share.
+  std::optional<double> first_cut;
 };
 
 // `timing` with such seconds that a round of `variants`, each with `cases`, takes `budget`.

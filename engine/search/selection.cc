@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "engine/search/cut.h"
 #include "engine/search/race.h"
 
 namespace evolve::search {
@@ -20,11 +21,6 @@ double resolution_of(const std::string& time_kind) {
 // Ids count through the campaign: v9999 is before v10000.
 bool is_earlier(const Evaluated& a, const Evaluated& b) {
   return a.id.size() != b.id.size() ? a.id.size() < b.id.size() : a.id < b.id;
-}
-
-// To six digits, so that another machine's logarithm gives the same bytes.
-double rounded(double score) {
-  return std::strtod(fmt::format("{:.6g}", score).c_str(), nullptr);
 }
 
 bool is_same(const Evaluated& a, const Evaluated& b) {
@@ -41,12 +37,17 @@ class Selector {
     out_.seed = request_.seed;
     out_.is_relative = !request_.seed.rejection;
     for (const Evaluated& variant : request_.variants) {
-      if (variant.rejection) out_.rejected.push_back(variant);
+      if (variant.rejection) {
+        out_.rejected.push_back(variant);
+      } else if (!variant.ruled_out.empty()) {
+        out_.ruled_out.push_back(variant);
+      }
     }
     if (auto status = find_time_kind(); !status) return status.error();
     if (auto status = rank(); !status) return status.error();
     choose();
     note_tried();
+    note_model();
     return std::move(out_);
   }
 
@@ -55,7 +56,8 @@ class Selector {
     std::vector<const Evaluated*> out;
     std::set<std::string> seen;
     auto add = [&](const Evaluated& variant) {
-      if (!variant.rejection && seen.insert(variant.id).second) out.push_back(&variant);
+      const bool is_timed = !variant.rejection && variant.ruled_out.empty();
+      if (is_timed && seen.insert(variant.id).second) out.push_back(&variant);
     };
     if (request_.contenders.empty()) add(request_.seed);
     for (const Evaluated& variant : request_.contenders) add(variant);
@@ -83,7 +85,8 @@ class Selector {
     for (const Evaluated* variant : contenders()) {
       auto score = score_of(*variant);
       if (!score) return std::move(score).error();
-      out_.ranking.push_back({*variant, *score, half_width_of(*variant), ""});
+      out_.ranking.push_back(
+          {*variant, *score, half_width_of(*variant), "", modelled_of(*variant)});
     }
     std::sort(out_.ranking.begin(), out_.ranking.end(), [](const Ranked& a, const Ranked& b) {
       return a.score != b.score ? a.score > b.score : is_earlier(a.variant, b.variant);
@@ -119,6 +122,13 @@ class Selector {
   [[nodiscard]] double half_width_of(const Evaluated& variant) const {
     return variant.id == request_.seed.id ? 0
                                           : standing_of(variant.ratios, request_.cases).half_width;
+  }
+
+  // Beside a measured time.
+  [[nodiscard]] std::optional<double> modelled_of(const Evaluated& variant) const {
+    if (variant.ratios.empty()) return std::nullopt;
+    auto ratio = modelled_ratio(variant.modelled, request_.seed.modelled, request_.cases);
+    return ratio ? std::optional(rounded(std::exp(*ratio))) : std::nullopt;
   }
 
   // How far apart two scores must be.
@@ -180,11 +190,39 @@ class Selector {
     out_.tried.assign(tried.begin(), tried.end());
   }
 
+  // What this round's times say of the model.
+  void note_model() {
+    ModelError& model = out_.model;
+    model = request_.model;
+    double squares = static_cast<double>(model.compared) * model.error * model.error;
+    for (const Evaluated& variant : request_.variants) {
+      if (variant.rejection) continue;
+      model.ruled_out += variant.ruled_out.empty() ? 0 : 1;
+      model.spot_checks += variant.is_spot_check ? 1 : 0;
+      const auto modelled = modelled_of(variant);
+      if (!modelled) continue;
+      const double off = standing_of(variant.ratios, request_.cases).mean - std::log(*modelled);
+      squares += off * off;
+      ++model.compared;
+    }
+    for (const Survivor& survivor : out_.survivors) {
+      const bool is_new = survivor.variant.round == request_.round;
+      model.wrong += is_new && survivor.variant.is_spot_check ? 1 : 0;
+    }
+    if (model.compared > 0) {
+      model.error = rounded(std::sqrt(squares / static_cast<double>(model.compared)));
+    }
+  }
+
   const SelectionRequest& request_;
   Selection out_;
 };
 
 }  // namespace
+
+double rounded(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
 
 Result<Selection> select(const SelectionRequest& request) {
   return Selector(request).select();

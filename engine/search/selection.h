@@ -36,7 +36,10 @@ struct Evaluated {
   std::map<std::string, Ratio> ratios;    // by the seed's; of each bench case that was measured
   bool is_confirmed =
       true;  // false: its times are of the short measurement that a race begins with
-  bool is_interpreted = true;  // false: the TPU interpreter could not run its kernel
+  bool is_interpreted = true;              // false: the TPU interpreter could not run its kernel
+  std::map<std::string, double> modelled;  // seconds of each bench case that the model can follow
+  std::string ruled_out;       // why the first cut had it not measured; empty: nothing had
+  bool is_spot_check = false;  // measured although the cut ruled it out
   std::map<std::string, std::string> programs;  // digest of each bench case's program, where known
 };
 
@@ -52,6 +55,16 @@ struct Survivor {
   std::string reason;
 };
 
+// How far the model was off so far: of variants that were modelled and measured, both as ratios by
+// the seed's.
+struct ModelError {
+  size_t compared = 0;   // variants
+  double error = 0;      // root mean square of the logarithm of measured by modelled
+  size_t ruled_out = 0;  // variants that were not measured for what the model said
+  size_t spot_checks = 0;
+  size_t wrong = 0;  // spot checks that survived
+};
+
 struct SelectionRequest {
   std::vector<BenchCase> cases;
   int round = 1;
@@ -60,6 +73,7 @@ struct SelectionRequest {
   std::vector<Evaluated> variants;    // of this round
   std::vector<Evaluated> contenders;  // the survivors of the round before; none: the seed
   std::vector<Point> tried;           // by the rounds before
+  ModelError model;                   // in the rounds before
 };
 
 struct Ranked {
@@ -67,6 +81,7 @@ struct Ranked {
   double score = 0;
   double half_width = 0;  // of the 95 % interval of the score's logarithm
   std::string same_as;    // the survivor with the same program or the same parameters, or empty
+  std::optional<double> modelled = {};  // the ratio by the seed's, beside the measured one
 };
 
 struct Selection {
@@ -75,12 +90,17 @@ struct Selection {
   double resolution = 0;  // scores nearer than this share are ties
   bool is_relative =
       true;  // scores are speedups over the seed; false: 1 / seconds, the seed has no time
-  std::vector<Survivor> survivors;  // the best first; at most top_k
-  std::vector<Ranked> ranking;      // all in contention, by score
-  std::vector<Evaluated> rejected;  // of this round
+  std::vector<Survivor> survivors;   // the best first; at most top_k
+  std::vector<Ranked> ranking;       // all in contention, by score
+  std::vector<Evaluated> rejected;   // of this round
+  std::vector<Evaluated> ruled_out;  // of this round, by the model
   Evaluated seed;
   std::vector<Point> tried;  // by this round too; sorted
+  ModelError model;          // with this round
 };
+
+// To six digits, so that another machine's logarithm gives the same bytes.
+double rounded(double value);
 
 // The score of a variant is its speedup over the seed: the weighted geometric mean, over the bench
 // cases, of the seed's time by the variant's. A mean of ratios, so that a long case does not
@@ -91,10 +111,11 @@ struct Selection {
 //
 // In contention are this round's variants, and the survivors of the round before (in the first
 // round, the seed), as far as no step rejected them; but none survives whose time was not confirmed
-// by the longer measurement. Scores nearer than the clock's resolution (3 % for modelled time: the
-// model orders no variants closer than that; 1 % for measured, or as far as their intervals leave
-// open) are ties, and of these the earliest variant goes first. A variant with the program or the
-// parameters of a survivor is not a second lineage.
+// by the longer measurement. What the first cut ruled out has no time and is in no ranking. Scores
+// nearer than the clock's resolution (3 % for modelled time: the model orders no variants closer
+// than that; 1 % for measured, or as far as their intervals leave open) are ties, and of these the
+// earliest variant goes first. A variant with the program or the parameters of a survivor is not a
+// second lineage.
 //
 // Bad input: modelled and measured times, which are never ranked together.
 Result<Selection> select(const SelectionRequest& request);

@@ -109,6 +109,9 @@ json variant_core(const Evaluated& variant, double score) {
   if (!variant.ratios.empty()) out["ratios"] = ratios_record(variant.ratios);
   if (!variant.programs.empty()) out["programs"] = variant.programs;
   if (!variant.note.empty()) out["note"] = variant.note;
+  // Where times are the model's, `per_case` has them.
+  if (variant.time_kind == "measured" && !variant.modelled.empty())
+    out["modelled"] = variant.modelled;
   return out;
 }
 
@@ -154,8 +157,45 @@ json ranking_record(const Selection& selection) {
     if (!ranked.variant.is_confirmed) one["confirmed"] = false;
     if (!ranked.variant.is_interpreted) one["interpreted"] = false;
     if (!ranked.same_as.empty()) one["same_as"] = ranked.same_as;
+    if (ranked.modelled) one["modelled"] = *ranked.modelled;
+    if (ranked.variant.is_spot_check) one["spot_check"] = true;
     out.push_back(one);
   }
+  return out;
+}
+
+json ruled_out_record(const Selection& selection) {
+  json out = json::array();
+  for (const Evaluated& variant : selection.ruled_out) {
+    out.push_back({{"variant", variant.id}, {"reason", variant.ruled_out}});
+  }
+  return out;
+}
+
+json model_record(const ModelError& model) {
+  return {{"compared", model.compared},
+          {"error", model.error},
+          {"ruled_out", model.ruled_out},
+          {"spot_checks", model.spot_checks},
+          {"wrong", model.wrong}};
+}
+
+// What a round says that was before there were any: nothing.
+Result<ModelError> read_model(const json& from) {
+  ModelError out;
+  if (from.is_null()) return out;
+  for (const auto& [key, count] : {std::pair("compared", &out.compared),
+                                   {"ruled_out", &out.ruled_out},
+                                   {"spot_checks", &out.spot_checks},
+                                   {"wrong", &out.wrong}}) {
+    const json& value = member(from, key);
+    if (!value.is_number_unsigned())
+      return bad_record("selection.json", fmt::format("model.{} is no count", key));
+    *count = value.get<size_t>();
+  }
+  const json& error = member(from, "error");
+  if (!error.is_number()) return bad_record("selection.json", "model.error is no number");
+  out.error = error.get<double>();
   return out;
 }
 
@@ -186,7 +226,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   auto read = read_variant(variant, "id", "variant.json");
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
-  std::optional<Rejection> not_reached;
+  std::optional<Rejection> not_modelled, not_reached;
   std::vector<JudgedCase> judged;
   judged.reserve(cases.size());
   for (const CaseRecord& one : cases) judged.push_back(one.judged);
@@ -199,12 +239,16 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
       if (program.is_string()) out.programs[case_name] = program.get<std::string>();
       if (!member(*record, "not_interpreted").is_null()) out.is_interpreted = false;
+      const json& modelled = member(member(*record, "modelled"), "seconds");
+      if (step == "analyze" && modelled.is_number() && modelled.get<double>() > 0)
+        out.modelled[case_name] = modelled.get<double>();
       if (step != "time") continue;
       if (auto status = take_time(*record, case_name, out); !status) return status.error();
     } else if (verdict == "rejected") {
-      if (!out.rejection) {
-        out.rejection = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
-                         member(*record, "evidence")};
+      auto& why = step == "analyze" ? not_modelled : out.rejection;
+      if (!why) {
+        why = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
+               member(*record, "evidence")};
       }
     } else if (verdict == "not_reached") {
       if (!not_reached) {
@@ -222,6 +266,8 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   for (const CaseRecord& one : cases) {
     if (!one.judged.is_bench) out.programs.erase(one.judged.name);
   }
+  const bool needs_model = has_times && out.time_kind != "measured";
+  if (!out.rejection && needs_model) out.rejection = not_modelled;
   if (!out.rejection) out.rejection = not_reached;
   return out;
 }
@@ -247,11 +293,19 @@ Result<PreviousSelection> read_selection(const json& selection) {
       variant->ratios[name] = *ratio;
     }
     variant->time_kind = text_of(selection, "time_kind");
+    if (!member(from, "modelled").is_null()) {
+      auto modelled = read_times(member(from, "modelled"), "selection.json");
+      if (!modelled) return std::move(modelled).error();
+      variant->modelled = *std::move(modelled);
+    }
     for (const auto& [name, digest] : member(from, "programs").items()) {
       if (digest.is_string()) variant->programs[name] = digest.get<std::string>();
     }
     out.survivors.push_back(*std::move(variant));
   }
+  auto model = read_model(member(selection, "model"));
+  if (!model) return std::move(model).error();
+  out.model = *model;
   for (const json& from : tried) {
     auto point = read_point(from, "selection.json");
     if (!point) return std::move(point).error();
@@ -265,19 +319,25 @@ json selection_record(const Selection& selection) {
   json rejected = json::array();
   for (const Evaluated& variant : selection.rejected) rejected.push_back(rejection_record(variant));
   json best = survivors.empty() ? json() : survivors.front();
-  return {{"round", selection.round},
-          {"time_kind", selection.time_kind},
-          {"resolution", selection.resolution},
-          {"score_is",
-           selection.is_relative
-               ? "speedup over the seed: weighted geometric mean over the bench cases"
-               : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
-          {"survivors", survivors},
-          {"best", best},
-          {"ranking", ranking_record(selection)},
-          {"rejected", rejected},
-          {"seed", seed_record(selection)},
-          {"tried", selection.tried}};
+  json out = {
+      {"round", selection.round},
+      {"time_kind", selection.time_kind},
+      {"resolution", selection.resolution},
+      {"score_is",
+       selection.is_relative
+           ? "speedup over the seed: weighted geometric mean over the bench cases"
+           : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
+      {"survivors", survivors},
+      {"best", best},
+      {"ranking", ranking_record(selection)},
+      {"rejected", rejected},
+      {"seed", seed_record(selection)},
+      {"tried", selection.tried}};
+  if (selection.time_kind == "measured") {
+    out["ruled_out"] = ruled_out_record(selection);
+    out["model"] = model_record(selection.model);
+  }
+  return out;
 }
 
 json variant_record(const std::string& id, int round, const std::vector<std::string>& parents,

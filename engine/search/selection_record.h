@@ -23,6 +23,7 @@ struct PreviousSelection {
   int round = 0;
   std::vector<Evaluated> survivors;  // number i is lineage i + 1
   std::vector<Point> tried;
+  ModelError model;
 };
 
 // Loads the record of a step for a case: the content of "lower.json", "compile.json", "facts.json"
@@ -33,7 +34,8 @@ using LoadRecord =
 // All of these give an external error for a record that is not in its format.
 Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
 // `variant` is a variant.json. Asks for the records in the order of judging_reports; the first that
-// rejects is the variant's rejection. Without its times where `has_times` is false.
+// rejects is the variant's rejection; but what the model cannot follow is none where times are
+// measured. Without its times where `has_times` is false.
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
                                  const std::vector<CaseRecord>& cases, const LoadRecord& load,
                                  bool has_times = true);

@@ -55,8 +55,11 @@ class Race {
       const std::string path = fmt::format("{}/{}/screening.json", folder_of(id), one.name);
       auto record = steps::read_json(path);
       if (!record) return std::move(record).error();
-      if (record->value("verdict", "") != "ok") {
-        entries_.push_back({id, false, "turned down while it was measured"});
+      const std::string verdict = record->value("verdict", "");
+      if (verdict != "ok") {
+        entries_.push_back({id, false,
+                            verdict == "not_reached" ? "ruled out before it was measured"
+                                                     : "turned down while it was measured"});
         return {};
       }
       auto samples = search::read_samples(*record, path);
@@ -90,9 +93,7 @@ class Race {
       json one = {{"variant", id}, {"is_in", is_in}};
       if (!reason.empty()) one["reason"] = reason;
       all.push_back(std::move(one));
-      // No more than this, so that nothing else has it measured anew.
-      const json own = {{"is_in", is_in}};
-      if (auto status = steps::write_json(folder_of(id) + "/race.json", own); !status)
+      if (auto status = steps::write_admission(folder_of(id) + "/race.json", is_in); !status)
         return status;
     }
     return steps::write_json(arguments_.out, {{"variants", all}});

@@ -8,7 +8,7 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, previous, round_dir, seed_dir, seed_kernel, out;
+  std::string spec, previous, cut, round_dir, seed_dir, seed_kernel, out;
   std::vector<std::string> variants, lineages_out;
   int round = 1, top_k = 1;
 };
@@ -23,9 +23,15 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   auto seed = steps::read_variant(arguments.seed_dir, *cases);
   if (!seed) return std::move(seed).error();
   request.seed = *std::move(seed);
+  auto cut = steps::read_cut(arguments.cut);
+  if (!cut) return std::move(cut).error();
   for (const std::string& id : arguments.variants) {
-    auto variant = steps::read_variant(arguments.round_dir + "/" + id, *cases);
+    const nlohmann::json said = cut->contains(id) ? cut->at(id) : nlohmann::json::object();
+    const bool is_measured = said.value("is_in", true);
+    auto variant = steps::read_variant(arguments.round_dir + "/" + id, *cases, is_measured);
     if (!variant) return std::move(variant).error();
+    if (!is_measured) variant->ruled_out = said.value("reason", "");
+    variant->is_spot_check = said.value("spot_check", false);
     request.variants.push_back(*std::move(variant));
   }
   if (arguments.previous.empty()) return request;
@@ -33,6 +39,7 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   if (!previous) return std::move(previous).error();
   request.contenders = std::move(previous->survivors);
   request.tried = std::move(previous->tried);
+  request.model = previous->model;
   return request;
 }
 
@@ -77,6 +84,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--previous", arguments.previous,
                  "selection.json of the round before, with its lineage-K.py beside it");
+  app.add_option("--cut", arguments.cut, "cut.json, where the round had one");
   app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
   app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();

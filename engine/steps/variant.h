@@ -1,6 +1,7 @@
 // What the steps at a round's end share: reading what became of its variants.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,19 @@ inline Result<search::PreviousSelection> read_previous(const std::string& path) 
   return previous;
 }
 
+// What the first cut said of a round, by variant: "is_in", "spot_check" and "reason" as in its
+// cut.json. Empty where `path` is: there was none.
+inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string& path) {
+  std::map<std::string, nlohmann::json> out;
+  if (path.empty()) return out;
+  auto record = read_json(path);
+  if (!record) return std::move(record).error();
+  for (const nlohmann::json& one : record->value("variants", nlohmann::json::array())) {
+    out[one.value("variant", "")] = one;
+  }
+  return out;
+}
+
 // A variant by the records in its folder; without its times where `has_times` is false.
 inline Result<search::Evaluated> read_variant(const std::string& folder,
                                               const std::vector<search::CaseRecord>& cases,
@@ -45,6 +59,12 @@ inline Result<search::Evaluated> read_variant(const std::string& folder,
         return read_json(fmt::format("{}/{}/{}", folder, case_name, file));
       },
       has_times);
+}
+
+// What a variant's own measurements read of a cut or a race: no more than whether it is in, so that
+// nothing else has it measured anew.
+inline Status write_admission(const std::string& path, bool is_in) {
+  return write_json(path, {{"is_in", is_in}});
 }
 
 }  // namespace evolve::steps

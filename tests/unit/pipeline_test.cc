@@ -144,6 +144,16 @@ TEST_CASE("the extensions of the schema are read") {
   CHECK(pipeline.batch.top_k == 3);
 }
 
+TEST_CASE("the first cut is a margin, or there is none") {
+  CHECK_FALSE(parsed(kernel_line + "time: { kind: measured }\n").time.first_cut);
+  CHECK(parsed(kernel_line + "time: { kind: measured, first_cut: 0.2 }\n").time.first_cut == 0.2);
+  CHECK(error(kernel_line + "time: { kind: measured, first_cut: -1 }\n").find("first_cut") !=
+        std::string::npos);
+  const Pipeline modelled = parsed(kernel_line + "time: { first_cut: 0.2 }\n");
+  REQUIRE(modelled.notices.size() == 1);
+  CHECK(modelled.notices[0].find("'time.first_cut' has no effect") != std::string::npos);
+}
+
 TEST_CASE("an unknown key is shown with its line and the nearest known key") {
   CHECK(error("kernel:\n  name: k\n  spec: s\n  tempalte: x.py\n") ==
         "p.yaml:4:3: unknown key 'tempalte', did you mean 'template'?\n"

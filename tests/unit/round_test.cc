@@ -32,7 +32,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   std::string rules;
   for (const char* rule :
        {"normalise", "spec", "mutate", "secret", "expect", "audit", "lower", "contract", "compile",
-        "check", "interpret", "analyze", "measure", "race", "time", "trace", "select"}) {
+        "check", "interpret", "analyze", "measure", "cut", "race", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -129,6 +129,36 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   CHECK(!graph->find_node("w/round-0/v0000/big/screening.json"));
 }
 
+TEST_CASE("where the model makes the first cut, it says who is measured at all") {
+  CampaignShape campaign = shape();
+  campaign.is_measured = true;
+  CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
+  campaign.timing.first_cut = 0.2;
+  auto graph = graph_of(campaign, "w");
+  auto made_by = [&](const std::string& path) {
+    auto node = graph->find_node(path);
+    REQUIRE(node);
+    return *graph->node(*node).made_by;
+  };
+  auto reads = [&](EdgeId edge, const std::string& path) {
+    for (NodeId input : graph->edge(edge).explicit_inputs()) {
+      if (graph->path(input) == path) return true;
+    }
+    return false;
+  };
+  CHECK(reads(made_by("w/round-1/v0001/big/screening.json"), "w/round-1/v0001/cut.json"));
+  CHECK(!reads(made_by("w/round-1/v0001/big/samples.json"), "w/round-1/v0001/cut.json"));
+  const EdgeId cut = made_by("w/round-2/v0009/cut.json");
+  CHECK(reads(cut, "w/round-2/v0010/wide/facts.json"));
+  CHECK(reads(cut, "w/round-2/v0010/ragged/check.json"));
+  CHECK(reads(cut, "w/round-0/v0000/big/facts.json"));
+  CHECK(reads(cut, "w/round-1/selection.json"));
+  CHECK(reads(made_by("w/round-2/selection.json"), "w/round-2/cut.json"));
+  // Where times are modelled, there is nothing to spare.
+  campaign.is_measured = false;
+  CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
+}
+
 TEST_CASE("a round's measuring keeps within its budget") {
   Timing timing;
   timing.finalists = 4;
@@ -154,6 +184,9 @@ TEST_CASE("the same shape is the same digest, and another is another") {
   SECTION("an item in another list") {
     other.bench_cases = {"big", "wide", "aligned"};
     other.check_cases = {"ragged"};
+  }
+  SECTION("a number that there may be") {
+    other.timing.first_cut = 0;
   }
   CHECK(digest_of(other) != digest_of(shape()));
 }

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "engine/search/selection.h"
 #include "engine/search/selection_record.h"
@@ -218,6 +219,60 @@ TEST_CASE("where nothing survives there is no best") {
   CHECK(record["time_kind"] == "none");
 }
 
+TEST_CASE("what the model rules out is recorded, not ranked, and not tried again") {
+  Evaluated slow = timed("v0002", 1, 1);
+  slow.seconds.clear();
+  slow.time_kind.clear();
+  slow.ruled_out = "modelled 1.400 of the seed's time";
+  SelectionRequest request = request_of({timed("v0001", 0.5, 0.5, "measured"), slow});
+  request.seed = timed("v0000", 1, 1, "measured");
+  const Selection selection = selected(request);
+  CHECK(ranking(selection) == Ids{"v0001", "v0000"});
+  CHECK(selection.rejected.empty());
+  CHECK(selection_record(selection)["ruled_out"] ==
+        json::parse(R"([{"variant": "v0002", "reason": "modelled 1.400 of the seed's time"}])"));
+  CHECK(selection.tried == std::vector<Point>{{{"P", 0}}, {{"P", 1}}, {{"P", 2}}});
+  CHECK(selection.model.ruled_out == 1);
+}
+
+TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") {
+  auto measured = [](const std::string& id, double ratio, double modelled) {
+    Evaluated out = timed(id, ratio, ratio, "measured");
+    out.ratios = {{"a", {ratio, ratio, ratio}}, {"b", {ratio, ratio, ratio}}};
+    // Twice as fast as the device, all of it: that is not what the cut goes by.
+    out.modelled = {{"a", modelled / 2}, {"b", modelled / 2}};
+    return out;
+  };
+  SelectionRequest request =
+      request_of({measured("v0001", 0.5, 0.5), measured("v0002", 0.6, 0.6 * std::exp(0.3)),
+                  timed("v0003", 0.7, 0.7, "measured"), rejected("v0004")});
+  request.seed = timed("v0000", 1, 1, "measured");
+  request.seed.modelled = {{"a", 0.5}, {"b", 0.5}};
+  request.variants[1].is_spot_check = true;
+  Selection selection = selected(request);
+  CHECK(selection.model.compared == 2);
+  CHECK(selection.model.error == Approx(std::sqrt(0.09 / 2)).epsilon(1e-5));
+  CHECK(selection.model.spot_checks == 1);
+  CHECK(selection.model.wrong == 1);
+  CHECK(*selection.ranking[0].modelled == 0.5);
+  CHECK_FALSE(selection.ranking[2].modelled);
+  // The next round has it, and the survivors' modelled times.
+  const json record = selection_record(selection);
+  auto previous = read_selection(record);
+  REQUIRE(previous);
+  CHECK(previous->survivors[0].modelled == request.variants[0].modelled);
+  CHECK(record["ranking"][1]["spot_check"] == true);
+  SelectionRequest next = request_of({measured("v0005", 0.4, 0.4), measured("v0006", 0.4, 0.4)}, 1);
+  next.round = 2;
+  next.seed = request.seed;
+  next.contenders = previous->survivors;
+  next.model = previous->model;
+  selection = selected(next);
+  CHECK(selection.model.compared == 4);
+  CHECK(selection.model.error == Approx(std::sqrt(0.09 / 4)).epsilon(1e-5));
+  CHECK(selection.model.wrong == 1);
+}
+
 TEST_CASE("what was tried is kept, rejected ones too, sorted and once") {
   SelectionRequest request = request_of({rejected("v0005"), timed("v0002", 0.5, 0.5)});
   request.tried = {{{"P", 2}}, {{"P", 9}}};
@@ -266,6 +321,7 @@ TEST_CASE("a broken record is an external error") {
       const char* text :
       {"null", "[]", "{}", R"({"round": 1, "survivors": [1], "tried": []})",
        R"({"round": 1, "survivors": [], "tried": [{"P": "x"}]})",
+       R"({"round": 1, "survivors": [], "tried": [], "model": {"compared": -1}})",
        R"({"round": 1, "survivors": [{"variant": "v1", "round": 1, "parameters": {}}], "tried": []})"}) {
     CHECK(read_selection(json::parse(text)).error().code == evolve::ErrorCode::external);
   }
@@ -317,6 +373,23 @@ TEST_CASE("a kernel that the interpreter could not run is in contention, and sai
   Selection selection;
   selection.ranking.push_back({*variant, 1, 0, ""});
   CHECK(selection_record(selection)["ranking"][0]["interpreted"] == false);
+}
+
+TEST_CASE("what the model cannot follow has no modelled time, but may have a measured one") {
+  auto records = ok_records();
+  records["a/facts.json"] = {{"verdict", "rejected"}, {"kind", "not_modelled"}, {"reason", "r"}};
+  records["a/time.json"] = {{"verdict", "not_reached"}, {"kind", "modelled"}};
+  auto variant = evaluated(records);
+  REQUIRE(variant);
+  REQUIRE(variant->rejection);
+  CHECK(variant->rejection->kind == "not_modelled");
+  records["a/time.json"] = {{"verdict", "ok"}, {"kind", "measured"}, {"seconds", 0.5}};
+  variant = evaluated(records);
+  REQUIRE(variant);
+  CHECK_FALSE(variant->rejection);
+  CHECK(variant->modelled.empty());
+  records["a/facts.json"] = {{"verdict", "ok"}, {"modelled", {{"seconds", 0.25}}}};
+  CHECK(evaluated(records)->modelled.at("a") == 0.25);
 }
 
 TEST_CASE("a variant is read from the records of its steps") {

@@ -1,0 +1,132 @@
+// Step cut: which of a round's variants are measured at all, by what the model says of them.
+#include "engine/search/cut.h"
+
+#include "engine/search/random.h"
+#include "engine/search/selection_record.h"
+#include "engine/steps/step.h"
+#include "engine/steps/variant.h"
+
+namespace {
+
+using namespace evolve;
+using nlohmann::json;
+
+struct Arguments {
+  std::string spec, previous, round_dir, seed_dir, out;
+  std::vector<std::string> variants;
+  size_t top_k = 1;
+  double margin = 0;
+  uint64_t random_seed = 0, round = 1;
+};
+
+class Cut {
+ public:
+  explicit Cut(const Arguments& arguments) : arguments_(arguments) {}
+
+  Status run() {
+    auto cases = steps::read_spec(arguments_.spec);
+    if (!cases) return std::move(cases).error();
+    cases_ = *std::move(cases);
+    benches_ = steps::benches_of(cases_);
+    auto seed = steps::read_variant(arguments_.seed_dir, cases_, false);
+    if (!seed) return std::move(seed).error();
+    of_seed_ = seed->modelled;
+    for (const std::string& id : arguments_.variants) {
+      if (auto status = admit(id); !status) return status;
+    }
+    if (auto status = read_previous(); !status) return status;
+    const double width = search::cut_width(arguments_.margin, model_);
+    const uint64_t draw = search::Random(arguments_.random_seed, arguments_.round).next();
+    for (const search::CutEntry& entry :
+         search::cut(modelled_, leaders_, arguments_.top_k, width, draw)) {
+      json& one = entries_[entry.id];
+      one["is_in"] = entry.is_in;
+      if (!entry.reason.empty()) one["reason"] = entry.reason;
+      if (entry.is_spot_check) one["spot_check"] = true;
+    }
+    return write(std::expm1(width));
+  }
+
+ private:
+  [[nodiscard]] std::string folder_of(const std::string& id) const {
+    return arguments_.round_dir + "/" + id;
+  }
+
+  // Who was turned down is not measured, and sets no pace; who is not modelled is measured.
+  Status admit(const std::string& id) {
+    auto variant = steps::read_variant(folder_of(id), cases_, false);
+    if (!variant) return std::move(variant).error();
+    if (variant->rejection) {
+      entries_[id] = {{"is_in", false}, {"reason", "turned down: " + variant->rejection->kind}};
+      return {};
+    }
+    entries_[id] = {{"is_in", true}};
+    if (auto ratio = search::modelled_ratio(variant->modelled, of_seed_, benches_)) {
+      modelled_.push_back({id, *ratio});
+      entries_[id]["modelled"] = search::rounded(std::exp(*ratio));
+    }
+    return {};
+  }
+
+  // The survivors of the round before, in the first round the seed; and how well the model did.
+  Status read_previous() {
+    if (arguments_.previous.empty()) {
+      leaders_.push_back(0);
+      return {};
+    }
+    auto previous = steps::read_previous(arguments_.previous);
+    if (!previous) return std::move(previous).error();
+    model_ = previous->model;
+    for (const search::Evaluated& survivor : previous->survivors) {
+      if (auto ratio = search::modelled_ratio(survivor.modelled, of_seed_, benches_))
+        leaders_.push_back(*ratio);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status write(double margin) const {
+    json all = json::array();
+    for (const std::string& id : arguments_.variants) {
+      json one = entries_.at(id);
+      const bool is_in = one["is_in"].get<bool>();
+      one["variant"] = id;
+      all.push_back(std::move(one));
+      if (auto status = steps::write_admission(folder_of(id) + "/cut.json", is_in); !status)
+        return status;
+    }
+    return steps::write_json(arguments_.out,
+                             {{"margin", search::rounded(margin)}, {"variants", all}});
+  }
+
+  const Arguments& arguments_;
+  std::vector<search::CaseRecord> cases_;
+  std::vector<search::BenchCase> benches_;
+  std::map<std::string, double> of_seed_;
+  std::vector<search::Modelled> modelled_;
+  std::vector<double> leaders_;
+  search::ModelError model_;
+  std::map<std::string, json> entries_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("the variants of a round that are measured at all", "cut");
+  Arguments arguments;
+  app.add_option("--spec", arguments.spec, "spec.json")->required();
+  app.add_option("--top-k", arguments.top_k, "lineages that survive")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--margin", arguments.margin, "how much slower than the best is ruled out: 0.2")
+      ->required()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--random-seed", arguments.random_seed, "draws who is measured all the same")
+      ->required();
+  app.add_option("--round", arguments.round)->required()->check(CLI::PositiveNumber);
+  app.add_option("--previous", arguments.previous, "selection.json of the round before");
+  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
+  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
+  app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
+  app.add_option("--out", arguments.out, "cut.json")->required();
+  return steps::run_step(app, argc, argv, [&]() -> Status { return Cut(arguments).run(); });
+}

@@ -1,0 +1,91 @@
+// The first cut: who is not measured for what the model says.
+#include "engine/search/cut.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+using namespace evolve::search;
+
+namespace {
+
+// "v1" is modelled at the first of these ratios of the seed's time, and so on.
+std::vector<Modelled> modelled(const std::vector<double>& ratios) {
+  std::vector<Modelled> out;
+  out.reserve(ratios.size());
+  for (double ratio : ratios)
+    out.push_back({"v" + std::to_string(out.size() + 1), std::log(ratio)});
+  return out;
+}
+
+std::vector<std::string> ruled_out(const std::vector<CutEntry>& entries) {
+  std::vector<std::string> out;
+  for (const CutEntry& entry : entries) {
+    if (!entry.reason.empty()) out.push_back(entry.id);
+  }
+  return out;
+}
+
+using Ids = std::vector<std::string>;
+
+const double fifth = std::log1p(0.2);
+
+}  // namespace
+
+TEST_CASE("ruled out is who is modelled slower than the best by more than the margin") {
+  const auto entries = cut(modelled({0.5, 0.599, 0.601, 0.9}), {0}, 1, fifth, 0);
+  CHECK(ruled_out(entries) == Ids{"v3", "v4"});
+  CHECK(entries[2].reason ==
+        "modelled 0.601 of the seed's time, more than 20 % slower than the best");
+  CHECK(entries[0].is_in);
+  CHECK(entries[1].is_in);
+}
+
+TEST_CASE("as many set the pace as survive, those of the rounds before among them") {
+  const auto variants = modelled({0.5, 0.7, 0.8, 0.9});
+  CHECK(ruled_out(cut(variants, {0}, 2, fifth, 0)) == Ids{"v4"});
+  CHECK(ruled_out(cut(variants, {std::log(0.4)}, 2, fifth, 0)) == Ids{"v2", "v3", "v4"});
+  // Fewer than may survive.
+  CHECK(ruled_out(cut(variants, {0}, 6, fifth, 0)).empty());
+  CHECK(ruled_out(cut(variants, {}, 5, fifth, 0)).empty());
+  CHECK(cut({}, {0}, 1, fifth, 0).empty());
+}
+
+TEST_CASE(
+    "one of those that are ruled out is measured all the same, any of them, and the same again") {
+  const auto variants = modelled({0.5, 0.9, 0.9, 0.9});
+  std::set<std::string> drawn;
+  for (uint64_t draw = 0; draw < 50; ++draw) {
+    const auto entries = cut(variants, {0}, 1, fifth, draw),
+               again = cut(variants, {0}, 1, fifth, draw);
+    size_t count = 0;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      CHECK(entries[i].is_spot_check == again[i].is_spot_check);
+      if (!entries[i].is_spot_check) continue;
+      ++count;
+      CHECK(entries[i].is_in);
+      CHECK_FALSE(entries[i].reason.empty());
+      drawn.insert(entries[i].id);
+    }
+    CHECK(count == 1);
+  }
+  CHECK(drawn == std::set<std::string>{"v2", "v3", "v4"});
+}
+
+TEST_CASE("a model that was seen to err rules out less") {
+  CHECK(cut_width(0.2, {}) == Approx(fifth));
+  CHECK(cut_width(0.2, {100, 0.04, 0, 0, 0}) == Approx(fifth));
+  CHECK(cut_width(0.2, {3, 0.3, 0, 0, 0}) == Approx(0.6));
+  // Of two variants nothing is known.
+  CHECK(cut_width(0.2, {2, 0.3, 0, 0, 0}) == Approx(fifth));
+}
+
+TEST_CASE("a modelled ratio is of all cases, or there is none") {
+  const std::vector<BenchCase> cases = {{"a", 3}, {"b", 1}};
+  CHECK(*modelled_ratio({{"a", 2}, {"b", 1}}, {{"a", 1}, {"b", 16}}, cases) ==
+        Approx((3 * std::log(2) - std::log(16)) / 4));
+  CHECK_FALSE(modelled_ratio({{"a", 2}}, {{"a", 1}, {"b", 1}}, cases));
+  CHECK_FALSE(modelled_ratio({{"a", 2}, {"b", 1}}, {{"a", 1}}, cases));
+  CHECK_FALSE(modelled_ratio({}, {}, {}));
+}
