@@ -130,6 +130,14 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
                        "kernel.template and kernel.reference name the seed and the reference");
     }
   }
+  if (!pipeline.time.constants.empty()) {
+    shape.constants = *beside(folder, pipeline.time.constants, "");
+    if (!fs::exists(shape.constants, error)) {
+      return bad_input(fmt::format("{}: time.constants: '{}' is missing", from_root(pipeline_path),
+                                   shape.constants),
+                       "", "evolve model calibrate writes such a file");
+    }
+  }
   shape.entry = campaign.spec.entry;
   for (const auto& one : campaign.spec.cases) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -185,22 +184,9 @@ Result<ir::Device> read_device(const std::string& name, const std::string& const
   if (constants.empty()) return *device;
   auto document = read_json_file(constants);
   if (!document) return std::move(document).error();
-  auto of = document->is_object() ? document->value("device", json()) : json();
-  if (of != std::string(device->name))
-    return bad_input(fmt::format("{}: no constants of {}", constants, device->name), "",
-                     "evolve model calibrate writes such a file");
-  for (auto [key, value, least, most] :
-       {std::tuple("clock_hz", &device->clock_hz, 1e6, 1e12),
-        std::tuple("dma_latency_seconds", &device->dma_latency_seconds, 1e-12, 1.0),
-        std::tuple("hbm_bytes_per_second", &device->hbm_bytes_per_second, 1e6, 1e18),
-        std::tuple("error", &device->error, 0.0, 0.99)}) {
-    json found = document->value(key, json());
-    if (!found.is_number() || found < least || found > most)
-      return bad_input(fmt::format("{}: '{}': a number from {:g} to {:g} was expected", constants,
-                                   key, least, most));
-    *value = found.get<double>();
-  }
-  return *device;
+  auto with = ir::with_constants(*device, *document);
+  if (!with) return std::move(with).error().within(constants);
+  return with;
 }
 
 }  // namespace evolve::cli

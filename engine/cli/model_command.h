@@ -23,11 +23,8 @@ struct ModelCommand {
 // program, or of the runs of `kernel` alone; a group (each row its own, where there is none) is
 // left out as one when the error on unseen times is worked out.
 //
-// Constants, JSON:  {"device": "tpu7x", "libtpu": "0.0.42.1", "clock_hz": …, "dma_latency_seconds":
-// …,
-//                    "hbm_bytes_per_second": …, "error": …, …}, as `evolve analyze --constants`
-//                    takes
-// them; the other keys say how they were found.
+// The constants are those of engine/ir/calibration.h, with "libtpu": "0.0.42.1" and how they were
+// found.
 Status run_model_calibrate(const ModelCommand& command, bool json);
 
 // The device of a name, with the constants of such a file; of an empty path its own.

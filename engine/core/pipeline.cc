@@ -217,6 +217,7 @@ class PipelineReader {
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
     time.choice("device", pipeline_.time.device, {"cpu"});
     time.number("budget", pipeline_.time.budget, 1);
+    time.text("constants", pipeline_.time.constants);
     if (time.has("first_cut")) {
       pipeline_.time.first_cut = 0;
       time.number("first_cut", *pipeline_.time.first_cut, 0);

@@ -62,6 +62,7 @@ struct Pipeline {
     std::string kind = "modelled";  // of libtpu's schedule, or "measured"
     std::string device = "cpu";     // where it is measured
     double budget = 0;              // seconds of the device a round; 0: as much as is usual
+    std::string constants;          // path of the model's; empty: those that it has
     // Not measured is who is modelled slower than the best by more than this share.
     std::optional<double> first_cut;
   };

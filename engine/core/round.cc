@@ -282,10 +282,14 @@ class RoundWriter {
                          {"dumps", at + "/dumps.tar.gz"},
                          {"target", shape_.target}};
     std::vector<std::string> compiled_files = {at + "/compile.json", at + "/dumps.tar.gz"};
-    if (is_candidate) {
-      compiled.emplace_back("given", "--operands " + at + "/operands.json");
-      compiled_files.push_back(at + "/operands.json");
-    }
+    std::string given;
+    auto give = [&](const char* flag, const std::string& path) {
+      given += fmt::format("{}--{} {}", given.empty() ? "" : " ", flag, path);
+      compiled_files.push_back(path);
+    };
+    if (is_candidate) give("operands", at + "/operands.json");
+    if (!shape_.constants.empty()) give("constants", shape_.constants);
+    if (!given.empty()) compiled.emplace_back("given", given);
     Bindings analyzed = compiled;
     std::vector<std::string> analyzed_files = compiled_files;
     analyzed_files.push_back(cost);
@@ -504,9 +508,9 @@ class RoundWriter {
 
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, is_measured,
-               timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start, marker_end,
-               bench_cases, check_cases, step_sources] = shape;
+  const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, constants,
+               is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start,
+               marker_end, bench_cases, check_cases, step_sources] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
@@ -518,7 +522,7 @@ Digest digest_of(const CampaignShape& shape) {
   out.add("finalists", "", std::to_string(finalists));
   out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
   for (const auto* text :
-       {&target, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
+       {&target, &constants, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto* list : {&compile_flags, &bench_cases, &check_cases, &step_sources}) {

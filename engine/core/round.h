@@ -44,6 +44,7 @@ struct CampaignShape {
   double explore = 0.25;                   // share of proposals drawn from the whole space
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"
+  std::string constants;                   // path of the model's; empty: those that it has
   bool is_measured = false;                // times are, on this machine; or else modelled
   Timing timing;                           // if they are
   bool is_sandboxed = true;  // false: candidates are kept from nothing but using too much

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace evolve::ir {
@@ -177,6 +179,26 @@ Result<Calibration> calibrate(const Device& start, std::span<const Observation> 
   }
   out.rank_correlation = correlation(ranks(out.modelled), ranks(measured));
   return out;
+}
+
+Result<Device> with_constants(Device device, const nlohmann::json& constants) {
+  using nlohmann::json;
+  auto of = constants.is_object() ? constants.value("device", json()) : json();
+  if (of != std::string(device.name))
+    return bad_input(fmt::format("no constants of {}", device.name), "",
+                     "evolve model calibrate writes such a file");
+  for (auto [key, value, least, most] :
+       {std::tuple("clock_hz", &device.clock_hz, 1e6, 1e12),
+        std::tuple("dma_latency_seconds", &device.dma_latency_seconds, 1e-12, 1.0),
+        std::tuple("hbm_bytes_per_second", &device.hbm_bytes_per_second, 1e6, 1e18),
+        std::tuple("error", &device.error, 0.0, 0.99)}) {
+    json found = constants.value(key, json());
+    if (!found.is_number() || found < least || found > most)
+      return bad_input(
+          fmt::format("'{}': a number from {:g} to {:g} was expected", key, least, most));
+    *value = found.get<double>();
+  }
+  return device;
 }
 
 }  // namespace evolve::ir

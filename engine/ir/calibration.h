@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,5 +38,10 @@ struct Calibration {
 
 // Bad input: fewer than two groups, what is no time, what the model cannot follow.
 Result<Calibration> calibrate(const Device& start, std::span<const Observation> observations);
+
+// A device with the constants of a file of them, {"device": "tpu7x", "clock_hz": …,
+// "dma_latency_seconds": …, "hbm_bytes_per_second": …, "error": …, …}: what else is in it says how
+// they were found. Bad input: those of another device, or numbers that none can be.
+Result<Device> with_constants(Device device, const nlohmann::json& constants);
 
 }  // namespace evolve::ir

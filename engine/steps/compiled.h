@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "engine/core/result.h"
+#include "engine/ir/calibration.h"
 #include "engine/ir/program.h"
 #include "engine/steps/step.h"
 #include "engine/world/archive.h"
@@ -21,13 +22,22 @@ struct Compiled {
 // More than any real compilation dumps.
 constexpr size_t kMostDumpBytes = size_t{1} << 30;
 
-// `operands_path` may be empty: then nothing is known of what the kernels are given.
+// `operands_path` may be empty: then nothing is known of what the kernels are given. So may
+// `constants_path`: then they are those of the device.
 inline Result<Compiled> read_compiled(const std::string& report_path, const std::string& dumps_path,
-                                      const std::string& operands_path, const std::string& target) {
+                                      const std::string& operands_path, const std::string& target,
+                                      const std::string& constants_path) {
   auto report = read_json(report_path);
   if (!report) return std::move(report).error();
   auto device = ir::find_device(target);
   if (!device) return bad_input(fmt::format("target '{}' has no model", target));
+  if (!constants_path.empty()) {
+    auto constants = read_json(constants_path);
+    if (!constants) return std::move(constants).error();
+    auto with = ir::with_constants(*device, *constants);
+    if (!with) return std::move(with).error().within(constants_path);
+    device = *with;
+  }
   Compiled compiled{{}, *device, nlohmann::json{{"verdict", "not_reached"}}};
   if (report->value("verdict", "") != "ok") return compiled;
   auto dumps = world::read_archive(dumps_path, kMostDumpBytes);

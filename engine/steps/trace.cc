@@ -5,14 +5,15 @@
 int main(int argc, char** argv) {
   using namespace evolve;
   CLI::App app("modelled timeline of a compiled program", "trace");
-  std::string report, dumps, target, operands, out;
+  std::string report, dumps, target, operands, constants, out;
   app.add_option("--compile", report, "the compile step's report")->required();
   app.add_option("--dumps", dumps, "its dumps")->required();
   app.add_option("--target", target, "the device")->required();
   app.add_option("--operands", operands, "what the kernels are given; a baseline has none");
+  app.add_option("--constants", constants, "of the device's model, in place of those that it has");
   app.add_option("--out", out, "timeline.json")->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
-    auto compiled = steps::read_compiled(report, dumps, operands, target);
+    auto compiled = steps::read_compiled(report, dumps, operands, target, constants);
     if (!compiled) return std::move(compiled).error();
     if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run)) {
       nlohmann::json empty = {{"traceEvents", nlohmann::json::array()}, {"otherData", *reason}};

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 using namespace evolve;
 using namespace evolve::ir;
@@ -79,6 +80,31 @@ TEST_CASE("what no time shows stays as it is") {
   CHECK(found->device.clock_hz == Approx(1.5e9));
   CHECK(found->device.dma_latency_seconds == Approx(start().dma_latency_seconds).epsilon(0.1));
   CHECK(found->device.hbm_bytes_per_second == Approx(start().hbm_bytes_per_second).epsilon(0.05));
+}
+
+TEST_CASE("a device takes the constants of its own file, and no others") {
+  const nlohmann::json found = {{"device", "tpu7x"},
+                                {"clock_hz", 1e9},
+                                {"dma_latency_seconds", 2e-6},
+                                {"hbm_bytes_per_second", 3e12},
+                                {"error", 0.1}};
+  const Device start = *find_device("tpu7x");
+  const auto device = with_constants(start, found);
+  REQUIRE(device);
+  CHECK(device->clock_hz == 1e9);
+  CHECK(device->dma_latency_seconds == 2e-6);
+  CHECK(device->hbm_bytes_per_second == 3e12);
+  CHECK(device->error == 0.1);
+  CHECK(device->peak_flops == start.peak_flops);
+  CHECK(with_constants(*find_device("v6e"), found).error().message == "no constants of v6e");
+  for (const char* key : {"clock_hz", "dma_latency_seconds", "hbm_bytes_per_second", "error"}) {
+    nlohmann::json bad = found;
+    bad[key] = -1;
+    CHECK(with_constants(start, bad).error().message.find(key) != std::string::npos);
+    bad.erase(key);
+    CHECK_FALSE(with_constants(start, bad));
+  }
+  CHECK_FALSE(with_constants(start, nlohmann::json::array()));
 }
 
 TEST_CASE("times that teach nothing are refused") {

@@ -159,6 +159,21 @@ TEST_CASE("where the model makes the first cut, it says who is measured at all")
   CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
 }
 
+TEST_CASE(
+    "what the model is told of the device is an input of what asks the model, and of no more") {
+  CampaignShape campaign = shape();
+  campaign.constants = "mine.json";
+  auto graph = graph_of(campaign, "w");
+  const NodeId constants = *graph->find_node("mine.json");
+  for (size_t i = 0; i < graph->edge_count(); ++i) {
+    const auto& edge = graph->edge(static_cast<EdgeId>(i));
+    const bool reads =
+        std::find(edge.inputs.begin(), edge.inputs.end(), constants) != edge.inputs.end();
+    CHECK(reads == (edge.rule->name == "analyze" || edge.rule->name == "trace"));
+  }
+  CHECK(digest_of(campaign) != digest_of(shape()));
+}
+
 TEST_CASE("a round's measuring keeps within its budget") {
   Timing timing;
   timing.finalists = 4;
