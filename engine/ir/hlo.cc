@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -91,6 +93,53 @@ double hbm_bytes(std::string_view type) {
     auto bytes = shape_bytes(one.substr(0, layout));
     if (!is_elsewhere && bytes) sum += static_cast<double>(*bytes);
   }
+}
+
+// The extents of "bf16[8,128]{1,0:T(8,128)}"; none of what is no array.
+std::vector<double> extents_of(std::string_view type) {
+  std::vector<double> out;
+  const size_t open = type.find_first_of("[(");
+  if (open == std::string_view::npos || type[open] == '(') return out;
+  type.remove_prefix(open + 1);
+  while (!type.empty() && type.front() != ']') {
+    uint64_t extent = 0;
+    auto [end, error] = std::from_chars(type.data(), type.data() + type.size(), extent);
+    if (error != std::errc()) return {};
+    out.push_back(static_cast<double>(extent));
+    type.remove_prefix(static_cast<size_t>(end - type.data()));
+    if (type.starts_with(',')) type.remove_prefix(1);
+  }
+  return out;
+}
+
+double product(const std::vector<double>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+// How many products make one element of a dot's result: the extents of its left side that
+// "{1,2}" numbers.
+double contracted_by_dot(std::string_view dimensions, const std::vector<double>& left) {
+  double out = 1;
+  while (true) {
+    dimensions.remove_prefix(std::min(dimensions.find_first_of("0123456789"), dimensions.size()));
+    if (dimensions.empty()) return out;
+    size_t number = 0;
+    auto [end, error] =
+        std::from_chars(dimensions.data(), dimensions.data() + dimensions.size(), number);
+    if (error == std::errc() && number < left.size()) out *= left[number];
+    dimensions.remove_prefix(static_cast<size_t>(end - dimensions.data()));
+  }
+}
+
+// The same of a convolution's: all extents of its right side but that of the output's features, "o"
+// in the middle of "bf_io->bf".
+double contracted_by_convolution(std::string_view labels, const std::vector<double>& right) {
+  labels.remove_prefix(std::min(labels.find('_') + 1, labels.size()));
+  labels = labels.substr(0, labels.find('-'));
+  const size_t features = labels.find('o');
+  double out = product(right);
+  if (features < right.size() && right[features] > 0) out /= right[features];
+  return out;
 }
 
 class HloReader {
@@ -222,8 +271,12 @@ HloModule::HloModule(std::vector<HloComputation> computations)
       by_name_.emplace(computations_[i].instructions[k].name, std::pair(i, k));
   }
   // The text has computations before those that call them.
-  for (const HloComputation& one : computations_)
+  for (const HloComputation& one : computations_) {
     bodies_.emplace(one.name, digest_of(body_of(one)).hex());
+    double flops = 0;
+    for (const HloInstruction& each : one.instructions) flops += matrix_flops_of(each);
+    flops_.emplace(one.name, flops);
+  }
 }
 
 const HloInstruction* HloModule::find(const std::string& name) const {
@@ -249,6 +302,31 @@ double HloModule::hbm_bytes_of(const std::string& name) const {
     return 2 * bytes_of(instruction->operands[kUpdate]);
   double sum = hbm_bytes(instruction->type);
   for (const std::string& operand : instruction->operands) sum += bytes_of(operand);
+  return sum;
+}
+
+double HloModule::matrix_flops_of(const std::string& name) const {
+  const HloInstruction* instruction = find(name);
+  return instruction == nullptr ? 0 : matrix_flops_of(*instruction);
+}
+
+double HloModule::matrix_flops_of(const HloInstruction& instruction) const {
+  const bool is_dot = instruction.opcode == "dot",
+             is_convolution = instruction.opcode == "convolution";
+  double sum = 0;
+  if ((is_dot || is_convolution) && instruction.operands.size() == 2) {
+    const HloInstruction* from = find(instruction.operands[is_dot ? 0 : 1]);
+    const std::vector<double> side =
+        from == nullptr ? std::vector<double>() : extents_of(from->type);
+    const double contracted =
+        is_dot ? contracted_by_dot(instruction.attribute("lhs_contracting_dims"), side)
+               : contracted_by_convolution(instruction.attribute("dim_labels"), side);
+    sum += 2 * product(extents_of(instruction.type)) * contracted;
+  }
+  for (const auto& [key, value] : instruction.attributes) {
+    if (auto called = flops_.find(without_percent(value)); called != flops_.end())
+      sum += called->second;
+  }
   return sum;
 }
 

@@ -61,15 +61,20 @@ class HloModule {
   // Bytes that an instruction takes from HBM and puts there: its operands and its result, of what
   // it updates in place the update alone. Zero for one that is not there.
   [[nodiscard]] double hbm_bytes_of(const std::string& name) const;
+  // Floating-point operations of the products in it (dot, convolution) and in what it calls, two a
+  // multiplication; what a loop calls counts once. Zero for one that is not there.
+  [[nodiscard]] double matrix_flops_of(const std::string& name) const;
 
  private:
   [[nodiscard]] std::string work_of(const HloInstruction& instruction) const;
   [[nodiscard]] std::string body_of(const HloComputation& computation) const;
+  [[nodiscard]] double matrix_flops_of(const HloInstruction& instruction) const;
 
   std::vector<HloComputation> computations_;
   std::map<std::string, std::pair<size_t, size_t>, std::less<>> by_name_;
   // Of each computation what it does: a digest, for computations call each other.
   std::map<std::string, std::string, std::less<>> bodies_;
+  std::map<std::string, double, std::less<>> flops_;  // of each computation
 };
 
 // An error is bad input: "<name>:<line>: …".

@@ -68,6 +68,7 @@ CyclesByCause lost_time(const Schedule& schedule, const Simulation& simulation,
   std::vector<Cause> causes = causes_of(schedule, device);
   for (size_t i = 0; i < causes.size(); ++i)
     at(causes[i]) += static_cast<double>(simulation.executed[i]);
+  at(Cause::mxu) += simulation.matrix_cycles;
   at(Cause::dma_latency) += simulation.latency_cycles;
   at(Cause::dma_bandwidth) += simulation.stall_cycles - simulation.latency_cycles;
   at(Cause::drain) += simulation.drain_cycles;

@@ -138,7 +138,8 @@ class Runner {
     return {};
   }
 
-  // What XLA made beside the kernels mostly moves bytes.
+  // What XLA made beside the kernels mostly moves bytes; where it multiplies matrices, it takes as
+  // long as the longer of the two.
   void estimate(const std::string& name, uint64_t times, const std::string& why) {
     if (!hlo_ || hlo_->find(name) == nullptr || is_kernel(name)) {
       run_.not_modelled[name] = why;
@@ -149,7 +150,10 @@ class Runner {
     moves.latency_cycles = device_.dma_latency_seconds * device_.clock_hz;
     moves.stall_cycles =
         moves.latency_cycles + moves.load_bytes / device_.hbm_bytes_per_second * device_.clock_hz;
-    moves.cycles = moves.stall_cycles;
+    const double matrix_cycles =
+        hlo_->matrix_flops_of(name) / device_.peak_flops * device_.clock_hz;
+    moves.matrix_cycles = std::max(0.0, matrix_cycles - moves.stall_cycles);
+    moves.cycles = moves.stall_cycles + moves.matrix_cycles;
     run_.estimated[name] = why;
     run_.kernels.push_back({name, {}, std::move(moves), times});
   }

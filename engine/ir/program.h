@@ -32,7 +32,8 @@ struct ProgramRun {
   std::vector<KernelRun> kernels;
   // XLA's own modules that the model cannot follow, or that the dumps have no schedule of, and why.
   // Of the estimated ones `kernels` has an empty schedule, and the time that the bytes take which
-  // they move by the HLO; the others are left out.
+  // they move by the HLO, or their matrix products at the device's peak where that is longer; the
+  // others are left out.
   std::map<std::string, std::string> estimated;
   std::map<std::string, std::string> not_modelled;
   [[nodiscard]] double cycles() const;

@@ -35,6 +35,7 @@ struct Simulation {
   double stall_cycles = 0;     // waiting for DMAs
   double latency_cycles = 0;   // of those, while their bytes had passed: latency alone
   double drain_cycles = 0;     // after the last bundle, until the last bytes have arrived
+  double matrix_cycles = 0;    // of an estimated module: products beyond the waits
   uint64_t loads = 0;          // DMAs from HBM, and to it
   uint64_t stores = 0;
   double load_bytes = 0;

@@ -132,6 +132,33 @@ TEST_CASE("an instruction moves its operands and its result, as far as they are 
   CHECK(module->hbm_bytes_of("other") == 0);
 }
 
+TEST_CASE("matrix products are counted by what they contract, in what an instruction calls, too") {
+  auto module = parse_hlo(
+      "HloModule x\n\n%inner (p: bf16[64,32], q: bf16[32,16]) -> f32[64,16] {\n"
+      "  %p = bf16[64,32]{1,0:T(8,128)(2,1)} parameter(0)\n  %q = bf16[32,16]{1,0} parameter(1)\n"
+      "  ROOT %c = f32[64,16]{1,0} convolution(%p, %q), dim_labels=bf_io->bf\n}\n\n"
+      "ENTRY %main (a: bf16[4,64,32], b: bf16[4,32,8,2]) -> f32[4,64] {\n"
+      "  %a = bf16[4,64,32]{2,1,0} parameter(0)\n  %b = bf16[4,32,8,2]{3,2,1,0} parameter(1)\n"
+      "  %d = f32[4,64,8,2]{3,2,1,0} dot(%a, %b), lhs_batch_dims={0}, lhs_contracting_dims={2}, "
+      "rhs_batch_dims={0}, rhs_contracting_dims={1}\n"
+      "  %full = f32[] dot(%a, %a), lhs_contracting_dims={0,1,2}, rhs_contracting_dims={0,1,2}\n"
+      "  %o = f32[64,16]{1,0} convolution(%p, %q), dim_labels=bf_oi->bf\n"
+      "  %lost = f32[8]{0} dot(%gone, %b), lhs_contracting_dims={0}\n"
+      "  %f = f32[64,16]{1,0} fusion(%a, %b), kind=kOutput, calls=%inner\n"
+      "  ROOT %r = (f32[4]) custom-call(%d)\n}\n",
+      "hlo");
+  INFO((module ? "" : module.error().message));
+  REQUIRE(module);
+  CHECK(module->matrix_flops_of("c") == 2.0 * 64 * 16 * 32);
+  CHECK(module->matrix_flops_of("f") == 2.0 * 64 * 16 * 32);
+  CHECK(module->matrix_flops_of("d") == 2.0 * 4 * 64 * 16 * 32);
+  CHECK(module->matrix_flops_of("full") == 2.0 * 4 * 64 * 32);
+  CHECK(module->matrix_flops_of("o") == 2.0 * 64 * 16 * 16);
+  CHECK(module->matrix_flops_of("lost") == 16);
+  CHECK(module->matrix_flops_of("r") == 0);
+  CHECK(module->matrix_flops_of("none") == 0);
+}
+
 TEST_CASE("what is no HLO is refused with its line") {
   std::string head = "HloModule x\n\n%c (a: s32[]) -> s32[] {\n";
   CHECK(error_of(head) == "hlo:3: a computation does not end");

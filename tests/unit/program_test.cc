@@ -99,6 +99,18 @@ TEST_CASE("the HLO text says which modules are kernels, and which are compiled o
   REQUIRE(run->kernels.back().name == "k.1");
   CHECK(run->kernels.back().times == 3);
   CHECK(run->kernels.back().simulation.cycles == 10 + (32 + 4) / 32.0);
+  // Where it multiplies matrices, by that if that takes longer.
+  Dumps multiplies = dumps;
+  std::string& hlo = multiplies["TLP/hlo.txt"];
+  hlo.insert(0,
+             "%inner (p: f32[8,4096]) -> f32[8,8] {\n  %p = f32[8,4096]{1,0} parameter(0)\n"
+             "  ROOT %d = f32[8,8]{1,0} dot(%p, %p), lhs_contracting_dims={1}\n}\n");
+  hlo.replace(hlo.find("\"Other\""), 7, "\"Other\", called_computations=%inner");
+  run = run_program(multiplies, kToy);
+  REQUIRE(run);
+  const Simulation& product = run->kernels.back().simulation;
+  CHECK(product.cycles == Approx(2.0 * 8 * 8 * 4096 / kToy.peak_flops * kToy.clock_hz));
+  CHECK(product.stall_cycles == 10 + (32 + 4) / 32.0);
   // What k.1 calls is compiled as k.2 alone, and runs as often.
   dumps["k.2/packed-bundles-post-ra.txt"] = " 0 : {}\n";
   dumps.erase("k.1/packed-bundles-post-ra.txt");
