@@ -14,6 +14,7 @@ namespace evolve::ir {
 struct Arrival {
   double at = 0;  // cycle
   int64_t granules = 0;
+  uint32_t operand = kNoOperand;  // whose they are
 };
 
 struct Flag {

@@ -269,6 +269,29 @@ json sections_json(const KernelRun& kernel, const Device& device) {
   return out;
 }
 
+// What was moved of each of a kernel's operands.
+json traffic_json(const KernelRun& kernel, const Device& device) {
+  json out = json::array();
+  for (const auto& [number, traffic] : kernel.simulation.traffic) {
+    json one = {{"operand", nullptr},
+                {"loads", traffic.loads},
+                {"load_bytes", traffic.load_bytes},
+                {"stores", traffic.stores},
+                {"store_bytes", traffic.store_bytes},
+                {"wait_seconds", traffic.wait_cycles / device.clock_hz}};
+    for (const KernelOperand& operand : kernel.schedule.operands) {
+      if (operand.number != number) continue;
+      const std::string shape = fmt::format("{}[{}]", operand.dtype, fmt::join(operand.shape, ","));
+      one["operand"] = number;
+      one["kind"] = operand.is_output ? "output" : "input";
+      one["shape"] = shape;
+      if (auto bytes = shape_bytes(shape)) one["bytes"] = *bytes;
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 json roofline_of(const Tally& tally, const Cost& cost, const Device& device) {
   double seconds = tally.cycles / device.clock_hz;
   double compute = cost.flops / device.peak_flops;
@@ -295,6 +318,7 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
     json facts = tally_json(one, device);
     facts["name"] = kernel.name;
     facts["times"] = kernel.times;
+    facts["traffic"] = traffic_json(kernel, device);
     facts["sections"] = sections_json(kernel, device);
     facts["by_line"] = lines_json(kernel, device);
     kernels.push_back(std::move(facts));

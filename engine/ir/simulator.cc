@@ -9,6 +9,7 @@
 
 #include "engine/ir/alu.h"
 #include "engine/ir/core_state.h"
+#include "engine/ir/hbm_layout.h"
 #include "engine/ir/steady.h"
 
 namespace evolve::ir {
@@ -53,6 +54,7 @@ class Core {
         parameters_(parameters),
         is_lenient_(is_lenient),
         options_(options),
+        hbm_(schedule),
         steady_(options.most_bundles),
         next_seen_(schedule.bundles.size() + 1) {
     state_.slots.resize(static_cast<size_t>(schedule.slots));
@@ -238,7 +240,7 @@ class Core {
     Value a = read(one.operands[0]);
     switch (one.op) {
       case Op::core: return 0;  // the first; another does the like with its own share
-      case Op::operand: return a ? parameter_address(*a) : Value();
+      case Op::operand: return a ? hbm_.address_of(*a).value_or(parameter_address(*a)) : Value();
       case Op::parameter: return a ? word_of(*a, 0) : Value();
       case Op::load_smem: return a ? load(*a) : Value();
       default: return compute(one.op, a, read(one.operands[1]));
@@ -285,6 +287,12 @@ class Core {
       state_.smem[*destination + word] = word_of(number, first + word);
   }
 
+  // Of an address in HBM.
+  [[nodiscard]] uint32_t owner_of(const Operand& address) const {
+    const Value value = read(address);
+    return value ? hbm_.operand_at(*value).value_or(kNoOperand) : kNoOperand;
+  }
+
   void arrive(uint32_t flag, Arrival arrival) {
     auto& arrivals = state_.flags[flag].arrivals;
     auto later = [](const Arrival& a, const Arrival& b) { return a.at < b.at; };
@@ -307,20 +315,27 @@ class Core {
     double crossings = one.way == Way::within_hbm ? 2 : 1;
     if (one.way == Way::on_chip) {
       double done = state_.cycle + device_.dma_latency_seconds * device_.clock_hz;
-      arrive(*flag, {done, *size});
+      arrive(*flag, {done, *size, kNoOperand});
       return {};
     }
     double start = std::max(state_.cycle, state_.queue_free);
     state_.queue_free = start + crossings * bytes / device_.hbm_bytes_per_second * device_.clock_hz;
     double done = state_.queue_free + device_.dma_latency_seconds * device_.clock_hz;
     state_.last_completion = std::max(state_.last_completion, done);
-    arrive(*flag, {done, *size});
+    const uint32_t source = owner_of(one.operands[0]), destination = owner_of(one.operands[2]);
+    arrive(*flag, {done, *size, one.way == Way::outward ? destination : source});
     if (one.way != Way::outward) {
+      Traffic& traffic = state_.out.traffic[source];
+      traffic.load_bytes += bytes;
+      ++traffic.loads;
       state_.out.load_bytes += bytes;
       ++state_.out.loads;
       loads_.add({Span::Kind::load, start, done, bytes});
     }
     if (one.way != Way::inward) {
+      Traffic& traffic = state_.out.traffic[destination];
+      traffic.store_bytes += bytes;
+      ++traffic.stores;
       state_.out.store_bytes += bytes;
       ++state_.out.stores;
       stores_.add({Span::Kind::store, start, done, bytes});
@@ -334,9 +349,11 @@ class Core {
     if (!address || !wanted) return failed("a wait for a flag that is not known to it");
     Flag& flag = state_.flags[*address];
     double start = state_.cycle;
+    uint32_t last = kNoOperand;
     while (flag.count < int64_t{static_cast<int32_t>(*wanted)}) {
       if (flag.arrivals.empty()) return failed("a wait that no DMA ends");
       state_.cycle = std::max(state_.cycle, flag.arrivals.front().at);
+      last = flag.arrivals.front().operand;
       flag.take_first();
     }
     if (state_.cycle > start) {
@@ -344,6 +361,7 @@ class Core {
       state_.out.latency_cycles +=
           std::min(state_.cycle - start, device_.dma_latency_seconds * device_.clock_hz);
       state_.out.stalls[at] += state_.cycle - start;
+      state_.out.traffic[last].wait_cycles += state_.cycle - start;
       stalls_.add({Span::Kind::stall, start, state_.cycle, 0});
     }
     return {};
@@ -376,6 +394,7 @@ class Core {
   bool is_lenient_;             // what it does not know does not happen
   std::vector<Value> assumed_;  // of predicates that are checked and not known: the checks hold
   SimulationOptions options_;
+  HbmLayout hbm_;
   SteadyState steady_;
   std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees
   CoreState state_;

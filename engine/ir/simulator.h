@@ -28,6 +28,19 @@ struct Span {
   double bytes = 0;  // of a load or a store
 };
 
+// What DMAs moved of one of the kernel's operands in HBM.
+struct Traffic {
+  uint64_t loads = 0;
+  uint64_t stores = 0;
+  double load_bytes = 0;
+  double store_bytes = 0;
+  double wait_cycles = 0;  // of waits that its transfers ended
+  bool operator==(const Traffic&) const = default;
+};
+
+// For a transfer of which it is not known whose it is.
+constexpr uint32_t kNoOperand = UINT32_MAX;
+
 struct Simulation {
   double cycles = 0;
   uint64_t bundles = 0;        // executed
@@ -46,11 +59,12 @@ struct Simulation {
   uint64_t fills = 0;
   uint64_t unknown_guards = 0;  // times that it is not known whether vector work ran; it is counted
   std::array<uint64_t, kUnits> issued{};
-  std::vector<uint64_t> executed;     // times, by bundle
-  std::map<uint32_t, double> stalls;  // cycles, by the bundle that waits
-  std::vector<uint64_t> opcodes;      // times executed, by Schedule::opcodes
-  std::vector<uint64_t> calls;        // times executed, by Schedule::calls
-  std::vector<Span> spans;            // the first and the last `kSpansKept` of them
+  std::vector<uint64_t> executed;       // times, by bundle
+  std::map<uint32_t, double> stalls;    // cycles, by the bundle that waits
+  std::vector<uint64_t> opcodes;        // times executed, by Schedule::opcodes
+  std::vector<uint64_t> calls;          // times executed, by Schedule::calls
+  std::map<uint32_t, Traffic> traffic;  // by the number of the operand
+  std::vector<Span> spans;              // the first and the last `kSpansKept` of them
   bool spans_are_cut = false;
 };
 

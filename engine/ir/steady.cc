@@ -52,7 +52,7 @@ bool is_same_flag(const Flag& a, const CoreState& before, const Flag& b, const C
   if (a.count != b.count || a.arrivals.size() != b.arrivals.size()) return false;
   return std::equal(a.arrivals.begin(), a.arrivals.end(), b.arrivals.begin(),
                     [&](const Arrival& x, const Arrival& y) {
-                      return x.granules == y.granules &&
+                      return x.granules == y.granules && x.operand == y.operand &&
                              is_same(ahead(x.at, before), ahead(y.at, after));
                     });
 }
@@ -98,6 +98,15 @@ void add_counts(Simulation& out, const Simulation& before, uint64_t times) {
   for (auto& [bundle, cycles] : out.stalls) {
     auto old = before.stalls.find(bundle);
     add(cycles, old == before.stalls.end() ? 0.0 : old->second, times);
+  }
+  for (auto& [operand, traffic] : out.traffic) {
+    auto found = before.traffic.find(operand);
+    const Traffic old = found == before.traffic.end() ? Traffic() : found->second;
+    add(traffic.loads, old.loads, times);
+    add(traffic.stores, old.stores, times);
+    add(traffic.load_bytes, old.load_bytes, times);
+    add(traffic.store_bytes, old.store_bytes, times);
+    add(traffic.wait_cycles, old.wait_cycles, times);
   }
   out.spans_are_cut = true;
 }

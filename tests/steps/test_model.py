@@ -55,6 +55,10 @@ def _agrees(kernel: dict[str, Any], expected: Expected) -> None:
     for what in ("loads", "stores", "load_bytes", "store_bytes"):
         wanted = getattr(expected, what)
         assert wanted is None or dma[what] == wanted, what
+        # Every transfer is one of the kernel's own operands.
+        assert sum(one[what] for one in kernel["traffic"]) == dma[what], what
+    # But for waits for what moves within the chip.
+    assert all(one["operand"] is not None or one["loads"] + one["stores"] == 0 for one in kernel["traffic"])
     for marker, times in expected.markers.items():
         executed = kernel["matmuls"] if marker == "matmul" else kernel["opcodes"].get(MARKERS[marker], 0)
         assert executed == times, marker

@@ -29,6 +29,15 @@ void same_as_walked(const Schedule& schedule, const Device& device, const Parame
   CHECK(run->load_bytes == walked->load_bytes);
   CHECK(run->store_bytes == walked->store_bytes);
   CHECK(run->steps == walked->steps);
+  REQUIRE(run->traffic.size() == walked->traffic.size());
+  for (const auto& [operand, traffic] : walked->traffic) {
+    const Traffic& added = run->traffic.at(operand);
+    CHECK(added.loads == traffic.loads);
+    CHECK(added.load_bytes == traffic.load_bytes);
+    CHECK(added.stores == traffic.stores);
+    CHECK(added.store_bytes == traffic.store_bytes);
+    CHECK(added.wait_cycles == Approx(traffic.wait_cycles).epsilon(1e-9));
+  }
   CHECK(run->cycles == Approx(walked->cycles).epsilon(1e-9));
   CHECK(run->stall_cycles == Approx(walked->stall_cycles).epsilon(1e-9));
   CHECK(run->latency_cycles == Approx(walked->latency_cycles).epsilon(1e-9));
