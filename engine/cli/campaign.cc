@@ -56,17 +56,6 @@ fs::path executable_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-// The rules of the project, or those that this binary was built with.
-std::string find_rules(const fs::path& root) {
-  std::error_code error;
-  if (fs::exists(root / "rules/steps.ninja", error)) return "rules";
-  for (fs::path folder = executable_folder(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
-  }
-  return "rules";
-}
-
 fs::path find_root(const fs::path& pipeline) {
   std::error_code error;
   for (fs::path folder = pipeline.parent_path(); folder.has_relative_path();
@@ -156,6 +145,16 @@ std::string Campaign::folder_of(const std::string& variant) const {
     if (variant_id(number) == variant) return work + "/" + variant_folder(shape, number);
   }
   return {};
+}
+
+std::string find_rules(const std::string& root) {
+  std::error_code error;
+  if (fs::exists(fs::path(root) / "rules/steps.ninja", error)) return "rules";
+  for (fs::path folder = executable_folder(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
+  }
+  return "rules";
 }
 
 std::string find_python(const std::string& rules) {

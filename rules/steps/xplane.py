@@ -66,6 +66,7 @@ class _Device:
             executions.refuse_among(siblings, (every[0], every[-1]), asked.floor)
         around = executions.events_of(plane, "Tensor Core", "XLA Ops")
         waits = [event for event in around if executions.is_wait(event)]
+        self._begin = every[0].start if every else 0
         self._knows_waits = bool(waits) or any(line.name == "Tensor Core Sync Flag" for line in plane.lines)
         self._waits = _spans(waits)
         self._idle = _spans(event for event in around if op_name(event).lower() == "idle")
@@ -87,7 +88,7 @@ class _Device:
                     "kind": one.kind,
                     "reason": one.reason,
                     "run_id": _id(one.run),
-                    "start_seconds": seconds(one.start),
+                    "start_seconds": seconds(one.start - self._begin),
                     "window_seconds": seconds(one.end - one.start),
                     "seconds": seconds(length(one.busy)),
                 }
@@ -107,16 +108,16 @@ class _Device:
             time - common(one.busy, one.clipped([*self._waits, *self._idle]))
             for one, time in zip(taken, busy, strict=True)
         )
-        compute_ratio = computes / sum(windows)
+        whole = sum(windows)
         return {
             "seconds": _spread(busy),
             "window_seconds": _spread(windows),
             "idle_seconds": _spread([window - time for window, time in zip(windows, busy, strict=True)]),
-            "busy_share": sum(busy) / sum(windows),
+            "busy_share": sum(busy) / whole,
             "sync_wait_seconds": _spread(waits) if self._knows_waits else None,
-            "compute_ratio": compute_ratio if self._knows_waits else None,
-            "memory_transfer_ratio": 1 - compute_ratio if self._knows_waits else None,
-            "sync_wait_ratio": sum(waits) / sum(windows) if self._knows_waits else None,
+            "compute_ratio": computes / whole if self._knows_waits else None,
+            "memory_transfer_ratio": (whole - computes) / whole if self._knows_waits else None,
+            "sync_wait_ratio": sum(waits) / whole if self._knows_waits else None,
             "async_seconds": seconds(away),
             "async_hidden_share": hidden / away if away else None,
             "ops": _ops(taken, sum(busy)),
@@ -124,7 +125,7 @@ class _Device:
             "executions": [
                 {
                     "run_id": _id(one.run),
-                    "start_seconds": seconds(one.start),
+                    "start_seconds": seconds(one.start - self._begin),
                     "window_seconds": seconds(window),
                     "seconds": seconds(time),
                     "sync_wait_seconds": seconds(wait) if self._knows_waits else None,
@@ -240,11 +241,13 @@ def _devices_of(data: bytes, asked: Asked) -> tuple[dict[str, _Device], list[str
     return devices, [plane.name for plane in space.planes if plane not in planes], space.remarks
 
 
-def _reason(devices: list[Report], asked: Asked) -> str:
-    """Why the trace says nothing of what was asked for; empty: it does."""
+def _reason(devices: list[Report], asked: Asked, known: set[str]) -> str:
+    """Why the trace says nothing of what was asked for; empty: it does. `known` are the programs that are in it."""
     programs = [(device["device"], program) for device in devices for program in device["programs"]]
     if not programs:
-        return f"no execution of '{asked.module}' is in the trace"
+        names = sorted(known)
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        return f"no execution of '{asked.module}' is in the trace, there are {', '.join(names[:5])}{more}"
     for device, program in programs:
         is_wrong = program["runs"] != asked.runs if asked.runs is not None else asked.module and not program["runs"]
         if is_wrong:
@@ -262,12 +265,14 @@ def read_traces(traces: dict[str, bytes], asked: Asked) -> Report:
     reports: list[Report] = []
     others: list[Report] = []
     remarks: list[str] = []
+    known: set[str] = set()
     for path, data in traces.items():
         try:
             devices, left_out, said = _devices_of(data, asked)
             remarks += said
             others += [{"trace": path, "plane": name} for name in left_out]
             for name, device in devices.items():
+                known |= {one.name for one in device.core.executions}
                 together = list(devices.values())
                 programs = [device.report(key, _missing_runs(together, key, device)) for key in device.programs]
                 programs.sort(key=lambda one: -one["runs"] * one.get("seconds", {}).get("median", 0))
@@ -287,7 +292,7 @@ def read_traces(traces: dict[str, bytes], asked: Asked) -> Report:
         except BrokenTrace as error:
             raise BrokenTrace(f"{path}: {error}") from error
     fields = {"format": FORMAT, "devices": reports, "planes_left_out": others, "remarks": remarks}
-    reason = _reason(reports, asked)
+    reason = _reason(reports, asked, known)
     return verdict.rejected("suspicious", reason, **fields) if reason else verdict.ok(**fields)
 
 

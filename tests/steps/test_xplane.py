@@ -176,7 +176,10 @@ def test_programs_are_told_by_id_and_asked_for_by_name() -> None:
     assert [one["name"] for one in trace.report(module="jit_g")["devices"][0]["programs"]] == ["jit_g"]
     assert [one["program_id"] for one in trace.report(module="jit_f(77)")["devices"][0]["programs"]] == ["77"]
     report = trace.report(module="jit_h")
-    assert (report["kind"], report["reason"]) == ("suspicious", "no execution of 'jit_h' is in the trace")
+    assert (report["kind"], report["reason"]) == (
+        "suspicious",
+        "no execution of 'jit_h' is in the trace, there are jit_f, jit_g",
+    )
 
 
 def test_without_ids_the_name_is_taken_and_that_is_counted() -> None:
