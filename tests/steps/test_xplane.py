@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from conftest import Run
+from conftest import ROOT, Run
 from jax.profiler import ProfileData
 
 import executions
@@ -418,6 +418,34 @@ def test_a_trace_of_this_machines_cpu_says_what_is_in_it(run_step: Run, tmp_path
     assert done.returncode == 2
     assert "no TPU or GPU is in this trace, only '" in done.stderr
     assert "'/host:CPU' with " in done.stderr
+
+
+def _of_two_cores() -> Trace:
+    """The trace that tests/golden/xplane shows: a run that is cut off, one that one core lacks, and a fragment."""
+    trace = Trace()
+    for core, slower in (("TPU:0", 1.0), ("TPU:1", 1.02)):
+        for number in range(5):
+            if (core, number) == ("TPU:1", 3):
+                continue
+            start = 20_000.0 * (number + 1)
+            given = {"name": "jit_gmm", "program": 7350941, "core": core}
+            if (core, number) == ("TPU:0", 0):
+                given["ops"] = (("copy.2", 0.6, 0.3),)
+            trace.run(number, start, duration=(13_500 + 20 * number) * slower, **given)
+            trace.add("Tensor Core Sync Flag", "SyncWait", start + 1500, 900, core)
+            trace.add("Async XLA Ops", "copy-start.3", start + 7000, 2500, core)
+            trace.add("counters_0", "MXU", start + 2000, 4000, core, util="61.5")
+            trace.add("counters_0", "Vector ALU", start + 2000, 4000, core, util="12.25")
+            trace.add("_counters_", "Vector Spills", start + 2000, 4000, core, spills=3)
+    trace.run(9, 115_000, duration=5.7, name="jit_gmm", program=7350941)
+    trace.run(20, 130_000, duration=40, name="jit_convert", program=11)
+    return trace
+
+
+def test_the_golden_trace_is_made_of_text() -> None:
+    path = ROOT / "tests/data/traces/plugins/profile/2026_11_23/host.xplane.pb"
+    made = _of_two_cores().bytes()
+    assert read_traces({"t": path.read_bytes()}, Asked()) == read_traces({"t": made}, Asked())
 
 
 def test_the_step_writes_the_same_report_each_time(run_step: Run, tmp_path: Path) -> None:
