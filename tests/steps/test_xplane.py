@@ -149,13 +149,37 @@ def test_waits_and_ratios() -> None:
     assert program["memory_transfer_ratio"] == pytest.approx(0.3)
 
 
+def test_a_wait_or_an_idle_core_is_no_op() -> None:
+    trace = _runs(1)
+    trace.add("XLA Ops", "SyncWait", 109.2, 0.5)
+    trace.add("Tensor Core", "idle", 101, 1)
+    program = trace.program()
+    assert program["seconds"]["median"] == 8e-6
+    assert program["compute_ratio"] == pytest.approx(0.7)
+
+
+def test_an_ops_own_overlaps_count_once() -> None:
+    program = _runs(1, ops=(("a", 0.0, 0.5), ("a", 0.25, 0.5))).program()
+    assert [(op["times"], op["seconds"]) for op in program["ops"]] == [(2, 7.5e-6)]
+
+
+def test_ops_in_no_window_are_counted_and_starts_are_of_the_devices_first() -> None:
+    trace = _runs(2)
+    trace.add("XLA Ops", "copy.7", 150, 1)
+    (device,) = trace.report()["devices"]
+    assert device["ops_between"] == 1
+    assert [one["start_seconds"] for one in device["programs"][0]["executions"]] == [0, 100e-6]
+
+
 def test_counters_are_weighted_by_their_time_in_the_executions() -> None:
     trace = _runs(2)
     trace.add("counters_0", "MXU", 100, 6, util="80.0")
     trace.add("counters_0", "MXU", 106, 2, util=20.0)
     trace.add("counters_0", "MXU", 150, 20, util=100.0)  # between the executions
     trace.add("counters_0", "MXU", 205, 1, util=120.0)  # cannot be
+    trace.add("counters_0", "MXU", 207, 1, util="nan")
     trace.add("_counters_", "Vector Fills", 101, 1, fills=3)
+    trace.add("_counters_", "Vector Fills", 199, 2, fills=9)  # began before
     trace.add("_counters_", "Vector Spills", 201, 1, spills="4")
     trace.add("_counters_", "Vector Spills", 300, 1, spills=100)
     counters = trace.program()["counters"]
@@ -262,6 +286,18 @@ def test_a_core_runs_one_program_at_a_time() -> None:
     )
 
 
+def test_a_long_execution_overlaps_all_that_it_spans() -> None:
+    trace = _runs(2)
+    trace.add("XLA Modules", "jit_g(5)", 90, 500, program_id=5, run_id=8)
+    trace.add("XLA Ops", "copy.5", 300, 100)
+    report = trace.report()
+    assert report["verdict"] == "rejected"
+    assert [one["kind"] for program in report["devices"][0]["programs"] for one in program["refused"]] == [
+        "overlap"
+    ] * 3
+    assert report["devices"][0]["ops_between"] == 0
+
+
 def test_one_after_another_is_no_overlap() -> None:
     trace = Trace()
     for number in range(5):
@@ -291,6 +327,19 @@ def test_who_has_other_ops_is_another() -> None:
     assert program["refused"][0]["reason"] == "not the ops of others: without 'copy.2', 'dot.1', with 'copy.9'"
 
 
+def test_what_lacks_ops_amid_the_trace_is_not_cut_off() -> None:
+    trace = _runs()
+    trace.run(9, 250, ops=(("while.1", 0.0, 0.5),))
+    assert _kinds(trace.program()) == [("9", "ops")]
+
+
+def test_of_two_the_one_with_more_ops_is_whole() -> None:
+    trace = Trace()
+    trace.run(1, 100, ops=(("copy.2", 0.6, 0.3),))
+    trace.run(2, 200)
+    assert _kinds(trace.program()) == [("1", "cut")]
+
+
 def test_where_no_two_have_the_same_ops_none_is_believed() -> None:
     trace = Trace()
     for number in range(5):
@@ -317,6 +366,14 @@ def test_below_the_floor_is_impossible() -> None:
     assert report["verdict"] == "rejected"
     assert report["reason"] == "all executions are refused: 8 us, the least that can be is 9 us"
     assert _runs().report(floor=7e-6)["verdict"] == "ok"
+
+
+def test_each_device_must_have_one_of_what_is_asked_for() -> None:
+    trace = _runs(2)
+    trace.add("XLA Modules", "jit_f(77)", 100, 0, "TPU:1", program_id=77, run_id=0)
+    assert trace.report()["verdict"] == "ok"
+    reason = "jit_f on /device:TPU:1: 0 executions count, 1 refused: a duration of 0 ps"
+    assert trace.report(module="jit_f")["reason"] == reason
 
 
 def test_two_executions_are_not_one_run() -> None:
@@ -371,6 +428,48 @@ def test_the_reader_sees_what_jaxs_own_sees() -> None:
                 assert event.start // 1000 == their_event.start_ns
                 assert event.duration // 1000 == their_event.duration_ns
                 assert event.stats == dict(their_event.stats)
+
+
+def _of_text(text: str) -> bytes:
+    return ProfileData.text_proto_to_serialized_xspace(text)
+
+
+def test_events_that_do_not_say_when_they_were_are_counted() -> None:
+    text = """planes { name: "/device:TPU:0"
+      lines { display_name: "XLA Modules"
+        events { metadata_id: 1 duration_ps: 9000000 stats { metadata_id: 1 uint64_value: 3 } }
+        events { metadata_id: 1 num_occurrences: 4 duration_ps: 9000000 } }
+      lines { name: "XLA Ops" events { metadata_id: 2 duration_ps: 5000000 stats { metadata_id: 2 ref_value: 3 } } }
+      event_metadata { key: 1 value { name: "jit_f(5)" } }
+      event_metadata { key: 2 value { name: "%fusion.1 = f32[] fusion()" display_name: "fusion.1" } }
+      stat_metadata { key: 1 value { name: "program_id" } }
+      stat_metadata { key: 2 value { name: "hlo_category" } }
+      stat_metadata { key: 3 value { name: "loop fusion" } } }"""
+    report = read_traces({"t": _of_text(text)}, Asked())
+    assert report["devices"][0]["degradations"]["aggregated_events"] == 1
+    (program,) = report["devices"][0]["programs"]
+    assert (program["program_id"], program["runs"]) == ("3", 1)
+    assert (program["ops"][0]["name"], program["ops"][0]["category"]) == ("fusion.1", "loop fusion")
+
+
+def test_a_device_without_programs_says_what_it_has() -> None:
+    text = 'planes { name: "/device:GPU:0" lines { name: "Stream #13" events { metadata_id: 1 duration_ps: 5 } } }'
+    with pytest.raises(xspace.BrokenTrace, match=r"^t: no line 'XLA Modules' .* only Stream #13$"):
+        read_traces({"t": _of_text(text)}, Asked())
+
+
+def test_what_the_profiler_says_is_passed_on() -> None:
+    data = _runs().bytes() + _of_text('warnings: "dropped events" planes { name: "/device:TPU:0 SparseCore 0" }')
+    report = read_traces({"t": data}, Asked())
+    assert report["remarks"] == ["dropped events"]
+    assert {one["plane"] for one in report["planes_left_out"]} == {"/host:CPU", "/device:TPU:0 SparseCore 0"}
+
+
+def test_a_number_in_a_names_place_is_no_name() -> None:
+    line = bytes([0x10, 0x01])  # field 2 as a number
+    plane = bytes([0x12, 13]) + b"/device:TPU:0" + bytes([0x1A, len(line)]) + line
+    (read,) = xspace.read_space(bytes([0x0A, len(plane)]) + plane).planes
+    assert [one.name for one in read.lines] == [""]
 
 
 def test_a_truncated_file_is_told_wherever_it_ends() -> None:
