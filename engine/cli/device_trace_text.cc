@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostPrograms = 3;  // of which more is said than a line
+constexpr size_t kLeastOps = 3;
 constexpr size_t kMostOps = 8;
 constexpr size_t kMostRefused = 5;
 constexpr double kLeastShare = 0.005;
@@ -61,7 +62,8 @@ std::string ops_text(const json& program) {
   const auto runs = program["runs"].get<double>();
   size_t shown = 0;
   for (const json& op : program["ops"]) {
-    if (shown == kMostOps || op["share"].get<double>() < kLeastShare) break;
+    const bool is_little = op["share"].get<double>() < kLeastShare && shown >= kLeastOps;
+    if (shown == kMostOps || is_little) break;
     ++shown;
     const double times = op["times"].get<double>() / runs;
     text += fmt::format("  {:>9} {:>5}  {}{}{}\n", duration(op["seconds"].get<double>() / runs),
@@ -69,7 +71,7 @@ std::string ops_text(const json& program) {
                         op["is_custom_call"].get<bool>() ? ", a custom call" : "",
                         times == 1 ? "" : fmt::format(" ({:g} times)", times));
   }
-  const size_t left = program["ops"].size() - shown;
+  const size_t left = program["op_count"].get<size_t>() - shown;
   return left == 0 ? text : text + fmt::format("  and {} ops more\n", left);
 }
 

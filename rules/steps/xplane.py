@@ -120,6 +120,7 @@ class _Device:
             "sync_wait_ratio": sum(waits) / whole if self._knows_waits else None,
             "async_seconds": seconds(away),
             "async_hidden_share": hidden / away if away else None,
+            "op_count": len({op_name(op) for one in taken for op in one.ops}),
             "ops": _ops(taken, sum(busy)),
             "counters": _counters(self._counters, taken),
             "executions": [

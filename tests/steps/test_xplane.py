@@ -163,6 +163,12 @@ def test_an_ops_own_overlaps_count_once() -> None:
     assert [(op["times"], op["seconds"]) for op in program["ops"]] == [(2, 7.5e-6)]
 
 
+def test_of_many_ops_the_longest_are_told() -> None:
+    program = _runs(1, ops=tuple((f"op.{i}", i / 500, (i + 1) / 1e6) for i in range(300))).program()
+    assert (program["op_count"], len(program["ops"])) == (300, 200)
+    assert program["ops"][0]["name"] == "op.299"
+
+
 def test_ops_in_no_window_are_counted_and_starts_are_of_the_devices_first() -> None:
     trace = _runs(2)
     trace.add("XLA Ops", "copy.7", 150, 1)
@@ -315,6 +321,7 @@ def test_a_run_that_is_cut_off_where_the_trace_is(number: int, where: str) -> No
         trace.run(one, 100 * (one + 1), **({"ops": (("copy.2", 0.1, 0.2),)} if one == number else {}))
     program = trace.program()
     assert _kinds(program) == [(str(number), "cut")]
+    assert program["refused"][0]["start_seconds"] == number * 100e-6
     assert program["refused"][0]["reason"] == f"cut off where the trace {where}: 1 of the 3 ops of others"
     assert program["seconds"]["min"] == 8e-6
 
