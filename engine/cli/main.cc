@@ -90,8 +90,9 @@ void add_analyze(CLI::App& app, Arguments& arguments) {
   analyze->add_option("--module", arguments.analyze.trace.module,
                       "of a trace: only this program, as jit_f");
   analyze
-      ->add_option("--runs", arguments.analyze.trace.runs,
-                   "of a trace: how many executions there must be on each device, none refused")
+      ->add_option(
+          "--runs", arguments.analyze.trace.runs,
+          "of a trace: how many executions must be left on each device, those refused taken off")
       ->check(CLI::Range(1, 1'000'000'000));
   analyze
       ->add_option("--floor", arguments.analyze.trace.floor,

@@ -303,7 +303,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--trace", required=True, nargs="+", action="extend", help="*.xplane.pb, one a host")
     parser.add_argument("--out", required=True, help="the report; - for stdout")
     parser.add_argument("--module", help="only this program: jit_f, or jit_f(FINGERPRINT)")
-    parser.add_argument("--runs", type=int, help="how many executions there must be, on each device that has one")
+    parser.add_argument(
+        "--runs", type=int, help="how many executions must be left on each device that has one, those refused taken off"
+    )
     parser.add_argument("--floor", type=float, default=0, help="seconds; no execution can be shorter")
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)

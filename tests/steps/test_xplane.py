@@ -366,6 +366,8 @@ def test_6_us_among_13_ms_are_no_sample(is_whole: bool) -> None:
     program = trace.program()
     assert _kinds(program) == [("5", "short" if is_whole else "cut")]
     assert program["seconds"]["min"] == 10_800e-6
+    assert trace.report(runs=5)["verdict"] == "ok"
+    assert trace.report(runs=6)["verdict"] == "rejected"
 
 
 def test_below_the_floor_is_impossible() -> None:
