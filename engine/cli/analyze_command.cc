@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/analyze_text.h"
+#include "engine/cli/device_trace.h"
 #include "engine/cli/dump_reader.h"
 #include "engine/cli/model_command.h"
 #include "engine/cli/report.h"
@@ -61,6 +62,9 @@ Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::stri
 }
 
 Result<json> facts_of_one(const AnalyzeCommand& command, const std::string& path) {
+  if (!find_traces(path).empty())
+    return bad_input(fmt::format("{}: a trace: diff compares what the model says of dumps", path),
+                     "", "evolve analyze shows traces, one or several");
   if (path.ends_with(".json")) {
     auto facts = read_json_file(path);
     if (!facts) return std::move(facts).error();
@@ -75,9 +79,46 @@ Result<json> facts_of_one(const AnalyzeCommand& command, const std::string& path
   return all->front();
 }
 
+// An option that was given and is of dumps alone; empty: none.
+std::string option_of_dumps(const AnalyzeCommand& command) {
+  const AnalyzeCommand usual;
+  if (command.device != usual.device) return "--device";
+  if (!command.constants.empty()) return "--constants";
+  if (!command.operands.empty()) return "--operands";
+  if (!command.operand.empty()) return "--operand";
+  if (!command.html.empty()) return "--html";
+  if (!command.kernel.empty()) return "--kernel";
+  if (command.flops != 0) return "--flops";
+  return command.bytes != 0 ? "--bytes" : "";
+}
+
+// An option that was given and is of traces alone; empty: none.
+std::string option_of_traces(const TraceQuestion& question) {
+  if (!question.module.empty()) return "--module";
+  if (question.runs != 0) return "--runs";
+  return question.floor != 0 ? "--floor" : "";
+}
+
 }  // namespace
 
 Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
+  std::vector<std::string> traces;
+  std::string other;  // a path that is of dumps
+  for (const std::string& path : command.paths) {
+    auto found = find_traces(path);
+    if (found.empty()) other = path;
+    traces.insert(traces.end(), found.begin(), found.end());
+  }
+  if (!traces.empty() && !other.empty())
+    return bad_input(fmt::format("{} is a trace, {} is not: the model's facts and a device's times "
+                                 "are two questions",
+                                 traces.front(), other),
+                     "", "name traces alone, or dumps alone");
+  std::string option = traces.empty() ? option_of_traces(command.trace) : option_of_dumps(command);
+  if (!option.empty())
+    return bad_input(fmt::format("{} is for {}: {} is none", option,
+                                 traces.empty() ? "traces" : "dumps", command.paths.front()));
+  if (!traces.empty()) return run_analyze_traces(traces, command.trace, json_wanted);
   auto all = facts_of(command, command.paths);
   if (!all) return std::move(all).error();
   if (json_wanted) {

@@ -16,8 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Python files of rules/steps that are no step's own: they run from where they are.
-constexpr std::array<std::string_view, 2> kNotSteps = {"normalise.py", "worker.py"};
+// Python files of rules/steps that are no step's of a campaign: they run from where they are.
+constexpr std::array<std::string_view, 5> kNotSteps = {"executions.py", "normalise.py", "worker.py",
+                                                       "xplane.py", "xspace.py"};
 
 std::string absolute(const std::string& path) {
   return fs::absolute(path).lexically_normal().string();
@@ -53,17 +54,6 @@ Result<std::string> find_pipeline(const std::string& given) {
 fs::path executable_folder() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path();
-}
-
-// The rules of the project, or those that this binary was built with.
-std::string find_rules(const fs::path& root) {
-  std::error_code error;
-  if (fs::exists(root / "rules/steps.ninja", error)) return "rules";
-  for (fs::path folder = executable_folder(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
-  }
-  return "rules";
 }
 
 fs::path find_root(const fs::path& pipeline) {
@@ -163,6 +153,16 @@ std::string Campaign::folder_of(const std::string& variant) const {
     if (variant_id(number) == variant) return work + "/" + variant_folder(shape, number);
   }
   return {};
+}
+
+std::string find_rules(const std::string& root) {
+  std::error_code error;
+  if (fs::exists(fs::path(root) / "rules/steps.ninja", error)) return "rules";
+  for (fs::path folder = executable_folder(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
+  }
+  return "rules";
 }
 
 std::string find_python(const std::string& rules) {

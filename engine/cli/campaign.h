@@ -58,6 +58,9 @@ struct CampaignPlace {
 };
 Result<CampaignPlace> find_campaign(const CampaignOptions& options);
 
+// The folder of the rules: the project's, or else those that this binary was built with.
+std::string find_rules(const std::string& root);
+
 // The interpreter of the steps: $EVOLVE_PYTHON, or that of the project whose `rules` are given, or
 // of the one that this binary was built in.
 std::string find_python(const std::string& rules = "");

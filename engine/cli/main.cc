@@ -82,9 +82,22 @@ void add_analyze_options(CLI::App& command, Arguments& arguments) {
 // Has no campaign, and so none of the options that all others have.
 void add_analyze(CLI::App& app, Arguments& arguments) {
   auto* analyze = app.add_subcommand(
-      "analyze", "what the model of a TPU makes of libtpu's dumps: time, bottleneck, facts; diff");
+      "analyze",
+      "what the model of a TPU makes of libtpu's dumps, or what a device's trace says; diff");
   analyze->add_option("path", arguments.analyze.paths,
-                      "a folder of dumps, dumps, or a compile step's archive");
+                      "a folder of dumps, dumps, or a compile step's archive; or traces, "
+                      "*.xplane.pb, or the folder that JAX's profiler wrote them into");
+  analyze->add_option("--module", arguments.analyze.trace.module,
+                      "of a trace: only this program, as jit_f");
+  analyze
+      ->add_option(
+          "--runs", arguments.analyze.trace.runs,
+          "of a trace: how many executions must be left on each device, those refused taken off")
+      ->check(CLI::Range(1, 1'000'000'000));
+  analyze
+      ->add_option("--floor", arguments.analyze.trace.floor,
+                   "of a trace: seconds; a shorter execution is refused")
+      ->check(CLI::NonNegativeNumber);
   auto* diff =
       analyze->add_subcommand("diff", "what changed from one program to another, by cause");
   diff->add_option("path", arguments.analyze.paths, "two of these, or of facts.json")
@@ -255,7 +268,7 @@ Status dispatch_analyze(const CLI::App& command, const Arguments& arguments) {
   if (!command.get_subcommands().empty())
     return run_analyze_diff(arguments.analyze, arguments.common.json);
   if (arguments.analyze.paths.empty())
-    return bad_input("analyze: no dumps are given", "", "evolve analyze DIR");
+    return bad_input("analyze: no dumps and no traces are given", "", "evolve analyze DIR");
   return run_analyze(arguments.analyze, arguments.common.json);
 }
 
