@@ -216,6 +216,42 @@ std::string sections_table(const json& kernel) {
          rows + "</table>\n";
 }
 
+// What lies where in VMEM while which bundles of the text run: a block an allocation.
+std::string memory_map(const json& kernel, size_t bundles) {
+  constexpr double kHeight = 200;
+  constexpr double kLeft = 90;
+  std::vector<const json*> drawn;
+  double most = 0;  // bytes, up to the last one that is in use
+  const json none = json::array();
+  auto allocations = kernel.find("allocations");
+  for (const json& one : allocations == kernel.end() ? none : *allocations) {
+    bool is_drawn = one["space"] == "vmem" && one.contains("offset") && one.contains("live");
+    if (!is_drawn) continue;
+    drawn.push_back(&one);
+    most = std::max(most, one["offset"].get<double>() + one["bytes"].get<double>());
+  }
+  if (drawn.empty() || most == 0) return "";
+  double across = (kWidth - kLeft) / static_cast<double>(bundles);
+  std::string content =
+      label(0, 13, fmt::format("{:.2f} MiB", most / 1048576)) + label(0, kHeight, "0");
+  for (const json* one : drawn) {
+    auto first = (*one)["live"][0].get<uint64_t>();
+    auto last = (*one)["live"][1].get<uint64_t>();
+    auto bytes = (*one)["bytes"].get<double>();
+    bool is_spill = (*one)["spill"].get<bool>();
+    std::string tip = fmt::format("{}: {:.1f} KiB, bundles {:#x} to {:#x}",
+                                  (*one)["tag"].get<std::string>(), bytes / 1024, first, last);
+    double top = (most - (*one)["offset"].get<double>() - bytes) / most * kHeight;
+    content += rectangle(kLeft + static_cast<double>(first) * across, top,
+                         static_cast<double>(last - first + 1) * across,
+                         std::max(bytes / most * kHeight - (is_spill ? 0 : 1), 0.4),
+                         is_spill ? "#b0417e" : "#3b7dd8", tip, 0.75);
+  }
+  return "<h3>VMEM over its bundles</h3>\n" + drawing(kHeight, "VMEM map", content) +
+         "<p class=\"quiet\"><i style=\"background:#3b7dd8\"></i>blocks and scratch <i "
+         "style=\"background:#b0417e\"></i>spilled registers</p>\n";
+}
+
 std::string memory_section(const json& vmem) {
   std::string rows;
   for (const json& window : vmem["windows"])
@@ -267,7 +303,8 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
     bool has_text = !kernel.schedule.bundles.empty();
     if (!has_text || kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
-            heat_map(kernel) + sections_table(facts["kernels"][i]);
+            heat_map(kernel) + memory_map(facts["kernels"][i], kernel.schedule.bundles.size()) +
+            sections_table(facts["kernels"][i]);
   }
   return page + memory_section(facts["vmem"]) + "</body></html>\n";
 }
