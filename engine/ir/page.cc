@@ -216,36 +216,55 @@ std::string sections_table(const json& kernel) {
          rows + "</table>\n";
 }
 
-// What lies where in VMEM while which bundles of the text run: a block an allocation.
+// An allocation in VMEM, or neighbours for spilled registers that live equally long.
+struct Block {
+  uint64_t first = 0, last = 0;  // bundles
+  double offset = 0, bytes = 0;
+  bool is_spill = false;
+  std::string tag;
+};
+
+std::vector<Block> blocks_of(const json& kernel) {
+  std::vector<Block> out;
+  auto allocations = kernel.find("allocations");
+  if (allocations == kernel.end()) return out;
+  for (const json& one : *allocations) {
+    bool is_drawn = one["space"] == "vmem" && one.contains("offset") && one.contains("live");
+    if (!is_drawn) continue;
+    Block block{one["live"][0], one["live"][1], one["offset"],
+                one["bytes"],   one["spill"],   one["tag"]};
+    bool is_next = !out.empty() && block.is_spill && out.back().is_spill &&
+                   out.back().first == block.first && out.back().last == block.last &&
+                   out.back().offset + out.back().bytes == block.offset;
+    if (is_next) {
+      out.back().bytes += block.bytes;
+    } else {
+      out.push_back(std::move(block));
+    }
+  }
+  return out;
+}
+
+// What lies where in VMEM while which bundles of the text run.
 std::string memory_map(const json& kernel, size_t bundles) {
   constexpr double kHeight = 200;
   constexpr double kLeft = 90;
-  std::vector<const json*> drawn;
+  const std::vector<Block> blocks = blocks_of(kernel);
   double most = 0;  // bytes, up to the last one that is in use
-  const json none = json::array();
-  auto allocations = kernel.find("allocations");
-  for (const json& one : allocations == kernel.end() ? none : *allocations) {
-    bool is_drawn = one["space"] == "vmem" && one.contains("offset") && one.contains("live");
-    if (!is_drawn) continue;
-    drawn.push_back(&one);
-    most = std::max(most, one["offset"].get<double>() + one["bytes"].get<double>());
-  }
-  if (drawn.empty() || most == 0) return "";
+  for (const Block& block : blocks) most = std::max(most, block.offset + block.bytes);
+  if (most == 0) return "";
   double across = (kWidth - kLeft) / static_cast<double>(bundles);
+  double down = kHeight / most;
   std::string content =
       label(0, 13, fmt::format("{:.2f} MiB", most / 1048576)) + label(0, kHeight, "0");
-  for (const json* one : drawn) {
-    auto first = (*one)["live"][0].get<uint64_t>();
-    auto last = (*one)["live"][1].get<uint64_t>();
-    auto bytes = (*one)["bytes"].get<double>();
-    bool is_spill = (*one)["spill"].get<bool>();
-    std::string tip = fmt::format("{}: {:.1f} KiB, bundles {:#x} to {:#x}",
-                                  (*one)["tag"].get<std::string>(), bytes / 1024, first, last);
-    double top = (most - (*one)["offset"].get<double>() - bytes) / most * kHeight;
-    content += rectangle(kLeft + static_cast<double>(first) * across, top,
-                         static_cast<double>(last - first + 1) * across,
-                         std::max(bytes / most * kHeight - (is_spill ? 0 : 1), 0.4),
-                         is_spill ? "#b0417e" : "#3b7dd8", tip, 0.75);
+  for (const Block& block : blocks) {
+    std::string tip = fmt::format("{}: {:.1f} KiB, bundles {:#x} to {:#x}", block.tag,
+                                  block.bytes / 1024, block.first, block.last);
+    content += rectangle(kLeft + static_cast<double>(block.first) * across,
+                         (most - block.offset - block.bytes) * down,
+                         static_cast<double>(block.last - block.first + 1) * across,
+                         std::max(block.bytes * down - 1, 0.5),
+                         block.is_spill ? "#b0417e" : "#3b7dd8", tip, 0.75);
   }
   return "<h3>VMEM over its bundles</h3>\n" + drawing(kHeight, "VMEM map", content) +
          "<p class=\"quiet\"><i style=\"background:#3b7dd8\"></i>blocks and scratch <i "

@@ -51,6 +51,7 @@ std::string message(std::string_view text) {
 
 std::vector<std::string> opcodes(const LloPass& pass, const std::vector<LloInstruction>& list) {
   std::vector<std::string> out;
+  out.reserve(list.size());
   for (const LloInstruction& one : list) out.push_back(pass.opcodes[one.opcode]);
   return out;
 }

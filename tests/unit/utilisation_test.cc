@@ -11,7 +11,7 @@ using namespace evolve::ir;
 
 namespace {
 
-const std::string kTable =
+constexpr const char* kTable =
     "== CAPACTIY:\n"
     "MXU, XLU, VLOAD:FILL\n"
     "    2     3     1\n"
@@ -57,11 +57,13 @@ TEST_CASE("a table of units of another form is told with its line") {
   CHECK(utilisation_error("== CAPACTIY:\n\n1\n") == "u:2: no names of units");
   CHECK(utilisation_error("== CAPACTIY:\nMXU, XLU\n2\n") == "u:3: no number for XLU");
   CHECK(utilisation_error("== CAPACTIY:\nMXU\n2\n0\n") == "u:4: '== UTILIZATION:' was expected");
-  CHECK(utilisation_error(kTable + "1 1\n") == "u:8: no number for VLOAD:FILL");
-  CHECK(utilisation_error(kTable + "1 1 0 4\n") == "u:8: more numbers than the 3 units");
-  CHECK(utilisation_error(kTable + "1 -1 0\n") == "u:8: no number for XLU");
-  CHECK(utilisation_error(kTable + "1 9000000000000000000 0\n") == "u:8: no number for XLU");
-  CHECK(utilisation_error(kTable + "1 1 0") == "u:8: it ends within a line");
+  CHECK(utilisation_error(std::string(kTable) + "1 1\n") == "u:8: no number for VLOAD:FILL");
+  CHECK(utilisation_error(std::string(kTable) + "1 1 0 4\n") ==
+        "u:8: more numbers than the 3 units");
+  CHECK(utilisation_error(std::string(kTable) + "1 -1 0\n") == "u:8: no number for XLU");
+  CHECK(utilisation_error(std::string(kTable) + "1 9000000000000000000 0\n") ==
+        "u:8: no number for XLU");
+  CHECK(utilisation_error(std::string(kTable) + "1 1 0") == "u:8: it ends within a line");
 }
 
 TEST_CASE("a profile counts by HLO instruction") {
