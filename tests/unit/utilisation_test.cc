@@ -74,7 +74,9 @@ TEST_CASE("a profile counts by HLO instruction") {
       "HLO: %gmm.1 = (bf16[8]{0}, u32[]) custom-call(%x), a=\"b - c: (1/2) - 3\"\n"
       " - MXU_0 matmul_packed: (32/299) - 0.107023\n"
       " - VMEM_SPILL_COUNT: (7/598) - 1e-05\n"
-      "\n",
+      "\n"
+      "HLO: <no-hlo-instruction>\n"
+      " - VECTOR_ALU: (5/836) - 0.005\n",
       "p");
   REQUIRE(profile);
   REQUIRE(profile->size() == 1);
