@@ -17,6 +17,7 @@ namespace {
 
 // Passes have a dozen words for what is kept.
 constexpr size_t kMostOpcodes = 256;
+constexpr size_t kMostSpaces = 64;
 constexpr size_t kIndent = 2;  // of what is in a region, beyond its head
 constexpr std::string_view kRegion = "$region";
 constexpr std::string_view kAllocation = "#allocation";
@@ -183,6 +184,10 @@ class LloReader {
     constexpr uint64_t kLater = UINT64_MAX;  // a later pass decides
     if (out.space.empty() || !bytes || (*bytes > kMostBytes && *bytes != kLater))
       return error(fmt::format("allocation {} without its space and size", *number));
+    if (std::find(pass_.spaces.begin(), pass_.spaces.end(), out.space) == pass_.spaces.end()) {
+      if (pass_.spaces.size() >= kMostSpaces) return error("too many memories");
+      pass_.spaces.push_back(out.space);
+    }
     out.bytes = *bytes == kLater ? 0 : *bytes;
     std::string_view offset = behind(fields, "offset = ");
     out.offset = take_number(offset);

@@ -75,6 +75,7 @@ struct LloPass {
   uint64_t count = 0;              // of all instructions
   std::vector<LloRegion> regions;  // a parent before what it has in it
   std::vector<LloAllocation> allocations;
+  std::vector<std::string> spaces;  // of the allocations, each once
   std::vector<LloInstruction> transfers;
   std::vector<LloInstruction> waits;  // for transfers
   std::vector<LloInstruction> spills;

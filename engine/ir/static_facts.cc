@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -39,10 +38,8 @@ json allocations_json(const LloPass& pass, const std::unordered_map<uint32_t, Li
 }
 
 json memory_json(const LloPass& pass) {
-  std::set<std::string> spaces;
-  for (const LloAllocation& one : pass.allocations) spaces.insert(one.space);
   json out = json::object();
-  for (const std::string& space : spaces) {
+  for (const std::string& space : pass.spaces) {
     SpaceUse use = space_use(pass, space);
     if (use.bytes == 0) continue;
     out[space] = {{"bytes", use.bytes},

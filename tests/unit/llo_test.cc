@@ -81,6 +81,7 @@ TEST_CASE("an allocation has its space, its size and its region") {
   const LloAllocation& window = pass->allocations[1];
   CHECK(window.number == 2);
   CHECK(window.space == "vmem");
+  CHECK(pass->spaces == std::vector<std::string>{"smem", "vmem"});
   CHECK(window.bytes == 4096);
   CHECK(window.offset == 0);
   CHECK(window.shape == "f32[8,128]{1,0:T(8,128)}");
@@ -188,6 +189,11 @@ TEST_CASE("passes that were mixed up are told with the line") {
   CHECK(message("$region0:\n  0x12 : > { %1 = vnop }\n") ==
         "x:2: no line of a pass: '0x12 : > { %1 = vnop }'");
   CHECK(message("$region0:\n  %1\n") == "x:2: no instruction: '%1'");
+  std::string memories;
+  for (int i = 0; i < 65; ++i)
+    memories += "  #allocation" + std::to_string(i) + " [space=m" + std::to_string(i) +
+                ", size = 4, tag = 'it']\n";
+  CHECK(message("$region0:\n" + memories) == "x:66: too many memories");
   std::string slot = "  #allocation1 [space=smem, size = 0x4, tag = 'it']\n";
   CHECK(message("$region0:\n" + slot + slot) == "x:3: allocation 1 for the second time");
 }
