@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/cli/report.h"
@@ -122,9 +123,8 @@ std::string place_words(const json& section) {
                      times == 1 ? "once" : fmt::format("{} times", times));
 }
 
-// The pieces of the program's largest module that most of its time goes into.
-std::string sections_text(const json& facts) {
-  constexpr size_t kMost = 5;
+// The module that most of the program's time goes into.
+const json* largest_kernel(const json& facts) {
   const json* largest = nullptr;
   auto seconds_of = [](const json& kernel) {
     return kernel["seconds"].get<double>() * kernel["times"].get<double>();
@@ -132,6 +132,13 @@ std::string sections_text(const json& facts) {
   for (const json& kernel : facts["kernels"]) {
     if (largest == nullptr || seconds_of(kernel) > seconds_of(*largest)) largest = &kernel;
   }
+  return largest;
+}
+
+// The pieces of the program's largest module that most of its time goes into.
+std::string sections_text(const json& facts) {
+  constexpr size_t kMost = 5;
+  const json* largest = largest_kernel(facts);
   if (largest == nullptr) return "";
   std::vector<json> sections = (*largest)["sections"];
   std::stable_sort(sections.begin(), sections.end(), [](const json& a, const json& b) {
@@ -147,6 +154,36 @@ std::string sections_text(const json& facts) {
   }
   return fmt::format("\nin which bundles of {}\n{}", (*largest)["name"].get<std::string>(), text) +
          lines_text(*largest, facts);
+}
+
+// "16.0 MB", "1080 bytes"
+std::string size_words(const json& bytes) {
+  constexpr uint64_t kLeastMegabytes = 100'000;
+  return bytes.get<uint64_t>() < kLeastMegabytes ? fmt::format("{} bytes", bytes.get<uint64_t>())
+                                                 : megabytes(bytes);
+}
+
+// What the program's largest module has in each memory at its fullest, where the dumps say so.
+std::string memory_text(const json& facts) {
+  const json* largest = largest_kernel(facts);
+  if (largest == nullptr || !largest->contains("memory")) return "";
+  std::map<std::string, json> uses = (*largest)["memory"];
+  std::vector<std::pair<std::string, json>> spaces(uses.begin(), uses.end());
+  std::stable_sort(spaces.begin(), spaces.end(), [](const auto& a, const auto& b) {
+    return a.second["peak_live_bytes"] > b.second["peak_live_bytes"];
+  });
+  std::string text;
+  for (const auto& [space, use] : spaces) {
+    std::string of = space == "vmem" ? " of " + megabytes(facts["vmem"]["capacity_bytes"]) : "";
+    std::string spilled = use["spilled_bytes"] == 0 ? ""
+                                                    : fmt::format(", {} of it spilled registers",
+                                                                  size_words(use["spilled_bytes"]));
+    text +=
+        fmt::format("  {:>10}  {}{}{}\n", size_words(use["peak_live_bytes"]), space, of, spilled);
+  }
+  return text.empty()
+             ? text
+             : fmt::format("\nmemory of {}\n{}", (*largest)["name"].get<std::string>(), text);
 }
 
 std::string signed_duration(double seconds) {
@@ -180,7 +217,7 @@ std::string facts_text(const json& facts) {
                                  facts["target"].get<std::string>(), duration(modelled["low"]),
                                  duration(modelled["high"]));
   text += "\n" + kernels_text(facts) + "\nwhere the time goes\n" + causes_text(facts) +
-          sections_text(facts) + "\n";
+          sections_text(facts) + memory_text(facts) + "\n";
   text += fmt::format("bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
                       facts["evidence"].get<std::string>());
   text += fmt::format("prize       −{} without {}\n", percent(facts["prize"]["share"]),

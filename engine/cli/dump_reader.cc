@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "engine/ir/llo.h"
+#include "engine/ir/utilisation.h"
 #include "engine/world/archive.h"
 #include "engine/world/files.h"
 
@@ -18,10 +20,22 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostDumpBytes = size_t{4} << 30;
 
+bool is_read_of_program(const std::string& name) {
+  return name == "TLP/vmem_report.html" || name == "TLP/hlo.txt" ||
+         name == "TLP/all-fingerprints.txt" || name == "TLP/hlo-static-bundle-profile.txt";
+}
+
+// Beside its schedule.
+bool is_read_of_module(const std::string& name) {
+  size_t slash = name.find('/');
+  std::string_view stage = std::string_view(name).substr(slash + 1);
+  return stage == ir::kLloPass || stage == ir::kUtilisationDump;
+}
+
 // The stages that are read; a folder may have 300 others.
 bool is_read(const std::string& name) {
-  return name.ends_with("/packed-bundles-post-ra.txt") || name == "TLP/vmem_report.html" ||
-         name == "TLP/hlo.txt";
+  return name.ends_with("/packed-bundles-post-ra.txt") || is_read_of_module(name) ||
+         is_read_of_program(name);
 }
 
 Result<std::vector<std::string>> files_below(const std::string& folder) {

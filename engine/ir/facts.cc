@@ -9,6 +9,7 @@
 #include "engine/ir/lost_time.h"
 #include "engine/ir/sections.h"
 #include "engine/ir/signals.h"
+#include "engine/ir/static_facts.h"
 #include "engine/ir/vmem_report.h"
 
 namespace evolve::ir {
@@ -309,6 +310,8 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
                          const Device& device) {
   auto vmem = vmem_facts(dumps, device);
   if (!vmem) return std::move(vmem).error();
+  auto static_facts = StaticFacts::read(dumps);
+  if (!static_facts) return std::move(static_facts).error();
   Tally all;
   json kernels = json::array();
   for (const KernelRun& kernel : run.kernels) {
@@ -321,6 +324,8 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
     facts["traffic"] = traffic_json(kernel, device);
     facts["sections"] = sections_json(kernel, device);
     facts["by_line"] = lines_json(kernel, device);
+    if (auto status = static_facts->add_to(facts, kernel.name, dumps); !status)
+      return std::move(status).error();
     kernels.push_back(std::move(facts));
   }
   json facts = tally_json(all, device);

@@ -17,7 +17,8 @@ struct Cost {
 // model.
 constexpr const char* kModel = "schedule-simulator-4";
 
-// Returns the facts of a program that was simulated; bad input where its VMEM report is damaged.
+// Returns the facts of a program that was simulated; bad input where one of its dumps is
+// damaged.
 Result<nlohmann::json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
                                    const Device& device);
 

@@ -216,6 +216,61 @@ std::string sections_table(const json& kernel) {
          rows + "</table>\n";
 }
 
+// An allocation in VMEM, or neighbours for spilled registers that live equally long.
+struct Block {
+  uint64_t first = 0, last = 0;  // bundles
+  double offset = 0, bytes = 0;
+  bool is_spill = false;
+  std::string tag;
+};
+
+std::vector<Block> blocks_of(const json& kernel) {
+  std::vector<Block> out;
+  auto allocations = kernel.find("allocations");
+  if (allocations == kernel.end()) return out;
+  for (const json& one : *allocations) {
+    bool is_drawn = one["space"] == "vmem" && one.contains("offset") && one.contains("live");
+    if (!is_drawn) continue;
+    Block block{one["live"][0], one["live"][1], one["offset"],
+                one["bytes"],   one["spill"],   one["tag"]};
+    bool is_next = !out.empty() && block.is_spill && out.back().is_spill &&
+                   out.back().first == block.first && out.back().last == block.last &&
+                   out.back().offset + out.back().bytes == block.offset;
+    if (is_next) {
+      out.back().bytes += block.bytes;
+    } else {
+      out.push_back(std::move(block));
+    }
+  }
+  return out;
+}
+
+// What lies where in VMEM while which bundles of the text run.
+std::string memory_map(const json& kernel, size_t bundles) {
+  constexpr double kHeight = 200;
+  constexpr double kLeft = 90;
+  const std::vector<Block> blocks = blocks_of(kernel);
+  double most = 0;  // bytes, up to the last one that is in use
+  for (const Block& block : blocks) most = std::max(most, block.offset + block.bytes);
+  if (most == 0) return "";
+  double across = (kWidth - kLeft) / static_cast<double>(bundles);
+  double down = kHeight / most;
+  std::string content =
+      label(0, 13, fmt::format("{:.2f} MiB", most / 1048576)) + label(0, kHeight, "0");
+  for (const Block& block : blocks) {
+    std::string tip = fmt::format("{}: {:.1f} KiB, bundles {:#x} to {:#x}", block.tag,
+                                  block.bytes / 1024, block.first, block.last);
+    content += rectangle(kLeft + static_cast<double>(block.first) * across,
+                         (most - block.offset - block.bytes) * down,
+                         static_cast<double>(block.last - block.first + 1) * across,
+                         std::max(block.bytes * down - 1, 0.5),
+                         block.is_spill ? "#b0417e" : "#3b7dd8", tip, 0.75);
+  }
+  return "<h3>VMEM over its bundles</h3>\n" + drawing(kHeight, "VMEM map", content) +
+         "<p class=\"quiet\"><i style=\"background:#3b7dd8\"></i>blocks and scratch <i "
+         "style=\"background:#b0417e\"></i>spilled registers</p>\n";
+}
+
 std::string memory_section(const json& vmem) {
   std::string rows;
   for (const json& window : vmem["windows"])
@@ -267,7 +322,8 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
     bool has_text = !kernel.schedule.bundles.empty();
     if (!has_text || kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
-            heat_map(kernel) + sections_table(facts["kernels"][i]);
+            heat_map(kernel) + memory_map(facts["kernels"][i], kernel.schedule.bundles.size()) +
+            sections_table(facts["kernels"][i]);
   }
   return page + memory_section(facts["vmem"]) + "</body></html>\n";
 }

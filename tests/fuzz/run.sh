@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-60}
 shift || true
 readers=("$@")
-[[ ${#readers[@]} -gt 0 ]] || readers=(manifest depfile dyndep records ledger entry bundle schedule operands hlo)
+[[ ${#readers[@]} -gt 0 ]] || readers=(manifest depfile dyndep records ledger entry bundle schedule operands hlo llo utilisation vmem_report)
 
 cmake -S . -B build/fuzz -G Ninja -C tests/presets/fuzz.cmake >build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }
 cmake --build build/fuzz --target fuzzers >build/fuzz.log 2>&1 || { tail -50 build/fuzz.log; exit 1; }

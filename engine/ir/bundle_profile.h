@@ -1,0 +1,39 @@
+// The reader of libtpu's profile of the text of a program's modules, the dump
+// "TLP-…-hlo-static-bundle-profile.txt":
+//
+//   profile = {block}
+//   block   = "HLO: " ("%" name " = " … | "<no-hlo-instruction>") {" - " counter} [empty line]
+//   counter = name ": (" used "/" available ") - " share
+//
+// A counter is of a unit ("MXU_0 matmul_packed", "VECTOR_ALU"), or of what was spilled
+// ("VMEM_SPILL_COUNT") in so many bundles.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/result.h"
+
+namespace evolve::ir {
+
+struct ProfileCounter {
+  std::string name;
+  uint64_t used = 0;
+  uint64_t available = 0;
+};
+
+// What the profile says of an HLO instruction.
+struct InstructionProfile {
+  std::string instruction;  // "gmm.1"
+  uint32_t line = 0;
+  std::vector<ProfileCounter> counters;
+};
+
+// The HLO instructions in the order of the dump; what belongs to none is left out. An error is bad
+// input: "<name>:<line>: …".
+Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view text,
+                                                            const std::string& name);
+
+}  // namespace evolve::ir

@@ -1,0 +1,29 @@
+// Facts of a kernel that libtpu's other dumps hold, beside its schedule: what it has in which
+// memory and for how long, how it uses the units by its text, its fingerprint. Each dump is
+// optional; without it the keys that come from it are not there. Schema in engine/ir/README.md.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/ir/bundle_profile.h"
+#include "engine/ir/fingerprints.h"
+#include "engine/ir/program.h"
+
+namespace evolve::ir {
+
+class StaticFacts {
+ public:
+  // Reads what the dumps say of all modules together; bad input where one is damaged.
+  static Result<StaticFacts> read(const Dumps& dumps);
+
+  // Adds what is known of a module to its facts. `dumps` are those that it was read from.
+  Status add_to(nlohmann::json& facts, const std::string& module, const Dumps& dumps) const;
+
+ private:
+  std::map<std::string, Fingerprint> fingerprints_;
+  std::map<std::string, InstructionProfile> profiles_;
+};
+
+}  // namespace evolve::ir

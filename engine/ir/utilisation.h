@@ -1,0 +1,37 @@
+// The reader of libtpu's table of which units a module's bundles use, the dump
+// "…-final_hlo-static-per-bundle-utilization.txt":
+//
+//   == CAPACTIY:                          (sic)
+//   MXU, XLU, VALU, …
+//       2     2     4 …                   of each unit, what a bundle has room for
+//   == UTILIZATION:
+//   0 0 3 …                               a line a bundle of "final_bundles"
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/result.h"
+
+namespace evolve::ir {
+
+constexpr std::string_view kUtilisationDump = "final_hlo-static-per-bundle-utilization.txt";
+
+struct UnitUse {
+  std::string unit;       // libtpu's name of it: "MXU", "VLOAD:FILL"
+  uint64_t capacity = 0;  // instructions a bundle
+  uint64_t used = 0;      // instructions of the text
+};
+
+struct Utilisation {
+  uint64_t bundles = 0;
+  uint64_t line = 0;  // of the first bundle
+  std::vector<UnitUse> units;
+};
+
+// Reads a dump. An error is bad input: "<name>:<line>: …".
+Result<Utilisation> read_utilisation(std::string_view text, const std::string& name);
+
+}  // namespace evolve::ir
