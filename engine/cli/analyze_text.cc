@@ -186,6 +186,46 @@ std::string memory_text(const json& facts) {
              : fmt::format("\nmemory of {}\n{}", (*largest)["name"].get<std::string>(), text);
 }
 
+// "268.4 MB  operand 0, input bf16[4096,4096]: 8 times its size, in 512 transfers, waited for 3 us"
+std::string transfers_line(const json& one) {
+  const json bytes = one["load_bytes"].get<uint64_t>() + one["store_bytes"].get<uint64_t>();
+  const auto count = one["loads"].get<uint64_t>() + one["stores"].get<uint64_t>();
+  std::string times;
+  if (one.contains("bytes") && one["bytes"] != 0) {
+    const double share = bytes.get<double>() / one["bytes"].get<double>();
+    times = share < 10 ? fmt::format("{:.2g} times its size, ", share)
+                       : fmt::format("{:.0f} times its size, ", share);
+  }
+  const double waits = one["wait_seconds"].get<double>();
+  return fmt::format("  {:>10}  operand {}, {} {}: {}in {} transfer{}{}\n", size_words(bytes),
+                     one["operand"].get<uint32_t>(), one["kind"].get<std::string>(),
+                     one["shape"].get<std::string>(), times, count, count == 1 ? "" : "s",
+                     waits > 0 ? ", waited for " + duration(waits) : "");
+}
+
+// What a run of the program's largest module moves of each of its operands.
+std::string traffic_text(const json& facts) {
+  const json* largest = largest_kernel(facts);
+  if (largest == nullptr) return "";
+  std::string text;
+  for (const json& one : (*largest)["traffic"]) {
+    const bool is_moved = one["load_bytes"] != 0 || one["store_bytes"] != 0;
+    if (is_moved && !one["operand"].is_null()) text += transfers_line(one);
+  }
+  return text.empty() ? text
+                      : fmt::format("\nmoved by a run of {}\n{}",
+                                    (*largest)["name"].get<std::string>(), text);
+}
+
+// "2.14x faster"
+std::string speedup_words(double before, double after, bool is_tie) {
+  const std::string words = after < before ? fmt::format("{:.2f}x faster", before / after)
+                                           : fmt::format("{:.2f}x slower", after / before);
+  return is_tie ? fmt::format("a tie, {:.1f} % apart: nearer than the model can order",
+                              100 * std::fabs(after / before - 1))
+                : words;
+}
+
 std::string signed_duration(double seconds) {
   return (seconds < 0 ? "−" : "+") + duration(std::fabs(seconds));
 }
@@ -217,7 +257,7 @@ std::string facts_text(const json& facts) {
                                  facts["target"].get<std::string>(), duration(modelled["low"]),
                                  duration(modelled["high"]));
   text += "\n" + kernels_text(facts) + "\nwhere the time goes\n" + causes_text(facts) +
-          sections_text(facts) + memory_text(facts) + "\n";
+          sections_text(facts) + traffic_text(facts) + memory_text(facts) + "\n";
   text += fmt::format("bottleneck  {}: {}\n", facts["bottleneck"].get<std::string>(),
                       facts["evidence"].get<std::string>());
   text += fmt::format("prize       −{} without {}\n", percent(facts["prize"]["share"]),
@@ -243,14 +283,12 @@ std::string comparison_text(const json& comparison) {
   auto before = comparison["seconds"][0].get<double>();
   auto after = comparison["seconds"][1].get<double>();
   std::string text =
-      fmt::format("{} → {}, modelled{}: {}{}\n", duration(before), duration(after),
+      fmt::format("{} → {}, modelled{}: {}\n", duration(before), duration(after),
                   comparison["targets"][0] == comparison["targets"][1]
                       ? ""
                       : fmt::format(" on {} → {}", comparison["targets"][0].get<std::string>(),
                                     comparison["targets"][1].get<std::string>()),
-                  after < before ? fmt::format("{:.2f}x faster", before / after)
-                                 : fmt::format("{:.2f}x slower", after / before),
-                  comparison["is_tie"].get<bool>() ? "; too close for the model to order" : "");
+                  speedup_words(before, after, comparison["is_tie"].get<bool>()));
   for (auto [title, list, name] :
        {std::tuple("by cause", "by_cause", "what"), std::tuple("by module", "kernels", "name")}) {
     std::string lines;
