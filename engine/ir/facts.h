@@ -15,7 +15,7 @@ struct Cost {
 
 // The model's name and version, as it stands in facts and times: a change of either is another
 // model.
-constexpr const char* kModel = "schedule-simulator-4";
+constexpr const char* kModel = "schedule-simulator-5";
 
 // Returns the facts of a program that was simulated; bad input where one of its dumps is
 // damaged.

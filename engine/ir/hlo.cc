@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -112,8 +111,13 @@ std::vector<double> extents_of(std::string_view type) {
   return out;
 }
 
+// More than any program has: what is no shape makes no number that is none.
+constexpr double kMostFlops = 1e30;
+
 double product(const std::vector<double>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+  return std::accumulate(extents.begin(), extents.end(), 1.0, [](double product, double extent) {
+    return std::min(product * extent, kMostFlops);
+  });
 }
 
 // How many products make one element of a dot's result: the extents of its left side that
@@ -126,7 +130,8 @@ double contracted_by_dot(std::string_view dimensions, const std::vector<double>&
     size_t number = 0;
     auto [end, error] =
         std::from_chars(dimensions.data(), dimensions.data() + dimensions.size(), number);
-    if (error == std::errc() && number < left.size()) out *= left[number];
+    if (error == std::errc() && number < left.size())
+      out = std::min(out * left[number], kMostFlops);
     dimensions.remove_prefix(static_cast<size_t>(end - dimensions.data()));
   }
 }
@@ -327,7 +332,7 @@ double HloModule::matrix_flops_of(const HloInstruction& instruction) const {
     if (auto called = flops_.find(without_percent(value)); called != flops_.end())
       sum += called->second;
   }
-  return sum;
+  return std::min(sum, kMostFlops);
 }
 
 std::string HloModule::work_of(const HloInstruction& instruction) const {

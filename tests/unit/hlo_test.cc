@@ -145,6 +145,9 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
       "  %o = f32[64,16]{1,0} convolution(%p, %q), dim_labels=bf_oi->bf\n"
       "  %lost = f32[8]{0} dot(%gone, %b), lhs_contracting_dims={0}\n"
       "  %f = f32[64,16]{1,0} fusion(%a, %b), kind=kOutput, calls=%inner\n"
+      "  %vast = f32[9999999999,9999999999,9999999999]{2,1,0} parameter(2)\n"
+      "  %huge = f32[9999999999,9999999999,9999999999]{2,1,0} dot(%vast, %vast), "
+      "lhs_contracting_dims={0,1,2,0,1,2}\n"
       "  ROOT %r = (f32[4]) custom-call(%d)\n}\n",
       "hlo");
   INFO((module ? "" : module.error().message));
@@ -157,6 +160,7 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
   CHECK(module->matrix_flops_of("lost") == 16);
   CHECK(module->matrix_flops_of("r") == 0);
   CHECK(module->matrix_flops_of("none") == 0);
+  CHECK(module->matrix_flops_of("huge") == 1e30);
 }
 
 TEST_CASE("what is no HLO is refused with its line") {
