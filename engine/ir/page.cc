@@ -256,7 +256,7 @@ std::string memory_map(const json& kernel, size_t bundles) {
   double across = (kWidth - kLeft) / static_cast<double>(bundles);
   double down = kHeight / most;
   std::string content =
-      label(0, 13, fmt::format("{:.2f} MiB", most / 1048576)) + label(0, kHeight, "0");
+      label(0, 13, fmt::format("{:.2f} MiB", most / 1048576)) + label(0, kHeight - 3, "0");
   for (const Block& block : blocks) {
     std::string tip = fmt::format("{}: {:.1f} KiB, bundles {:#x} to {:#x}", block.tag,
                                   block.bytes / 1024, block.first, block.last);
@@ -269,6 +269,31 @@ std::string memory_map(const json& kernel, size_t bundles) {
   return "<h3>VMEM over its bundles</h3>\n" + drawing(kHeight, "VMEM map", content) +
          "<p class=\"quiet\"><i style=\"background:#3b7dd8\"></i>blocks and scratch <i "
          "style=\"background:#b0417e\"></i>spilled registers</p>\n";
+}
+
+// What a run moves of each operand in HBM.
+std::string traffic_table(const json& kernel) {
+  std::string rows;
+  for (const json& one : kernel["traffic"]) {
+    const double bytes = one["load_bytes"].get<double>() + one["store_bytes"].get<double>();
+    if (bytes == 0) continue;
+    const bool is_known = one.contains("bytes") && one["bytes"] != 0;
+    rows += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.2f} MB</td><td "
+        "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        one["operand"].is_null()
+            ? "none of them"
+            : fmt::format("{} {}", one["kind"].get<std::string>(), one["operand"].get<uint32_t>()),
+        one.contains("shape") ? escaped_markup(one["shape"].get<std::string>()) : "",
+        one["loads"].get<uint64_t>() + one["stores"].get<uint64_t>(), bytes / 1e6,
+        is_known ? fmt::format("{:.2f}", bytes / one["bytes"].get<double>()) : "",
+        time_words(one["wait_seconds"].get<double>()));
+  }
+  if (rows.empty()) return rows;
+  return "<h3>Moved from and to HBM by a run</h3>\n<table><tr><th>operand</th><th>shape</th><th "
+         "class=\"n\">transfers</th><th class=\"n\">bytes</th><th class=\"n\">times its "
+         "size</th><th class=\"n\">waited for</th></tr>\n" +
+         rows + "</table>\n";
 }
 
 std::string memory_section(const json& vmem) {
@@ -322,7 +347,8 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
     bool has_text = !kernel.schedule.bundles.empty();
     if (!has_text || kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
-            heat_map(kernel) + memory_map(facts["kernels"][i], kernel.schedule.bundles.size()) +
+            heat_map(kernel) + traffic_table(facts["kernels"][i]) +
+            memory_map(facts["kernels"][i], kernel.schedule.bundles.size()) +
             sections_table(facts["kernels"][i]);
   }
   return page + memory_section(facts["vmem"]) + "</body></html>\n";
