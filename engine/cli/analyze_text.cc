@@ -145,6 +145,8 @@ std::string sections_text(const json& facts) {
     return a["seconds"].get<double>() > b["seconds"].get<double>();
   });
   if (sections.size() > kMost) sections.resize(kMost);
+  // What is estimated has no text.
+  if (sections.empty()) return "";
   std::string text;
   for (const json& section : sections) {
     double seconds = section["seconds"].get<double>() * (*largest)["times"].get<double>();
@@ -269,9 +271,10 @@ std::string facts_text(const json& facts) {
                         window["operand"].get<std::string>(), window["window"].get<std::string>(),
                         window["buffers"].get<uint64_t>());
   if (!facts["estimated"].empty())
-    text +=
-        fmt::format("estimated   {} of XLA's modules by the bytes they move (--json says why)\n",
-                    facts["estimated"].size());
+    text += fmt::format(
+        "estimated   {} of XLA's modules by the bytes they move and their products (--json says "
+        "why)\n",
+        facts["estimated"].size());
   if (!facts["not_modelled"].empty())
     text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
                         facts["not_modelled"].size());

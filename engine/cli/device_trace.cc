@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -66,6 +67,7 @@ std::string words_of(std::string text) {
 }
 
 Result<json> report_of(const std::vector<std::string>& traces, const TraceQuestion& question) {
+  if (!std::isfinite(question.floor)) return bad_input("--floor: a number of seconds was expected");
   const std::string rules = find_rules(fs::current_path().string());
   auto toolchain = read_toolchain(find_python(rules), rules + "/requirements.lock");
   if (!toolchain) return std::move(toolchain).error();

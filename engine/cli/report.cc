@@ -216,6 +216,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"target", campaign.shape.target}};
   const json selection = selections.empty() ? json() : selections.back();
   if (selection.is_object() && selection.contains("model")) report["model"] = selection["model"];
+  report["first_cut"] = campaign.shape.is_measured && campaign.shape.timing.first_cut;
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
     report["best"] = selection["best"];
     report["times"] = times_report(campaign, text_of(selection["best"], "variant"));
@@ -249,6 +250,12 @@ std::string build_text(const json& report) {
                      report["variants"].get<int>(), verdicts);
   const std::string model = model_text(report.value("model", json::object()));
   if (!model.empty()) out += "        " + model + "\n";
+  if (model.empty() && report.value("first_cut", false)) {
+    out +=
+        "        warning: time.first_cut ruled nothing out: no variant is modelled and measured, "
+        "as "
+        "the seed is: evolve show v0000\n";
+  }
   if (!report.contains("best")) return out;
   std::string best = text_of(report["best"], "variant");
   out += fmt::format("        best {} on {}: {}\n", best, text_of(report, "target"),
@@ -302,8 +309,10 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
     }
   }
   report["times"] = times_report(campaign, variant);
-  const std::string round_folder = folder.substr(0, folder.rfind('/'));
-  if (json cut = cut_of(round_folder, variant); !cut.is_null()) report["cut"] = std::move(cut);
+  if (campaign.shape.is_measured && campaign.shape.timing.first_cut) {
+    json cut = cut_of(folder.substr(0, folder.rfind('/')), variant);
+    if (!cut.is_null()) report["cut"] = std::move(cut);
+  }
   return report;
 }
 
@@ -354,10 +363,12 @@ std::string variant_text(const json& report) {
     out += "\n" + parameters_text(origin.value("parameters", json::object()));
   }
   const json cut = report.value("cut", json::object());
-  if (cut.contains("modelled") && cut.contains("reason")) {
-    out += fmt::format("\n{}: {}",
-                       cut.value("spot_check", false) ? "measured as a spot check" : "ruled out",
-                       text_of(cut, "reason"));
+  if (cut.contains("reason")) {
+    const bool is_in = cut.value("is_in", true), is_modelled = cut.contains("modelled");
+    const char* what = !is_modelled ? (is_in ? "not ruled out" : "not measured")
+                       : is_in      ? "measured as a spot check"
+                                    : "ruled out";
+    out += fmt::format("\n{}: {}", what, text_of(cut, "reason"));
   }
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {{"case", "step", "verdict", "", "paid by"}};

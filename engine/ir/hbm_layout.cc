@@ -9,6 +9,7 @@ namespace evolve::ir {
 namespace {
 
 // Behind all that parameter_address gives, and below what a signed comparison takes for negative.
+// In granules those addresses reach further: but a transfer's way says which of the two it has.
 constexpr uint64_t kFirst = uint64_t{1} << 28;
 constexpr uint64_t kEnd = uint64_t{1} << 31;
 

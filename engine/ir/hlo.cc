@@ -136,14 +136,40 @@ double contracted_by_dot(std::string_view dimensions, const std::vector<double>&
   }
 }
 
-// The same of a convolution's: all extents of its right side but that of the output's features, "o"
-// in the middle of "bf_io->bf".
-double contracted_by_convolution(std::string_view labels, const std::vector<double>& right) {
+// Of `key=` in "{size=8x2 stride=7x1 lhs_dilate=8x2}", a number a spatial dimension; none where it
+// is not there.
+std::vector<double> window_of(std::string_view window, std::string_view key) {
+  std::string_view numbers = in_braces(window, key);
+  std::vector<double> out;
+  while (!numbers.empty()) {
+    uint64_t number = 0;
+    auto [end, error] = std::from_chars(numbers.data(), numbers.data() + numbers.size(), number);
+    if (error != std::errc()) break;
+    out.push_back(static_cast<double>(number));
+    numbers.remove_prefix(std::min(static_cast<size_t>(end - numbers.data()) + 1, numbers.size()));
+  }
+  return out;
+}
+
+// The same of a convolution's: of its right side the extent of the input's features, "i" in the
+// middle of "0bf_0io->0bf", and of each spatial dimension, a digit, as many places of its window as
+// meet an element of the left side. Where that is dilated, most meet none: so XLA writes what is a
+// dimension of a batch. Places in the padding count, too.
+double contracted_by_convolution(const HloInstruction& instruction,
+                                 const std::vector<double>& right) {
+  std::string_view labels = instruction.attribute("dim_labels");
   labels.remove_prefix(std::min(labels.find('_') + 1, labels.size()));
   labels = labels.substr(0, labels.find('-'));
-  const size_t features = labels.find('o');
-  double out = product(right);
-  if (features < right.size() && right[features] > 0) out /= right[features];
+  const std::vector<double> dilated = window_of(instruction.attribute("window"), "lhs_dilate=");
+  double out = 1;
+  for (size_t i = 0; i < std::min(labels.size(), right.size()); ++i) {
+    if (labels[i] == 'o') continue;
+    double places = right[i];
+    const auto spatial = static_cast<size_t>(labels[i] - '0');
+    if (labels[i] != 'i' && spatial < dilated.size() && dilated[spatial] > 1)
+      places = std::max(1.0, places / dilated[spatial]);
+    out = std::min(out * places, kMostFlops);
+  }
   return out;
 }
 
@@ -325,7 +351,7 @@ double HloModule::matrix_flops_of(const HloInstruction& instruction) const {
         from == nullptr ? std::vector<double>() : extents_of(from->type);
     const double contracted =
         is_dot ? contracted_by_dot(instruction.attribute("lhs_contracting_dims"), side)
-               : contracted_by_convolution(instruction.attribute("dim_labels"), side);
+               : contracted_by_convolution(instruction, side);
     sum += 2 * product(extents_of(instruction.type)) * contracted;
   }
   for (const auto& [key, value] : instruction.attributes) {

@@ -102,8 +102,8 @@ std::string modules_section(const json& facts) {
         time_words(kernel["seconds"].get<double>()), percent(all / whole),
         escaped_markup(kernel["evidence"].get<std::string>()));
   }
-  for (auto [list, words] :
-       {std::pair("estimated", "estimated by its bytes"), std::pair("not_modelled", "not in it")}) {
+  for (auto [list, words] : {std::pair("estimated", "estimated by its bytes and products"),
+                             std::pair("not_modelled", "not in it")}) {
     for (const auto& [module, why] : facts[list].items())
       rows += fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">{}: {}</td></tr>\n",
                           escaped_markup(module), words, escaped_markup(why.get<std::string>()));

@@ -25,23 +25,27 @@ std::optional<double> modelled_ratio(const std::map<std::string, double>& modell
 
 double cut_width(double margin, const ModelError& so_far) {
   constexpr size_t kFewest = 3;
+  // Of a difference of two: the root of two standard deviations, twice.
+  constexpr double kDeviations = 2 * 1.41421356;
   const double asked = std::log1p(margin);
-  return so_far.compared < kFewest ? asked : std::max(asked, 2 * so_far.error);
+  return so_far.compared < kFewest ? asked : std::max(asked, kDeviations * so_far.error);
 }
 
-std::vector<CutEntry> cut(const std::vector<Modelled>& variants, const std::vector<double>& leaders,
-                          size_t top_k, double width, uint64_t draw) {
+std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
+                          const std::vector<Modelled>& leaders, size_t top_k, double width,
+                          uint64_t draw) {
   // Two standings are told apart where their intervals are, each half of the width to either side.
   const double half = width / 2;
-  std::vector<Runner> runners;
-  runners.reserve(variants.size());
-  for (const auto& [id, ratio] : variants) runners.push_back({id, {ratio, half}});
-  std::vector<Standing> all;
-  all.reserve(leaders.size());
-  for (double ratio : leaders) all.push_back({ratio, half});
+  auto runners_of = [half](const std::vector<Modelled>& all) {
+    std::vector<Runner> out;
+    out.reserve(all.size());
+    for (const auto& [id, ratio, programs] : all) out.push_back({id, {ratio, half}, programs});
+    return out;
+  };
+  const std::vector<Runner> runners = runners_of(variants);
   std::vector<CutEntry> out;
   std::vector<size_t> ruled_out;
-  for (const RaceEntry& entry : race(runners, all, top_k, runners.size())) {
+  for (const RaceEntry& entry : race(runners, runners_of(leaders), top_k, runners.size())) {
     if (!entry.is_in) ruled_out.push_back(out.size());
     out.push_back({entry.id, entry.is_in, false, ""});
   }

@@ -24,13 +24,15 @@ std::optional<double> modelled_ratio(const std::map<std::string, double>& modell
                                      const std::vector<BenchCase>& cases);
 
 // As far apart as two modelled times must be, as a logarithm, for one to be ruled out: `margin` is
-// the share that the pipeline asks for. A model that was seen to err by more than half of that gets
-// twice its error, which so few variants as three do not say.
+// the share that the pipeline asks for. A model that was seen to err gets as much as 95 of 100
+// differences of two such errors stay below, where that is more; so few variants as three do not
+// say.
 double cut_width(double margin, const ModelError& so_far);
 
 struct Modelled {
   std::string id;
-  double ratio = 0;  // as modelled_ratio gives it
+  double ratio = 0;                                  // as modelled_ratio gives it
+  std::map<std::string, std::string> programs = {};  // by case; empty: not known
 };
 
 struct CutEntry {
@@ -41,9 +43,10 @@ struct CutEntry {
 };
 
 // `variants` without those that a step turned down; `leaders` may survive anyway: those of the
-// rounds before, or the seed, 0. Ruled out is what is slower than the best `top_k` by more than
+// rounds before, or the seed, at 0. Ruled out is what is slower than the best `top_k` by more than
 // `width`. In the order of the variants.
-std::vector<CutEntry> cut(const std::vector<Modelled>& variants, const std::vector<double>& leaders,
-                          size_t top_k, double width, uint64_t draw);
+std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
+                          const std::vector<Modelled>& leaders, size_t top_k, double width,
+                          uint64_t draw);
 
 }  // namespace evolve::search

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace evolve::search {
 
@@ -17,13 +18,17 @@ double high(const Standing& standing) {
 }
 
 // Slower than this is slower than `top_k` others, at the worst that is said of them.
-double limit_of(const std::vector<Runner>& runners, std::vector<Standing> all, size_t top_k) {
-  for (const Runner& runner : runners) all.push_back(runner.standing);
-  std::vector<double> worst;
-  worst.reserve(all.size());
-  for (const Standing& standing : all) worst.push_back(high(standing));
-  std::sort(worst.begin(), worst.end());
-  return worst.size() < top_k ? INFINITY : worst[top_k - 1];
+double limit_of(const std::vector<Runner>& runners, std::vector<Runner> all, size_t top_k) {
+  all.insert(all.end(), runners.begin(), runners.end());
+  std::stable_sort(all.begin(), all.end(), [](const Runner& a, const Runner& b) {
+    return high(a.standing) < high(b.standing);
+  });
+  std::set<std::map<std::string, std::string>> seen;
+  for (const Runner& one : all) {
+    const bool is_twin = !one.programs.empty() && !seen.insert(one.programs).second;
+    if (!is_twin && --top_k == 0) return high(one.standing);
+  }
+  return INFINITY;
 }
 
 }  // namespace
@@ -45,12 +50,12 @@ Standing standing_of(const std::map<std::string, Ratio>& ratios,
   return out;
 }
 
-std::vector<RaceEntry> race(const std::vector<Runner>& runners,
-                            const std::vector<Standing>& leaders, size_t top_k, size_t finalists) {
+std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vector<Runner>& leaders,
+                            size_t top_k, size_t finalists) {
   const double limit = limit_of(runners, leaders, top_k);
   std::vector<RaceEntry> out;
   std::vector<size_t> left;
-  for (const auto& [id, standing] : runners) {
+  for (const auto& [id, standing, programs] : runners) {
     out.push_back({id, low(standing) <= limit, ""});
     if (out.back().is_in) {
       left.push_back(out.size() - 1);

@@ -28,6 +28,7 @@ Standing standing_of(const std::map<std::string, Ratio>& ratios,
 struct Runner {
   std::string id;
   Standing standing;
+  std::map<std::string, std::string> programs = {};  // by case; empty: not known
 };
 
 struct RaceEntry {
@@ -36,10 +37,11 @@ struct RaceEntry {
   std::string reason;  // why not
 };
 
-// `runners` as they stand after the short measurement; `leaders` are the standings of those who may
-// survive anyway, from rounds before, or the seed's: 0. At most `finalists` stay, and no fewer than
+// `runners` as they stand after the short measurement; `leaders` are those who may survive anyway,
+// from rounds before, or the seed, which stands at 0. Of several with the same programs one counts,
+// for no more survives. At most `finalists` stay, and no fewer than
 // there are if nobody is clearly slower than the best `top_k`. In the order of the runners.
-std::vector<RaceEntry> race(const std::vector<Runner>& runners,
-                            const std::vector<Standing>& leaders, size_t top_k, size_t finalists);
+std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vector<Runner>& leaders,
+                            size_t top_k, size_t finalists);
 
 }  // namespace evolve::search

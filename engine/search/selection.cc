@@ -194,7 +194,9 @@ class Selector {
   void note_model() {
     ModelError& model = out_.model;
     model = request_.model;
-    double squares = static_cast<double>(model.compared) * model.error * model.error;
+    const auto before = static_cast<double>(model.compared);
+    double sum = before * model.offset;
+    double squares = before * (model.offset * model.offset + model.error * model.error);
     for (const Evaluated& variant : request_.variants) {
       if (variant.rejection) continue;
       model.ruled_out += variant.ruled_out.empty() ? 0 : 1;
@@ -202,6 +204,7 @@ class Selector {
       const auto modelled = modelled_of(variant);
       if (!modelled) continue;
       const double off = standing_of(variant.ratios, request_.cases).mean - std::log(*modelled);
+      sum += off;
       squares += off * off;
       ++model.compared;
     }
@@ -209,9 +212,10 @@ class Selector {
       const bool is_new = survivor.variant.round == request_.round;
       model.wrong += is_new && survivor.variant.is_spot_check ? 1 : 0;
     }
-    if (model.compared > 0) {
-      model.error = rounded(std::sqrt(squares / static_cast<double>(model.compared)));
-    }
+    if (model.compared == 0) return;
+    const auto count = static_cast<double>(model.compared);
+    model.offset = rounded(sum / count);
+    model.error = rounded(std::sqrt(std::max(0.0, squares / count - model.offset * model.offset)));
   }
 
   const SelectionRequest& request_;

@@ -59,7 +59,8 @@ struct Survivor {
 // the seed's.
 struct ModelError {
   size_t compared = 0;   // variants
-  double error = 0;      // root mean square of the logarithm of measured by modelled
+  double offset = 0;     // mean of the logarithm of measured by modelled: what all have in common
+  double error = 0;      // standard deviation of it: what orders them wrongly
   size_t ruled_out = 0;  // variants that were not measured for what the model said
   size_t spot_checks = 0;
   size_t wrong = 0;  // spot checks that survived

@@ -173,11 +173,9 @@ json ruled_out_record(const Selection& selection) {
 }
 
 json model_record(const ModelError& model) {
-  return {{"compared", model.compared},
-          {"error", model.error},
-          {"ruled_out", model.ruled_out},
-          {"spot_checks", model.spot_checks},
-          {"wrong", model.wrong}};
+  return {
+      {"compared", model.compared},   {"offset", model.offset},           {"error", model.error},
+      {"ruled_out", model.ruled_out}, {"spot_checks", model.spot_checks}, {"wrong", model.wrong}};
 }
 
 // What a round says that was before there were any: nothing.
@@ -193,9 +191,12 @@ Result<ModelError> read_model(const json& from) {
       return bad_record("selection.json", fmt::format("model.{} is no count", key));
     *count = value.get<size_t>();
   }
-  const json& error = member(from, "error");
-  if (!error.is_number()) return bad_record("selection.json", "model.error is no number");
-  out.error = error.get<double>();
+  for (const auto& [key, number] : {std::pair("offset", &out.offset), {"error", &out.error}}) {
+    const json& value = member(from, key);
+    if (!value.is_number())
+      return bad_record("selection.json", fmt::format("model.{} is no number", key));
+    *number = value.get<double>();
+  }
   return out;
 }
 

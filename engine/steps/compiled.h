@@ -52,7 +52,13 @@ inline Result<Compiled> read_compiled(const std::string& report_path, const std:
     input = *std::move(read);
   }
   auto run = ir::run_program(compiled.dumps, *device, input);
-  if (run) {
+  if (run && !run->not_modelled.empty()) {
+    // The time of the others is no time of the program's.
+    const auto& [module, why] = *run->not_modelled.begin();
+    compiled.run = nlohmann::json{{"verdict", "rejected"},
+                                  {"kind", "not_modelled"},
+                                  {"reason", fmt::format("'{}' is left out: {}", module, why)}};
+  } else if (run) {
     compiled.run = *std::move(run);
   } else {
     compiled.run = nlohmann::json{

@@ -31,6 +31,7 @@ class Cut {
     auto seed = steps::read_variant(arguments_.seed_dir, cases_, false);
     if (!seed) return std::move(seed).error();
     of_seed_ = seed->modelled;
+    if (arguments_.previous.empty()) leaders_.push_back({seed->id, 0, seed->programs});
     for (const std::string& id : arguments_.variants) {
       if (auto status = admit(id); !status) return status;
     }
@@ -62,24 +63,23 @@ class Cut {
     }
     entries_[id] = {{"is_in", true}};
     if (auto ratio = search::modelled_ratio(variant->modelled, of_seed_, benches_)) {
-      modelled_.push_back({id, *ratio});
+      modelled_.push_back({id, *ratio, variant->programs});
       entries_[id]["modelled"] = search::rounded(std::exp(*ratio));
+    } else {
+      entries_[id]["reason"] = "the model has no time of it, or of the seed";
     }
     return {};
   }
 
   // The survivors of the round before, in the first round the seed; and how well the model did.
   Status read_previous() {
-    if (arguments_.previous.empty()) {
-      leaders_.push_back(0);
-      return {};
-    }
+    if (arguments_.previous.empty()) return {};
     auto previous = steps::read_previous(arguments_.previous);
     if (!previous) return std::move(previous).error();
     model_ = previous->model;
     for (const search::Evaluated& survivor : previous->survivors) {
       if (auto ratio = search::modelled_ratio(survivor.modelled, of_seed_, benches_))
-        leaders_.push_back(*ratio);
+        leaders_.push_back({survivor.id, *ratio, survivor.programs});
     }
     return {};
   }
@@ -103,7 +103,7 @@ class Cut {
   std::vector<search::BenchCase> benches_;
   std::map<std::string, double> of_seed_;
   std::vector<search::Modelled> modelled_;
-  std::vector<double> leaders_;
+  std::vector<search::Modelled> leaders_;
   search::ModelError model_;
   std::map<std::string, json> entries_;
 };

@@ -71,18 +71,19 @@ class Race {
       }
       ratios[one.name] = decision.ratio;
     }
-    runners_.push_back({id, search::standing_of(ratios, benches_)});
+    runners_.push_back({id, search::standing_of(ratios, benches_), variant->programs});
     return {};
   }
 
   // The survivors of the round before; in the first round, the seed.
-  [[nodiscard]] Result<std::vector<search::Standing>> read_leaders() const {
-    if (arguments_.previous.empty()) return std::vector<search::Standing>{{}};
+  [[nodiscard]] Result<std::vector<search::Runner>> read_leaders() const {
+    if (arguments_.previous.empty()) return std::vector<search::Runner>{{}};
     auto previous = steps::read_previous(arguments_.previous);
     if (!previous) return std::move(previous).error();
-    std::vector<search::Standing> out;
+    std::vector<search::Runner> out;
     for (const search::Evaluated& survivor : previous->survivors) {
-      out.push_back(search::standing_of(survivor.ratios, benches_));
+      out.push_back(
+          {survivor.id, search::standing_of(survivor.ratios, benches_), survivor.programs});
     }
     return out;
   }

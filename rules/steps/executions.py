@@ -91,6 +91,12 @@ class Execution:
         """When an op ran; once all ops are known."""
         return self.clipped((op.start, op.end) for op in self.ops)
 
+    def within(self, apart: list[Interval]) -> list[Interval]:
+        """The same of a union: of its intervals only those are looked at that touch the window."""
+        first = bisect_left(apart, self.start, key=lambda one: one[1])
+        last = bisect_left(apart, self.end, key=lambda one: one[0])
+        return self.clipped(apart[first:last])
+
     def clipped(self, intervals: Iterable[Interval]) -> list[Interval]:
         """What of them lies in the window, as a union."""
         return union((max(start, self.start), min(end, self.end)) for start, end in intervals)

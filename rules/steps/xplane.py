@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,11 +102,11 @@ class _Device:
     def _times(self, taken: list[Execution]) -> Report:
         windows = [one.end - one.start for one in taken]
         busy = [length(one.busy) for one in taken]
-        waits = [length(one.clipped(self._waits)) for one in taken]
-        away = sum(length(one.clipped(self._async)) for one in taken)
-        hidden = sum(common(one.clipped(self._async), one.busy) for one in taken)
+        waits = [length(one.within(self._waits)) for one in taken]
+        away = sum(length(one.within(self._async)) for one in taken)
+        hidden = sum(common(one.within(self._async), one.busy) for one in taken)
         computes = sum(
-            time - common(one.busy, one.clipped([*self._waits, *self._idle]))
+            time - common(one.busy, [*one.within(self._waits), *one.within(self._idle)])
             for one, time in zip(taken, busy, strict=True)
         )
         whole = sum(windows)
@@ -235,6 +236,9 @@ def _devices_of(data: bytes, asked: Asked) -> tuple[dict[str, _Device], list[str
     planes = [plane for plane in space.planes if _DEVICE.match(plane.name)]
     if not planes:
         raise BrokenTrace(f"no TPU or GPU is in this trace, only {_contents(space.planes)}")
+    twice = [name for name, times in Counter(plane.name for plane in planes).items() if times > 1]
+    if twice:
+        raise BrokenTrace(f"more than one plane is called '{twice[0]}'")
     devices = {plane.name: _Device(plane, asked) for plane in planes}
     if not any(device.core.executions for device in devices.values()):
         lines = sorted({line.name for plane in planes for line in plane.lines})
@@ -309,11 +313,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--floor", type=float, default=0, help="seconds; no execution can be shorter")
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
+    if not math.isfinite(args.floor):
+        parser.error("--floor: a number of seconds was expected")
     try:
-        traces = {path: Path(path).read_bytes() for path in args.trace}
+        # By names that can be printed, whatever bytes they are.
+        traces = {os.fsencode(path).decode(errors="replace"): Path(path).read_bytes() for path in args.trace}
         report = read_traces(traces, Asked(args.module, args.runs, args.floor))
     except OSError as error:
-        print(f"xplane: {error.filename}: {error.strerror}", file=sys.stderr)
+        name = os.fsencode(error.filename).decode(errors="replace")
+        print(f"xplane: {name}: {error.strerror}", file=sys.stderr)
         return 2
     except BrokenTrace as error:
         print(f"xplane: {error}", file=sys.stderr)

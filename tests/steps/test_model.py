@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Lower, Run
+from conftest import ROOT, SMALL, Lower, Run
 from generated import MARKERS, Expected, Kernel, kernels, loop_of
 
 EVOLVE = os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))
@@ -66,6 +67,31 @@ def _agrees(kernel: dict[str, Any], expected: Expected) -> None:
     assert sum(cause["seconds"] for cause in kernel["by_cause"]) == pytest.approx(kernel["seconds"])
     assert kernel["cycles"] >= bundles["executed"] + kernel["stall_cycles"] - 1e-6
     assert kernel["unknown_opcodes"] == {}
+
+
+def test_a_program_without_its_kernel_has_no_time(lower: Lower, run_step: Run, tmp_path: Path) -> None:
+    lower((SMALL / "kernel.py").read_text())
+    run_step("compile", program="k.tpu", target="tpu7x", out="compile.json", dumps="whole.tgz")
+    (tmp_path / "cost.json").write_text('{"flops": 1, "bytes": 1}')
+
+    def facts(dumps: str) -> dict[str, Any]:
+        words = ["--compile", "compile.json", "--dumps", dumps, "--cost", "cost.json", "--target", "tpu7x"]
+        analyze = str(Path(EVOLVE).parent / "steps" / "analyze")
+        done = subprocess.run(
+            [analyze, *words, "--out", "facts.json"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads((tmp_path / "facts.json").read_text())
+        return found
+
+    assert facts("whole.tgz")["verdict"] == "ok"
+    with tarfile.open(tmp_path / "whole.tgz") as whole, tarfile.open(tmp_path / "part.tgz", "w:gz") as part:
+        for member in whole.getmembers():
+            if not (member.name.startswith("call_exported") and "packed-bundles" in member.name):
+                part.addfile(member, whole.extractfile(member))
+    left_out = facts("part.tgz")
+    assert (left_out["verdict"], left_out["kind"]) == ("rejected", "not_modelled")
+    assert "its schedule is not among the dumps" in left_out["reason"]
 
 
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)

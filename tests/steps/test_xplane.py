@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -410,6 +411,15 @@ def test_unions_are_right_whatever_the_intervals() -> None:
         assert executions.common(intervals, other) == len(both)
 
 
+def test_what_touches_a_window_is_found_without_looking_at_all() -> None:
+    draw = random.Random(11)
+    for _ in range(300):
+        apart = executions.union((start, start + draw.randrange(9)) for start in draw.sample(range(80), 12))
+        start = draw.randrange(80)
+        one = executions.Execution("jit_f", "1", 1, start, start + draw.randrange(30))
+        assert one.within(apart) == one.clipped(apart)
+
+
 def test_device_time_is_at_most_the_sum_of_ops_and_the_window() -> None:
     draw = random.Random(4)
     for _ in range(40):
@@ -516,6 +526,27 @@ def test_what_is_no_trace_ends_the_step_in_words(run_step: Run, tmp_path: Path) 
     done = run_step("xplane", trace="absent", out="device_trace.json")
     assert (done.returncode, done.stderr) == (2, "xplane: absent: No such file or directory\n")
     assert not (tmp_path / "device_trace.json").exists()
+
+
+def test_two_planes_of_one_name_are_no_device() -> None:
+    text = _runs().text()
+    with pytest.raises(xspace.BrokenTrace, match="more than one plane is called '/device:TPU:0'"):
+        read_traces({"t": _of_text(text + text)}, Asked())
+
+
+def test_a_name_of_any_bytes_is_printed(run_step: Run, tmp_path: Path) -> None:
+    name = os.fsdecode(b"a\xff.xplane.pb")
+    done = run_step("xplane", trace=name, out="device_trace.json")
+    assert done.stderr == "xplane: a\ufffd.xplane.pb: No such file or directory\n"
+    (tmp_path / name).write_bytes(_runs().bytes())
+    assert run_step("xplane", trace=name, out="-").returncode == 0
+
+
+def test_a_floor_is_a_number(run_step: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.xplane.pb").write_bytes(_runs().bytes())
+    done = run_step("xplane", trace="a.xplane.pb", out="-", floor="nan")
+    assert done.returncode == 2
+    assert "--floor" in done.stderr
 
 
 def test_a_trace_of_this_machines_cpu_says_what_is_in_it(run_step: Run, tmp_path: Path) -> None:

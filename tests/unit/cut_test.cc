@@ -34,7 +34,7 @@ const double fifth = std::log1p(0.2);
 }  // namespace
 
 TEST_CASE("ruled out is who is modelled slower than the best by more than the margin") {
-  const auto entries = cut(modelled({0.5, 0.599, 0.601, 0.9}), {0}, 1, fifth, 0);
+  const auto entries = cut(modelled({0.5, 0.599, 0.601, 0.9}), {{"s", 0}}, 1, fifth, 0);
   CHECK(ruled_out(entries) == Ids{"v3", "v4"});
   CHECK(entries[2].reason ==
         "modelled 0.601 of the seed's time, more than 20 % slower than the best");
@@ -44,12 +44,12 @@ TEST_CASE("ruled out is who is modelled slower than the best by more than the ma
 
 TEST_CASE("as many set the pace as survive, those of the rounds before among them") {
   const auto variants = modelled({0.5, 0.7, 0.8, 0.9});
-  CHECK(ruled_out(cut(variants, {0}, 2, fifth, 0)) == Ids{"v4"});
-  CHECK(ruled_out(cut(variants, {std::log(0.4)}, 2, fifth, 0)) == Ids{"v2", "v3", "v4"});
+  CHECK(ruled_out(cut(variants, {{"s", 0}}, 2, fifth, 0)) == Ids{"v4"});
+  CHECK(ruled_out(cut(variants, {{"l", std::log(0.4)}}, 2, fifth, 0)) == Ids{"v2", "v3", "v4"});
   // Fewer than may survive.
-  CHECK(ruled_out(cut(variants, {0}, 6, fifth, 0)).empty());
+  CHECK(ruled_out(cut(variants, {{"s", 0}}, 6, fifth, 0)).empty());
   CHECK(ruled_out(cut(variants, {}, 5, fifth, 0)).empty());
-  CHECK(cut({}, {0}, 1, fifth, 0).empty());
+  CHECK(cut({}, {{"s", 0}}, 1, fifth, 0).empty());
 }
 
 TEST_CASE(
@@ -57,8 +57,8 @@ TEST_CASE(
   const auto variants = modelled({0.5, 0.9, 0.9, 0.9});
   std::set<std::string> drawn;
   for (uint64_t draw = 0; draw < 50; ++draw) {
-    const auto entries = cut(variants, {0}, 1, fifth, draw),
-               again = cut(variants, {0}, 1, fifth, draw);
+    const auto entries = cut(variants, {{"s", 0}}, 1, fifth, draw),
+               again = cut(variants, {{"s", 0}}, 1, fifth, draw);
     size_t count = 0;
     for (size_t i = 0; i < entries.size(); ++i) {
       CHECK(entries[i].is_spot_check == again[i].is_spot_check);
@@ -75,10 +75,10 @@ TEST_CASE(
 
 TEST_CASE("a model that was seen to err rules out less") {
   CHECK(cut_width(0.2, {}) == Approx(fifth));
-  CHECK(cut_width(0.2, {100, 0.04, 0, 0, 0}) == Approx(fifth));
-  CHECK(cut_width(0.2, {3, 0.3, 0, 0, 0}) == Approx(0.6));
+  CHECK(cut_width(0.2, {100, 3.0, 0.04, 0, 0, 0}) == Approx(fifth));
+  CHECK(cut_width(0.2, {3, 0, 0.3, 0, 0, 0}) == Approx(2 * std::sqrt(2) * 0.3));
   // Of two variants nothing is known.
-  CHECK(cut_width(0.2, {2, 0.3, 0, 0, 0}) == Approx(fifth));
+  CHECK(cut_width(0.2, {2, 0, 0.3, 0, 0, 0}) == Approx(fifth));
 }
 
 TEST_CASE("a modelled ratio is of all cases, or there is none") {

@@ -145,7 +145,11 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
       "  %o = f32[64,16]{1,0} convolution(%p, %q), dim_labels=bf_oi->bf\n"
       "  %lost = f32[8]{0} dot(%gone, %b), lhs_contracting_dims={0}\n"
       "  %f = f32[64,16]{1,0} fusion(%a, %b), kind=kOutput, calls=%inner\n"
-      "  %vast = f32[9999999999,9999999999,9999999999]{2,1,0} parameter(2)\n"
+      "  %many = bf16[64,512,512]{2,1,0} convolution(%k, %k), window={size=64 stride=63 "
+      "lhs_dilate=64}, dim_labels=0bf_0io->0bf\n  %k = bf16[64,512,512]{2,1,0} parameter(3)\n"
+      "  %two = f32[2,8,256,256]{3,2,1,0} convolution(%q2, %k2), window={size=2x8 stride=1x7 "
+      "lhs_dilate=2x8}, dim_labels=01bf_01oi->01bf\n  %k2 = bf16[2,8,256,128]{3,2,1,0} "
+      "parameter(4)\n  %vast = f32[9999999999,9999999999,9999999999]{2,1,0} parameter(2)\n"
       "  %huge = f32[9999999999,9999999999,9999999999]{2,1,0} dot(%vast, %vast), "
       "lhs_contracting_dims={0,1,2,0,1,2}\n"
       "  ROOT %r = (f32[4]) custom-call(%d)\n}\n",
@@ -161,6 +165,9 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
   CHECK(module->matrix_flops_of("r") == 0);
   CHECK(module->matrix_flops_of("none") == 0);
   CHECK(module->matrix_flops_of("huge") == 1e30);
+  // What is dilated is a batch.
+  CHECK(module->matrix_flops_of("many") == 2.0 * 64 * 512 * 512 * 512);
+  CHECK(module->matrix_flops_of("two") == 2.0 * 2 * 8 * 256 * 256 * 128);
 }
 
 TEST_CASE("what is no HLO is refused with its line") {

@@ -37,14 +37,28 @@ TEST_CASE("who is clearly slower than the best is out, who may be among them sta
 TEST_CASE("who survives anyway sets the pace, too") {
   const std::vector<Runner> runners = {runner("a", 0.97, 0.01), runner("b", 1.1, 0.02)};
   CHECK(who_is_in(race(runners, {{}}, 1, 4)) == Ids{"a"});
-  CHECK(who_is_in(race(runners, {{std::log(0.5), 0.01}}, 1, 4)).empty());
-  CHECK(who_is_in(race(runners, {{std::log(0.5), 0.01}}, 2, 4)) == Ids{"a"});
+  CHECK(who_is_in(race(runners, {{"l", {std::log(0.5), 0.01}}}, 1, 4)).empty());
+  CHECK(who_is_in(race(runners, {{"l", {std::log(0.5), 0.01}}}, 2, 4)) == Ids{"a"});
   // Fewer than may survive: nobody is too many.
   CHECK(who_is_in(race(runners, {{}}, 4, 4)) == Ids{"a", "b"});
 }
 
+TEST_CASE("of twins one sets the pace, for no more of them survives") {
+  std::vector<Runner> runners = {runner("a", 0.5, 0.01), runner("b", 0.5, 0.01),
+                                 runner("c", 0.8, 0.01), runner("d", 0.9, 0.01)};
+  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"a", "b"});
+  runners[0].programs = runners[1].programs = {{"one", "p"}};
+  runners[2].programs = {{"one", "q"}};
+  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"a", "b", "c"});
+  // One of them may have survived before.
+  runners.erase(runners.begin());
+  CHECK(who_is_in(race(runners, {{"a", {std::log(0.5), 0.01}, {{"one", "p"}}}}, 2, 4)) ==
+        Ids{"b", "c"});
+}
+
 TEST_CASE("of those that are left, the best are measured again, and no more than asked for") {
   std::vector<Runner> runners;
+  runners.reserve(6);
   for (int i = 0; i < 6; ++i) runners.push_back(runner(std::to_string(i), 0.9 - 0.01 * i, 0.1));
   const auto entries = race(runners, {{}}, 1, 3);
   CHECK(who_is_in(entries) == Ids{"3", "4", "5"});

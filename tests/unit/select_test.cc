@@ -251,7 +251,8 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   request.variants[1].is_spot_check = true;
   Selection selection = selected(request);
   CHECK(selection.model.compared == 2);
-  CHECK(selection.model.error == Approx(std::sqrt(0.09 / 2)).epsilon(1e-5));
+  CHECK(selection.model.offset == Approx(-0.15).epsilon(1e-5));
+  CHECK(selection.model.error == Approx(0.15).epsilon(1e-5));
   CHECK(selection.model.spot_checks == 1);
   CHECK(selection.model.wrong == 1);
   CHECK(*selection.ranking[0].modelled == 0.5);
@@ -269,7 +270,8 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   next.model = previous->model;
   selection = selected(next);
   CHECK(selection.model.compared == 4);
-  CHECK(selection.model.error == Approx(std::sqrt(0.09 / 4)).epsilon(1e-5));
+  CHECK(selection.model.offset == Approx(-0.3 / 4).epsilon(1e-4));
+  CHECK(selection.model.error == Approx(std::sqrt(0.09 / 4 - 0.09 / 16)).epsilon(1e-4));
   CHECK(selection.model.wrong == 1);
 }
 
