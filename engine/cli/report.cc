@@ -252,9 +252,8 @@ std::string build_text(const json& report) {
   if (!model.empty()) out += "        " + model + "\n";
   if (model.empty() && report.value("first_cut", false)) {
     out +=
-        "        warning: time.first_cut ruled nothing out: no variant is modelled and measured, "
-        "as "
-        "the seed is: evolve show v0000\n";
+        "        warning: time.first_cut ruled nothing out, for the model has no times: "
+        "evolve show v0000\n";
   }
   if (!report.contains("best")) return out;
   std::string best = text_of(report["best"], "variant");
