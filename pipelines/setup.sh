@@ -8,7 +8,7 @@ EVOLVE_BUILD_PACKAGES=(
   libprotozero-dev libseccomp2 libsqlite3-dev libssl-dev libxxhash-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv
 )
 # shellcheck disable=SC2034
-EVOLVE_TEST_PACKAGES=(bubblewrap catch2 faketime gfortran git nginx-light strace)
+EVOLVE_TEST_PACKAGES=(bubblewrap catch2 ccache etcd-server faketime gfortran git nginx-light openssl strace)
 
 say() { printf '==> %s\n' "$*"; }
 die() {
@@ -59,12 +59,16 @@ need_python() {
 # need_build FOLDER PRESET [tests]: configures and builds; PRESET is a file of tests/presets. The tests need
 # more packages, so they are part of the build once they were asked for.
 need_build() {
-  local folder=$1 preset=$2 tests=OFF
+  local folder=$1 preset=$2 tests=OFF launcher=
+  # What another clone has compiled is taken from there: the cache knows files by what they hold.
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+  command -v ccache >/dev/null && launcher=ccache
   [ "${3:-}" = tests ] && tests=ON
   if [ ! -f "$folder/build.ninja" ] ||
     { [ "$tests" = ON ] && ! grep -q '^EVOLVE_TESTS:BOOL=ON$' "$folder/CMakeCache.txt"; }; then
     say "configuring $folder"
-    cmake -S . -B "$folder" -G Ninja -C "tests/presets/$preset.cmake" "-DEVOLVE_TESTS=$tests" >"$folder.log" 2>&1 || {
+    cmake -S . -B "$folder" -G Ninja -C "tests/presets/$preset.cmake" "-DEVOLVE_TESTS=$tests" \
+      "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" >"$folder.log" 2>&1 || {
       cat "$folder.log" >&2
       die "cmake could not configure $folder"
     }
