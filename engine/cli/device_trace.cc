@@ -1,10 +1,8 @@
 #include "engine/cli/device_trace.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +12,7 @@
 #include "engine/cli/report.h"
 #include "engine/cli/toolchain.h"
 #include "engine/core/path.h"
-#include "engine/world/process.h"
+#include "engine/world/capture.h"
 
 namespace evolve::cli {
 
@@ -25,37 +23,6 @@ namespace fs = std::filesystem;
 
 bool is_trace(const fs::path& path) {
   return path.string().ends_with(".xplane.pb");
-}
-
-struct Ended {
-  int code = 0;
-  std::string out, err;
-};
-
-// Runs a command line to its end.
-Result<Ended> run_to_end(const std::string& line) {
-  auto guard = world::Guard::start();
-  if (!guard) return std::move(guard).error();
-  world::Spawner spawner(*guard);
-  const char* path = std::getenv("PATH");
-  auto process = world::Process::start(
-      line, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}, {"PYTHONDONTWRITEBYTECODE", "1"}},
-      world::Streams::separate, world::Leftovers::end, spawner);
-  if (!process) return std::move(process).error();
-  Ended out;
-  bool has_out = true;
-  bool has_err = true;
-  while (has_out || has_err) {
-    // A descriptor below 0 is passed over.
-    std::array<pollfd, 2> open = {pollfd{has_out ? process->out().get() : -1, POLLIN, 0},
-                                  pollfd{has_err ? process->err().get() : -1, POLLIN, 0}};
-    ::poll(open.data(), open.size(), -1);
-    if (open[0].revents != 0) has_out = world::read_available(process->out().get(), out.out);
-    if (open[1].revents != 0) has_err = world::read_available(process->err().get(), out.err);
-  }
-  out.code = process->wait();
-  if (!process->failure().empty()) return external(process->failure());
-  return out;
 }
 
 // The step's own words, without its name and the line's end.
@@ -82,7 +49,9 @@ Result<json> report_of(const std::vector<std::string>& traces, const TraceQuesti
     if (!line.empty()) line += ' ';
     append_shell_quoted(word, line);
   }
-  auto ended = run_to_end(line);
+  const char* path = std::getenv("PATH");
+  auto ended = world::capture(
+      line, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}, {"PYTHONDONTWRITEBYTECODE", "1"}});
   if (!ended) return std::move(ended).error();
   if (ended->code == exit_code(ErrorCode::bad_input)) return bad_input(words_of(ended->err));
   json report = json::parse(ended->out, nullptr, false);

@@ -9,6 +9,7 @@
 #include "engine/cli/analyze_command.h"
 #include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
+#include "engine/cli/cluster.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/kernel_command.h"
 #include "engine/cli/lock.h"
@@ -40,6 +41,7 @@ struct Arguments {
   BundleCommand bundle;
   AnalyzeCommand analyze;
   ModelCommand model;
+  ClusterSettings cluster;
 };
 
 bool wants_color(const std::string& choice) {
@@ -118,6 +120,20 @@ void add_model(CLI::App& app, Arguments& arguments) {
                         "the file to write (default: DEVICE-libtpu-VERSION.json)");
   calibrate->add_option("-C", arguments.folder, "change to this folder first");
   calibrate->add_flag("--json", arguments.common.json, "print JSON");
+}
+
+void add_cluster(CLI::App& app, Arguments& arguments) {
+  auto* cluster = app.add_subcommand("cluster", "a Kubernetes cluster: doctor");
+  cluster->require_subcommand(1);
+  auto* doctor = cluster->add_subcommand(
+      "doctor", "what of it is reachable, permitted and schedulable, and what is missing");
+  doctor->add_option("--kubeconfig", arguments.cluster.kubeconfig,
+                     "the file (default: $KUBECONFIG, or ~/.kube/config, or the pod's own)");
+  doctor->add_option("--context", arguments.cluster.context,
+                     "the context (default: the file's current one)");
+  doctor->add_option("-n,--namespace", arguments.cluster.space,
+                     "the namespace (default: the context's)");
+  doctor->add_flag("--json", arguments.common.json, "print JSON");
 }
 
 void add_commands(CLI::App& app, Arguments& arguments) {
@@ -242,6 +258,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   }
   add_analyze(app, arguments);
   add_model(app, arguments);
+  add_cluster(app, arguments);
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
@@ -280,6 +297,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   std::string name = app.get_subcommands().front()->get_name();
   if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
   if (name == "model") return run_model_calibrate(arguments.model, common.json);
+  if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);

@@ -35,11 +35,22 @@ struct Transfer {
   Headers headers{nullptr, curl_slist_free_all};
   File file{nullptr, std::fclose};
   int64_t received = 0;
+  bool is_enough = false;  // the taker wants no more
   std::array<char, CURL_ERROR_SIZE> words{};
 };
 
+bool is_success(CURL* handle) {
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  return status >= 200 && status < 300;
+}
+
 size_t receive(char* bytes, size_t, size_t count, void* context) {
   auto* transfer = static_cast<Transfer*>(context);
+  if (transfer->request.take && is_success(transfer->handle.get())) {
+    transfer->is_enough = !transfer->request.take({bytes, count});
+    return transfer->is_enough ? 0 : count;
+  }
   transfer->received += static_cast<int64_t>(count);
   if (transfer->received > transfer->request.most_bytes) {
     transfer->response.is_too_long = true;
@@ -50,10 +61,14 @@ size_t receive(char* bytes, size_t, size_t count, void* context) {
   return count;
 }
 
-size_t discard(char*, size_t, size_t count, void* context) {
+// Of an answer to what was sent: its start may say what was wrong.
+size_t receive_start(char* bytes, size_t, size_t count, void* context) {
   auto* transfer = static_cast<Transfer*>(context);
   transfer->received += static_cast<int64_t>(count);
-  return transfer->received > kMostDiscarded ? 0 : count;
+  const auto room = transfer->request.most_bytes - std::ssize(transfer->response.body);
+  const auto kept = std::min<int64_t>(std::max<int64_t>(room, 0), static_cast<int64_t>(count));
+  transfer->response.body.append(bytes, static_cast<size_t>(kept));
+  return transfer->received > std::max(kMostDiscarded, transfer->request.most_bytes) ? 0 : count;
 }
 
 bool open_file(Transfer& transfer, const char* mode) {
@@ -64,20 +79,33 @@ bool open_file(Transfer& transfer, const char* mode) {
   return false;
 }
 
-bool prepare_put(Transfer& transfer) {
+void add_header(Transfer& transfer, const char* text) {
+  transfer.headers.reset(curl_slist_append(transfer.headers.release(), text));
+}
+
+const char* method_name(HttpRequest::Method method) {
+  switch (method) {
+    case HttpRequest::Method::put: return "PUT";
+    case HttpRequest::Method::post: return "POST";
+    case HttpRequest::Method::patch: return "PATCH";
+    case HttpRequest::Method::remove: return "DELETE";
+    default: return nullptr;
+  }
+}
+
+bool prepare_sending(Transfer& transfer) {
   CURL* handle = transfer.handle.get();
   const HttpRequest& request = transfer.request;
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, discard);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive_start);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
   // Asking first costs a second on servers that do not answer that.
-  transfer.headers.reset(curl_slist_append(nullptr, "Expect:"));
+  add_header(transfer, "Expect:");
   if (request.file.empty()) {
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "PUT");
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method_name(request.method));
     curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
     curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                      static_cast<curl_off_t>(request.body.size()));
-    transfer.headers.reset(
-        curl_slist_append(transfer.headers.release(), "Content-Type: application/octet-stream"));
+    if (request.headers.empty()) add_header(transfer, "Content-Type: application/octet-stream");
     return true;
   }
   if (!open_file(transfer, "rbe")) return false;
@@ -90,6 +118,29 @@ bool prepare_put(Transfer& transfer) {
   return true;
 }
 
+void set_pem(CURL* handle, CURLoption option, const std::string& pem) {
+  if (pem.empty()) return;
+  curl_blob blob = {const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_COPY};
+  curl_easy_setopt(handle, option, &blob);
+}
+
+void prepare_security(CURL* handle, const HttpOptions& options) {
+  set_pem(handle, CURLOPT_CAINFO_BLOB, options.authorities);
+  set_pem(handle, CURLOPT_SSLCERT_BLOB, options.certificate);
+  set_pem(handle, CURLOPT_SSLKEY_BLOB, options.certificate_key);
+  if (options.is_unverified) {
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+  if (!options.bearer_token.empty()) {
+    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+    curl_easy_setopt(handle, CURLOPT_XOAUTH2_BEARER, options.bearer_token.c_str());
+  } else if (!options.user_password.empty()) {
+    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    curl_easy_setopt(handle, CURLOPT_USERPWD, options.user_password.c_str());
+  }
+}
+
 // False: there is no file of that name.
 bool prepare(Transfer& transfer, const HttpOptions& options) {
   CURL* handle = transfer.handle.get();
@@ -99,17 +150,15 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.timeout_seconds));
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_seconds));
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT,
-                   static_cast<long>(options.timeout_seconds) * kMostTimeouts);
-  if (!options.bearer_token.empty()) {
-    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
-    curl_easy_setopt(handle, CURLOPT_XOAUTH2_BEARER, options.bearer_token.c_str());
-  } else if (!options.user_password.empty()) {
-    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-    curl_easy_setopt(handle, CURLOPT_USERPWD, options.user_password.c_str());
+  // What is taken as it comes may come slowly.
+  if (!transfer.request.take) {
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_seconds));
+    curl_easy_setopt(handle, CURLOPT_TIMEOUT,
+                     static_cast<long>(options.timeout_seconds) * kMostTimeouts);
   }
+  prepare_security(handle, options);
+  for (const std::string& header : transfer.request.headers) add_header(transfer, header.c_str());
   switch (transfer.request.method) {
     case HttpRequest::Method::head: curl_easy_setopt(handle, CURLOPT_NOBODY, 1L); break;
     case HttpRequest::Method::get:
@@ -117,8 +166,8 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
       curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive);
       curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
       break;
-    case HttpRequest::Method::put:
-      if (!prepare_put(transfer)) return false;
+    default:
+      if (!prepare_sending(transfer)) return false;
       break;
   }
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, transfer.headers.get());
@@ -133,8 +182,11 @@ void finish(Transfer& transfer, CURLcode code) {
   const bool is_written = !transfer.file || std::fclose(transfer.file.release()) == 0;
   if (code == CURLE_OK && !is_written) {
     response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
-  } else if (code == CURLE_OK || response.is_too_long) {
+  } else if (code == CURLE_OK || response.is_too_long || transfer.is_enough) {
     response.status = static_cast<int>(status);
+    curl_off_t seconds = 0;
+    curl_easy_getinfo(transfer.handle.get(), CURLINFO_RETRY_AFTER, &seconds);
+    response.retry_after_seconds = static_cast<double>(seconds);
   } else {
     response.fault = transfer.words[0] != '\0' ? transfer.words.data() : curl_easy_strerror(code);
   }

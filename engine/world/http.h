@@ -18,6 +18,11 @@ struct HttpOptions {
   int timeout_seconds = 10;
   std::string user_password;  // "name:password"; empty: none
   std::string bearer_token;   // empty: none
+  // PEM: whom to believe, instead of the machine's own authorities; and who we are. Empty: none.
+  std::string authorities;
+  std::string certificate;
+  std::string certificate_key;
+  bool is_unverified = false;  // any server is believed to be the one that it says
 };
 
 class CurlHttp : public Http {

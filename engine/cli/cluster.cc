@@ -1,0 +1,172 @@
+#include "engine/cli/cluster.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "engine/cli/report.h"
+#include "engine/cli/state.h"
+#include "engine/core/path.h"
+#include "engine/world/capture.h"
+#include "engine/world/files.h"
+#include "k8s/doctor.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The files that kubectl would read.
+std::vector<std::string> kubeconfigs(const ClusterSettings& settings) {
+  if (!settings.kubeconfig.empty()) return {settings.kubeconfig};
+  std::vector<std::string> out;
+  std::string all = variable("KUBECONFIG");
+  for (size_t at = 0; at < all.size();) {
+    const size_t colon = std::min(all.find(':', at), all.size());
+    if (colon > at) out.push_back(all.substr(at, colon - at));
+    at = colon + 1;
+  }
+  if (out.empty()) out.push_back(variable("HOME") + "/.kube/config");
+  return out;
+}
+
+Result<k8s::Access> find_access(const ClusterSettings& settings) {
+  const std::vector<std::string> paths = kubeconfigs(settings);
+  const bool has_file = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    return ::access(path.c_str(), F_OK) == 0;
+  });
+  const std::string host = variable("KUBERNETES_SERVICE_HOST");
+  if (!has_file && settings.kubeconfig.empty() && !host.empty()) {
+    return k8s::read_service_account(host, variable("KUBERNETES_SERVICE_PORT"), world::read_file);
+  }
+  return k8s::read_kubeconfig(paths, settings.context, world::read_file);
+}
+
+Result<k8s::Credential> ask_plugin(const k8s::CredentialPlugin& plugin) {
+  std::string line;
+  append_shell_quoted(plugin.command, line);
+  for (const std::string& argument : plugin.arguments) {
+    line += ' ';
+    append_shell_quoted(argument, line);
+  }
+  auto environment = process_environment();
+  for (const auto& [name, value] : plugin.environment) environment[name] = value;
+  environment["KUBERNETES_EXEC_INFO"] = k8s::plugin_request(plugin);
+  auto captured = world::capture(line, environment);
+  if (!captured) return std::move(captured).error();
+  if (captured->code != 0) {
+    Error error = external(
+        fmt::format("credential plugin '{}': ended with {}", plugin.command, captured->code));
+    error.detail = captured->err;
+    while (error.detail.ends_with('\n')) error.detail.pop_back();
+    error.hint = plugin.install_hint.substr(0, plugin.install_hint.find('\n'));
+    return error;
+  }
+  return k8s::parse_plugin_answer(plugin, captured->out);
+}
+
+const char* state_name(k8s::Finding::State state) {
+  switch (state) {
+    case k8s::Finding::State::good: return "good";
+    case k8s::Finding::State::missing: return "missing";
+    case k8s::Finding::State::notice: return "notice";
+  }
+  return "";
+}
+
+std::string text_of(const k8s::Access& access, const std::vector<k8s::Finding>& findings) {
+  std::string out =
+      fmt::format("cluster {}, namespace {}\n",
+                  access.context.empty() ? "of this pod" : access.context, access.space);
+  for (const k8s::Finding& one : findings) {
+    out += fmt::format("  {:<8} {:<12} {}\n", state_name(one.state), one.subject, one.text);
+    if (!one.hint.empty()) out += fmt::format("  {:<21} hint: {}\n", "", one.hint);
+  }
+  return out;
+}
+
+json json_of(const k8s::Access& access, const std::vector<k8s::Finding>& findings) {
+  json list = json::array();
+  for (const k8s::Finding& one : findings) {
+    list.push_back({{"state", state_name(one.state)},
+                    {"subject", one.subject},
+                    {"text", one.text},
+                    {"hint", one.hint}});
+  }
+  return {{"context", access.context},
+          {"namespace", access.space},
+          {"server", access.server},
+          {"findings", list}};
+}
+
+}  // namespace
+
+Cluster::Cluster(k8s::Access access, world::HttpOptions options)
+    : access_(std::move(access)),
+      http_(std::move(options)),
+      api_(http_, access_.server,
+           {[this](bool is_refused) { return token(is_refused); },
+            [](double seconds) {
+              std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+            }}) {}
+
+Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterSettings& settings) {
+  auto access = find_access(settings);
+  if (!access) return std::move(access).error();
+  if (!settings.space.empty()) access->space = settings.space;
+  if (access->plugin) {
+    auto credential = ask_plugin(*access->plugin);
+    if (!credential) return std::move(credential).error();
+    access->credential = *std::move(credential);
+  }
+  world::HttpOptions options;
+  options.authorities = access->authorities;
+  options.is_unverified = access->is_unverified;
+  options.certificate = access->credential.certificate;
+  options.certificate_key = access->credential.key;
+  return std::unique_ptr<Cluster>(new Cluster(*std::move(access), std::move(options)));
+}
+
+// Both a file's and a plugin's token last an hour or so: what was turned down is asked for anew.
+Result<std::string> Cluster::token(bool is_refused) {
+  std::string& known = access_.credential.token;
+  if (!access_.token_file.empty() && (known.empty() || is_refused)) {
+    auto text = world::read_file(access_.token_file);
+    if (!text) return std::move(text).error();
+    known = *std::move(text);
+    while (known.ends_with('\n')) known.pop_back();
+  }
+  if (access_.plugin && is_refused) {
+    auto credential = ask_plugin(*access_.plugin);
+    if (!credential) return std::move(credential).error();
+    known = credential->token;
+  }
+  return known;
+}
+
+Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& common) {
+  auto cluster = Cluster::open(settings);
+  if (!cluster) return std::move(cluster).error();
+  const k8s::Access& access = (*cluster)->access();
+  const auto findings = k8s::examine((*cluster)->api(), access);
+  print_out(common.json ? json_of(access, findings).dump() + "\n" : text_of(access, findings));
+  const auto missing = std::count_if(findings.begin(), findings.end(), [](const auto& one) {
+    return one.state == k8s::Finding::State::missing;
+  });
+  if (missing == 0) return {};
+  return failed(fmt::format("cluster doctor: {} missing: rounds cannot run there",
+                            missing == 1 ? "one thing is" : fmt::format("{} things are", missing)));
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,40 @@
+// `evolve cluster`, and the connection to a cluster that commands share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/cli/commands.h"
+#include "engine/world/http.h"
+#include "k8s/api.h"
+#include "k8s/kubeconfig.h"
+
+namespace evolve::cli {
+
+struct ClusterSettings {
+  std::string kubeconfig;  // empty: $KUBECONFIG, or else ~/.kube/config, or else the pod's own
+  std::string context;     // empty: the current one
+  std::string space;       // the namespace; empty: the context's
+};
+
+class Cluster {
+ public:
+  // Reads who we are; a plugin is run for it. The server is not asked for anything yet.
+  static Result<std::unique_ptr<Cluster>> open(const ClusterSettings& settings);
+
+  [[nodiscard]] const k8s::Access& access() const { return access_; }
+  k8s::Api& api() { return api_; }
+
+ private:
+  Cluster(k8s::Access access, world::HttpOptions options);
+  Result<std::string> token(bool is_refused);
+
+  k8s::Access access_;
+  world::CurlHttp http_;
+  k8s::Api api_;
+};
+
+// What is reachable, permitted and schedulable there. `failed` where something is missing.
+Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& common);
+
+}  // namespace evolve::cli

@@ -1,0 +1,36 @@
+// `evolve cluster doctor`: what of a cluster is reachable, permitted and schedulable for us, and
+// what is missing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "k8s/api.h"
+#include "k8s/kubeconfig.h"
+
+namespace evolve::k8s {
+
+struct Finding {
+  enum class State {
+    good,
+    missing,  // a campaign's Jobs would not run
+    notice,   // cannot be told, or is worth knowing
+  };
+  State state = State::good;
+  std::string subject;  // "reachable"
+  std::string text;     // "Kubernetes v1.34.4 at https://…"
+  std::string hint;     // what to do where it is missing
+};
+
+// A right that we need in our namespace, as the Role of k8s/rbac.yaml grants it.
+struct Right {
+  const char* group;     // "" is the core's
+  const char* resource;  // "pods/log" is a subresource
+  const char* verb;
+};
+const std::vector<Right>& needed_rights();
+
+// Asks the cluster, one thing after another; where it cannot be reached, that alone is found.
+std::vector<Finding> examine(Api& api, const Access& access);
+
+}  // namespace evolve::k8s

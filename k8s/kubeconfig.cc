@@ -1,0 +1,267 @@
+#include "k8s/kubeconfig.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/core/did_you_mean.h"
+#include "engine/core/yaml_source.h"
+
+namespace evolve::k8s {
+
+namespace {
+
+using nlohmann::json;
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+// Nullopt: the text is no base64 (RFC 4648). Blanks and line ends count for nothing.
+std::optional<std::string> decode_base64(std::string_view text) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  bool is_padded = false;
+  for (char c : text) {
+    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+    const size_t digit = kDigits.find(c);
+    if (c == '=') is_padded = true;
+    if (c != '=' && (digit == std::string_view::npos || is_padded)) return std::nullopt;
+    if (c == '=') continue;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xFF);
+  }
+  return out;
+}
+
+// One entry of a file's clusters, contexts or users.
+struct Named {
+  std::string name;
+  const YamlNode* value = nullptr;  // null: empty
+  const YamlSource* source = nullptr;
+  std::string folder;  // of the file, for paths in it
+};
+
+// The files together.
+struct Files {
+  std::vector<YamlSource> sources;
+  std::vector<Named> clusters, contexts, users;
+  std::string current;
+};
+
+Status add_entries(const YamlSource& source, const std::string& folder, const char* list,
+                   const char* key, std::vector<Named>& out) {
+  const YamlNode* entries = source.root().find(list);
+  if (entries == nullptr || entries->kind == YamlNode::Kind::null) return {};
+  if (entries->kind != YamlNode::Kind::list) {
+    return source.error_at(entries->at, fmt::format("{} must be a list", list));
+  }
+  for (const YamlNode& entry : entries->items) {
+    const YamlNode* name = entry.find("name");
+    if (name == nullptr || name->kind != YamlNode::Kind::scalar) {
+      return source.error_at(entry.at, fmt::format("{}: an entry has no name", list));
+    }
+    out.push_back({name->text, entry.find(key), &source, folder});
+  }
+  return {};
+}
+
+Status add_file(const std::string& path, const YamlSource& source, Files& out) {
+  if (source.root().kind != YamlNode::Kind::map) {
+    return source.error_at(source.root().at, "no kubeconfig: it has no clusters and no users");
+  }
+  const std::string folder = folder_of(path);
+  for (auto [list, key, into] : {std::tuple("clusters", "cluster", &out.clusters),
+                                 {"contexts", "context", &out.contexts},
+                                 {"users", "user", &out.users}}) {
+    if (auto status = add_entries(source, folder, list, key, *into); !status) return status;
+  }
+  const YamlNode* current = source.root().find("current-context");
+  if (out.current.empty() && current != nullptr) out.current = current->text;
+  return {};
+}
+
+// A map's text; empty where it has none.
+std::string text_of(const Named& in, const char* key) {
+  const YamlNode* node = in.value == nullptr ? nullptr : in.value->find(key);
+  return node == nullptr ? "" : node->text;
+}
+
+Result<const Named*> find(const std::vector<Named>& all, const std::string& name,
+                          const std::string& what) {
+  std::vector<std::string> names;
+  for (const Named& one : all) {
+    if (one.name == name) return &one;
+    names.push_back(one.name);
+  }
+  auto near = nearest(name, names);
+  std::string hint = near ? fmt::format("did you mean '{}'?", *near) : "";
+  if (!near && !names.empty()) hint = fmt::format("there are: {}", fmt::join(names, ", "));
+  return bad_input(fmt::format("kubeconfig: no {} '{}'", what, name), "", hint);
+}
+
+// What stands in `key`-data, or in the file that `key` names.
+Result<std::string> data_of(const Named& in, const std::string& key, const ReadFile& read) {
+  const std::string data = text_of(in, (key + "-data").c_str());
+  if (!data.empty()) {
+    auto bytes = decode_base64(data);
+    if (bytes) return *std::move(bytes);
+    return in.source->error_at(in.value->find(key + "-data")->at, key + "-data is not base64");
+  }
+  const std::string path = text_of(in, key.c_str());
+  if (path.empty()) return std::string();
+  return read(path.starts_with('/') ? path : in.folder + path);
+}
+
+Result<CredentialPlugin> plugin_of(const Named& user, const YamlNode& node) {
+  YamlErrors errors(*user.source);
+  YamlMap map(errors, &node, "exec");
+  CredentialPlugin out;
+  map.text("command", out.command, Need::required);
+  map.text("apiVersion", out.api_version, Need::required);
+  map.text("installHint", out.install_hint);
+  if (map.has("args")) map.texts("args", out.arguments);
+  const YamlNode* variables = map.list("env");
+  if (auto status = errors.status(); !status) return std::move(status).error();
+  if (variables != nullptr) {
+    for (const YamlNode& variable : variables->items) {
+      const YamlNode* name = variable.find("name");
+      const YamlNode* value = variable.find("value");
+      if (name != nullptr && value != nullptr) out.environment[name->text] = value->text;
+    }
+  }
+  // A path with a folder in it is relative to the file.
+  const bool has_folder = out.command.find('/') != std::string::npos;
+  if (has_folder && !out.command.starts_with('/')) out.command = user.folder + out.command;
+  return out;
+}
+
+Status read_user(const Named& user, const ReadFile& read, Access& out) {
+  for (const char* key : {"auth-provider", "username"}) {
+    if (user.value == nullptr || user.value->find(key) == nullptr) continue;
+    Error error =
+        user.source->error_at(user.value->find(key)->at,
+                              fmt::format("users: '{}': {} is not spoken here", user.name, key));
+    error.hint = "a token, a client certificate or an exec plugin";
+    return error;
+  }
+  auto certificate = data_of(user, "client-certificate", read);
+  if (!certificate) return std::move(certificate).error();
+  auto key = data_of(user, "client-key", read);
+  if (!key) return std::move(key).error();
+  out.credential = {text_of(user, "token"), *std::move(certificate), *std::move(key)};
+  out.token_file = text_of(user, "tokenFile");
+  if (!out.token_file.empty() && !out.token_file.starts_with('/')) {
+    out.token_file = user.folder + out.token_file;
+  }
+  const YamlNode* exec = user.value == nullptr ? nullptr : user.value->find("exec");
+  if (exec == nullptr) return {};
+  auto plugin = plugin_of(user, *exec);
+  if (!plugin) return std::move(plugin).error();
+  out.plugin = *std::move(plugin);
+  return {};
+}
+
+}  // namespace
+
+Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std::string& context,
+                               const ReadFile& read) {
+  Files files;
+  files.sources.reserve(paths.size());  // entries point into them
+  for (const std::string& path : paths) {
+    auto text = read(path);
+    if (!text) continue;
+    auto source = YamlSource::parse(*text, path);
+    if (!source) return std::move(source).error();
+    files.sources.push_back(*std::move(source));
+    if (auto status = add_file(path, files.sources.back(), files); !status) {
+      return std::move(status).error();
+    }
+  }
+  if (files.sources.empty()) {
+    return bad_input(fmt::format("kubeconfig: {}: cannot be read", fmt::join(paths, ", ")), "",
+                     "--kubeconfig FILE, or $KUBECONFIG");
+  }
+  const std::string name = context.empty() ? files.current : context;
+  if (name.empty()) return bad_input("kubeconfig: no current context", "", "--context NAME");
+  auto found = find(files.contexts, name, "context");
+  if (!found) return std::move(found).error();
+  auto cluster = find(files.clusters, text_of(**found, "cluster"), "cluster");
+  if (!cluster) return std::move(cluster).error();
+  auto user = find(files.users, text_of(**found, "user"), "user");
+  if (!user) return std::move(user).error();
+
+  Access out;
+  out.context = name;
+  out.user = (*user)->name;
+  out.space = text_of(**found, "namespace");
+  if (out.space.empty()) out.space = "default";
+  out.server = text_of(**cluster, "server");
+  while (out.server.ends_with('/')) out.server.pop_back();
+  if (!out.server.starts_with("https://") && !out.server.starts_with("http://")) {
+    return bad_input(
+        fmt::format("kubeconfig: cluster '{}': '{}' is no server", (*cluster)->name, out.server));
+  }
+  auto authorities = data_of(**cluster, "certificate-authority", read);
+  if (!authorities) return std::move(authorities).error();
+  out.authorities = *std::move(authorities);
+  out.is_unverified = text_of(**cluster, "insecure-skip-tls-verify") == "true";
+  if (auto status = read_user(**user, read, out); !status) return std::move(status).error();
+  return out;
+}
+
+Result<Access> read_service_account(const std::string& host, const std::string& port,
+                                    const ReadFile& read) {
+  const std::string folder = kServiceAccount;
+  Access out;
+  const bool is_ip6 = host.find(':') != std::string::npos;
+  out.server = fmt::format("https://{}:{}", is_ip6 ? "[" + host + "]" : host, port);
+  out.token_file = folder + "/token";
+  auto authorities = read(folder + "/ca.crt");
+  if (!authorities) return std::move(authorities).error();
+  out.authorities = *std::move(authorities);
+  auto space = read(folder + "/namespace");
+  out.space = space ? *std::move(space) : "default";
+  return out;
+}
+
+std::string plugin_request(const CredentialPlugin& plugin) {
+  return json{{"apiVersion", plugin.api_version},
+              {"kind", "ExecCredential"},
+              {"spec", {{"interactive", false}}}}
+      .dump();
+}
+
+Result<Credential> parse_plugin_answer(const CredentialPlugin& plugin, std::string_view text) {
+  const std::string where = "credential plugin '" + plugin.command + "'";
+  const json answer = json::parse(text, nullptr, false);
+  if (!answer.is_object() || answer.value("kind", "") != "ExecCredential") {
+    return bad_input(where + ": what it printed is no ExecCredential");
+  }
+  if (answer.value("apiVersion", "") != plugin.api_version) {
+    return bad_input(fmt::format("{}: it speaks {}, the kubeconfig asks for {}", where,
+                                 answer.value("apiVersion", "nothing"), plugin.api_version));
+  }
+  const json status = answer.value("status", json::object());
+  auto part = [&](const char* key) {
+    return status.is_object() && status.contains(key) && status[key].is_string()
+               ? status[key].get<std::string>()
+               : std::string();
+  };
+  Credential out = {part("token"), part("clientCertificateData"), part("clientKeyData")};
+  if (out.token.empty() && out.certificate.empty()) {
+    return bad_input(where + ": it gave no credential");
+  }
+  return out;
+}
+
+}  // namespace evolve::k8s
