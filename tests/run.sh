@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Command 2 of the README: installs what is missing, builds, and runs the tests.
 #   tests/run.sh                 every tier that needs no long campaign (under five minutes, warm)
-#   tests/run.sh TIER…           unit contract property fault golden steps
+#   tests/run.sh TIER…           unit contract property fault golden steps cluster
 #   THOROUGH=1 tests/run.sh      also what CI alone has the time for
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +15,9 @@ need_build build/release release tests
 need_server bazel-remote
 
 tiers=("$@")
-[ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps)
+[ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster})
+# A control plane takes ten minutes to compile, once.
+case " ${tiers[*]} " in *" cluster "*) need_server kubernetes ;; esac
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
 (cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error -j "$(nproc)" -L "^($pattern)\$")

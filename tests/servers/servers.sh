@@ -33,15 +33,19 @@ need_go() {
   chmod +x "$modules/$GO_TOOLCHAIN"/bin/* "$modules/$GO_TOOLCHAIN"/pkg/tool/*/*
 }
 
-# need_server NAME: makes build/servers/NAME, the program that tests/servers/NAME imports.
+# need_server NAME: makes build/servers/NAME, the program that tests/servers/NAME is or imports.
 need_server() {
-  local source=tests/servers/$1 program
-  cmp -s "$source/go.sum" "build/servers/$1.sum" && return 0
+  local source=tests/servers/$1 program=. flags=()
+  cat "$source"/go.sum "$source"/*.go | cmp -s - "build/servers/$1.made-of" && return 0
   need_go
   say "building $1"
-  program=$(sed -n 's/^import _ "\(.*\)"$/\1/p' "$source/server.go")
+  # A folder with a program of its own, or one that names another's.
+  [ -f "$source/main.go" ] || program=$(sed -n 's/^import _ "\(.*\)"$/\1/p' "$source/server.go")
+  # The programs' own version, which is no module's.
+  [ "$1" != kubernetes ] || flags=(-ldflags "-X k8s.io/component-base/version.gitVersion=$(
+    sed -n 's/^.*k8s.io\/kubernetes \(v.*\)$/\1/p' "$source/go.mod")")
   mkdir -p build/servers
-  (cd "$source" && GOTOOLCHAIN=local "$GO" build -o "$OLDPWD/build/servers/$1" "$program") ||
+  (cd "$source" && GOTOOLCHAIN=local "$GO" build "${flags[@]}" -o "$OLDPWD/build/servers/$1" "$program") ||
     die "go could not build $1"
-  cp "$source/go.sum" "build/servers/$1.sum"
+  cat "$source"/go.sum "$source"/*.go >"build/servers/$1.made-of"
 }

@@ -1,0 +1,126 @@
+# A cluster on this machine: etcd, the control plane with TLS and RBAC, and a node agent (tests/servers/kubernetes).
+# Sourced, after pipelines/setup.sh.
+# shellcheck shell=bash
+
+KUBERNETES=${KUBERNETES:-$PWD/build/servers/kubernetes}
+
+# free_ports COUNT: ports that nobody listens on.
+free_ports() {
+  python3 -c '
+import socket, sys
+open_sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for one in open_sockets:
+    one.bind(("127.0.0.1", 0))
+print(*(one.getsockname()[1] for one in open_sockets))' "$1"
+}
+
+# sign NAME SUBJECT [EXTENSIONS]: a key and a certificate of the cluster's authority.
+sign() {
+  openssl req -new -newkey rsa:2048 -nodes -keyout "$cluster/pki/$1.key" -subj "$2" -out "$cluster/pki/$1.csr" 2>/dev/null
+  openssl x509 -req -in "$cluster/pki/$1.csr" -CA "$cluster/pki/ca.crt" -CAkey "$cluster/pki/ca.key" -CAcreateserial -days 2 \
+    -extfile <(printf '%s\n' "${3:-extendedKeyUsage=clientAuth}") -out "$cluster/pki/$1.crt" 2>/dev/null
+}
+
+# write_kubeconfig NAME: of who has the certificate NAME.
+write_kubeconfig() {
+  local data="certificate-authority: $cluster/pki/ca.crt"
+  cat >"$cluster/$1.kubeconfig" <<TEXT
+apiVersion: v1
+kind: Config
+current-context: test
+clusters:
+- {name: test, cluster: {server: "https://127.0.0.1:$API_PORT", $data}}
+users:
+- {name: $1, user: {client-certificate: $cluster/pki/$1.crt, client-key: $cluster/pki/$1.key}}
+contexts:
+- {name: test, context: {cluster: test, user: $1, namespace: evolve}}
+TEXT
+}
+
+make_certificates() {
+  mkdir -p "$cluster/pki"
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$cluster/pki/ca.key" -subj /CN=test-authority -days 2 \
+    -addext keyUsage=critical,keyCertSign,cRLSign -out "$cluster/pki/ca.crt" 2>/dev/null
+  openssl genrsa -out "$cluster/pki/accounts.key" 2048 2>/dev/null
+  sign server /CN=kube-apiserver "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc
+extendedKeyUsage=serverAuth,clientAuth"
+  sign admin /O=system:masters/CN=admin
+  sign controllers /CN=system:kube-controller-manager
+  sign scheduler /CN=system:kube-scheduler
+}
+
+# start NAME COMMAND…: a server in the background; what it prints is in $cluster/NAME.log.
+start() {
+  local name=$1
+  shift
+  "$@" >>"$cluster/$name.log" 2>&1 &
+  echo $! >"$cluster/$name.pid"
+}
+
+start_apiserver() {
+  : >"$cluster/apiserver.log"
+  start apiserver "$KUBERNETES" kube-apiserver --etcd-servers="http://127.0.0.1:$ETCD_PORT" --bind-address=127.0.0.1 \
+    --advertise-address=127.0.0.1 --secure-port="$API_PORT" --service-cluster-ip-range=10.96.0.0/16 \
+    --client-ca-file="$cluster/pki/ca.crt" --tls-cert-file="$cluster/pki/server.crt" \
+    --tls-private-key-file="$cluster/pki/server.key" --authorization-mode=RBAC \
+    --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$cluster/pki/accounts.key" \
+    --service-account-signing-key-file="$cluster/pki/accounts.key" \
+    --kubelet-certificate-authority="$cluster/pki/ca.crt" --kubelet-client-certificate="$cluster/pki/admin.crt" \
+    --kubelet-client-key="$cluster/pki/admin.key"
+}
+
+# wait_until COMMAND…: asks until it is so, for a minute at most.
+wait_until() {
+  local tries=0
+  until "$@" >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 600 ] || die "did not come to be within a minute: $*"
+    sleep 0.1
+  done
+}
+
+kubectl() { "$KUBERNETES" kubectl --kubeconfig "$cluster/admin.kubeconfig" "$@"; }
+
+# start_cluster FOLDER IMAGE NODE…: a cluster whose files lie in FOLDER, with these nodes, as the node agent's --node
+# takes them; IMAGE is the folder of the image "evolve-test".
+start_cluster() {
+  cluster=$1
+  local image=$2 node nodes=()
+  shift 2
+  mkdir -p "$cluster"
+  read -r ETCD_PORT ETCD_PEER_PORT API_PORT CONTROLLERS_PORT SCHEDULER_PORT <<<"$(free_ports 5)"
+  make_certificates
+  write_kubeconfig admin
+  write_kubeconfig controllers
+  write_kubeconfig scheduler
+  # The record of a test: nobody minds a power cut.
+  start etcd etcd --data-dir "$cluster/etcd" --unsafe-no-fsync --listen-client-urls "http://127.0.0.1:$ETCD_PORT" \
+    --advertise-client-urls "http://127.0.0.1:$ETCD_PORT" --listen-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
+    --initial-advertise-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
+    --initial-cluster "default=http://127.0.0.1:$ETCD_PEER_PORT"
+  start_apiserver
+  wait_until kubectl get --raw /readyz
+  start controllers "$KUBERNETES" kube-controller-manager --kubeconfig="$cluster/controllers.kubeconfig" \
+    --secure-port="$CONTROLLERS_PORT" --bind-address=127.0.0.1 --leader-elect=false --use-service-account-credentials \
+    --service-account-private-key-file="$cluster/pki/accounts.key" --root-ca-file="$cluster/pki/ca.crt" \
+    --node-monitor-period=1s --node-monitor-grace-period=12s --kube-api-qps=500 --kube-api-burst=1000 \
+    --concurrent-job-syncs=20 "--controllers=*,-bootstrapsigner,-tokencleaner"
+  start scheduler "$KUBERNETES" kube-scheduler --kubeconfig="$cluster/scheduler.kubeconfig" \
+    --secure-port="$SCHEDULER_PORT" --bind-address=127.0.0.1 --leader-elect=false --kube-api-qps=500 --kube-api-burst=1000
+  for node in "$@"; do nodes+=(--node "$node"); done
+  mkdir -p "$cluster/pods"
+  start nodes "$KUBERNETES" node-agent --kubeconfig "$cluster/admin.kubeconfig" --folder "$cluster/pods" \
+    --tls-cert-file "$cluster/pki/server.crt" --tls-private-key-file "$cluster/pki/server.key" \
+    --image "evolve-test=$image" "${nodes[@]}"
+  kubectl create namespace evolve >/dev/null
+  wait_until kubectl -n evolve get serviceaccount default
+}
+
+stop_cluster() {
+  local name
+  for name in nodes scheduler controllers apiserver etcd; do
+    [ -f "$cluster/$name.pid" ] && kill "$(cat "$cluster/$name.pid")" 2>/dev/null
+  done
+  wait 2>/dev/null
+  return 0
+}
