@@ -15,7 +15,9 @@ bool is_telling(char c) {
 
 // "hbm-to-hbm": what a DMA crosses that could be any.
 std::string_view way_in(std::string_view comment) {
-  std::string_view inner = comment.substr(0, std::min<size_t>(comment.find("*/"), 20));
+  constexpr size_t kMostLength = 20;
+  std::string_view inner = comment.substr(0, kMostLength + 2);
+  inner = inner.substr(0, std::min(inner.find("*/"), kMostLength));
   return inner.find("-to-") == std::string_view::npos ? std::string_view() : inner;
 }
 
@@ -68,7 +70,9 @@ void DumpLines::note_comment(std::string_view comment) {
   for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
     if (comment.starts_with(kind)) buffer_ += kind;
   }
-  if (is_behind("= dma.general ")) buffer_ += way_in(comment);
+  // The search behind last, for it costs most, and few comments are worth it.
+  const std::string_view way = way_in(comment);
+  if (!way.empty() && is_behind("= dma.general ")) buffer_ += way;
   if (comment.starts_with(" loc(")) note_source(comment);
   if (comment.starts_with(kCore) && is_behind("= sld ")) buffer_ += kCore;
   if (comment.starts_with(" %") && is_behind("= inlined_call "))
