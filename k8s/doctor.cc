@@ -135,6 +135,7 @@ class Doctor {
       return;
     }
     std::vector<std::string> words;
+    words.reserve(lacking.size());
     for (const auto& [resource, verbs] : lacking) {
       words.push_back(fmt::format("{} {}", fmt::join(verbs, ", "), resource));
     }
@@ -203,8 +204,8 @@ class Doctor {
     for (const json& node : items(*nodes)) {
       const json labels = member(member(node, "metadata"), "labels");
       const std::string tpu = text(labels, kTpuLabel);
-      const std::string topology = text(labels, kTopologyLabel);
-      NodeKind& kind = tpu.empty() ? others : kinds[topology.empty() ? tpu : tpu + " " + topology];
+      const std::string name = fmt::format("{} {}", tpu, text(labels, kTopologyLabel));
+      NodeKind& kind = tpu.empty() ? others : kinds[name];
       ++(is_usable(node) ? kind.ready : kind.away);
       const std::string chips = text(member(member(node, "status"), "allocatable"), kTpu);
       if (is_usable(node)) kind.chips += std::strtoll(chips.c_str(), nullptr, 10);
