@@ -119,7 +119,8 @@ start_cluster() {
 stop_cluster() {
   local name
   for name in nodes scheduler controllers apiserver etcd; do
-    [ -f "$cluster/$name.pid" ] && kill "$(cat "$cluster/$name.pid")" 2>/dev/null
+    # Some were ended by the test.
+    [ ! -f "$cluster/$name.pid" ] || kill "$(cat "$cluster/$name.pid")" 2>/dev/null || true
   done
   wait 2>/dev/null
   return 0
