@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 
+#include "engine/cli/machine.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
-#include "engine/core/path.h"
 #include "engine/world/capture.h"
 #include "engine/world/files.h"
 #include "k8s/doctor.h"
@@ -21,11 +20,6 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // The files that kubectl would read.
 std::vector<std::string> kubeconfigs(const ClusterSettings& settings) {
@@ -54,16 +48,12 @@ Result<k8s::Access> find_access(const ClusterSettings& settings) {
 }
 
 Result<k8s::Credential> ask_plugin(const k8s::CredentialPlugin& plugin) {
-  std::string line;
-  append_shell_quoted(plugin.command, line);
-  for (const std::string& argument : plugin.arguments) {
-    line += ' ';
-    append_shell_quoted(argument, line);
-  }
+  std::vector<std::string> words = {plugin.command};
+  words.insert(words.end(), plugin.arguments.begin(), plugin.arguments.end());
   auto environment = process_environment();
   for (const auto& [name, value] : plugin.environment) environment[name] = value;
   environment["KUBERNETES_EXEC_INFO"] = k8s::plugin_request(plugin);
-  auto captured = world::capture(line, environment);
+  auto captured = world::capture(words, environment);
   if (!captured) return std::move(captured).error();
   if (captured->code != 0) {
     Error error = external(

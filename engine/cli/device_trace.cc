@@ -11,7 +11,6 @@
 #include "engine/cli/campaign.h"
 #include "engine/cli/report.h"
 #include "engine/cli/toolchain.h"
-#include "engine/core/path.h"
 #include "engine/world/capture.h"
 
 namespace evolve::cli {
@@ -44,14 +43,9 @@ Result<json> report_of(const std::vector<std::string>& traces, const TraceQuesti
   if (question.runs != 0) words.push_back(fmt::format("--runs={}", question.runs));
   if (question.floor != 0) words.push_back(fmt::format("--floor={}", question.floor));
   for (const std::string& trace : traces) words.push_back("--trace=" + trace);
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    append_shell_quoted(word, line);
-  }
   const char* path = std::getenv("PATH");
-  auto ended = world::capture(
-      line, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}, {"PYTHONDONTWRITEBYTECODE", "1"}});
+  auto ended = world::capture(words, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path},
+                                      {"PYTHONDONTWRITEBYTECODE", "1"}});
   if (!ended) return std::move(ended).error();
   if (ended->code == exit_code(ErrorCode::bad_input)) return bad_input(words_of(ended->err));
   json report = json::parse(ended->out, nullptr, false);

@@ -10,6 +10,9 @@ namespace evolve::cli {
 // At least one; those that this process may run on.
 int usable_cores();
 
+// A variable of this process; empty: it is not set.
+std::string variable(const char* name);
+
 // The name that this machine gives itself, for records.
 std::string machine_name();
 

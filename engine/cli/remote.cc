@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <utility>
 
+#include "engine/cli/machine.h"
 #include "engine/cli/report.h"
 
 namespace evolve::cli {
 
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 Result<cache::RemoteAddress> parse_address(std::string url) {
   while (url.ends_with('/')) url.pop_back();

@@ -4,13 +4,19 @@
 
 #include <array>
 
+#include "engine/core/path.h"
 #include "engine/world/guard.h"
 #include "engine/world/process.h"
 
 namespace evolve::world {
 
-Result<Captured> capture(const std::string& line,
+Result<Captured> capture(const std::vector<std::string>& words,
                          const std::map<std::string, std::string>& environment) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    append_shell_quoted(word, line);
+  }
   auto guard = Guard::start();
   if (!guard) return std::move(guard).error();
   Spawner spawner(*guard);

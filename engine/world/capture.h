@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "engine/core/result.h"
 
@@ -13,8 +14,8 @@ struct Captured {
   std::string out, err;
 };
 
-// Runs a command line, as Process does, to its end. An error: it could not be started.
-Result<Captured> capture(const std::string& line,
+// Runs a program with its arguments to its end. An error: it could not be started.
+Result<Captured> capture(const std::vector<std::string>& words,
                          const std::map<std::string, std::string>& environment);
 
 }  // namespace evolve::world
