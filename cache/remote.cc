@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "cache/record_message.h"
 #include "engine/core/sha256.h"
 
 namespace evolve::cache {
@@ -19,21 +20,9 @@ namespace {
 // Entries, and then blobs, that are asked for together; the entries lie in memory.
 constexpr size_t kAtOnce = 128;
 
-constexpr int kOk = 200, kNoContent = 204, kNotFound = 404, kGone = 410;
-
-bool is_absent(int status) {
-  return status == kNotFound || status == kGone || status == kNoContent;
-}
+constexpr int kOk = 200;
 
 }  // namespace
-
-std::string RemoteAddress::of_entry(const Digest& key) const {
-  return fmt::format("{}/ac/{}", url, entry_name(key));
-}
-
-std::string RemoteAddress::of_blob(const std::string& sha256) const {
-  return fmt::format("{}/cas/{}", url, sha256);
-}
 
 bool is_of_files(const ActionResult& result) {
   const auto& outputs = result.outputs;
@@ -60,9 +49,8 @@ std::optional<LookedAt> look_at_file(const std::string& path) {
 }
 
 std::string fault_text(const HttpRequest& request, const HttpResponse& response) {
-  static constexpr std::array kNames = {"GET", "HEAD", "PUT"};
   return fmt::format(
-      "{} {}: {}", kNames[static_cast<size_t>(request.method)], request.url,
+      "{} {}: {}", method_name(request.method), request.url,
       response.status == 0 ? response.fault : fmt::format("HTTP status {}", response.status));
 }
 
@@ -87,7 +75,7 @@ RemoteCache::Entries RemoteCache::entries_of(std::span<const Digest> keys) {
   std::vector<HttpRequest> requests;
   requests.reserve(keys.size());
   for (const Digest& key : keys) {
-    requests.push_back({HttpRequest::Method::get, address_.of_entry(key), "", "", kMostEntryBytes});
+    requests.push_back(address_.get(RemoteAddress::entry(key), kMostEntryBytes));
   }
   auto responses = http_.perform(requests);
   Entries out;
@@ -129,9 +117,8 @@ Status RemoteCache::take(const std::vector<Wanted>& blobs) {
   std::vector<HttpRequest> requests;
   requests.reserve(blobs.size());
   for (const Wanted& blob : blobs) {
-    requests.push_back({HttpRequest::Method::get, address_.of_blob(blob.file.sha256), "",
-                        fmt::format("{}/{}.{}", folder_, ::getpid(), files_taken_++),
-                        blob.file.bytes});
+    requests.push_back(address_.get(RemoteAddress::file(blob.file.sha256), blob.file.bytes,
+                                    fmt::format("{}/{}.{}", folder_, ::getpid(), files_taken_++)));
   }
   auto responses = http_.perform(requests);
   for (size_t i = 0; i < blobs.size(); ++i) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/blob_store.h"
+#include "cache/remote_address.h"
 #include "cache/remote_entry.h"
 #include "engine/core/http.h"
 #include "engine/core/ports.h"
@@ -22,19 +23,11 @@ namespace evolve::cache {
 // More than any blob of ours has.
 constexpr int64_t kMostRemoteBytes = int64_t{2} << 30;
 
-// A remote cache's address, as "http://host:8080/cache" without a slash at the end.
-struct RemoteAddress {
-  std::string url;
-
-  [[nodiscard]] std::string of_entry(const Digest& key) const;
-  [[nodiscard]] std::string of_blob(const std::string& sha256) const;
-};
-
 // A result can be had elsewhere where each of its outputs is a file that is there.
 bool is_of_files(const ActionResult& result);
 
 struct LookedAt {
-  RemoteFile file;
+  StoredFile file;
   Digest digest;
 };
 // Of the bytes of a file; nullopt: it cannot be read.
@@ -81,7 +74,7 @@ class RemoteCache {
   // A blob that an entry names, and the store lacks.
   struct Wanted {
     Digest digest;
-    RemoteFile file;
+    StoredFile file;
   };
 
   Status ask(std::span<const Digest> keys);

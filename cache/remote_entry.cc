@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
 #include <utility>
 
 #include "cache/action_table.h"
+#include "cache/record_message.h"
 #include "engine/core/sha256.h"
 #include "engine/core/shallow_json.h"
 
@@ -19,76 +18,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "evolve-entry-1";
-// More than any real result has, and few enough that a bad one costs little.
-constexpr size_t kMostFiles = 10'000;
+// More than any real result has.
+constexpr size_t kMostPaths = 10'000;
 constexpr size_t kMostPath = 4096;
-
-// Field numbers of build.bazel.remote.execution.v2, remote_execution.proto.
-namespace action_result {
-constexpr protozero::pbf_tag_type kOutputFiles = 2, kStdoutRaw = 5;
-}
-namespace output_file {
-constexpr protozero::pbf_tag_type kPath = 1, kDigest = 2, kIsExecutable = 4;
-}
-namespace digest {
-constexpr protozero::pbf_tag_type kHash = 1, kSizeBytes = 2;
-}
-
-RemoteFile decode_file(protozero::pbf_reader message) {
-  RemoteFile out;
-  while (message.next()) {
-    if (message.tag_and_type() ==
-        protozero::tag_and_type(output_file::kDigest, protozero::pbf_wire_type::length_delimited)) {
-      protozero::pbf_reader its = message.get_message();
-      while (its.next()) {
-        switch (its.tag_and_type()) {
-          case protozero::tag_and_type(digest::kHash, protozero::pbf_wire_type::length_delimited):
-            out.sha256 = its.get_string();
-            break;
-          case protozero::tag_and_type(digest::kSizeBytes, protozero::pbf_wire_type::varint):
-            out.bytes = its.get_int64();
-            break;
-          default: its.skip();
-        }
-      }
-    } else if (message.tag_and_type() ==
-               protozero::tag_and_type(output_file::kIsExecutable,
-                                       protozero::pbf_wire_type::varint)) {
-      out.is_executable = message.get_bool();
-    } else {
-      message.skip();
-    }
-  }
-  return out;
-}
-
-// Throws protozero's exceptions where the bytes are no message.
-std::pair<std::vector<RemoteFile>, std::string> decode_message(const std::string& bytes) {
-  std::vector<RemoteFile> files;
-  std::string text;
-  protozero::pbf_reader message(bytes);
-  while (message.next()) {
-    switch (message.tag_and_type()) {
-      case protozero::tag_and_type(action_result::kOutputFiles,
-                                   protozero::pbf_wire_type::length_delimited):
-        files.push_back(decode_file(message.get_message()));
-        if (files.size() > kMostFiles) return {};
-        break;
-      case protozero::tag_and_type(action_result::kStdoutRaw,
-                                   protozero::pbf_wire_type::length_delimited):
-        text = message.get_string();
-        break;
-      default: message.skip();
-    }
-  }
-  return {std::move(files), std::move(text)};
-}
-
-bool are_sound(const std::vector<RemoteFile>& files) {
-  return std::all_of(files.begin(), files.end(), [](const RemoteFile& file) {
-    return file.bytes >= 0 && is_sha256(file.sha256);
-  });
-}
 
 bool is_plain(const std::string& text) {
   return text.size() <= kMostPath && std::none_of(text.begin(), text.end(), [](char c) {
@@ -97,7 +29,7 @@ bool is_plain(const std::string& text) {
 }
 
 bool are_paths(const std::vector<std::string>& paths) {
-  return paths.size() <= kMostFiles &&
+  return paths.size() <= kMostPaths &&
          std::all_of(paths.begin(), paths.end(),
                      [](const std::string& path) { return !path.empty() && is_plain(path); });
 }
@@ -121,42 +53,22 @@ std::string encode_entry(const Digest& key, const RemoteEntry& entry) {
   } else {
     record["discovered"] = entry.discovered;
   }
-  std::string bytes;
-  protozero::pbf_writer message(bytes);
-  for (size_t i = 0; i < entry.files.size(); ++i) {
-    const RemoteFile& file = entry.files[i];
-    protozero::pbf_writer its(message, action_result::kOutputFiles);
-    its.add_string(output_file::kPath, fmt::format("outputs/{}", i));
-    {
-      protozero::pbf_writer its_digest(its, output_file::kDigest);
-      its_digest.add_string(digest::kHash, file.sha256);
-      // A default value is not written, as in canonical protobuf.
-      if (file.bytes != 0) its_digest.add_int64(digest::kSizeBytes, file.bytes);
-    }
-    if (file.is_executable) its.add_bool(output_file::kIsExecutable, true);
-  }
-  message.add_string(action_result::kStdoutRaw,
-                     record.dump(-1, ' ', false, json::error_handler_t::replace));
-  return bytes;
+  return encode_record({entry.files, record.dump(-1, ' ', false, json::error_handler_t::replace)});
 }
 
 std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& bytes,
                                         std::string& why) {
   why = "is no entry of ours";
+  auto message = decode_record(bytes);
+  if (!message) return std::nullopt;
   RemoteEntry out;
-  std::string text;
-  try {
-    std::tie(out.files, text) = decode_message(bytes);
-  } catch (const protozero::exception&) {
-    return std::nullopt;
-  }
-  const json record = parse_shallow(text);
+  out.files = std::move(message->files);
+  const json record = parse_shallow(message->text);
   if (!record.is_object() || record.value("format", json()) != kFormat) return std::nullopt;
   if (record.value("key", json()) != key.hex()) {
     why = "is the entry of another key";
     return std::nullopt;
   }
-  if (!are_sound(out.files)) return std::nullopt;
   const json result = record.value("result", json());
   if (result.is_object()) {
     out.result = decode_result(key, result.dump());

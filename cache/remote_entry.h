@@ -1,5 +1,4 @@
-// What stands in a remote cache for an action key: an ActionResult of Bazel's Remote Execution API,
-// so that servers of Bazel's which look into it take it. Format in cache/README.md.
+// What stands in a remote cache for an action key. Format in cache/README.md.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +8,16 @@
 
 #include "engine/core/action.h"
 #include "engine/core/digest.h"
+#include "engine/core/store.h"
 
 namespace evolve::cache {
-
-struct RemoteFile {
-  std::string sha256;
-  int64_t bytes = 0;
-  bool is_executable = false;
-
-  friend bool operator==(const RemoteFile&, const RemoteFile&) = default;
-};
 
 struct RemoteEntry {
   // None: the key is a declared one, and what stands under it are the inputs that a run discovered.
   std::optional<ActionResult> result;
-  std::vector<RemoteFile> files;  // of the result's outputs, in their order
+  std::vector<StoredFile> files;  // of the result's outputs, in their order
   std::vector<std::string> discovered;
 };
-
-// More than this an entry does not have.
-constexpr int64_t kMostEntryBytes = 1 << 20;
 
 // The name of a key's entry: a SHA-256, as the protocol wants it.
 std::string entry_name(const Digest& key);

@@ -4,16 +4,14 @@
 #include <iterator>
 #include <utility>
 
+#include "cache/record_message.h"
+
 namespace evolve::cache {
 
 namespace {
 
 constexpr size_t kAtOnce = 32;
-constexpr int kOk = 200, kCreated = 201, kAccepted = 202, kNoContent = 204, kTooLarge = 413;
-
-bool is_stored(int status) {
-  return status == kOk || status == kCreated || status == kAccepted || status == kNoContent;
-}
+constexpr int kOk = 200, kTooLarge = 413;
 
 }  // namespace
 
@@ -123,7 +121,7 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
   }
   for (const RemoteEntry& entry : entries) {
     for (size_t i = 0; i < entry.files.size(); ++i) {
-      const RemoteFile& file = entry.files[i];
+      const StoredFile& file = entry.files[i];
       if (!seen.insert(file.sha256).second) continue;
       const Blob blob{file.sha256, blobs_.path_of(entry.result->outputs[i]), file.bytes};
       // What the server has under that name is known to be of no use.
@@ -132,7 +130,7 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
         continue;
       }
       asked.push_back(blob);
-      requests.push_back({HttpRequest::Method::head, address_.of_blob(file.sha256), "", "", 0});
+      requests.push_back(address_.look(RemoteAddress::file(file.sha256)));
     }
   }
   auto answers = http_.perform(requests);
@@ -151,7 +149,7 @@ void Uploads::store_blobs(const std::vector<Blob>& blobs) {
   std::vector<HttpRequest> requests;
   requests.reserve(blobs.size());
   for (const Blob& blob : blobs) {
-    requests.push_back({HttpRequest::Method::put, address_.of_blob(blob.sha256), "", blob.path, 0});
+    requests.push_back(address_.put_file(RemoteAddress::file(blob.sha256), blob.path));
   }
   auto stored = put(requests);
   const std::lock_guard lock(mutex_);
@@ -165,12 +163,11 @@ void Uploads::store_blobs(const std::vector<Blob>& blobs) {
 int64_t Uploads::store_entries(const std::vector<RemoteEntry>& entries) {
   std::vector<HttpRequest> requests, notes;
   auto put_entry = [this](const Digest& key, const RemoteEntry& entry) {
-    return HttpRequest{HttpRequest::Method::put, address_.of_entry(key), encode_entry(key, entry),
-                       "", 0};
+    return address_.put(RemoteAddress::entry(key), encode_entry(key, entry));
   };
   for (const RemoteEntry& entry : entries) {
     if (!std::all_of(entry.files.begin(), entry.files.end(),
-                     [&](const RemoteFile& file) { return there_.contains(file.sha256); })) {
+                     [&](const StoredFile& file) { return there_.contains(file.sha256); })) {
       continue;
     }
     const ActionResult& result = *entry.result;
@@ -191,7 +188,7 @@ std::vector<bool> Uploads::put(const std::vector<HttpRequest>& requests) {
   if (is_dropped()) return out;
   auto responses = http_.perform(requests);
   for (size_t i = 0; i < responses.size(); ++i) {
-    out[i] = is_stored(responses[i].status);
+    out[i] = is_success(responses[i].status);
     if (!out[i]) note_fault(requests[i], responses[i]);
   }
   return out;

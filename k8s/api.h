@@ -43,7 +43,7 @@ class Api {
   Result<Answer> create(const std::string& path, const nlohmann::json& object);
 
  private:
-  Result<Answer> call(HttpRequest request);
+  Result<Answer> call(const HttpRequest& request);
   Result<HttpResponse> perform(HttpRequest request, bool is_refused);
 
   Http& http_;

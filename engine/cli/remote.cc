@@ -9,25 +9,6 @@
 
 namespace evolve::cli {
 
-namespace {
-
-Result<cache::RemoteAddress> parse_address(std::string url) {
-  while (url.ends_with('/')) url.pop_back();
-  const size_t host = url.find("://") + 3;
-  if (!url.starts_with("http://") && !url.starts_with("https://")) {
-    return bad_input(fmt::format("--remote-cache: {}: not an address", url), "",
-                     "--remote-cache http://host:8080/cache");
-  }
-  // Addresses are printed and recorded.
-  if (url.substr(host, url.find('/', host) - host).find('@') != std::string::npos) {
-    return bad_input("--remote-cache: a password does not belong into the address", "",
-                     "set EVOLVE_REMOTE_CACHE_USER=name:password");
-  }
-  return cache::RemoteAddress{std::move(url)};
-}
-
-}  // namespace
-
 Remote::Remote(world::HttpOptions http, const cache::RemoteAddress& address, bool writes,
                State& state)
     : http_(std::move(http)),
@@ -42,8 +23,8 @@ Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, Sta
                      "--remote-cache http://host:8080/cache");
   }
   if (url.empty()) return std::unique_ptr<Remote>();
-  auto address = parse_address(url);
-  if (!address) return std::move(address).error();
+  auto address = cache::RemoteAddress::parse(url);
+  if (!address) return std::move(address).error().within("--remote-cache");
   world::HttpOptions http;
   http.timeout_seconds = settings.timeout_seconds;
   http.bearer_token = variable("EVOLVE_REMOTE_CACHE_TOKEN");

@@ -45,6 +45,10 @@ Error wrong(const char* name, std::string_view value, const char* form) {
 
 }  // namespace
 
+std::string place_in(const std::string& node_pool) {
+  return "place in " + node_pool;
+}
+
 const char* class_name(StepClass step_class) {
   switch (step_class) {
     case StepClass::pure: return "pure";
@@ -123,6 +127,8 @@ Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
     }
     out.needs[kind] = count;
   }
+  out.node_pool = graph.extension(edge, "node_pool");
+  if (!out.node_pool.empty()) out.needs = {{place_in(out.node_pool), 1}};
   if (auto text = graph.extension(edge, "retries"); !text.empty()) {
     std::string_view rest = text;
     const auto count = take_whole(rest, 0, kMostRetries);

@@ -33,7 +33,13 @@ struct Extensions {
   std::set<int> final_exit_codes;          // with which it failed for good
   double timeout_seconds = 0;              // 0: none
   bool is_sandboxed = false;               // sandbox = 1
+  // node_pool = tpu: the machines that run it; empty: this one. Then it needs a place there, and
+  // nothing here.
+  std::string node_pool;
 };
+
+// What an edge of a node pool needs one of.
+std::string place_in(const std::string& node_pool);
 
 // "pure", "measured", "recorded". Stored: never change.
 const char* class_name(StepClass step_class);

@@ -16,7 +16,8 @@ struct HttpRequest {
   Method method = Method::get;
   std::string url;
   std::string body;  // put, post, patch: what is sent, unless `file` names it
-  // put: the file that is sent; get: where the body of an answer goes, in place of what is there.
+  // put, post: the file that is sent; get: where the body of an answer goes, in place of what is
+  // there.
   std::string file;
   int64_t most_bytes = 0;  // of the answer's body; of one to put only its start is kept
   std::vector<std::string> headers = {};  // "Content-Type: application/json"
@@ -34,6 +35,16 @@ struct HttpResponse {
   double retry_after_seconds = 0;  // how long the server asks us to wait; 0: it does not say
 };
 
+// "GET".
+const char* method_name(HttpRequest::Method method);
+constexpr bool is_success(int status) {
+  return status >= 200 && status < 300;
+}
+// Of an answer to get or head: nothing is there. (204: so say caches that have forgotten it.)
+constexpr bool is_absent(int status) {
+  return status == 404 || status == 410 || status == 204;
+}
+
 class Http {
  public:
   virtual ~Http() = default;
@@ -43,5 +54,20 @@ class Http {
   // Ends what is performed now and later, with a fault. May be called by another thread.
   virtual void stop() = 0;
 };
+
+// How often, and after how long, a server is asked again: seven seconds in all by default, its
+// restart or a moment's overload.
+struct Patience {
+  std::function<void(double seconds)> pause;
+  int tries = 5;
+  double first_pause = 0.5;  // seconds; each is twice the one before, or what the server asks for
+};
+// True for what may be otherwise in a moment: no answer, 429, 5xx. Not where the reader was
+// stopped.
+bool is_passing(const HttpResponse& response);
+// Performs all requests, and those again whose failure may pass. A request with `take` must not be
+// among them.
+std::vector<HttpResponse> perform_patiently(Http& http, std::span<const HttpRequest> requests,
+                                            const Patience& patience);
 
 }  // namespace evolve

@@ -106,16 +106,11 @@ class Names {
   }
 
   void rename(std::string& text) {
-    bool has_relative = is_portable_;
-    for (const MachineBinding& binding : machine_) {
-      if (is_portable_ || !is_absolute(binding.value)) {
-        has_relative = true;
-      } else {
-        replace_absolute(text, binding);
-      }
-    }
-    if (has_relative)
+    if (is_portable_) {
       text = rewrite_words(text, [&](std::string_view word) { return of_path(word); });
+    } else {
+      text = symbolic_command(std::move(text), machine_);
+    }
   }
 
  private:
@@ -245,6 +240,33 @@ std::string machine_path(std::string_view symbolic, std::span<const MachineBindi
     }
   }
   return std::string(symbolic);
+}
+
+std::string symbolic_command(std::string command, std::span<const MachineBinding> machine) {
+  bool has_relative = false;
+  for (const MachineBinding& binding : machine) {
+    if (is_absolute(binding.value)) {
+      replace_absolute(command, binding);
+    } else {
+      has_relative = true;
+    }
+  }
+  if (!has_relative) return command;
+  return rewrite_words(command,
+                       [&](std::string_view word) { return symbolic_path(word, machine); });
+}
+
+std::string machine_command(std::string_view symbolic, std::span<const MachineBinding> machine) {
+  std::string out;
+  while (!symbolic.empty()) {
+    const size_t next = std::min(symbolic.find('$', 1), symbolic.size());
+    const std::string_view piece = symbolic.substr(0, next);
+    const size_t end = std::min(piece.find_first_of("/ ='\""), piece.size());
+    out += machine_path(piece.substr(0, end), machine);
+    out += piece.substr(end);
+    symbolic.remove_prefix(next);
+  }
+  return out;
 }
 
 bool is_binding(std::string_view symbolic, std::span<const MachineBinding> machine) {

@@ -57,6 +57,11 @@ std::string symbolic_path(std::string_view path, std::span<const MachineBinding>
 // The path that symbolic_path() made `symbolic` of.
 std::string machine_path(std::string_view symbolic, std::span<const MachineBinding> machine);
 
+// Does that to a whole command, and undoes it: absolute paths of the machine wherever they stand,
+// others at the start of a word or behind its '='.
+std::string symbolic_command(std::string command, std::span<const MachineBinding> machine);
+std::string machine_command(std::string_view symbolic, std::span<const MachineBinding> machine);
+
 // True for "$name" of a binding, without more. Among discovered inputs it says that the run
 // depended on what that path is.
 bool is_binding(std::string_view symbolic, std::span<const MachineBinding> machine);

@@ -119,7 +119,8 @@ void Plan::set(EdgeId id, EdgeState state) {
 
 Plan::Line Plan::line_of(EdgeId id) const {
   auto extensions = extensions_of(graph_, id);
-  return {graph_.edge(id).pool, extensions ? std::move(extensions->needs) : Resources()};
+  if (!extensions) return {graph_.edge(id).pool, {}};
+  return {graph_.edge(id).pool, std::move(extensions->needs), !extensions->node_pool.empty()};
 }
 
 bool Plan::has_room(const Line& line) const {
@@ -207,9 +208,10 @@ std::vector<EdgeId> Plan::all_ready() const {
   return out;
 }
 
-std::optional<EdgeId> Plan::next_queued() {
+std::optional<EdgeId> Plan::next_queued(Where where) {
   const Place* best = nullptr;
   for (auto& [line, queue] : queued_) {
+    if (where == Where::elsewhere && !line.is_elsewhere) continue;
     if (!has_room(line)) continue;
     const Place* first = front(queue, EdgeState::queued);
     if (first != nullptr && (best == nullptr || *best < *first)) best = first;

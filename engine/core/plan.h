@@ -53,8 +53,12 @@ class Plan {
   [[nodiscard]] std::optional<EdgeId> next_ready();
   // All of those, in the manifest's order.
   [[nodiscard]] std::vector<EdgeId> all_ready() const;
+  enum class Where {
+    anywhere,
+    elsewhere,  // this machine has no room for another
+  };
   // The first queued edge whose pool has room, and whose needs can be met. It stays queued.
-  [[nodiscard]] std::optional<EdgeId> next_queued();
+  [[nodiscard]] std::optional<EdgeId> next_queued(Where where = Where::anywhere);
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
@@ -91,6 +95,7 @@ class Plan {
   struct Line {
     const Pool* pool;
     Resources needs;
+    bool is_elsewhere = false;  // by their node pool
 
     friend bool operator<(const Line& a, const Line& b) {
       return std::tie(a.pool, a.needs) < std::tie(b.pool, b.needs);

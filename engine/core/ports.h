@@ -110,6 +110,18 @@ class Ledger {
   virtual Result<std::optional<EdgeRecord>> last_record(const std::string& output) = 0;
 };
 
+// Of a command that another machine runs: all that has to travel.
+struct Errand {
+  std::string node_pool;             // the machines' name in the pipeline
+  Digest key;                        // of the action, without discovered inputs
+  std::string subject;               // "compile v0012 square_4096", for people
+  std::vector<std::string> inputs;   // declared ones: their content is part of the key
+  std::vector<std::string> surroundings;  // what it may read besides, sorted
+  std::vector<std::string> outputs;
+  std::string depfile;    // empty: none
+  std::string toolchain;  // that it needs: "cpython-3.11.2 jax-0.10.2 …"
+};
+
 // A command line to run, and how.
 struct Command {
   uint64_t id = 0;        // the caller's, returned with the completion
@@ -122,6 +134,7 @@ struct Command {
   bool is_sandboxed = false;                       // writes in no folder but `writable`
   std::vector<std::string> writable;
   bool keeps_leftovers = false;  // what it leaves in the background lives on
+  std::optional<Errand> errand;  // none: it runs here
 };
 
 struct Completed {
@@ -130,6 +143,8 @@ struct Completed {
   bool timed_out = false;
   std::string output;  // stdout and stderr as written
   double seconds = 0;  // wall time
+  bool is_final = false;   // it was tried as often as is worth it
+  std::string machine;     // that it ran on; empty: this one
 };
 struct Interrupted {};
 struct Idle {};  // nothing finished before the tick was due

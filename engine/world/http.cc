@@ -39,15 +39,15 @@ struct Transfer {
   std::array<char, CURL_ERROR_SIZE> words{};
 };
 
-bool is_success(CURL* handle) {
+bool is_answering(CURL* handle) {
   long status = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-  return status >= 200 && status < 300;
+  return is_success(static_cast<int>(status));
 }
 
 size_t receive(char* bytes, size_t, size_t count, void* context) {
   auto* transfer = static_cast<Transfer*>(context);
-  if (transfer->request.take && is_success(transfer->handle.get())) {
+  if (transfer->request.take && is_answering(transfer->handle.get())) {
     transfer->is_enough = !transfer->request.take({bytes, count});
     return transfer->is_enough ? 0 : count;
   }
@@ -83,16 +83,6 @@ void add_header(Transfer& transfer, const char* text) {
   transfer.headers.reset(curl_slist_append(transfer.headers.release(), text));
 }
 
-const char* method_name(HttpRequest::Method method) {
-  switch (method) {
-    case HttpRequest::Method::put: return "PUT";
-    case HttpRequest::Method::post: return "POST";
-    case HttpRequest::Method::patch: return "PATCH";
-    case HttpRequest::Method::remove: return "DELETE";
-    default: return nullptr;
-  }
-}
-
 bool prepare_sending(Transfer& transfer) {
   CURL* handle = transfer.handle.get();
   const HttpRequest& request = transfer.request;
@@ -100,8 +90,8 @@ bool prepare_sending(Transfer& transfer) {
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
   // Asking first costs a second on servers that do not answer that.
   add_header(transfer, "Expect:");
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method_name(request.method));
   if (request.file.empty()) {
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method_name(request.method));
     curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
     curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                      static_cast<curl_off_t>(request.body.size()));
@@ -157,6 +147,8 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
     curl_easy_setopt(handle, CURLOPT_TIMEOUT,
                      static_cast<long>(options.timeout_seconds) * kMostTimeouts);
   }
+  // A server that is gone without a word is found out.
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   prepare_security(handle, options);
   for (const std::string& header : transfer.request.headers) add_header(transfer, header.c_str());
   switch (transfer.request.method) {

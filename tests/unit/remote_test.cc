@@ -68,7 +68,7 @@ class FakeServer : public Http {
   std::mutex mutex_;
 };
 
-const RemoteAddress kAddress = {"http://cache"};
+const RemoteAddress kAddress = *RemoteAddress::parse("http://cache");
 
 // A machine's side of it.
 struct Machine {
@@ -134,7 +134,7 @@ TEST_CASE("an entry whose files are not its outputs', or have no SHA-256, is non
   ActionResult result;
   result.key = digest_of("key");
   result.outputs = {digest_of("a")};
-  auto decoded = [&](std::vector<RemoteFile> files) {
+  auto decoded = [&](std::vector<StoredFile> files) {
     std::string why;
     return decode_entry(result.key, encode_entry(result.key, {result, std::move(files), {}}), why);
   };
@@ -179,7 +179,7 @@ TEST_CASE("what one machine stores another has, asked for in two goes") {
 TEST_CASE("a blob that is not what its name says is refused, and what needs it is not there") {
   FakeServer server;
   const auto keys = store(server, {"first", "second"});
-  server.stored[kAddress.of_blob(sha256("first"))] = "worst";
+  server.stored["http://cache/cas/" + sha256("first")] = "worst";
   Machine machine(server);
   REQUIRE(machine.remote.foresee(keys));
   CHECK_FALSE(*machine.remote.find(keys[0]));
@@ -191,7 +191,7 @@ TEST_CASE("a blob that is not what its name says is refused, and what needs it i
   Uploads uploads(server, machine.blobs, kAddress);
   uploads.offer(machine.made("first"), machine.remote.damaged());
   CHECK(uploads.finish().stored == 1);
-  CHECK(server.stored[kAddress.of_blob(sha256("first"))] == "first");
+  CHECK(server.stored["http://cache/cas/" + sha256("first")] == "first");
 }
 
 TEST_CASE("a server that fails is asked no more") {

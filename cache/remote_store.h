@@ -1,0 +1,52 @@
+// The store of a web server (remote_address.h), for work on other machines: its failures are waited
+// out a little, and then they are errors, for without it that work cannot go on.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cache/remote_address.h"
+#include "engine/core/http.h"
+#include "engine/core/ports.h"
+#include "engine/core/store.h"
+
+namespace evolve::cache {
+
+// May be called by several threads at once.
+class RemoteStore : public Store {
+ public:
+  // `http` and `files` must outlive this.
+  RemoteStore(Http& http, Files& files, RemoteAddress address, Patience patience)
+      : http_(http), files_(files), address_(std::move(address)), patience_(std::move(patience)) {}
+
+  Result<std::vector<StoredFile>> put(std::span<const std::string> paths) override;
+  Status fetch(std::span<const WantedFile> files) override;
+  Status put_record(const std::string& name, const StoreRecord& record) override;
+  Result<std::vector<std::optional<StoreRecord>>> records(
+      std::span<const std::string> names) override;
+
+ private:
+  struct Known {
+    FileState state;
+    StoredFile file;
+  };
+
+  // What a file is; read once, as long as it stays as it is.
+  Result<StoredFile> identify(const std::string& path);
+  // Performs them; `failed` for the first that is neither a success nor, where that `may_lack`, the
+  // answer that there is nothing.
+  Result<std::vector<HttpResponse>> perform(std::span<const HttpRequest> requests, bool may_lack);
+
+  Http& http_;
+  Files& files_;
+  RemoteAddress address_;
+  Patience patience_;
+  std::mutex mutex_;                              // of what follows
+  std::unordered_map<std::string, Known> known_;  // by path
+  std::unordered_set<std::string> there_;         // files that the server has, by SHA-256
+};
+
+}  // namespace evolve::cache
