@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "engine/collect.h"
+#include "engine/command.h"
 #include "engine/core/dyndep.h"
 #include "engine/payments.h"
 
@@ -20,11 +21,6 @@ constexpr int kLookUpsAtOnce = 16;
 constexpr double kShortSeconds = 1;
 // A command that ends so was interrupted by the user, in Ninja's eyes and in a shell's.
 constexpr int kInterruptStatus = 130;
-
-std::string folder_of(const std::string& path) {
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
 
 // Costs are what the order of edges comes from.
 double drawn_cost(uint64_t seed, EdgeId id) {
@@ -77,6 +73,7 @@ class Build {
     int64_t memo_version = 0;    // when it was looked up
     int failures = 0;            // of its command, which is to run again
     std::string earlier_output;  // of those
+    bool is_elsewhere = false;   // another machine runs it
   };
 
   Status loop() {
@@ -136,8 +133,11 @@ class Build {
     return options_.keep_going == 0 || summary_.failed < options_.keep_going;
   }
 
-  [[nodiscard]] bool is_too_busy() const {
-    return options_.max_load > 0 && running_ > 0 && ports_.runner.load() >= options_.max_load;
+  // For one more command on this machine.
+  [[nodiscard]] bool has_room() const {
+    const int here = running_ - elsewhere_;
+    if (here >= options_.jobs) return false;
+    return options_.max_load <= 0 || here == 0 || ports_.runner.load() < options_.max_load;
   }
 
   // Finds the edge's stored result, and restores it or queues the edge.
@@ -256,9 +256,15 @@ class Build {
 
   Status start_queued() {
     if (auto status = start_waiting(); !status) return status;
-    while (running_ < options_.jobs && may_start() && !is_too_busy()) {
-      auto id = plan_.next_queued();
-      if (!id || !ports_.runner.acquire()) return {};
+    bool has_slot = true;
+    while (may_start()) {
+      const auto where = has_slot && has_room() ? Plan::Where::anywhere : Plan::Where::elsewhere;
+      auto id = plan_.next_queued(where);
+      if (!id) return {};
+      if (where == Plan::Where::anywhere && !plan_.is_elsewhere(*id)) {
+        has_slot = ports_.runner.acquire();
+        if (!has_slot) continue;
+      }
       plan_.run(*id);
       const Digest action = action_of(*id);
       if (const ActionResult* paid = payments_.result_of(action)) {
@@ -278,7 +284,7 @@ class Build {
     const double now = ports_.clock.monotonic_seconds();
     if (!payments_.has_waiting() || now < asked_ + kTickSeconds) return {};
     asked_ = now;
-    while (running_ < options_.jobs && may_start() && !is_too_busy()) {
+    while (may_start() && has_room()) {
       if (!ports_.runner.acquire()) return {};
       auto id = payments_.next_to_pay();
       if (!id) return std::move(id).error();
@@ -341,39 +347,28 @@ class Build {
       auto written = ports_.files.write(response_file, content);
       if (!written) return written;
     }
-    Command command;
-    command.id = static_cast<uint64_t>(index(id));
-    command.line = graph_.binding(id, "command");
-    if (auto status = graph_.check_length(id, "command", command.line); !status) return status;
-    command.worker = graph_.extension(id, "worker");
-    command.arguments = graph_.extension(id, "arguments");
-    command.environment = options_.command_environment;
-    for (const auto& [name, value] : lookup_.declared_environment(id)) {
-      command.environment[name] = value;
-    }
-    auto extensions = extensions_of(graph_, id);
-    if (!extensions) return std::move(extensions).error();
-    if (auto status = check_capacity(id, extensions->needs); !status) return status;
-    command.timeout_seconds = extensions->timeout_seconds;
-    command.console = graph_.binding(id, "pool") == "console";
-    command.is_sandboxed = extensions->is_sandboxed;
-    if (command.is_sandboxed) command.writable = folders_of_outputs(id);
-    command.keeps_leftovers = !options_.rules.are_strict;
+    auto placement = placement_in(id);
+    if (!placement) return std::move(placement).error();
+    if (auto status = check_capacity(id, placement->needs); !status) return status;
+    Running& running = found_.at(id);
+    running.is_elsewhere = placement->is_elsewhere;
+    auto command = command_of(graph_, id, lookup_, options_.command_environment, *placement,
+                              running.finding.declared.key());
+    if (!command) return std::move(command).error();
+    command->keeps_leftovers = !options_.rules.are_strict;
     // Told before it starts: what it writes to the terminal comes behind its line.
-    if (found_.at(id).failures == 0) ports_.listener.started(event_of(id, Outcome::ran, false));
-    if (auto status = ports_.runner.start(command); !status) return status;
+    if (running.failures == 0) ports_.listener.started(event_of(id, Outcome::ran, false));
+    if (auto status = ports_.runner.start(*command); !status) return status;
     ++running_;
+    if (placement->is_elsewhere) ++elsewhere_;
     started_.insert(id);
     return {};
   }
 
-  // Where its command writes.
-  [[nodiscard]] std::vector<std::string> folders_of_outputs(EdgeId id) const {
-    std::set<std::string> out;
-    for (NodeId output : graph_.edge(id).outputs) out.insert(folder_of(graph_.path(output)));
-    const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
-    if (!depfile.empty()) out.insert(folder_of(depfile));
-    return {out.begin(), out.end()};
+  Result<Placement> placement_in(EdgeId id) const {
+    auto extensions = extensions_of(graph_, id);
+    if (!extensions) return std::move(extensions).error();
+    return placement_of(*std::move(extensions), options_.capacity);
   }
 
   // Memory is an estimate, and may be more than there is; a device is there or not.
@@ -418,7 +413,8 @@ class Build {
     auto extensions = extensions_of(graph_, id);
     if (!extensions) return std::move(extensions).error();
     const bool is_final =
-        !completed.timed_out && extensions->final_exit_codes.count(completed.exit_status) > 0;
+        completed.is_final ||
+        (!completed.timed_out && extensions->final_exit_codes.count(completed.exit_status) > 0);
     if (is_final || running.failures >= extensions->retries) return false;
     if (auto status = remove_half_written(id); !status) return std::move(status).error();
     ++running.failures;
@@ -436,9 +432,10 @@ class Build {
   Status complete(Completed& completed) {
     --running_;
     auto id = static_cast<EdgeId>(completed.id);
+    Running& running = found_.at(id);
+    if (running.is_elsewhere) --elsewhere_;
     if (completed.exit_status == kInterruptStatus) return interrupted();
     started_.erase(id);
-    Running& running = found_.at(id);
     auto result = collector_.collect(id, running.finding, completed);
     if (!result && result.error().code != ErrorCode::failed) return std::move(result).error();
     if (!result) {
@@ -568,6 +565,7 @@ class Build {
   std::set<EdgeId> started_;                        // commands that run
   std::map<NodeId, std::optional<Digest>> before_;  // what lay where they write
   int running_ = 0;                                 // commands
+  int elsewhere_ = 0;                               // those of them that other machines run
   int64_t memo_version_ = 0;                        // of what look-ups find
   double written_ = 0;                              // when the ledger was
   double asked_ = 0;                                // when for what other processes have

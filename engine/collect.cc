@@ -34,7 +34,7 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
   result.seconds = completed.seconds;
   result.paid_by = lookup_.record_name(id);
   result.built_at = clock_.utc();
-  result.built_on = rules_.machine;
+  result.built_on = completed.machine.empty() ? rules_.machine : completed.machine;
   for (NodeId output : graph_.edge(id).outputs) {
     auto digest = store_output(id, output);
     if (!digest) return std::move(digest).error();

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "k8s/fields.h"
+
 namespace evolve::k8s {
 
 namespace {
@@ -20,7 +22,7 @@ constexpr int kUnauthorized = 401;
 }  // namespace
 
 std::string Answer::why() const {
-  const std::string message = body.is_object() ? body.value("message", "") : "";
+  const std::string message = text_field(body, "/message");
   return message.empty() ? fmt::format("HTTP status {}", status) : message;
 }
 
@@ -39,7 +41,67 @@ Result<Answer> Api::create(const std::string& path, const json& object) {
   return call(request);
 }
 
+Result<Answer> Api::patch(const std::string& path, const json& change) {
+  HttpRequest request;
+  request.method = HttpRequest::Method::patch;
+  request.url = server_ + path;
+  request.body = change.dump();
+  request.headers = {"Content-Type: application/merge-patch+json"};
+  return call(request);
+}
+
+Result<Answer> Api::remove(const std::string& path) {
+  HttpRequest request;
+  request.method = HttpRequest::Method::remove;
+  request.url = server_ + path;
+  request.body = R"({"propagationPolicy":"Background"})";
+  request.headers = {"Content-Type: application/json"};
+  return call(request);
+}
+
+Result<std::string> Api::text(const std::string& path) {
+  HttpRequest request;
+  request.url = server_ + path;
+  auto response = perform(request, false);
+  if (!response) return std::move(response).error();
+  if (is_success(response->status)) return std::move(response->body);
+  return external(
+      fmt::format("GET {}: HTTP status {}{}", request.url, response->status, response->fault));
+}
+
+Result<Answer> Api::stream(const std::string& path,
+                           const std::function<bool(std::string_view line)>& take) {
+  std::string begun;
+  HttpRequest request;
+  request.url = server_ + path;
+  request.take = [&](std::string_view bytes) {
+    begun += bytes;
+    size_t start = 0;
+    for (size_t end = begun.find('\n'); end != std::string::npos; end = begun.find('\n', start)) {
+      if (!take(std::string_view(begun).substr(start, end - start))) return false;
+      start = end + 1;
+    }
+    begun.erase(0, start);
+    return true;
+  };
+  return call(request);
+}
+
+void Api::wait_turn() {
+  if (!surroundings_.clock) return;
+  double wait = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const double now = surroundings_.clock();
+    // Turns that were not used are kept, up to so many.
+    next_turn_ = std::max(next_turn_, now - kMostAtOnce / kMostPerSecond) + 1 / kMostPerSecond;
+    wait = next_turn_ - now;
+  }
+  if (wait > 0) surroundings_.pause(wait);
+}
+
 Result<HttpResponse> Api::perform(HttpRequest request, bool is_refused) {
+  wait_turn();
   auto token = surroundings_.token(is_refused);
   if (!token) return std::move(token).error();
   if (!token->empty()) request.headers.push_back("Authorization: Bearer " + *token);

@@ -1,8 +1,9 @@
-// The Kubernetes API over the HTTP port, in its own JSON: one request at a time, tried again where
-// the server is busy or away.
+// The Kubernetes API over the HTTP port, in its own JSON: requests, tried again where the server is
+// busy or away, and streams.
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -26,8 +27,16 @@ struct ApiSurroundings {
   // wanted.
   std::function<Result<std::string>(bool is_refused)> token;
   std::function<void(double seconds)> pause;
+  // Seconds of a clock that only goes on; where it is given, requests are `kMostPerSecond` on the
+  // average at most.
+  std::function<double()> clock = {};
 };
 
+// A server shares itself fairly among its clients, and many turn down who asks more often.
+inline constexpr double kMostPerSecond = 50;
+inline constexpr double kMostAtOnce = 100;
+
+// May be used by several threads at once.
 class Api {
  public:
   // `server` as Access has it. `http` must outlive this.
@@ -41,14 +50,29 @@ class Api {
   Result<Answer> get(const std::string& path);
   // Creates an object. What was created once and whose answer was lost is there already: 409.
   Result<Answer> create(const std::string& path, const nlohmann::json& object);
+  // Changes an object by a JSON merge patch (RFC 7386).
+  Result<Answer> patch(const std::string& path, const nlohmann::json& change);
+  // Deletes an object, and what it owns after it. 404: it is gone.
+  Result<Answer> remove(const std::string& path);
+  // As get(), of an answer that is not JSON: a pod's log.
+  Result<std::string> text(const std::string& path);
+  // Has `take` have the lines of an answer that does not end soon, as they come, until it says
+  // false. Returns when the stream has ended, with how: status 200, or a refusal. A stream that
+  // breaks is an error.
+  Result<Answer> stream(const std::string& path,
+                        const std::function<bool(std::string_view line)>& take);
 
  private:
   Result<Answer> call(const HttpRequest& request);
   Result<HttpResponse> perform(HttpRequest request, bool is_refused);
+  // Waits for its turn.
+  void wait_turn();
 
   Http& http_;
   std::string server_;
   ApiSurroundings surroundings_;
+  std::mutex mutex_;      // of what follows
+  double next_turn_ = 0;  // by the clock
 };
 
 }  // namespace evolve::k8s

@@ -12,6 +12,7 @@
 #include "engine/cli/ci.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/machine.h"
+#include "engine/cli/nodes.h"
 #include "engine/cli/null_build.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/recording.h"
@@ -135,17 +136,27 @@ class CampaignBuild {
 
  private:
   Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
+    auto nodes = Nodes::open(session_.campaign, state_);
+    if (!nodes) return std::move(nodes).error();
     auto begun =
         begin_build(state_, session_.campaign.name, command_.targets, session_.toolchain.versions);
     if (!begun) return begun;
-    world::LocalRunner runner(guard, state_.clock);
+    world::LocalRunner local(guard, state_.clock);
+    if (*nodes) {
+      (*nodes)->start(local);
+      options_.capacity.merge((*nodes)->places());
+      progress_.watch([&] { return (*nodes)->state(); });
+    }
+    Runner& runner = *nodes ? (*nodes)->runner() : local;
     Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
     auto summary = build(*session_.graph, targets, lookup_,
                          {state_.files, *state_.blobs, memo_, *state_.ledger, *state_.claims,
                           runner, state_.clock, listener},
                          options_);
     progress_.clear();
+    progress_.watch({});
     runner.stop();
+    if (*nodes) tell_of_nodes(**nodes);
     auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
       if (auto written = trace_.write(state_.files, command_.trace); !written) return written;
@@ -172,12 +183,13 @@ class CampaignBuild {
       }
     }
     report_ = build_report(session_.campaign, summary, round);
+    if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
     // What lies there of the round is of an earlier build.
     if (!status) report_.erase("best");
     const json report = report_;
     tell_of_remote();
     if (!status) return status;
-    tell(common_, command_, report_, remote_text_);
+    tell(common_, command_, report_, nodes_text_ + remote_text_);
     if (auto checked = check_seed(session_.campaign); !checked) return checked;
     auto noted = null_build_.note(targets, lookup_, summary, report, record);
     if (!noted) print_warning(noted.error().message, common_.color);
@@ -192,6 +204,12 @@ class CampaignBuild {
     auto snapshot = load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
     if (!warning.empty()) print_warning(warning, common_.color);
     return snapshot ? *std::move(snapshot) : Snapshot();
+  }
+
+  void tell_of_nodes(const Nodes& nodes) {
+    for (const std::string& warning : nodes.warnings()) print_warning(warning, common_.color);
+    nodes_report_ = nodes.report();
+    nodes_text_ = nodes.text();
   }
 
   // What is on its way there arrives before the end.
@@ -235,6 +253,8 @@ class CampaignBuild {
   Lookup lookup_;
   json report_;  // of a build that did not come to its end no more than what it is
   std::string remote_text_;
+  json nodes_report_;  // null: none were used
+  std::string nodes_text_;
 };
 
 // Runs what was built anew, in other surroundings.

@@ -222,6 +222,15 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.compile_flags = campaign.pipeline.compile.flags;
   shape.is_measured = campaign.pipeline.time.kind == "measured";
   if (shape.is_measured) campaign.device_kind = cpu_kind();
+  for (const Pipeline::NodePool& pool : campaign.pipeline.cluster.pools) {
+    for (const std::string& step : pool.steps) {
+      if (options.is_local) continue;
+      shape.node_pools[step] = pool.name;
+      if (step == "measure" && shape.is_measured && !pool.device_kind.empty()) {
+        campaign.device_kind = pool.device_kind;
+      }
+    }
+  }
   shape.is_sandboxed = options.is_sandboxed;
   shape.marker_start = campaign.pipeline.kernel.marker_start;
   shape.marker_end = campaign.pipeline.kernel.marker_end;

@@ -18,6 +18,7 @@ struct CampaignOptions {
   std::string pipeline;  // as given; empty: the only one there is
   std::string state;     // as given; empty: .evolve beside the pipeline
   bool is_sandboxed = true;
+  bool is_local = false;  // all steps run on this machine
 };
 
 // Paths are relative to the project's root where they are below it, and the process runs in the

@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "engine/cli/machine.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
 #include "engine/world/capture.h"
+#include "engine/world/clock.h"
 #include "engine/world/files.h"
 #include "k8s/doctor.h"
 
@@ -102,14 +101,17 @@ json json_of(const k8s::Access& access, const std::vector<k8s::Finding>& finding
 
 }  // namespace
 
-Cluster::Cluster(k8s::Access access, world::HttpOptions options)
+Cluster::Cluster(k8s::Access access, const world::HttpOptions& options)
     : access_(std::move(access)),
-      http_(std::move(options)),
-      api_(http_, access_.server,
-           {[this](bool is_refused) { return token(is_refused); },
-            [](double seconds) {
-              std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-            }}) {}
+      http_(options),
+      watching_http_(options),
+      api_(http_, access_.server, surroundings()),
+      watching_(watching_http_, access_.server, surroundings()) {}
+
+k8s::ApiSurroundings Cluster::surroundings() {
+  return {[this](bool is_refused) { return token(is_refused); }, world::patience().pause,
+          [clock = world::SystemClock()]() mutable { return clock.monotonic_seconds(); }};
+}
 
 Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterSettings& settings) {
   auto access = find_access(settings);
@@ -125,11 +127,14 @@ Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterSettings& settings) 
   options.is_unverified = access->is_unverified;
   options.certificate = access->credential.certificate;
   options.certificate_key = access->credential.key;
-  return std::unique_ptr<Cluster>(new Cluster(*std::move(access), std::move(options)));
+  // What is ours there is removed when the user has interrupted, too.
+  options.outlives_interrupt = true;
+  return std::unique_ptr<Cluster>(new Cluster(*std::move(access), options));
 }
 
 // Both a file's and a plugin's token last an hour or so: what was turned down is asked for anew.
 Result<std::string> Cluster::token(bool is_refused) {
+  const std::lock_guard lock(mutex_);
   std::string& known = access_.credential.token;
   if (!access_.token_file.empty() && (known.empty() || is_refused)) {
     auto text = world::read_file(access_.token_file);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "engine/cli/commands.h"
@@ -24,14 +25,19 @@ class Cluster {
 
   [[nodiscard]] const k8s::Access& access() const { return access_; }
   k8s::Api& api() { return api_; }
+  // For streams: stop_watching() ends what it is at.
+  k8s::Api& watching() { return watching_; }
+  void stop_watching() { watching_http_.stop(); }
 
  private:
-  Cluster(k8s::Access access, world::HttpOptions options);
+  Cluster(k8s::Access access, const world::HttpOptions& options);
+  k8s::ApiSurroundings surroundings();
   Result<std::string> token(bool is_refused);
 
   k8s::Access access_;
-  world::CurlHttp http_;
-  k8s::Api api_;
+  std::mutex mutex_;  // of its token
+  world::CurlHttp http_, watching_http_;
+  k8s::Api api_, watching_;
 };
 
 // What is reachable, permitted and schedulable there. `failed` where something is missing.

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "engine/cli/agent.h"
 #include "engine/cli/analyze_command.h"
 #include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
@@ -42,6 +43,7 @@ struct Arguments {
   AnalyzeCommand analyze;
   ModelCommand model;
   ClusterSettings cluster;
+  AgentSettings agent;
 };
 
 bool wants_color(const std::string& choice) {
@@ -136,6 +138,19 @@ void add_cluster(CLI::App& app, Arguments& arguments) {
   doctor->add_flag("--json", arguments.common.json, "print JSON");
 }
 
+void add_agent(CLI::App& app, Arguments& arguments) {
+  AgentSettings& settings = arguments.agent;
+  auto* agent = app.add_subcommand("agent", "what a node's container runs: orders of a build");
+  agent->add_option("--orders", settings.orders, "the folder that they are in")->required();
+  agent->add_option("--job", settings.job, "the Job that we are of")->required();
+  agent->add_option("--store", settings.store.url, "where files travel: http://… or gs://…")
+      ->required();
+  agent->add_option("--message", settings.message, "write the records' digests to this file");
+  agent->add_option("--folder", settings.folder, "where to work (default: in $TMPDIR)");
+  agent->add_option("-j,--jobs", settings.at_once, "orders at a time (default: 1)")
+      ->check(CLI::Range(1, 1024));
+}
+
 void add_commands(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "evolve " EVOLVE_VERSION);
@@ -150,6 +165,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
                    "keep going until N edges failed, 0 for no limit (default: 1)")
       ->check(CLI::Range(0, 1'000'000));
   build->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would run, and run nothing");
+  build->add_flag("--local", arguments.common.campaign.is_local,
+                  "run everything here, also what the pipeline gives to a cluster");
   build->add_flag("-q,--quiet", arguments.build.quiet, "no progress and no summary");
   build
       ->add_option("--resource", arguments.build.resources,
@@ -259,6 +276,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   add_analyze(app, arguments);
   add_model(app, arguments);
   add_cluster(app, arguments);
+  add_agent(app, arguments);
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
@@ -297,6 +315,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   std::string name = app.get_subcommands().front()->get_name();
   if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
   if (name == "model") return run_model_calibrate(arguments.model, common.json);
+  if (name == "agent") return run_agent(arguments.agent);
   if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
   if (name == "build") return run_build(common, arguments.build);
   if (name == "show") return run_show(common, arguments.variant);

@@ -76,7 +76,16 @@ void Progress::fault(const Error& error) {
   print_error(error, color_);
 }
 
+void Progress::tell_of_elsewhere() {
+  if (!elsewhere_) return;
+  const std::string before = told_.trouble;
+  told_ = elsewhere_();
+  if (told_.trouble == before || told_.trouble.empty() || style_ != ProgressStyle::plain) return;
+  print_text(stderr, fmt::format("evolve: {}\n", told_.trouble));
+}
+
 void Progress::tick(const Plan& plan) {
+  tell_of_elsewhere();
   if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds)
     draw(plan);
 }
@@ -112,6 +121,9 @@ void Progress::draw(const Plan&) {
   }
   if (cached_ > 0) line += fmt::format(" · {} cached", cached_);
   if (double left = remaining_seconds(); left >= 0) line += " · ETA " + minutes(left);
+  for (const std::string& text : {told_.summary, told_.trouble}) {
+    if (!text.empty()) line += " · " + text;
+  }
   auto columns = static_cast<size_t>(world::terminal_columns(STDERR_FILENO));
   // The dots are two bytes and one column each; a line cut a little early does no harm, but half a
   // character would.

@@ -1,6 +1,7 @@
 // Progress on stderr: one live line on a terminal, plain lines on a pipe, JSON events with --json.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -10,6 +11,12 @@
 namespace evolve::cli {
 
 enum class ProgressStyle { live, plain, json, quiet };
+
+// What other machines are at.
+struct Elsewhere {
+  std::string summary;  // empty: nothing
+  std::string trouble;  // empty: none
+};
 
 class Progress : public Listener {
  public:
@@ -23,6 +30,9 @@ class Progress : public Listener {
   void finished(const EdgeEvent& event, const Plan& plan) override;
   void fault(const Error& error) override;
   void tick(const Plan& plan) override;
+  // From now on what goes on elsewhere is told, too: beside the edges, and, where there is trouble,
+  // in a line of its own. Empty: no more.
+  void watch(std::function<Elsewhere()> elsewhere) { elsewhere_ = std::move(elsewhere); }
   // Takes the live line off the screen; the next event brings it back.
   void clear();
 
@@ -33,6 +43,7 @@ class Progress : public Listener {
   };
 
   void draw(const Plan& plan);
+  void tell_of_elsewhere();
   // Seconds until the end, by the mean time of each step so far; negative: not known yet.
   [[nodiscard]] double remaining_seconds() const;
   void print_json(const EdgeEvent& event, const char* name) const;
@@ -53,6 +64,8 @@ class Progress : public Listener {
   std::map<std::string, StepTime> steps_;
   double drawn_at_ = 0;
   bool is_drawn_ = false;
+  std::function<Elsewhere()> elsewhere_;
+  Elsewhere told_;
 };
 
 // Prints "evolve: error: …", its detail and its hint to stderr.

@@ -16,20 +16,34 @@ Remote::Remote(world::HttpOptions http, const cache::RemoteAddress& address, boo
       uploads_(writes ? std::make_unique<cache::Uploads>(http_, *state.blobs, address) : nullptr),
       memo_(*state.memo, *state.ledger, *state.blobs, cache_, uploads_.get()) {}
 
-Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, State& state) {
+Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings) {
   const std::string url = settings.url.empty() ? variable("EVOLVE_REMOTE_CACHE") : settings.url;
-  if (url.empty() && settings.writes) {
+  if (url.empty()) return std::optional<cache::RemoteAddress>();
+  const std::string emulator = variable("STORAGE_EMULATOR_HOST");
+  auto address = emulator.empty() ? cache::RemoteAddress::parse(url)
+                                  : cache::RemoteAddress::parse(url, emulator);
+  if (!address) return std::move(address).error();
+  return std::optional(*std::move(address));
+}
+
+world::HttpOptions remote_credentials(const RemoteSettings& settings) {
+  world::HttpOptions out;
+  out.timeout_seconds = settings.timeout_seconds;
+  out.bearer_token = variable("EVOLVE_REMOTE_CACHE_TOKEN");
+  out.user_password = variable("EVOLVE_REMOTE_CACHE_USER");
+  return out;
+}
+
+Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, State& state) {
+  auto address = remote_address(settings);
+  if (!address) return std::move(address).error().within("--remote-cache");
+  if (!*address && settings.writes) {
     return bad_input("--remote-write: no remote cache is named", "",
                      "--remote-cache http://host:8080/cache");
   }
-  if (url.empty()) return std::unique_ptr<Remote>();
-  auto address = cache::RemoteAddress::parse(url);
-  if (!address) return std::move(address).error().within("--remote-cache");
-  world::HttpOptions http;
-  http.timeout_seconds = settings.timeout_seconds;
-  http.bearer_token = variable("EVOLVE_REMOTE_CACHE_TOKEN");
-  http.user_password = variable("EVOLVE_REMOTE_CACHE_USER");
-  return std::unique_ptr<Remote>(new Remote(std::move(http), *address, settings.writes, state));
+  if (!*address) return std::unique_ptr<Remote>();
+  return std::unique_ptr<Remote>(
+      new Remote(remote_credentials(settings), **address, settings.writes, state));
 }
 
 RemoteReport Remote::finish() {

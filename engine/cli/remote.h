@@ -26,10 +26,16 @@ struct RemoteReport {
   cache::UploadCounts uploads;
 };
 
+// The address that is asked for, of the command line or of $EVOLVE_REMOTE_CACHE; nullopt: none is.
+// A bucket is asked at $STORAGE_EMULATOR_HOST, where that is set.
+Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings);
+// What a server is shown: $EVOLVE_REMOTE_CACHE_TOKEN or $EVOLVE_REMOTE_CACHE_USER, as
+// "name:password".
+world::HttpOptions remote_credentials(const RemoteSettings& settings);
+
 class Remote {
  public:
   // Null: none is asked for. The server is not asked for anything yet. `state` must outlive it.
-  // $EVOLVE_REMOTE_CACHE_TOKEN or $EVOLVE_REMOTE_CACHE_USER, as "name:password", are shown to it.
   static Result<std::unique_ptr<Remote>> open(const RemoteSettings& settings, State& state);
 
   Memo& memo() { return memo_; }

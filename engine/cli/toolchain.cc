@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "engine/core/key.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -17,6 +18,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHint =
     "pipelines/quickstart.sh makes the environment that the lock file describes";
+
+// Its version stands among those of the packages.
+constexpr const char* kInterpreter = "cpython";
+
+// "3.11" of "3.11.2".
+std::string series_of(const std::string& version) {
+  return version.substr(0, version.rfind('.'));
+}
 
 // Package names compare as PEP 503 says.
 std::string normalised(std::string name) {
@@ -82,40 +91,66 @@ std::map<std::string, std::string> installed(const fs::path& site_packages) {
   return out;
 }
 
-}  // namespace
-
-Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
+// What is in the environment that `python` is the interpreter of, "cpython" among it.
+Result<std::map<std::string, std::string>> read_environment(const std::string& python) {
   std::error_code error;
   if (!fs::exists(python, error)) {
     return bad_input(fmt::format("{}: no Python environment is there", python), "", kHint);
   }
-  auto lock = read_lock(lock_file);
-  if (!lock) return std::move(lock).error();
-  fs::path environment = fs::path(python).parent_path().parent_path();
-  std::string version = python_version(environment);
-  std::string series = version.substr(0, version.rfind('.'));
+  const fs::path environment = fs::path(python).parent_path().parent_path();
+  const std::string version = python_version(environment);
   if (version.empty()) {
     return bad_input(fmt::format("{}: not the interpreter of a virtual environment", python), "",
                      kHint);
   }
-  if (!lock->series.empty() && series != lock->series) {
+  auto out = installed(environment / "lib" / ("python" + series_of(version)) / "site-packages");
+  out[kInterpreter] = version;
+  return out;
+}
+
+// Empty where they are what is wanted, by name.
+std::string difference(const std::map<std::string, std::string>& found, const std::string& name,
+                       const std::string& wanted) {
+  const auto there = found.find(name);
+  if (there != found.end() && there->second == wanted) return {};
+  return fmt::format("{} is installed", there == found.end() ? "none" : there->second);
+}
+
+}  // namespace
+
+Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
+  auto found = read_environment(python);
+  if (!found) return std::move(found).error();
+  auto lock = read_lock(lock_file);
+  if (!lock) return std::move(lock).error();
+  const std::string& version = found->at(kInterpreter);
+  if (!lock->series.empty() && series_of(version) != lock->series) {
     return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version,
                                  lock_file, lock->series),
                      "", kHint);
   }
-  auto found = installed(environment / "lib" / ("python" + series) / "site-packages");
-  Toolchain toolchain{python, "cpython-" + version};
+  Toolchain toolchain{python, fmt::format("{}-{}", kInterpreter, version)};
   for (const auto& [name, wanted] : lock->versions) {
-    auto package = found.find(name);
-    if (package == found.end() || package->second != wanted) {
+    if (const std::string other = difference(*found, name, wanted); !other.empty()) {
       return bad_input(
-          fmt::format("{}: {} {} is locked in {}, {} is installed", python, name, wanted, lock_file,
-                      package == found.end() ? "none" : package->second),
-          "", kHint);
+          fmt::format("{}: {} {} is locked in {}, {}", python, name, wanted, lock_file, other), "",
+          kHint);
     }
     toolchain.versions += fmt::format(" {}-{}", name, wanted);
   }
   return toolchain;
+}
+
+Status check_toolchain(const std::string& python, const std::string& versions) {
+  auto found = read_environment(python);
+  if (!found) return std::move(found).error();
+  for (const auto& [name, wanted] : versions_of(versions)) {
+    if (const std::string other = difference(*found, name, wanted); !other.empty()) {
+      return bad_input(fmt::format("{}: {} {} is wanted, {}", python, name, wanted, other), "",
+                       "the image must have the packages of rules/requirements.lock");
+    }
+  }
+  return {};
 }
 
 }  // namespace evolve::cli

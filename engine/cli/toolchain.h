@@ -19,4 +19,8 @@ struct Toolchain {
 // that differs.
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file);
 
+// Whether the environment of `python` has these versions, as a Toolchain says them. Bad input,
+// naming the first that differs.
+Status check_toolchain(const std::string& python, const std::string& versions);
+
 }  // namespace evolve::cli

@@ -41,6 +41,9 @@ void ManifestText::add(const EdgeText& edge) {
   list(edge.order_only, " ||");
   text_ += '\n';
   if (edge.rule != "phony") text_ += fmt::format("  step = {}\n", edge.rule);
+  if (auto pool = node_pools_.find(edge.rule); pool != node_pools_.end()) {
+    text_ += fmt::format("  node_pool = {}\n", pool->second);
+  }
   for (const auto& [name, value] : edge.bindings) text_ += fmt::format("  {} = {}\n", name, value);
 }
 

@@ -1,6 +1,7 @@
 // What a generator writes: edges, as a manifest has them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,10 @@ struct EdgeText {
 // A manifest as it is written.
 class ManifestText {
  public:
-  explicit ManifestText(bool is_sandboxed = true) : is_sandboxed_(is_sandboxed) {}
+  // `node_pools` are those of steps that nodes run, by step.
+  explicit ManifestText(bool is_sandboxed = true,
+                        std::map<std::string, std::string> node_pools = {})
+      : is_sandboxed_(is_sandboxed), node_pools_(std::move(node_pools)) {}
 
   // Lines as they are.
   void comment(const std::string& lines) { text_ += lines; }
@@ -38,6 +42,7 @@ class ManifestText {
 
  private:
   bool is_sandboxed_;
+  std::map<std::string, std::string> node_pools_;
   std::string text_;
 };
 

@@ -49,6 +49,14 @@ std::string place_in(const std::string& node_pool) {
   return "place in " + node_pool;
 }
 
+Placement placement_of(Extensions extensions, const Resources& capacity) {
+  const std::string place = place_in(extensions.node_pool);
+  if (extensions.node_pool.empty() || !capacity.contains(place)) {
+    return {false, std::move(extensions.needs)};
+  }
+  return {true, {{place, 1}}};
+}
+
 const char* class_name(StepClass step_class) {
   switch (step_class) {
     case StepClass::pure: return "pure";
@@ -128,7 +136,6 @@ Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
     out.needs[kind] = count;
   }
   out.node_pool = graph.extension(edge, "node_pool");
-  if (!out.node_pool.empty()) out.needs = {{place_in(out.node_pool), 1}};
   if (auto text = graph.extension(edge, "retries"); !text.empty()) {
     std::string_view rest = text;
     const auto count = take_whole(rest, 0, kMostRetries);

@@ -33,13 +33,18 @@ struct Extensions {
   std::set<int> final_exit_codes;          // with which it failed for good
   double timeout_seconds = 0;              // 0: none
   bool is_sandboxed = false;               // sandbox = 1
-  // node_pool = tpu: the machines that run it; empty: this one. Then it needs a place there, and
-  // nothing here.
-  std::string node_pool;
+  std::string node_pool;                   // node_pool = tpu: the machines that may run it
 };
 
-// What an edge of a node pool needs one of.
+// What an edge that runs in a node pool needs one of. A pool is there where the capacity says how
+// many of its places there are.
 std::string place_in(const std::string& node_pool);
+
+struct Placement {
+  bool is_elsewhere = false;  // in its node pool, which is there
+  Resources needs;            // a place there and nothing else, or what it needs on this machine
+};
+Placement placement_of(Extensions extensions, const Resources& capacity);
 
 // "pure", "measured", "recorded". Stored: never change.
 const char* class_name(StepClass step_class);

@@ -17,6 +17,14 @@ constexpr int kMostRounds = 1000;
 constexpr int kMostVariants = 1000;
 constexpr int kMostSeconds = 30 * 24 * 3600;
 
+// What a node's container can say of its runs in its last words.
+constexpr int kMostBatch = 48;
+constexpr int kMostJobs = 10'000;
+// Steps whose work a node may do: what they read and write are files that travel.
+constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
+                                   "compile", "analyze",  "trace", "time",
+                                   "measure", "expect",   "audit"};
+
 // Keys of other Glaucis versions: they load, and have no effect.
 struct OldKey {
   const char* section;  // empty: a section of its own
@@ -165,6 +173,64 @@ class PipelineReader {
     tpu.text("zone", pipeline_.tpu.zone, need);
     accept_old(tpu, "tpu");
     tpu.finish();
+    read_nodes(root);
+  }
+
+  void read_nodes(YamlMap& root) {
+    Pipeline::Cluster& out = pipeline_.cluster;
+    YamlMap cluster = root.section("cluster");
+    cluster.text("context", out.context);
+    const YamlNode* evaluator = source_.root().find("evaluator");
+    if (evaluator != nullptr && evaluator->find("namespace") != nullptr) {
+      out.space = pipeline_.evaluator.kubernetes_namespace;
+    }
+    cluster.text("namespace", out.space);
+    cluster.text("store", out.store, root.has("cluster") ? Need::required : Need::optional);
+    cluster.text("image", out.image);
+    cluster.text("queue", out.queue);
+    cluster.text("priority_class", out.priority_class);
+    const YamlNode* pools =
+        cluster.map("pools", root.has("cluster") ? Need::required : Need::optional);
+    if (pools != nullptr) {
+      for (const YamlEntry& entry : pools->entries) read_pool(entry);
+    }
+    cluster.finish();
+  }
+
+  void read_pool(const YamlEntry& entry) {
+    Pipeline::NodePool pool;
+    pool.name = entry.key;
+    const bool is_name =
+        !pool.name.empty() &&
+        pool.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+    if (!is_name) {
+      errors_.add(entry.at, fmt::format("cluster.pools: '{}' is no name, as tpu-7x is", entry.key));
+    }
+    YamlMap map(errors_, &entry.value, "cluster.pools." + pool.name, entry.at);
+    map.texts("steps", pool.steps, Need::required);
+    for (const std::string& step : pool.steps) {
+      if (std::find(kNodeSteps.begin(), kNodeSteps.end(), step) == kNodeSteps.end()) {
+        errors_.add(map.value_at("steps"),
+                    fmt::format("{}: '{}' is no step that nodes run; those are {}",
+                                map.full_name("steps"), step, fmt::join(kNodeSteps, ", ")));
+      }
+      for (const Pipeline::NodePool& other : pipeline_.cluster.pools) {
+        const auto& its = other.steps;
+        if (std::find(its.begin(), its.end(), step) == its.end()) continue;
+        errors_.add(map.value_at("steps"), fmt::format("{}: '{}' is of the pool '{}' already",
+                                                       map.full_name("steps"), step, other.name));
+      }
+    }
+    const bool has_template = source_.root().find("evaluator") != nullptr &&
+                              source_.root().find("evaluator")->find("job_template") != nullptr;
+    if (has_template) pool.job_template = pipeline_.evaluator.job_template;
+    map.text("template", pool.job_template, has_template ? Need::optional : Need::required);
+    map.text("device_kind", pool.device_kind);
+    map.whole("batch", pool.batch, 1, kMostBatch);
+    map.whole("jobs", pool.jobs, 1, kMostJobs);
+    map.whole("at_once", pool.at_once, 1, kMostBatch);
+    map.finish();
+    pipeline_.cluster.pools.push_back(std::move(pool));
   }
 
   void read_rounds(YamlMap& root) {

@@ -66,6 +66,25 @@ struct Pipeline {
     // Not measured is who is modelled slower than the best by more than this share.
     std::optional<double> first_cut;
   };
+  // Machines of a cluster that run some steps.
+  struct NodePool {
+    std::string name;
+    std::vector<std::string> steps;
+    std::string job_template;  // path
+    std::string device_kind;   // of its devices, where times are measured there
+    int batch = 1;             // edges a Job, at most
+    int jobs = 1;              // Jobs at a time
+    int at_once = 1;           // edges of a Job at a time
+  };
+  struct Cluster {
+    std::string context;  // of the kubeconfig; empty: the current one
+    std::string space;    // the namespace; empty: the context's
+    std::string store;    // where files travel: "http://…" or "gs://…"
+    std::string image;    // empty: the template's
+    std::string queue;    // Kueue's; empty: none
+    std::string priority_class;
+    std::vector<NodePool> pools;  // by name
+  };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;
 
@@ -75,6 +94,7 @@ struct Pipeline {
   Correctness correctness;
   Evaluator evaluator;
   Tpu tpu;
+  Cluster cluster;
   Session session;
   Batch batch;
   Mutate mutate;

@@ -120,7 +120,8 @@ void Plan::set(EdgeId id, EdgeState state) {
 Plan::Line Plan::line_of(EdgeId id) const {
   auto extensions = extensions_of(graph_, id);
   if (!extensions) return {graph_.edge(id).pool, {}};
-  return {graph_.edge(id).pool, std::move(extensions->needs), !extensions->node_pool.empty()};
+  Placement placement = placement_of(*std::move(extensions), capacity_);
+  return {graph_.edge(id).pool, std::move(placement.needs), placement.is_elsewhere};
 }
 
 bool Plan::has_room(const Line& line) const {

@@ -60,6 +60,9 @@ class Plan {
   // The first queued edge whose pool has room, and whose needs can be met. It stays queued.
   [[nodiscard]] std::optional<EdgeId> next_queued(Where where = Where::anywhere);
 
+  // Whether it runs in a node pool, not on this machine.
+  [[nodiscard]] bool is_elsewhere(EdgeId id) const { return line_of(id).is_elsewhere; }
+
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
   // Makes a ready edge wait for what makes `nodes`, too: inputs that were found out late. Wants

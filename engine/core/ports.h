@@ -112,10 +112,10 @@ class Ledger {
 
 // Of a command that another machine runs: all that has to travel.
 struct Errand {
-  std::string node_pool;             // the machines' name in the pipeline
-  Digest key;                        // of the action, without discovered inputs
-  std::string subject;               // "compile v0012 square_4096", for people
-  std::vector<std::string> inputs;   // declared ones: their content is part of the key
+  std::string node_pool;                  // the machines' name in the pipeline
+  Digest key;                             // of the action, without discovered inputs
+  std::string subject;                    // "compile v0012 square_4096", for people
+  std::vector<std::string> inputs;        // declared ones: their content is part of the key
   std::vector<std::string> surroundings;  // what it may read besides, sorted
   std::vector<std::string> outputs;
   std::string depfile;    // empty: none
@@ -141,10 +141,10 @@ struct Completed {
   uint64_t id = 0;
   int exit_status = 0;  // exit code; 128 + signal where a signal ended it
   bool timed_out = false;
-  std::string output;  // stdout and stderr as written
-  double seconds = 0;  // wall time
-  bool is_final = false;   // it was tried as often as is worth it
-  std::string machine;     // that it ran on; empty: this one
+  std::string output;        // stdout and stderr as written
+  double seconds = 0;        // wall time
+  bool is_final = false;     // it was tried as often as is worth it
+  std::string machine = {};  // that it ran on; empty: this one
 };
 struct Interrupted {};
 struct Idle {};  // nothing finished before the tick was due

@@ -18,7 +18,8 @@ constexpr const char* kProtocol = "cpu-abba-2";
 
 class RoundWriter {
  public:
-  explicit RoundWriter(const CampaignShape& shape) : shape_(shape), text_(shape.is_sandboxed) {}
+  explicit RoundWriter(const CampaignShape& shape)
+      : shape_(shape), text_(shape.is_sandboxed, shape.node_pools) {}
 
   std::string write() {
     text_.comment(
@@ -510,7 +511,7 @@ Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, constants,
                is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start,
-               marker_end, bench_cases, check_cases, step_sources] = shape;
+               marker_end, bench_cases, check_cases, step_sources, node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
@@ -525,6 +526,7 @@ Digest digest_of(const CampaignShape& shape) {
        {&target, &constants, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
+  for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
   for (const auto* list : {&compile_flags, &bench_cases, &check_cases, &step_sources}) {
     out.add("list", "", std::to_string(list->size()));
     for (const std::string& item : *list) out.add("item", "", item);

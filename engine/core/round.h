@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,7 @@ struct CampaignShape {
   std::vector<std::string> check_cases;
   std::vector<std::string>
       step_sources;  // names of the Python files in rules/steps that steps import
+  std::map<std::string, std::string> node_pools;  // of steps that nodes run, by step
 };
 
 // Of all of it: the same shape is the same digest.

@@ -36,6 +36,7 @@ class Converter {
     if (from.IsScalar()) {
       node.kind = YamlNode::Kind::scalar;
       node.text = from.Scalar();
+      node.is_quoted = from.Tag() == "!";
     } else if (from.IsSequence()) {
       node.kind = YamlNode::Kind::list;
       for (const YAML::Node& item : from) node.items.push_back(convert(item, node.at, depth + 1));

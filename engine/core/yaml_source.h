@@ -28,6 +28,7 @@ struct YamlNode {
   Kind kind = Kind::null;
   Position at;
   std::string text;                // of a scalar
+  bool is_quoted = false;          // it is a text, whatever it looks like
   std::vector<YamlNode> items;     // of a list
   std::vector<YamlEntry> entries;  // of a map, in the order of the text; keys are unique
 

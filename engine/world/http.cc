@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <thread>
 #include <utility>
 
 #include "engine/world/signals.h"
@@ -186,6 +188,11 @@ void finish(Transfer& transfer, CURLcode code) {
 
 }  // namespace
 
+Patience patience() {
+  return {
+      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }};
+}
+
 // A set of connections that stay open for the next requests.
 struct CurlHttp::Connections {
   std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> handle{curl_multi_init(), curl_multi_cleanup};
@@ -211,7 +218,9 @@ std::vector<HttpResponse> CurlHttp::perform(std::span<const HttpRequest> request
   CURLM* multi = connections->handle.get();
   std::deque<std::unique_ptr<Transfer>> running;
   size_t next = 0;
-  auto is_ended = [this] { return is_stopped_ || was_interrupted(); };
+  auto is_ended = [this] {
+    return is_stopped_ || (!options_.outlives_interrupt && was_interrupted());
+  };
   while (next < requests.size() || !running.empty()) {
     while (next < requests.size() && running.size() < kAtOnce && !is_ended()) {
       auto transfer = std::make_unique<Transfer>(Transfer{requests[next], responses[next]});

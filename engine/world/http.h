@@ -23,7 +23,12 @@ struct HttpOptions {
   std::string certificate;
   std::string certificate_key;
   bool is_unverified = false;  // any server is believed to be the one that it says
+  // Requests are performed when the user has interrupted, too: something has to be cleaned up.
+  bool outlives_interrupt = false;
 };
+
+// The usual patience, which waits in earnest.
+Patience patience();
 
 class CurlHttp : public Http {
  public:

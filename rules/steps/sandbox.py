@@ -122,9 +122,8 @@ def _set_attributes(folder: str, flags: int, attributes: _MountAttributes) -> No
     _checked(f"mount_setattr {folder}", result)
 
 
-def _map_own_user() -> None:
+def _map_user(uid: int, gid: int) -> None:
     """In a new user namespace, one is whom one was, and nobody else is there."""
-    uid, gid = os.getuid(), os.getgid()
     for name, content in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(content)
@@ -132,6 +131,8 @@ def _map_own_user() -> None:
 
 def _new_namespaces() -> None:
     """Namespaces of what there is; of users, too, where that is what gives the right to the others."""
+    # In there one is nobody until one is mapped.
+    uid, gid = os.getuid(), os.getgid()
     flags = _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
     if os.geteuid() == 0 and LIBC.unshare(flags) == 0:
         return
@@ -141,7 +142,7 @@ def _new_namespaces() -> None:
             f"unshare: {why}\n"
             "hint: the sandbox needs user namespaces, or root; for kernels that you trust, --unsafe-no-sandbox"
         )
-    _map_own_user()
+    _map_user(uid, gid)
 
 
 def _become_init() -> None:
@@ -203,12 +204,19 @@ def _change_root() -> None:
     # All of it, and then not /tmp itself; but what is mounted below that stays as it is.
     _set_attributes(root, _AT_RECURSIVE, _MountAttributes(set=_MOUNT_ATTR_RDONLY))
     _set_attributes(root + "/tmp", 0, _MountAttributes(clear=_MOUNT_ATTR_RDONLY))
-    _mount("proc", root + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _mount_proc(root + "/proc")
     os.chdir(root)
     _checked("pivot_root", LIBC.pivot_root(b".", b"old"))
     os.chdir("/")
     _checked("umount", LIBC.umount2(b"/old", _MNT_DETACH))
     os.chdir("/tmp")
+
+
+def _mount_proc(target: str) -> None:
+    """A /proc of the new processes. In a container whose own is masked the kernel refuses one: then none at all, for
+    the container's shows other processes."""
+    with contextlib.suppress(SandboxFault):
+        _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
 
 
 def _become_nobody() -> None:
@@ -223,7 +231,7 @@ def _become_nobody() -> None:
     # Whose process changes users is not dumpable, and its /proc is root's.
     _checked("prctl", LIBC.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
     if LIBC.unshare(_CLONE_NEWUSER) == 0:
-        _map_own_user()
+        _map_user(_NOBODY, _NOBODY)
 
 
 def _drop_capabilities() -> None:

@@ -162,12 +162,12 @@ func (run *podRun) await(command *exec.Cmd, container core.Container) (int32, st
 // What of this machine is part of every image.
 var systemFolders = []string{
 	"/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl", "/etc/localtime",
-	"/etc/hosts", "/etc/nsswitch.conf",
+	"/etc/hosts", "/etc/nsswitch.conf", "/sys",
 }
 
 // imageBinds mounts an image: the system's folders and, in /opt/evolve, what lies or is linked in its folder.
 func imageBinds(image string) ([]string, error) {
-	var binds []string
+	binds := []string{"--dir", "/tmp"}
 	for _, folder := range systemFolders {
 		binds = append(binds, "--ro-bind-try", folder, folder)
 	}
@@ -332,10 +332,8 @@ func (run *podRun) volumeFolder(name string) string {
 func (run *podRun) messageFile() string { return filepath.Join(run.folder, "message") }
 
 func (run *podRun) user() int64 {
-	for _, context := range []*core.PodSecurityContext{run.pod.Spec.SecurityContext} {
-		if context != nil && context.RunAsUser != nil {
-			return *context.RunAsUser
-		}
+	if context := run.pod.Spec.SecurityContext; context != nil && context.RunAsUser != nil {
+		return *context.RunAsUser
 	}
 	own := run.pod.Spec.Containers[0].SecurityContext
 	if own != nil && own.RunAsUser != nil {

@@ -1,0 +1,572 @@
+#include "k8s/dispatcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "engine/core/sha256.h"
+#include "k8s/fields.h"
+
+namespace evolve::k8s {
+
+namespace {
+
+using nlohmann::json;
+using Kind = OrderClaims::Outcome::Kind;
+
+// What there is to do in a turn is done in part, so that events are heard in between.
+constexpr size_t kPreparedAtOnce = 16;
+constexpr int kLaunchesAtOnce = 4;
+// Errands come one after another: a Job waits so long for more.
+constexpr double kLinger = 0.3;
+constexpr double kPollSeconds = 2;
+constexpr double kRetrySeconds = 5;
+// A cluster or a store that is away for longer is given up.
+constexpr double kGiveUpSeconds = 600;
+// Jobs of an order whose faults may pass.
+constexpr int kMostAttempts = 5;
+constexpr int kLogLines = 200;
+// Digits of an order's name in a pod's last words (engine/cli/agent.cc).
+constexpr size_t kDigits = 12;
+// What a command ends with that no node could run; docker's own, too.
+constexpr int kNodeFault = 125;
+
+constexpr int kConflict = 409;
+
+double seconds_of(const std::string& iso) {
+  std::tm time = {};
+  return ::strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr
+             ? 0
+             : static_cast<double>(::timegm(&time));
+}
+
+bool is_quota(const Answer& answer) {
+  return answer.why().find("exceeded quota") != std::string::npos;
+}
+
+// "2" of "$work/round-2/v0009/…"; empty where no folder is a round's.
+std::string round_of(const std::string& path) {
+  constexpr std::string_view kRound = "/round-";
+  const size_t at = path.find(kRound);
+  if (at == std::string::npos) return {};
+  const std::string rest = path.substr(at + kRound.size());
+  return rest.substr(0, rest.find('/'));
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(Api& api, Store& store, Files& files, Clock& clock,
+                       DispatcherSettings settings)
+    : api_(api),
+      store_(store),
+      files_(files),
+      clock_(clock),
+      settings_(std::move(settings)),
+      claims_(api, settings_.space, settings_.labels, settings_.is_dead) {
+  settings_.labels[label::kManagedBy] = label::kEvolve;
+}
+
+void Dispatcher::add(Command command) {
+  fresh_.push_back(std::move(command));
+}
+
+void Dispatcher::see(const JobSight& job) {
+  Seen& seen = seen_[job.name];
+  seen.is_there = true;
+  seen.job = job;
+}
+
+void Dispatcher::see(const PodSight& pod) {
+  if (pod.job.empty()) return;
+  seen_[pod.job].pods[pod.name] = pod;
+  if (auto job = jobs_.find(pod.job); job != jobs_.end() && pod.has_ended()) {
+    if (job->second.is_ours) count_use(pod);
+  }
+}
+
+void Dispatcher::lose_job(const std::string& name) {
+  if (auto job = jobs_.find(name); job != jobs_.end()) {
+    job->second.is_gone = true;
+    seen_[name].is_there = false;
+  } else {
+    seen_.erase(name);
+  }
+}
+
+void Dispatcher::lose_pod(const std::string& name) {
+  for (auto& [job, seen] : seen_) {
+    // Of a Job that we follow the last pod says why it ended.
+    if (!jobs_.contains(job)) seen.pods.erase(name);
+  }
+}
+
+std::vector<Completed> Dispatcher::turn() {
+  const double now = clock_.monotonic_seconds();
+  follow(now);
+  if (now >= resume_at_) prepare(now);
+  if (now >= resume_at_) launch(now);
+  return std::exchange(completed_, {});
+}
+
+void Dispatcher::note(const Status& status, double now) {
+  if (status) {
+    trouble_.clear();
+    return;
+  }
+  if (trouble_.empty()) trouble_since_ = now;
+  trouble_ = status.error().message;
+  resume_at_ = now + kRetrySeconds;
+  if (now < trouble_since_ + kGiveUpSeconds) return;
+  while (!tickets_.empty()) give_up(tickets_.begin()->first, trouble_);
+  for (const Command& command : fresh_) {
+    completed_.push_back({command.id, kNodeFault, false, trouble_ + "\n", 0, true});
+  }
+  fresh_.clear();
+}
+
+// Errands to orders
+
+Result<std::string> Dispatcher::prepare(const Command& command, double now) {
+  const Errand& errand = *command.errand;
+  std::vector<std::string> paths = errand.inputs;
+  paths.insert(paths.end(), errand.surroundings.begin(), errand.surroundings.end());
+  auto files = store_.put(paths);
+  if (!files) return std::move(files).error();
+  auto order = order_of(command, settings_.machine, *files);
+  if (!order) return std::move(order).error();
+  std::string name = order_name(*order);
+  Ticket ticket;
+  ticket.command = command;
+  ticket.text = encode_order(*order);
+  ticket.order = *std::move(order);
+  ticket.since = now;
+  tickets_.insert_or_assign(name, std::move(ticket));
+  return name;
+}
+
+void Dispatcher::prepare(double now) {
+  std::vector<std::string> orders, names;
+  while (!fresh_.empty() && orders.size() < kPreparedAtOnce) {
+    auto order = prepare(fresh_.front(), now);
+    if (!order && order.error().code == ErrorCode::external) {
+      note(std::move(order).error(), now);
+      break;
+    }
+    if (order) {
+      orders.push_back(*order);
+      names.push_back(run_name(*order));
+    } else {
+      completed_.push_back({fresh_.front().id, kNodeFault, false,
+                            fmt::format("evolve: error: {}\n", order.error().message), 0, true});
+    }
+    fresh_.pop_front();
+  }
+  if (orders.empty()) return;
+  auto records = store_.records(names);
+  // Where that fails the agent looks again.
+  if (!records) return note(std::move(records).error(), now);
+  for (size_t i = 0; i < orders.size(); ++i) {
+    auto run = run_of(orders[i], (*records)[i], {});
+    if (run) (void)deliver(orders[i], *run);
+  }
+  note({}, now);
+}
+
+// Orders to Jobs
+
+void Dispatcher::launch(double now) {
+  std::map<std::string, std::vector<std::string>> waiting;
+  std::map<std::string, int> at_work;
+  for (const auto& [order, ticket] : tickets_) {
+    if (!ticket.job.empty() || now < ticket.ready_at) continue;
+    waiting[ticket.command.errand->node_pool].push_back(order);
+  }
+  for (const auto& [name, job] : jobs_) at_work[job.pool] += job.is_ours ? 1 : 0;
+  int launches = 0;
+  for (auto& [pool, orders] : waiting) {
+    std::sort(orders.begin(), orders.end(), [this](const std::string& a, const std::string& b) {
+      return tickets_.at(a).since < tickets_.at(b).since;
+    });
+    const NodePool& its = settings_.pools.at(pool);
+    const auto batch = static_cast<size_t>(its.batch);
+    while (!orders.empty() && at_work[pool] < its.most_jobs && launches < kLaunchesAtOnce) {
+      const bool is_full = orders.size() >= batch;
+      if (!is_full && now < tickets_.at(orders.back()).since + kLinger) break;
+      const auto end =
+          orders.begin() + std::ssize(orders) - (is_full ? std::ssize(orders) - its.batch : 0);
+      std::vector<std::string> chosen(orders.begin(), end);
+      orders.erase(orders.begin(), end);
+      ++launches;
+      ++at_work[pool];
+      Status status = launch(pool, std::move(chosen), now);
+      note(status, now);
+      if (!status) return;
+    }
+  }
+}
+
+Status Dispatcher::launch(const std::string& pool, std::vector<std::string> orders, double now) {
+  int attempt = 0;
+  for (const std::string& order : orders) attempt = std::max(attempt, tickets_.at(order).attempts);
+  const std::string name = job_name(orders, attempt);
+  std::vector<std::string> ours;
+  for (const std::string& order : orders) {
+    Ticket& ticket = tickets_.at(order);
+    auto outcome = claims_.claim(order, ticket.text, name, ticket.finished, now);
+    if (!outcome && outcome.error().code == ErrorCode::external) return std::move(outcome).error();
+    if (!outcome) {
+      give_up(order, outcome.error().message);
+    } else if (outcome->kind == Kind::ours) {
+      ours.push_back(order);
+    } else if (outcome->kind == Kind::taken) {
+      ticket.job = outcome->job;
+      Job& its = jobs_[outcome->job];
+      its.pool = pool;
+      its.orders.insert(order);
+    } else {
+      ticket.ready_at = now + 1;
+    }
+  }
+  if (ours.empty()) return {};
+  // Others may take claims for abandoned by and by.
+  if (clock_.monotonic_seconds() > now + kStaleSeconds / 2) return {};
+  return create_job(name, pool, ours, now);
+}
+
+Labels Dispatcher::labels_of(const std::vector<std::string>& orders) const {
+  Labels out = settings_.labels;
+  const Ticket& first = tickets_.at(orders.front());
+  const std::string& subject = first.command.errand->subject;
+  out[label::kStep] = label_value(subject.substr(0, subject.find(' ')));
+  const std::string round = round_of(first.order.outputs.front());
+  if (!round.empty()) out[label::kRound] = label_value(round);
+  if (orders.size() == 1) out[label::kKey] = first.order.key;
+  return out;
+}
+
+std::string Dispatcher::jobs_path(const std::string& name) const {
+  return fmt::format("/apis/batch/v1/namespaces/{}/jobs{}{}", settings_.space,
+                     name.empty() ? "" : "/", name);
+}
+
+void Dispatcher::put_back(const std::vector<std::string>& orders, double until) {
+  for (const std::string& order : orders) tickets_.at(order).ready_at = until;
+}
+
+Status Dispatcher::create_job(const std::string& name, const std::string& pool,
+                              const std::vector<std::string>& orders, double now) {
+  auto job = make_job(settings_.pools.at(pool).job, name, orders, labels_of(orders));
+  if (!job) {
+    for (const std::string& order : orders) give_up(order, job.error().message);
+    return {};
+  }
+  auto made = api_.create(jobs_path(), *job);
+  if (!made) return std::move(made).error();
+  if (made->status == kConflict) return adopt(name, pool, orders, now);
+  if (!made->is_success()) {
+    const std::string why = fmt::format("job {}: {}", name, made->why());
+    for (const std::string& order : orders) {
+      if (auto status = claims_.release(order); !status) return status;
+    }
+    if (is_quota(*made)) {
+      put_back(orders, now + kRetrySeconds);
+      return external(why);
+    }
+    for (const std::string& order : orders) give_up(order, why);
+    return {};
+  }
+  assign(name, pool, orders);
+  const std::string uid = job_sight(made->body).uid;
+  for (const std::string& order : orders) {
+    if (auto status = claims_.bind(order, name, uid); !status) return status;
+  }
+  return {};
+}
+
+Status Dispatcher::adopt(const std::string& name, const std::string& pool,
+                         const std::vector<std::string>& orders, double now) {
+  auto there = api_.get(jobs_path(name));
+  if (!there) return std::move(there).error();
+  const JobSight sight = job_sight(there->body);
+  const bool has_ended = sight.is_complete || sight.is_failed || sight.is_leaving;
+  if (there->is_success() && !has_ended) {
+    assign(name, pool, orders);
+    return {};
+  }
+  for (const std::string& order : orders) {
+    Ticket& ticket = tickets_.at(order);
+    ticket.finished = name;
+    ++ticket.attempts;
+  }
+  put_back(orders, now + kLinger);
+  return {};
+}
+
+void Dispatcher::assign(const std::string& name, const std::string& pool,
+                        const std::vector<std::string>& orders) {
+  Job& job = jobs_[name];
+  job.pool = pool;
+  job.is_ours = true;
+  job.is_gone = false;
+  for (const std::string& order : orders) {
+    Ticket& ticket = tickets_.at(order);
+    ticket.job = name;
+    ++ticket.attempts;
+    job.orders.insert(order);
+  }
+}
+
+// Jobs to results
+
+void Dispatcher::follow(double now) {
+  std::vector<std::string> names;
+  names.reserve(jobs_.size());
+  for (const auto& [name, job] : jobs_) names.push_back(name);
+  for (const std::string& name : names) {
+    Job& job = jobs_.at(name);
+    const Seen& seen = seen_[name];
+    const bool has_ended =
+        job.is_gone || (seen.is_there && (seen.job.is_complete || seen.job.is_failed));
+    const PodSight* pod = last_pod(name);
+    const bool is_reporting = pod != nullptr && pod->phase == "Succeeded";
+    const bool is_running = pod != nullptr && pod->phase == "Running" && job.orders.size() > 1;
+    const bool is_due = now >= job.polled + kPollSeconds;
+    if (!has_ended && !is_due && (job.polled > 0 || !is_reporting)) continue;
+    if (!has_ended && !is_reporting && !is_running) continue;
+    job.polled = now;
+    if (auto status = settle(name, has_ended, now); !status) note(status, now);
+  }
+}
+
+const PodSight* Dispatcher::last_pod(const std::string& job) const {
+  const auto seen = seen_.find(job);
+  const PodSight* last = nullptr;
+  if (seen == seen_.end()) return last;
+  for (const auto& [name, pod] : seen->second.pods) {
+    if (last == nullptr || std::pair(pod.has_ended() ? 0 : 1, pod.started) >=
+                               std::pair(last->has_ended() ? 0 : 1, last->started)) {
+      last = &pod;
+    }
+  }
+  return last;
+}
+
+std::map<std::string, std::string> Dispatcher::last_words(const std::string& job) const {
+  std::map<std::string, std::string> out;
+  const auto seen = seen_.find(job);
+  if (seen == seen_.end()) return out;
+  for (const auto& [name, pod] : seen->second.pods) {
+    std::string_view rest = pod.last_words;
+    while (!rest.empty()) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (line.size() <= kDigits || line[kDigits] != ' ') continue;
+      const std::string digest(line.substr(kDigits + 1));
+      if (is_sha256(digest)) out[std::string(line.substr(0, kDigits))] = digest;
+    }
+  }
+  return out;
+}
+
+std::optional<Run> Dispatcher::run_of(const std::string& order,
+                                      const std::optional<StoreRecord>& record,
+                                      const std::map<std::string, std::string>& words) {
+  if (!record) return std::nullopt;
+  const auto said = words.find(order.substr(0, kDigits));
+  // The pod's words come by the cluster, not by the store: both must agree.
+  if (said != words.end() && said->second != sha256(record->text)) return std::nullopt;
+  auto run = decode_run(order, *record);
+  if (!run) return std::nullopt;
+  const bool is_good = run->exit_status == 0 && !run->timed_out;
+  if (is_good && run->files.size() != tickets_.at(order).order.outputs.size()) return std::nullopt;
+  return run;
+}
+
+Status Dispatcher::settle(const std::string& name, bool has_ended, double now) {
+  const bool is_ours = jobs_.at(name).is_ours;
+  const std::vector<std::string> orders(jobs_.at(name).orders.begin(), jobs_.at(name).orders.end());
+  std::vector<std::string> names;
+  for (const std::string& order : orders) {
+    names.push_back(run_name(order));
+    // How a command failed for others says nothing of ours.
+    names.push_back(run_name(order, is_ours ? name : ""));
+  }
+  auto records = store_.records(names);
+  if (!records) return std::move(records).error();
+  const auto words = last_words(name);
+  for (size_t i = 0; i < orders.size(); ++i) {
+    auto run = run_of(orders[i], (*records)[2 * i], words);
+    if (!run) run = run_of(orders[i], (*records)[2 * i + 1], words);
+    if (!run && !has_ended) continue;
+    Status delivered = run ? deliver(orders[i], *run) : failed("there is no record");
+    if (!delivered && delivered.error().code == ErrorCode::external) return delivered;
+    if (!delivered) {
+      if (!has_ended) continue;
+      retry(orders[i], name, now);
+    }
+  }
+  if (auto job = jobs_.find(name); job != jobs_.end() && job->second.orders.empty()) {
+    return finish(name);
+  }
+  return {};
+}
+
+Status Dispatcher::deliver(const std::string& order, const Run& run) {
+  const Ticket& ticket = tickets_.at(order);
+  const Errand& errand = *ticket.command.errand;
+  if (run.exit_status == 0 && !run.timed_out) {
+    std::vector<WantedFile> wanted;
+    for (size_t i = 0; i < errand.outputs.size(); ++i) {
+      wanted.push_back({run.files[i], errand.outputs[i]});
+    }
+    if (auto status = store_.fetch(wanted); !status) return status;
+    if (run.discovered && !errand.depfile.empty()) {
+      std::vector<std::string> inputs = *run.discovered;
+      for (std::string& input : inputs) input = machine_path(input, settings_.machine);
+      auto written = files_.write(errand.depfile, depfile_text(errand.outputs.front(), inputs));
+      if (!written) return written;
+    }
+  }
+  complete(order, {ticket.command.id, run.exit_status, run.timed_out, run.output, run.seconds,
+                   false, run.node});
+  return {};
+}
+
+void Dispatcher::complete(const std::string& order, Completed completed) {
+  const auto ticket = tickets_.find(order);
+  if (auto job = jobs_.find(ticket->second.job); job != jobs_.end()) {
+    job->second.orders.erase(order);
+  }
+  tickets_.erase(ticket);
+  completed_.push_back(std::move(completed));
+}
+
+std::string Dispatcher::why_ended(const std::string& job) const {
+  const auto seen = seen_.find(job);
+  if (seen == seen_.end() || !seen->second.is_there) return "somebody deleted it";
+  const JobSight& sight = seen->second.job;
+  if (sight.reason == "DeadlineExceeded") return "it took longer than its activeDeadlineSeconds";
+  const PodSight* pod = last_pod(job);
+  std::string out = pod == nullptr ? sight.message : trouble_of(*pod);
+  if (out.empty()) out = sight.is_complete ? "it left no record in the store" : sight.message;
+  const size_t said = pod == nullptr ? std::string::npos : pod->last_words.find(kAgentError);
+  if (said != std::string::npos) {
+    const std::string words = pod->last_words.substr(said + kAgentError.size());
+    out += ": " + words.substr(0, words.find('\n'));
+  }
+  return out;
+}
+
+void Dispatcher::retry(const std::string& order, const std::string& job, double now) {
+  Ticket& ticket = tickets_.at(order);
+  const bool is_ours = jobs_.at(job).is_ours;
+  const PodSight* pod = last_pod(job);
+  const std::string why = why_ended(job);
+  const std::string& reason = seen_[job].job.reason;
+  const bool is_final = reason == "DeadlineExceeded" || (pod != nullptr && !may_pass(*pod)) ||
+                        ticket.attempts >= kMostAttempts;
+  if (is_ours) {
+    ++faults_;
+    if (pod != nullptr && pod->phase == "Failed") keep_log(*pod);
+    if (is_final && !jobs_.at(job).is_gone) {
+      return give_up(order, fmt::format("job {}: {}", job, why));
+    }
+  }
+  jobs_.at(job).orders.erase(order);
+  ticket.job.clear();
+  ticket.finished = job;
+  ticket.ready_at = now + (is_ours ? ticket.attempts : 0);
+}
+
+void Dispatcher::give_up(const std::string& order, const std::string& why) {
+  const Command& command = tickets_.at(order).command;
+  complete(order,
+           {command.id, kNodeFault, false,
+            fmt::format("evolve: error: {}: {}\n", command.errand->node_pool, why), 0, true});
+}
+
+Status Dispatcher::finish(const std::string& name) {
+  const Job job = jobs_.at(name);
+  if (job.is_ours && !job.is_gone) {
+    // Its ConfigMaps go with it.
+    auto gone = api_.remove(jobs_path(name));
+    if (!gone) return std::move(gone).error();
+  }
+  jobs_.erase(name);
+  if (job.is_gone) seen_.erase(name);
+  return {};
+}
+
+void Dispatcher::keep_log(const PodSight& pod) {
+  if (settings_.logs.empty()) return;
+  auto text = api_.text(fmt::format("/api/v1/namespaces/{}/pods/{}/log?tailLines={}",
+                                    settings_.space, pod.name, kLogLines));
+  if (!text || !files_.make_folders(settings_.logs)) return;
+  (void)files_.write(fmt::format("{}/{}.log", settings_.logs, pod.name), *text);
+}
+
+void Dispatcher::count_use(const PodSight& pod) {
+  const double seconds = seconds_of(pod.finished) - seconds_of(pod.started);
+  if (seconds_of(pod.started) == 0 || seconds < 0 || !counted_.insert(pod.uid).second) return;
+  NodeUse& use = use_[jobs_.at(pod.job).pool];
+  ++use.pods;
+  use.seconds += seconds;
+  use.chip_seconds += seconds * pod.chips;
+}
+
+// What is told, and what is left
+
+NodeState Dispatcher::state() const {
+  struct Counts {
+    int running = 0, starting = 0, waiting = 0;
+  };
+  std::map<std::string, Counts> pools;
+  NodeState out;
+  for (const auto& [name, job] : jobs_) {
+    const PodSight* pod = last_pod(name);
+    Counts& its = pools[job.pool];
+    ++(pod != nullptr && pod->phase == "Running" ? its.running : its.starting);
+    const auto seen = seen_.find(name);
+    const bool is_queued = seen != seen_.end() && seen->second.job.is_suspended;
+    const std::string trouble = pod != nullptr ? trouble_of(*pod)
+                                : is_queued    ? "waits in its queue"
+                                               : "";
+    if (!trouble.empty()) out.trouble = fmt::format("{}: {}", job.pool, trouble);
+  }
+  for (const auto& [order, ticket] : tickets_) {
+    if (ticket.job.empty()) ++pools[ticket.command.errand->node_pool].waiting;
+  }
+  for (const auto& [pool, its] : pools) {
+    out.summary +=
+        fmt::format("{}{} {} running", out.summary.empty() ? "" : "; ", pool, its.running);
+    if (its.starting > 0) out.summary += fmt::format(", {} starting", its.starting);
+    if (its.waiting > 0) out.summary += fmt::format(", {} waiting", its.waiting);
+  }
+  if (!trouble_.empty()) out.trouble = "cluster: " + trouble_;
+  return out;
+}
+
+Status Dispatcher::clean_up() {
+  for (const std::string& path :
+       {jobs_path(), fmt::format("/api/v1/namespaces/{}/configmaps", settings_.space)}) {
+    if (auto status = clean_up(path); !status) return status;
+  }
+  return {};
+}
+
+Status Dispatcher::clean_up(const std::string& path) {
+  const std::string& own = settings_.labels.at(label::kSession);
+  auto list = api_.get(fmt::format("{}?labelSelector={}={}", path, label::kOwner,
+                                   settings_.labels.at(label::kOwner)));
+  if (!list) return std::move(list).error();
+  for (const json& object : field(list->body, "/items")) {
+    const JobSight sight = job_sight(object);  // a ConfigMap has as much of it
+    if (sight.is_leaving || (sight.session != own && !settings_.is_dead(sight.session))) continue;
+    if (auto gone = api_.remove(path + "/" + sight.name); !gone) return std::move(gone).error();
+  }
+  return {};
+}
+
+}  // namespace evolve::k8s

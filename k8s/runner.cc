@@ -1,0 +1,113 @@
+#include "k8s/runner.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "k8s/sight.h"
+
+namespace evolve::k8s {
+
+namespace {
+
+// How long what the watches tell may lie.
+constexpr double kTurnSeconds = 0.05;
+
+}  // namespace
+
+NodeRunner::NodeRunner(Runner& local, Dispatcher& dispatcher, Api& watching,
+                       const std::string& space, std::function<void()> stop_watching, Clock& clock,
+                       std::function<void(double seconds)> pause)
+    : local_(local),
+      dispatcher_(dispatcher),
+      stop_watching_(std::move(stop_watching)),
+      clock_(clock),
+      pause_(std::move(pause)),
+      jobs_(watching, fmt::format("/apis/batch/v1/namespaces/{}/jobs", space),
+            fmt::format("{}={}", label::kManagedBy, label::kEvolve),
+            {[this](const auto& object) {
+               tell([sight = job_sight(object)](Dispatcher& to) { to.see(sight); });
+             },
+             [this](const auto& name) { tell([name](Dispatcher& to) { to.lose_job(name); }); },
+             [this](const auto& why) {
+               const std::lock_guard lock(mutex_);
+               blind_ = why;
+             }},
+            pause_),
+      pods_(watching, fmt::format("/api/v1/namespaces/{}/pods", space),
+            fmt::format("{}={}", label::kManagedBy, label::kEvolve),
+            {[this](const auto& object) {
+               tell([sight = pod_sight(object)](Dispatcher& to) { to.see(sight); });
+             },
+             [this](const auto& name) { tell([name](Dispatcher& to) { to.lose_pod(name); }); },
+             [](const auto&) {}},
+            pause_) {
+  threads_.emplace_back([this] { jobs_.run(); });
+  threads_.emplace_back([this] { pods_.run(); });
+  threads_.emplace_back([this] { dispatch(); });
+}
+
+NodeRunner::~NodeRunner() {
+  stop();
+}
+
+void NodeRunner::tell(std::function<void(Dispatcher&)> what) {
+  const std::lock_guard lock(mutex_);
+  told_.push_back(std::move(what));
+}
+
+void NodeRunner::dispatch() {
+  while (!is_stopping_) {
+    std::deque<std::function<void(Dispatcher&)>> told;
+    {
+      const std::lock_guard lock(mutex_);
+      told.swap(told_);
+    }
+    for (const auto& what : told) what(dispatcher_);
+    auto completed = dispatcher_.turn();
+    auto state = dispatcher_.state();
+    const bool is_idle = told.empty() && completed.empty();
+    {
+      const std::lock_guard lock(mutex_);
+      for (Completed& one : completed) completed_.push_back(std::move(one));
+      state_ = std::move(state);
+      if (!blind_.empty()) state_.trouble = "cluster: " + blind_;
+    }
+    if (is_idle) pause_(kTurnSeconds);
+  }
+}
+
+Status NodeRunner::start(const Command& command) {
+  if (!command.errand) return local_.start(command);
+  tell([command](Dispatcher& to) { to.add(command); });
+  return {};
+}
+
+Result<RunnerEvent> NodeRunner::wait(double tick_seconds) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!completed_.empty()) {
+      Completed out = std::move(completed_.front());
+      completed_.pop_front();
+      return RunnerEvent(std::move(out));
+    }
+  }
+  return local_.wait(tick_seconds);
+}
+
+NodeState NodeRunner::state() {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void NodeRunner::stop() {
+  local_.stop();
+  if (is_stopping_.exchange(true)) return;
+  jobs_.stop();
+  pods_.stop();
+  stop_watching_();
+  for (std::thread& thread : threads_) thread.join();
+  (void)dispatcher_.clean_up();
+}
+
+}  // namespace evolve::k8s

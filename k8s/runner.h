@@ -1,0 +1,58 @@
+// The runner `k8s`: commands with an errand go to a cluster's nodes, all others to another runner.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/core/ports.h"
+#include "k8s/dispatcher.h"
+#include "k8s/watch.h"
+
+namespace evolve::k8s {
+
+class NodeRunner : public Runner {
+ public:
+  // `local` runs what has no errand. `watching` is an API whose requests `stop_watching` ends. All
+  // must outlive this.
+  NodeRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const std::string& space,
+             std::function<void()> stop_watching, Clock& clock,
+             std::function<void(double seconds)> pause);
+  ~NodeRunner() override;
+  NodeRunner(const NodeRunner&) = delete;
+  NodeRunner& operator=(const NodeRunner&) = delete;
+
+  bool acquire() override { return local_.acquire(); }
+  Status start(const Command& command) override;
+  Result<RunnerEvent> wait(double tick_seconds) override;
+  double load() override { return local_.load(); }
+  // Ends what runs here, and deletes what is ours there. What other processes have on the cluster,
+  // and ours that were killed and have a successor, stays.
+  void stop() override;
+
+  [[nodiscard]] NodeState state();
+
+ private:
+  void dispatch();
+  // Done at the dispatcher's next turn, by its thread.
+  void tell(std::function<void(Dispatcher&)> what);
+
+  Runner& local_;
+  Dispatcher& dispatcher_;
+  std::function<void()> stop_watching_;
+  Clock& clock_;
+  std::function<void(double seconds)> pause_;
+  Watch jobs_, pods_;
+  std::atomic<bool> is_stopping_ = false;
+  std::mutex mutex_;  // of what follows
+  std::deque<std::function<void(Dispatcher&)>> told_;
+  std::deque<Completed> completed_;
+  NodeState state_;
+  std::string blind_;  // why the watches hear nothing
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace evolve::k8s
