@@ -56,6 +56,8 @@ ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "TMPD
 _FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
+_OF_THE_MACHINE = ("cpuinfo", "meminfo")
+
 # Of no use to who traces a kernel: other processes and programs, memory that no limit counts, the kernel's side doors.
 _REFUSED_CALLS = """
     add_key bpf chroot execve execveat fork fsconfig fsmount fsopen init_module finit_module io_uring_enter
@@ -213,10 +215,16 @@ def _change_root() -> None:
 
 
 def _mount_proc(target: str) -> None:
-    """A /proc of the new processes. In a container whose own is masked the kernel refuses one: then none at all, for
-    the container's shows other processes."""
-    with contextlib.suppress(SandboxFault):
+    """A /proc of the new processes. In a container whose own is masked the kernel refuses one; the container's shows
+    other processes: what says of the machine by what XLA chooses its code is all that is there then."""
+    try:
         _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    except SandboxFault:
+        _mount("tmpfs", target, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
+        for name in _OF_THE_MACHINE:
+            os.close(os.open(f"{target}/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
+            _mount(f"/proc/{name}", f"{target}/{name}", None, _MS_BIND)
+        _set_attributes(target, _AT_RECURSIVE, _MountAttributes(set=_MOUNT_ATTR_RDONLY))
 
 
 def _become_nobody() -> None:
