@@ -55,9 +55,11 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
       orphaned_.erase(order);
       return Outcome{Kind::taken, owner};
     }
-    const bool is_of_us = claim.owner == labels_.at(label::kOwner);
+    // Of this very process: a Job that it has done with.
+    const bool is_of_us = claim.owner == labels_.at(label::kOwner) &&
+                          (claim.session == labels_.at(label::kSession) || is_dead_(claim.session));
     const double since = orphaned_.try_emplace(order, now).first->second;
-    if (!(is_of_us && is_dead_(claim.session)) && now < since + kStaleSeconds) {
+    if (!is_of_us && now < since + kStaleSeconds) {
       return Outcome{Kind::later, ""};
     }
   }

@@ -2,9 +2,9 @@
 // claim is the order's ConfigMap, of which there can be one, and says its Job.
 //
 // A claim whose Job is not there is of someone who is about to make it, or who died: who finds it
-// waits for `kStaleSeconds`, and then takes it. Who makes a Job does so within half of that of his
-// claim, or claims anew. (A Job that comes later all the same finds in the claim that its order is
-// another's, and leaves it alone.)
+// waits for `kStaleSeconds`, and then takes it; at once where it can be seen that he is not. Who
+// makes a Job does so within half of that of his claim, or claims anew. (A Job that comes later all
+// the same finds in the claim that its order is another's, and leaves it alone.)
 #pragma once
 
 #include <functional>

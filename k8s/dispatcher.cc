@@ -142,6 +142,9 @@ Result<std::string> Dispatcher::prepare(const Command& command, double now) {
   ticket.text = encode_order(*order);
   ticket.order = *std::move(order);
   ticket.since = now;
+  if (auto before = attempts_.find(name); before != attempts_.end()) {
+    ticket.attempts = ticket.earlier = before->second;
+  }
   tickets_.insert_or_assign(name, std::move(ticket));
   return name;
 }
@@ -277,7 +280,7 @@ Status Dispatcher::create_job(const std::string& name, const std::string& pool,
     for (const std::string& order : orders) give_up(order, why);
     return {};
   }
-  assign(name, pool, orders);
+  assign(name, pool, orders, true);
   const std::string uid = job_sight(made->body).uid;
   for (const std::string& order : orders) {
     if (auto status = claims_.bind(order, name, uid); !status) return status;
@@ -292,7 +295,7 @@ Status Dispatcher::adopt(const std::string& name, const std::string& pool,
   const JobSight sight = job_sight(there->body);
   const bool has_ended = sight.is_complete || sight.is_failed || sight.is_leaving;
   if (there->is_success() && !has_ended) {
-    assign(name, pool, orders);
+    assign(name, pool, orders, sight.owner == settings_.labels.at(label::kOwner));
     return {};
   }
   for (const std::string& order : orders) {
@@ -305,15 +308,15 @@ Status Dispatcher::adopt(const std::string& name, const std::string& pool,
 }
 
 void Dispatcher::assign(const std::string& name, const std::string& pool,
-                        const std::vector<std::string>& orders) {
+                        const std::vector<std::string>& orders, bool is_ours) {
   Job& job = jobs_[name];
   job.pool = pool;
-  job.is_ours = true;
+  job.is_ours = is_ours;
   job.is_gone = false;
   for (const std::string& order : orders) {
     Ticket& ticket = tickets_.at(order);
     ticket.job = name;
-    ++ticket.attempts;
+    if (is_ours) attempts_[order] = ++ticket.attempts;
     job.orders.insert(order);
   }
 }
@@ -380,6 +383,7 @@ std::optional<Run> Dispatcher::run_of(const std::string& order,
   auto run = decode_run(order, *record);
   if (!run) return std::nullopt;
   const bool is_good = run->exit_status == 0 && !run->timed_out;
+  if (!is_good && said == words.end()) return std::nullopt;
   if (is_good && run->files.size() != tickets_.at(order).order.outputs.size()) return std::nullopt;
   return run;
 }
@@ -466,7 +470,7 @@ void Dispatcher::retry(const std::string& order, const std::string& job, double 
   const std::string why = why_ended(job);
   const std::string& reason = seen_[job].job.reason;
   const bool is_final = reason == "DeadlineExceeded" || (pod != nullptr && !may_pass(*pod)) ||
-                        ticket.attempts >= kMostAttempts;
+                        ticket.attempts - ticket.earlier >= kMostAttempts;
   if (is_ours) {
     ++faults_;
     if (pod != nullptr && pod->phase == "Failed") keep_log(*pod);

@@ -84,7 +84,8 @@ class Dispatcher {
     std::string text;      // of the order
     std::string job;       // that has it; empty: it waits
     std::string finished;  // the last Job that had it, and ended with it
-    int attempts = 0;      // Jobs of ours
+    int attempts = 0;      // Jobs of ours that it was in, in this process
+    int earlier = 0;       // those of them that an earlier errand had
     double ready_at = 0;   // it waits until then
     double since = 0;
   };
@@ -113,12 +114,12 @@ class Dispatcher {
   Status adopt(const std::string& name, const std::string& pool,
                const std::vector<std::string>& orders, double now);
   void assign(const std::string& name, const std::string& pool,
-              const std::vector<std::string>& orders);
+              const std::vector<std::string>& orders, bool is_ours);
   void follow(double now);
   // Settles orders of a Job that have a record; and the others, where it has ended.
   Status settle(const std::string& name, bool has_ended, double now);
   // The run that a Job made of an order; nullopt: there is no record of it, or another than its
-  // last words say.
+  // pod's last words say. That a command failed those must say: it may have been another time.
   std::optional<Run> run_of(const std::string& order, const std::optional<StoreRecord>& record,
                             const std::map<std::string, std::string>& words);
   // What its pods' last words say of their records: the record's digest by the order's first
@@ -151,6 +152,7 @@ class Dispatcher {
   OrderClaims claims_;
   std::deque<Command> fresh_;
   std::map<std::string, Ticket> tickets_;
+  std::map<std::string, int> attempts_;  // of orders that were in Jobs of ours, by name
   std::map<std::string, Job> jobs_;
   std::map<std::string, Seen> seen_;
   std::map<std::string, NodeUse> use_;

@@ -165,8 +165,7 @@ TEST_CASE("an unknown key is shown with its line and the nearest known key") {
         "      | ^");
   CHECK(error(kernel_line + "something_else: 1\n") ==
         "p.yaml:2:1: unknown key 'something_else'; known: kernel, shapes, correctness, evaluator, "
-        "tpu, session, "
-        "batch, select and 4 more\n"
+        "tpu, cluster, session, batch and 5 more\n"
         "    2 | something_else: 1\n"
         "      | ^");
 }
@@ -319,4 +318,38 @@ TEST_CASE("what the spec takes the place of gets a notice") {
       std::vector<std::string>{
           "p.yaml:2:1: 'shapes' has no effect beside 'kernel.spec', whose cases are used",
           "p.yaml:3:1: 'correctness' has no effect beside 'kernel.spec', whose tolerance is used"});
+}
+
+TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
+  const std::string base = "kernel: { name: k, spec: s.yaml }\n";
+  auto pipeline =
+      parse_pipeline(base +
+                         "evaluator: { namespace: lab, job_template: job.yaml }\n"
+                         "cluster:\n"
+                         "  store: gs://b/x\n"
+                         "  pools:\n"
+                         "    tpu: { steps: [measure], batch: 8, device_kind: tpu7x }\n"
+                         "    cpu: { steps: [lower, compile], template: cpu.yaml, jobs: 4 }\n",
+                     "p.yaml");
+  REQUIRE(pipeline);
+  CHECK(pipeline->cluster.space == "lab");
+  CHECK(pipeline->cluster.store == "gs://b/x");
+  REQUIRE(pipeline->cluster.pools.size() == 2);
+  CHECK(pipeline->cluster.pools[0].job_template == "job.yaml");
+  CHECK(pipeline->cluster.pools[0].batch == 8);
+  CHECK(pipeline->cluster.pools[1].steps == std::vector<std::string>{"lower", "compile"});
+  CHECK(pipeline->cluster.pools[1].job_template == "cpu.yaml");
+
+  auto error = [&](const std::string& pools) {
+    auto broken =
+        parse_pipeline(base + "cluster: { store: s, pools: {" + pools + "} }\n", "p.yaml");
+    return broken ? std::string() : broken.error().message;
+  };
+  CHECK(error("tpu: { steps: [measure], template: t }").empty());
+  CHECK(error("tpu: { steps: [measure] }").find("template") != std::string::npos);
+  CHECK(error("tpu: { steps: [secret], template: t }").find("'secret' is no step") !=
+        std::string::npos);
+  CHECK(error("a: { steps: [check], template: t }, b: { steps: [check], template: t }")
+            .find("'check' is of the pool 'a' already") != std::string::npos);
+  CHECK(error("A b: { steps: [check], template: t }").find("is no name") != std::string::npos);
 }
