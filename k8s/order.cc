@@ -31,9 +31,8 @@ json json_of(const NamedFiles& files) {
 // A path that stays below the folder that it is relative to.
 bool is_inside(const std::string& path) {
   const std::string canonical = canonical_path(path);
-  const bool is_plain = std::none_of(path.begin(), path.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ';
-  });
+  const bool is_plain = std::none_of(path.begin(), path.end(),
+                                     [](char c) { return static_cast<unsigned char>(c) < ' '; });
   return is_plain && !path.empty() && canonical != "." && canonical != ".." &&
          !canonical.starts_with('/') && !canonical.starts_with("../");
 }
@@ -87,8 +86,8 @@ Result<Order> order_of(const Command& command, std::span<const MachineBinding> m
   for (const NamedFiles* list : {&out.inputs, &out.surroundings}) {
     for (const auto& [path, file] : *list) {
       if (is_inside(path)) continue;
-      return bad_input(fmt::format("'{}': lies outside of the project and cannot travel to a node",
-                                   path));
+      return bad_input(
+          fmt::format("'{}': lies outside of the project and cannot travel to a node", path));
     }
   }
   if (!is_sound(out)) {
@@ -136,8 +135,8 @@ Result<Order> decode_order(std::string_view text) {
 }
 
 std::string order_name(const Order& order) {
-  return sha256(fmt::format("{} {} {}", kOrderFormat, order.key,
-                            json_of(order.surroundings).dump()));
+  return sha256(
+      fmt::format("{} {} {}", kOrderFormat, order.key, json_of(order.surroundings).dump()));
 }
 
 std::string run_name(const std::string& order, std::string_view job) {
@@ -145,9 +144,12 @@ std::string run_name(const std::string& order, std::string_view job) {
 }
 
 StoreRecord encode_run(const Run& run) {
-  json text = {{"format", kRunFormat},       {"order", run.order},
-               {"exit_status", run.exit_status}, {"timed_out", run.timed_out},
-               {"seconds", run.seconds},     {"output", run.output},
+  json text = {{"format", kRunFormat},
+               {"order", run.order},
+               {"exit_status", run.exit_status},
+               {"timed_out", run.timed_out},
+               {"seconds", run.seconds},
+               {"output", run.output},
                {"node", run.node}};
   if (run.discovered) text["discovered"] = *run.discovered;
   return {run.files, text.dump(-1, ' ', false, json::error_handler_t::replace)};

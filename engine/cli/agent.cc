@@ -191,10 +191,13 @@ class Agent {
     return {};
   }
 
-  // That of the container, without what the store is shown.
+  // What commands get on every machine, and what says of the node's devices: what else a template
+  // has is in no key.
   [[nodiscard]] std::map<std::string, std::string> environment() const {
-    auto out = process_environment();
-    std::erase_if(out, [](const auto& one) { return one.first.starts_with("EVOLVE_"); });
+    auto out = command_environment();
+    for (auto& [name, value] : process_environment()) {
+      if (name.starts_with("TPU_")) out[name] = value;
+    }
     out["HOME"] = folder_;
     out["TMPDIR"] = folder_;
     return out;

@@ -117,11 +117,9 @@ start_cluster() {
 }
 
 stop_cluster() {
-  local name
-  for name in nodes scheduler controllers apiserver etcd; do
-    # Some were ended by the test.
-    [ ! -f "$cluster/$name.pid" ] || kill "$(cat "$cluster/$name.pid")" 2>/dev/null || true
-  done
+  local pid
+  # Some were ended by the test.
+  for pid in "$cluster"/*.pid; do kill "$(cat "$pid")" 2>/dev/null || true; done
   wait 2>/dev/null
   return 0
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The cluster tier: a real control plane with TLS and RBAC on this machine, and evolve as its client.
+# The cluster tier: a real control plane with TLS and RBAC on this machine, its nodes processes of it, nginx as the
+# store, and evolve as the client of both, with the rights of the Role that we ship.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source pipelines/setup.sh
@@ -8,109 +9,40 @@ EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 
 folder=$(mktemp -d)
 trap 'stop_cluster; rm -rf "$folder"' EXIT
+# The image: the program, and the environment of the steps.
 mkdir -p "$folder/image"
+ln -s "$(dirname "$EVOLVE")" "$folder/image/bin"
+ln -s "$PWD/.venv" "$folder/image/.venv"
 start_cluster "$folder/cluster" "$folder/image" \
   tpu-0,google.com/tpu=4,cloud.google.com/gke-tpu-accelerator=tpu7x,cloud.google.com/gke-tpu-topology=2x2x1 cpu-0
 
 failures=0
-# doctor CODE NAME [FLAG…]: what it says, in $folder/NAME; it must end with CODE.
-doctor() {
-  local wanted=$1 name=$2 code=0
-  shift 2
-  "$EVOLVE" cluster doctor "$@" >"$folder/$name" 2>"$folder/$name.err" || code=$?
-  [ "$code" = "$wanted" ] || fail "doctor $name ended with $code, not $wanted: $(cat "$folder/$name" "$folder/$name.err")"
-}
 fail() {
   printf 'cluster: FAILED: %s\n' "$*" >&2
   failures=$((failures + 1))
 }
-# says NAME WORDS…: that doctor said so.
-says() {
-  grep -qF -- "$2" "$folder/$1" "$folder/$1.err" || fail "$1 does not say '$2': $(cat "$folder/$1" "$folder/$1.err")"
-}
-
-# Who may do all.
-wait_until "$EVOLVE" cluster doctor --kubeconfig "$cluster/admin.kubeconfig"
-doctor 0 admin --kubeconfig "$cluster/admin.kubeconfig"
-says admin "Kubernetes v1.34"
-says admin "as admin"
-says admin "all 16 rights"
-says admin "tpu7x 2x2x1: 1 of 1 nodes ready, 4 chips"
-says admin "without TPU: 1 of 1 nodes ready"
-
-# Who has the Role that we ship: all that is needed, and no other verb on anything.
-kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
+# write_token_kubeconfig USER [PORT]: evolve.kubeconfig, of whom that YAML describes.
 write_token_kubeconfig() {
   sed -e "s|^- {name: admin, .*|- {name: evolve, user: {$1}}|" -e 's/user: admin/user: evolve/' \
-    "$cluster/admin.kubeconfig" >"$cluster/evolve.kubeconfig"
+    -e "s|127.0.0.1:$API_PORT|127.0.0.1:${2:-$API_PORT}|" "$cluster/admin.kubeconfig" >"$cluster/evolve.kubeconfig"
 }
-token=$(kubectl create token -n evolve evolve)
-write_token_kubeconfig "token: $token"
-doctor 0 role --kubeconfig "$cluster/evolve.kubeconfig"
-says role "as system:serviceaccount:evolve:evolve"
-says role "all 16 rights"
-says role "cannot be told: nodes is forbidden"
-kubectl auth can-i --list --no-headers -n evolve --as=system:serviceaccount:evolve:evolve |
-  awk '$1 !~ /^(\[|selfsubject)/ {print $1, $NF ~ /\]/ ? substr($0, index($0, "[") ) : ""}' | sed -E 's/\[\] +\[\] +//' |
-  sort >"$folder/granted"
-cat >"$folder/wanted" <<'TEXT'
-configmaps [create get list patch delete]
-events [list]
-jobs.batch [create get list watch delete]
-pods [get list watch]
-pods/log [get]
-resourcequotas [list]
-TEXT
-diff "$folder/wanted" "$folder/granted" || fail "the Role grants something else than what is needed"
-for refused in "get secrets" "create pods" "delete pods" "update jobs.batch" "create pods/exec" "list nodes" "create rolebindings"; do
-  # shellcheck disable=SC2086 # two words
-  if kubectl auth can-i -q -n evolve --as=system:serviceaccount:evolve:evolve $refused 2>/dev/null; then
-    fail "the Role allows: $refused"
-  fi
-done
-if kubectl auth can-i -q -n default --as=system:serviceaccount:evolve:evolve list jobs.batch 2>/dev/null; then
-  fail "the Role reaches beyond its namespace"
-fi
-
-# Whose Role lacks something is told what.
-kubectl delete -n evolve rolebinding evolve >/dev/null
-doctor 1 unbound --kubeconfig "$cluster/evolve.kubeconfig"
-says unbound "create, get, list, watch, delete jobs"
-says unbound "k8s/rbac.yaml"
 kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
-
-# A plugin says who we are, as on GKE; a credential that is not good any more is asked for anew.
+token=$(kubectl create token -n evolve evolve)
+printf '%s' "$token" >"$folder/token"
+# A plugin says who we are, as on GKE; the first credential of each process is not good any more.
 cat >"$folder/plugin.sh" <<TEXT
 #!/bin/sh
-echo x >>"$folder/asked"
 token=\$(cat "$folder/token")
-[ "\$(wc -l <"$folder/asked")" = 1 ] && token=expired
+[ -e "$folder/asked.\$PPID" ] || token=expired
+: >"$folder/asked.\$PPID"
 printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s"}}' "\$token"
 TEXT
-printf '%s' "$token" >"$folder/token"
-write_token_kubeconfig "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [$folder/plugin.sh], interactiveMode: Never}"
-doctor 0 plugin --kubeconfig "$cluster/evolve.kubeconfig"
-says plugin "as system:serviceaccount:evolve:evolve"
-[ "$(wc -l <"$folder/asked")" = 2 ] || fail "the plugin was asked $(wc -l <"$folder/asked") times"
+# shellcheck disable=SC2034 # of the parts
+PLUGIN="exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [$folder/plugin.sh], interactiveMode: Never}"
 
-# A quota is shown; another namespace is named; strangers are turned down.
-kubectl create quota few -n evolve --hard=count/jobs.batch=10 >/dev/null
-doctor 0 quota --kubeconfig "$cluster/admin.kubeconfig"
-says quota "of 10 count/jobs.batch"
-doctor 1 nowhere --kubeconfig "$cluster/admin.kubeconfig" -n nowhere
-says nowhere "kubectl create namespace nowhere"
-write_token_kubeconfig "token: nobody"
-doctor 1 stranger --kubeconfig "$cluster/evolve.kubeconfig"
-says stranger "the server does not know who we are"
-
-# A node that is not to be used is no node; a server that is away is said to be.
-kubectl cordon tpu-0 >/dev/null
-doctor 1 cordoned --kubeconfig "$cluster/admin.kubeconfig"
-says cordoned "tpu7x 2x2x1: 0 of 1 nodes ready"
-kill "$(cat "$cluster/apiserver.pid")"
-wait "$(cat "$cluster/apiserver.pid")" || true
-doctor 1 away --kubeconfig "$cluster/admin.kubeconfig"
-says away "/version: "
-
+for part in "${@:-rounds faults doctor}"; do
+  # shellcheck disable=SC1090 # the parts
+  for name in $part; do source "tests/cluster/$name.sh"; done
+done
 [ "$failures" = 0 ] || exit 1
-say "cluster: doctor, rights, credentials and faults as they should be"
+say "cluster: rounds, faults, rights, credentials and words as they should be"

@@ -1,0 +1,82 @@
+# What `evolve cluster doctor` says, and what the Role that we ship allows. Sourced by run.sh; ends the API server.
+# shellcheck shell=bash disable=SC2154 # variables of run.sh
+
+# doctor CODE NAME [FLAG…]: what it says, in $folder/NAME; it must end with CODE.
+doctor() {
+  local wanted=$1 name=$2 code=0
+  shift 2
+  "$EVOLVE" cluster doctor "$@" >"$folder/$name" 2>"$folder/$name.err" || code=$?
+  [ "$code" = "$wanted" ] || fail "doctor $name ended with $code, not $wanted: $(cat "$folder/$name" "$folder/$name.err")"
+}
+# says NAME WORDS…: that doctor said so.
+says() {
+  grep -qF -- "$2" "$folder/$1" "$folder/$1.err" || fail "$1 does not say '$2': $(cat "$folder/$1" "$folder/$1.err")"
+}
+
+# Who may do all.
+wait_until "$EVOLVE" cluster doctor --kubeconfig "$cluster/admin.kubeconfig"
+doctor 0 admin --kubeconfig "$cluster/admin.kubeconfig"
+says admin "Kubernetes v1.34"
+says admin "as admin"
+says admin "all 16 rights"
+says admin "tpu7x 2x2x1: 1 of 1 nodes ready, 4 chips"
+says admin "without TPU: 1 of 1 nodes ready"
+
+# Who has the Role that we ship: all that is needed, and no other verb on anything.
+write_token_kubeconfig "token: $token"
+doctor 0 role --kubeconfig "$cluster/evolve.kubeconfig"
+says role "as system:serviceaccount:evolve:evolve"
+says role "all 16 rights"
+says role "cannot be told: nodes is forbidden"
+kubectl auth can-i --list --no-headers -n evolve --as=system:serviceaccount:evolve:evolve |
+  awk '$1 !~ /^(\[|selfsubject)/ {print $1, $NF ~ /\]/ ? substr($0, index($0, "[") ) : ""}' | sed -E 's/\[\] +\[\] +//' |
+  sort >"$folder/granted"
+cat >"$folder/wanted" <<'TEXT'
+configmaps [create get list patch delete]
+events [list]
+jobs.batch [create get list watch delete]
+pods [get list watch]
+pods/log [get]
+resourcequotas [list]
+TEXT
+diff "$folder/wanted" "$folder/granted" || fail "the Role grants something else than what is needed"
+for refused in "get secrets" "create pods" "delete pods" "update jobs.batch" "create pods/exec" "list nodes" "create rolebindings"; do
+  # shellcheck disable=SC2086 # two words
+  if kubectl auth can-i -q -n evolve --as=system:serviceaccount:evolve:evolve $refused 2>/dev/null; then
+    fail "the Role allows: $refused"
+  fi
+done
+if kubectl auth can-i -q -n default --as=system:serviceaccount:evolve:evolve list jobs.batch 2>/dev/null; then
+  fail "the Role reaches beyond its namespace"
+fi
+
+# Whose Role lacks something is told what.
+kubectl delete -n evolve rolebinding evolve >/dev/null
+doctor 1 unbound --kubeconfig "$cluster/evolve.kubeconfig"
+says unbound "create, get, list, watch, delete jobs"
+says unbound "k8s/rbac.yaml"
+kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
+
+# A credential that is not good any more is asked for anew.
+write_token_kubeconfig "$PLUGIN"
+doctor 0 plugin --kubeconfig "$cluster/evolve.kubeconfig"
+says plugin "as system:serviceaccount:evolve:evolve"
+
+# A quota is shown; another namespace is named; strangers are turned down.
+kubectl create quota few -n evolve --hard=count/jobs.batch=10 >/dev/null
+doctor 0 quota --kubeconfig "$cluster/admin.kubeconfig"
+says quota "of 10 count/jobs.batch"
+doctor 1 nowhere --kubeconfig "$cluster/admin.kubeconfig" -n nowhere
+says nowhere "kubectl create namespace nowhere"
+write_token_kubeconfig "token: nobody"
+doctor 1 stranger --kubeconfig "$cluster/evolve.kubeconfig"
+says stranger "the server does not know who we are"
+
+# A node that is not to be used is no node; a server that is away is said to be.
+kubectl cordon tpu-0 >/dev/null
+doctor 1 cordoned --kubeconfig "$cluster/admin.kubeconfig"
+says cordoned "tpu7x 2x2x1: 0 of 1 nodes ready"
+kill "$(cat "$cluster/apiserver.pid")"
+wait "$(cat "$cluster/apiserver.pid")" || true
+doctor 1 away --kubeconfig "$cluster/admin.kubeconfig"
+says away "/version: "

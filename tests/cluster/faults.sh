@@ -1,0 +1,98 @@
+# Campaigns to which everything happens that happens on clusters. Sourced by run.sh, after rounds.sh.
+# shellcheck shell=bash disable=SC2154 # variables of run.sh
+
+# once NAME: no record of a run was stored twice since the last call: nothing was measured twice.
+once() {
+  local twice
+  twice=$(awk '$6 == "\"PUT" && $7 ~ /^\/ac\// {print $7}' "$folder/nginx/access.log" | sort | uniq -d)
+  [ -z "$twice" ] || fail "$1: made twice: $twice"
+}
+# some_pod: a running pod's folder.
+some_pod() {
+  local pid
+  for pid in "$cluster"/pods/*/pid; do
+    [ -f "$pid" ] && kill -0 "$(cat "$pid")" 2>/dev/null && { dirname "$pid"; return 0; }
+  done
+  return 1
+}
+# during: the campaign is still at work.
+during() { kill -0 "$builder" 2>/dev/null; }
+
+POOLS="session: { max_iterations: 3 }
+batch: { variants_per_round: 2, top_k: 1 }
+cluster:
+  store: $STORE
+  image: evolve-test
+  pools:
+    cpu: { steps: [lower, contract, compile, check, interpret, time], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }"
+
+# Through a proxy that answers 429 and 500 and cuts watches, with a credential that has expired, while pods are killed,
+# a Job is deleted, a node is drained and the API server is restarted.
+storm_port=$(free_ports 1)
+start storm .venv/bin/python tests/cluster/storm_proxy.py "$storm_port" "$API_PORT" "$cluster/pki/server.crt" \
+  "$cluster/pki/server.key" "$cluster/pki/ca.crt"
+write_token_kubeconfig "$PLUGIN" "$storm_port"
+new_campaign storm "$POOLS"
+evolve_in build >"$folder/storm.log" 2>&1 &
+builder=$!
+done_to=()
+for what in kill delete drain restart kill delete; do
+  wait_until some_pod
+  during || break
+  case $what in
+    kill) kill -9 "$(cat "$(some_pod)/pid")" 2>/dev/null && done_to+=(kill) ;;
+    delete)
+      job=$(kubectl get -n evolve jobs -o name | head -n 1)
+      [ -z "$job" ] || { kubectl delete -n evolve "$job" --wait=false >/dev/null && done_to+=(delete); }
+      ;;
+    drain)
+      kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 >/dev/null 2>&1 && done_to+=(drain)
+      kubectl uncordon cpu-0 >/dev/null
+      ;;
+    restart)
+      kill "$(cat "$cluster/apiserver.pid")"
+      wait "$(cat "$cluster/apiserver.pid")" || true
+      start_apiserver
+      wait_until kubectl get --raw /readyz
+      done_to+=(restart)
+      ;;
+  esac
+done
+wait "$builder" || fail "storm: $(tail -n 5 "$folder/storm.log")"
+[ "${#done_to[@]}" -ge 4 ] || fail "storm: ended before more than ${done_to[*]} could happen to it"
+grep -q '6 variants: 6 ok' "$folder/storm.log" || fail "storm: not six variants are good: $(tail -n 5 "$folder/storm.log")"
+write_token_kubeconfig "token: $token"
+verified storm round-3
+nothing_left storm
+kill "$(cat "$cluster/storm.pid")"
+
+# Killed at thirty instants, and built again each time.
+new_campaign killed "session: { max_iterations: 2 }
+batch: { variants_per_round: 2, top_k: 1 }
+time: { kind: measured, budget: 2 }
+cluster:
+  store: $STORE
+  image: evolve-test
+  pools:
+    cpu: { steps: [lower, contract, compile, check, interpret], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }
+    tpu: { steps: [measure], template: ../k8s/tpu-job.yaml, batch: 2 }"
+: >"$folder/nginx/access.log"
+RANDOM=7
+kills=0
+while [ "$kills" -lt 30 ]; do
+  evolve_in build >"$folder/killed.log" 2>&1 &
+  builder=$!
+  # An instant, of the first seconds; a build that ends before it is none that was killed.
+  timeout "$((RANDOM % 4)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
+  during || break
+  pkill -9 -P "$builder" 2>/dev/null || true
+  kill -9 "$builder"
+  wait "$builder" 2>/dev/null || true
+  kills=$((kills + 1))
+done
+evolve_in build >"$folder/killed.log" 2>&1 || fail "killed: $(tail -n 5 "$folder/killed.log")"
+[ "$kills" -ge 5 ] || fail "killed: no more than $kills times"
+once killed
+verified killed round-2
+nothing_left killed
+say "cluster: storm: ${done_to[*]}; killed $kills times"

@@ -1,0 +1,83 @@
+# A campaign whose lowering, compiling, checking and timing happen on nodes. Sourced by run.sh.
+# shellcheck shell=bash disable=SC2154 # variables of run.sh
+
+# serve_store: nginx, whose store lies in $folder/store; sets STORE.
+serve_store() {
+  local port
+  port=$(free_ports 1)
+  mkdir -p "$folder/store" "$folder/nginx"
+  cat >"$folder/nginx/nginx.conf" <<TEXT
+$([ "$(id -u)" -ne 0 ] || echo 'user root;')
+daemon off; master_process off; pid $folder/nginx/pid; error_log stderr; events {}
+http {
+  access_log $folder/nginx/access.log;
+  client_body_temp_path $folder/nginx/body; proxy_temp_path $folder/nginx/proxy;
+  fastcgi_temp_path $folder/nginx/fastcgi; uwsgi_temp_path $folder/nginx/uwsgi; scgi_temp_path $folder/nginx/scgi;
+  server { listen 127.0.0.1:$port; location / { root $folder/store; dav_methods PUT; create_full_put_path on; client_max_body_size 1g; } }
+}
+TEXT
+  start store nginx -p "$folder/nginx" -c "$folder/nginx/nginx.conf"
+  STORE=http://127.0.0.1:$port
+  wait_until curl -s -o /dev/null "$STORE/"
+}
+
+# new_campaign NAME KEYS: a project with the small kernel, and its pipeline, which has these keys besides.
+new_campaign() {
+  project=$folder/$1
+  mkdir -p "$project"
+  ln -s "$PWD/rules" "$project/rules"
+  ln -s "$PWD/.venv" "$project/.venv"
+  ln -s "$PWD/k8s" "$project/k8s"
+  cp -r tests/data/small "$project/small"
+  rm "$project/small/small.yaml"
+  cat >"$project/small/nodes.yaml" <<TEXT
+kernel: { name: small, spec: spec.yaml }
+$2
+TEXT
+}
+# evolve_in ARGUMENTS…: in the project, with the rights of the Role.
+evolve_in() {
+  (cd "$project" && KUBECONFIG=$cluster/evolve.kubeconfig exec "$EVOLVE" "$@" -p small/nodes.yaml)
+}
+# nothing_left WHAT: no Job, pod or ConfigMap of ours is on the cluster.
+nothing_left() {
+  local left
+  left=$(kubectl get -n evolve jobs,configmaps -l app.kubernetes.io/managed-by=evolve -o name)
+  [ -z "$left" ] || fail "$1 left $left"
+}
+# verified NAME ROUND: what the nodes made is, byte for byte, what this machine makes.
+verified() {
+  evolve_in replay "$2" --verify >"$folder/$1.replay" 2>&1 ||
+    fail "$1: this machine makes something else: $(tail -n 4 "$folder/$1.replay")"
+}
+
+serve_store
+write_token_kubeconfig "token: $token"
+
+new_campaign rounds "session: { max_iterations: 3 }
+batch: { variants_per_round: 2, top_k: 1 }
+cluster:
+  store: $STORE
+  image: evolve-test
+  pools:
+    cpu: { steps: [lower, contract, compile, check, interpret, time], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }"
+evolve_in build >"$folder/rounds.log" 2>&1 || fail "rounds: $(tail -n 5 "$folder/rounds.log")"
+grep -q '6 variants: 6 ok' "$folder/rounds.log" || fail "rounds: not six variants are good: $(tail -n 5 "$folder/rounds.log")"
+grep -q 'nodes: cpu [0-9]* pods' "$folder/rounds.log" || fail "rounds: nodes are not told of: $(tail -n 5 "$folder/rounds.log")"
+nothing_left rounds
+verified rounds round-3
+
+# What is measured has the whole node to itself.
+new_campaign measured "session: { max_iterations: 1 }
+batch: { variants_per_round: 2, top_k: 1 }
+time: { kind: measured, budget: 2 }
+cluster:
+  store: $STORE
+  image: evolve-test
+  pools:
+    tpu: { steps: [measure], template: ../k8s/tpu-job.yaml, batch: 2 }"
+evolve_in build >"$folder/measured.log" 2>&1 || fail "measured: $(tail -n 5 "$folder/measured.log")"
+grep -q 'nodes: tpu [0-9]* pods, [0-9]* s, [0-9]* chip-seconds' "$folder/measured.log" ||
+  fail "measured: chips are not counted: $(tail -n 5 "$folder/measured.log")"
+nothing_left measured
+verified measured round-1
