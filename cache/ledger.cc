@@ -25,6 +25,8 @@ constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS tally (build INTEGER NOT NULL, step TEXT NOT NULL,"
     " ran INTEGER NOT NULL, cached INTEGER NOT NULL, failed INTEGER NOT NULL,"
     " spent REAL NOT NULL, saved REAL NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS node_use (build INTEGER NOT NULL, pool TEXT NOT NULL,"
+    " pods INTEGER NOT NULL, seconds REAL NOT NULL, chip_seconds REAL NOT NULL);"
     "CREATE TABLE IF NOT EXISTS imported (key TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT "
     "ROWID;"
     "CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY, before INTEGER NOT NULL,"
@@ -256,6 +258,37 @@ Result<std::map<std::string, Tally>> SqliteLedger::tallies() {
       [&](Statement& row) -> Status {
         out[row.text(0)] = {row.integer(1), row.integer(2), row.integer(3), row.real(4),
                             row.real(5)};
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
+}
+
+Status SqliteLedger::record_use(const std::map<std::string, NodeUse>& by_pool) {
+  if (by_pool.empty()) return {};
+  auto insert = database_->prepare("INSERT INTO node_use VALUES (?, ?, ?, ?, ?)");
+  if (!insert) return std::move(insert).error();
+  return database_->transaction([&]() -> Status {
+    for (const auto& [pool, its] : by_pool) {
+      auto status = insert->bind(1, build_)
+                        .bind(2, pool)
+                        .bind(3, its.pods)
+                        .bind(4, its.seconds)
+                        .bind(5, its.chip_seconds)
+                        .run();
+      if (!status) return status;
+    }
+    return {};
+  });
+}
+
+Result<std::map<std::string, NodeUse>> SqliteLedger::uses() {
+  std::map<std::string, NodeUse> out;
+  auto status = database_->query(
+      "SELECT pool, sum(pods), sum(seconds), sum(chip_seconds) FROM node_use GROUP BY pool",
+      [](Statement&) {},
+      [&](Statement& row) -> Status {
+        out[row.text(0)] = {row.integer(1), row.real(2), row.real(3)};
         return {};
       });
   if (!status) return std::move(status).error();

@@ -85,6 +85,10 @@ class SqliteLedger : public Ledger {
   Status for_each_record(const std::function<Status(const StoredRecord&)>& visit);
   // Of all builds, by step.
   Result<std::map<std::string, Tally>> tallies();
+  // Adds to what this build used, by node pool.
+  Status record_use(const std::map<std::string, NodeUse>& by_pool);
+  // Of all builds, by node pool.
+  Result<std::map<std::string, NodeUse>> uses();
   // What SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check() { return database_->check(); }
   // A result that came with somebody else's record: for replays, and for nothing that is built

@@ -493,6 +493,7 @@ void Dispatcher::give_up(const std::string& order, const std::string& why) {
 
 Status Dispatcher::finish(const std::string& name) {
   const Job job = jobs_.at(name);
+  if (const PodSight* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
   if (job.is_ours && !job.is_gone) {
     // Its ConfigMaps go with it.
     auto gone = api_.remove(jobs_path(name));
@@ -512,7 +513,9 @@ void Dispatcher::keep_log(const PodSight& pod) {
 }
 
 void Dispatcher::count_use(const PodSight& pod) {
-  const double seconds = seconds_of(pod.finished) - seconds_of(pod.started);
+  // One that we end ends about now.
+  const std::string& end = pod.finished.empty() ? clock_.utc() : pod.finished;
+  const double seconds = seconds_of(end) - seconds_of(pod.started);
   if (seconds_of(pod.started) == 0 || seconds < 0 || !counted_.insert(pod.uid).second) return;
   NodeUse& use = use_[jobs_.at(pod.job).pool];
   ++use.pods;
@@ -553,6 +556,10 @@ NodeState Dispatcher::state() const {
 }
 
 Status Dispatcher::clean_up() {
+  for (const auto& [name, job] : jobs_) {
+    if (const PodSight* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
+  }
+
   for (const std::string& path :
        {jobs_path(), fmt::format("/api/v1/namespaces/{}/configmaps", settings_.space)}) {
     if (auto status = clean_up(path); !status) return status;

@@ -39,13 +39,6 @@ struct DispatcherSettings {
   std::function<bool(const std::string& session)> is_dead;
 };
 
-// What nodes were used for.
-struct NodeUse {
-  int pods = 0;
-  double seconds = 0;       // that pods ran
-  double chip_seconds = 0;  // times the TPU chips that they held
-};
-
 // What is going on, for one line.
 struct NodeState {
   std::string summary;  // "tpu 2 running, 5 waiting"; empty: nothing is

@@ -208,6 +208,10 @@ class CampaignBuild {
 
   void tell_of_nodes(const Nodes& nodes) {
     for (const std::string& warning : nodes.warnings()) print_warning(warning, common_.color);
+    // A ledger that cannot be written ends the build by itself.
+    if (auto recorded = state_.ledger->record_use(nodes.use()); !recorded) {
+      print_warning(recorded.error().message, common_.color);
+    }
     nodes_report_ = nodes.report();
     nodes_text_ = nodes.text();
   }

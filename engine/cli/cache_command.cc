@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/keeping.h"
+#include "engine/cli/nodes.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
@@ -87,6 +88,8 @@ Status run_cache_stats(const CommonOptions& common) {
   if (!needed) return std::move(needed).error();
   auto tallies = (*state)->ledger->tallies();
   if (!tallies) return std::move(tallies).error();
+  auto uses = (*state)->ledger->uses();
+  if (!uses) return std::move(uses).error();
   int64_t results = 0;
   auto counted = (*state)->memo->for_each([&](const ActionResult&) -> Status {
     ++results;
@@ -128,6 +131,13 @@ Status run_cache_stats(const CommonOptions& common) {
                   blobs_text(static_cast<int64_t>(blobs->size()), bytes),
                   blobs_text(kept, kept_bytes), results);
   if (!tallies->empty()) text += "\n" + table(rows, "");
+  std::vector<std::vector<std::string>> pool_rows = {{"nodes", "pods", "ran", "chip-seconds"}};
+  for (const auto& [pool, use] : *uses) {
+    pool_rows.push_back({pool, std::to_string(use.pods), duration(use.seconds),
+                         fmt::format("{:.0f}", use.chip_seconds)});
+  }
+  if (!uses->empty()) text += "\n" + table(pool_rows, "");
+
   print_result(common,
                {{"state", (*state)->folder},
                 {"blobs", blobs->size()},
@@ -135,7 +145,8 @@ Status run_cache_stats(const CommonOptions& common) {
                 {"pinned_blobs", kept},
                 {"pinned_bytes", kept_bytes},
                 {"results", results},
-                {"steps", steps}},
+                {"steps", steps},
+                {"nodes", json_of(*uses)}},
                text);
   return {};
 }

@@ -143,18 +143,21 @@ std::vector<std::string> Nodes::warnings() const {
       dispatcher_.faults())};
 }
 
-json Nodes::report() const {
-  json pools = json::object();
-  for (const auto& [name, use] : dispatcher_.use()) {
-    pools[name] = {
-        {"pods", use.pods}, {"seconds", use.seconds}, {"chip_seconds", use.chip_seconds}};
+json json_of(const std::map<std::string, NodeUse>& uses) {
+  json out = json::object();
+  for (const auto& [pool, use] : uses) {
+    out[pool] = {{"pods", use.pods}, {"seconds", use.seconds}, {"chip_seconds", use.chip_seconds}};
   }
-  return {{"pools", pools}, {"faults", dispatcher_.faults()}};
+  return out;
+}
+
+json Nodes::report() const {
+  return {{"pools", json_of(dispatcher_.use())}, {"faults", dispatcher_.faults()}};
 }
 
 std::string Nodes::text() const {
   std::string out;
-  for (const auto& [name, use] : dispatcher_.use()) {
+  for (const auto& [name, use] : use()) {
     out += fmt::format("{} {} {} pods, {} s", out.empty() ? "        nodes:" : ";", name, use.pods,
                        std::lround(use.seconds));
     if (use.chip_seconds > 0)

@@ -19,6 +19,9 @@
 
 namespace evolve::cli {
 
+// By node pool.
+nlohmann::json json_of(const std::map<std::string, NodeUse>& uses);
+
 class Nodes {
  public:
   // Null: the campaign gives nothing to a cluster. Nothing is asked of it yet. `state` must outlive
@@ -35,6 +38,7 @@ class Nodes {
 
   // After the runner's stop().
   [[nodiscard]] std::vector<std::string> warnings() const;
+  [[nodiscard]] const std::map<std::string, NodeUse>& use() const { return dispatcher_.use(); }
   [[nodiscard]] nlohmann::json report() const;
   // "nodes: tpu 12 pods, 340 s, 1360 chip-seconds".
   [[nodiscard]] std::string text() const;

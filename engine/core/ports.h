@@ -95,6 +95,13 @@ class Claims {
   virtual void release(const Digest& action) = 0;
 };
 
+// What a build used of the machines of a node pool.
+struct NodeUse {
+  int64_t pods = 0;
+  double seconds = 0;       // that pods ran
+  double chip_seconds = 0;  // times the TPU chips that they held
+};
+
 // The record of what was built; never evicted.
 class Ledger {
  public:

@@ -224,6 +224,14 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK(tallies->at("lower").spent_seconds == 3.5);
   CHECK(tallies->at("check").failed == 1);
   CHECK((*ledger)->builds("c")->front().cached == 3);
+  REQUIRE((*ledger)->record_use({{"tpu", {2, 10.5, 42}}}));
+  REQUIRE((*ledger)->record_use({{"tpu", {1, 2, 8}}, {"cpu", {1, 3, 0}}}));
+  auto uses = (*ledger)->uses();
+  REQUIRE(uses);
+  CHECK(uses->at("tpu").pods == 3);
+  CHECK(uses->at("tpu").chip_seconds == 50);
+  CHECK(uses->at("cpu").seconds == 3);
+
   auto builds = (*ledger)->builds("c");
   REQUIRE(builds);
   REQUIRE(builds->size() == 1);

@@ -70,9 +70,9 @@ func (run *podRun) live(ctx context.Context) {
 }
 
 // contain runs the container to its end.
-func (run *podRun) contain(ctx context.Context) core.ContainerStateTerminated {
+func (run *podRun) contain(ctx context.Context) (ended core.ContainerStateTerminated) {
 	container := run.pod.Spec.Containers[0]
-	ended := core.ContainerStateTerminated{ExitCode: exitKilled, Reason: "Error", StartedAt: meta.Now()}
+	ended = core.ContainerStateTerminated{ExitCode: exitKilled, Reason: "Error", StartedAt: meta.Now()}
 	defer func() { ended.FinishedAt = meta.Now() }()
 	image, isKnown := run.agent.images[container.Image]
 	if !isKnown {
