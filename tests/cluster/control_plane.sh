@@ -116,6 +116,35 @@ start_cluster() {
   wait_until kubectl -n evolve get serviceaccount default
 }
 
+# serve_store: nginx, whose store lies in $cluster/store and whose access log in $cluster/nginx; sets STORE.
+serve_store() {
+  local port
+  port=$(free_ports 1)
+  mkdir -p "$cluster/store" "$cluster/nginx"
+  cat >"$cluster/nginx/nginx.conf" <<TEXT
+$([ "$(id -u)" -ne 0 ] || echo 'user root;')
+daemon off; master_process off; pid $cluster/nginx/pid; error_log stderr; events {}
+http {
+  access_log $cluster/nginx/access.log;
+  client_body_temp_path $cluster/nginx/body; proxy_temp_path $cluster/nginx/proxy;
+  fastcgi_temp_path $cluster/nginx/fastcgi; uwsgi_temp_path $cluster/nginx/uwsgi; scgi_temp_path $cluster/nginx/scgi;
+  server { listen 127.0.0.1:$port; location / { root $cluster/store; dav_methods PUT; create_full_put_path on; client_max_body_size 1g; } }
+}
+TEXT
+  start store nginx -p "$cluster/nginx" -c "$cluster/nginx/nginx.conf"
+  STORE=http://127.0.0.1:$port
+  wait_until curl -s -o /dev/null "$STORE/"
+}
+
+# start_campaign_cluster FOLDER NODE…: a cluster whose image has $EVOLVE and the environment of the steps.
+start_campaign_cluster() {
+  local image=$1-image
+  mkdir -p "$image"
+  ln -s "$(dirname "$EVOLVE")" "$image/bin"
+  ln -s "$PWD/.venv" "$image/.venv"
+  start_cluster "$1" "$image" "${@:2}"
+}
+
 stop_cluster() {
   local pid
   # Some were ended by the test.

@@ -4,7 +4,7 @@
 # once NAME: no record of a run was stored twice since the last call: nothing was measured twice.
 once() {
   local twice
-  twice=$(awk '$6 == "\"PUT" && $7 ~ /^\/ac\// {print $7}' "$folder/nginx/access.log" | sort | uniq -d)
+  twice=$(awk '$6 == "\"PUT" && $7 ~ /^\/ac\// {print $7}' "$cluster/nginx/access.log" | sort | uniq -d)
   [ -z "$twice" ] || fail "$1: made twice: $twice"
 }
 # some_pod: a running pod's folder.
@@ -76,7 +76,7 @@ cluster:
   pools:
     cpu: { steps: [lower, contract, compile, check, interpret], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }
     tpu: { steps: [measure], template: ../k8s/tpu-job.yaml, batch: 2 }"
-: >"$folder/nginx/access.log"
+: >"$cluster/nginx/access.log"
 RANDOM=7
 kills=0
 while [ "$kills" -lt 30 ]; do
@@ -85,8 +85,8 @@ while [ "$kills" -lt 30 ]; do
   # An instant, of the first seconds; a build that ends before it is none that was killed.
   timeout "$((RANDOM % 4)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
   during || break
-  pkill -9 -P "$builder" 2>/dev/null || true
-  kill -9 "$builder"
+  # The program, whose shell ends with it.
+  pkill -9 -P "$builder" || true
   wait "$builder" 2>/dev/null || true
   kills=$((kills + 1))
 done

@@ -1,26 +1,6 @@
 # A campaign whose lowering, compiling, checking and timing happen on nodes. Sourced by run.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# serve_store: nginx, whose store lies in $folder/store; sets STORE.
-serve_store() {
-  local port
-  port=$(free_ports 1)
-  mkdir -p "$folder/store" "$folder/nginx"
-  cat >"$folder/nginx/nginx.conf" <<TEXT
-$([ "$(id -u)" -ne 0 ] || echo 'user root;')
-daemon off; master_process off; pid $folder/nginx/pid; error_log stderr; events {}
-http {
-  access_log $folder/nginx/access.log;
-  client_body_temp_path $folder/nginx/body; proxy_temp_path $folder/nginx/proxy;
-  fastcgi_temp_path $folder/nginx/fastcgi; uwsgi_temp_path $folder/nginx/uwsgi; scgi_temp_path $folder/nginx/scgi;
-  server { listen 127.0.0.1:$port; location / { root $folder/store; dav_methods PUT; create_full_put_path on; client_max_body_size 1g; } }
-}
-TEXT
-  start store nginx -p "$folder/nginx" -c "$folder/nginx/nginx.conf"
-  STORE=http://127.0.0.1:$port
-  wait_until curl -s -o /dev/null "$STORE/"
-}
-
 # new_campaign NAME KEYS: a project with the small kernel, and its pipeline, which has these keys besides.
 new_campaign() {
   project=$folder/$1

@@ -9,11 +9,7 @@ EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 
 folder=$(mktemp -d)
 trap 'stop_cluster; rm -rf "$folder"' EXIT
-# The image: the program, and the environment of the steps.
-mkdir -p "$folder/image"
-ln -s "$(dirname "$EVOLVE")" "$folder/image/bin"
-ln -s "$PWD/.venv" "$folder/image/.venv"
-start_cluster "$folder/cluster" "$folder/image" \
+start_campaign_cluster "$folder/cluster" \
   tpu-0,google.com/tpu=4,cloud.google.com/gke-tpu-accelerator=tpu7x,cloud.google.com/gke-tpu-topology=2x2x1 cpu-0
 
 failures=0

@@ -155,12 +155,18 @@ func (agent *nodeAgent) register(ctx context.Context, node *core.Node) error {
 	return agent.tellReady(ctx, node.Name)
 }
 
-// tellReady writes the node's whole status; the scheduler binds nothing to a node without it.
+// tellReady writes the node's whole status where the cluster does not have it as ready: the scheduler binds nothing to
+// a node without it, and a node that could not renew its lease for a while was taken for lost.
 func (agent *nodeAgent) tellReady(ctx context.Context, name string) error {
 	now := meta.Now()
 	node, err := agent.client.CoreV1().Nodes().Get(ctx, name, meta.GetOptions{})
 	if err != nil {
 		return err
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == core.NodeReady && condition.Status == core.ConditionTrue {
+			return nil
+		}
 	}
 	node.Status = agent.nodes[name].Status
 	node.Status.Conditions = []core.NodeCondition{{
@@ -171,7 +177,7 @@ func (agent *nodeAgent) tellReady(ctx context.Context, name string) error {
 	return err
 }
 
-// beat renews the node's lease, as a kubelet does: a node that stops is lost after a while.
+// beat renews the node's lease and its status, as a kubelet does: a node that stops is lost after a while.
 func (agent *nodeAgent) beat(ctx context.Context, name string) {
 	leases := agent.client.CoordinationV1().Leases(core.NamespaceNodeLease)
 	seconds := int32(leaseSeconds)
@@ -186,6 +192,7 @@ func (agent *nodeAgent) beat(ctx context.Context, name string) {
 			lease.Spec.RenewTime = &now
 			_, _ = leases.Update(ctx, lease, meta.UpdateOptions{})
 		}
+		_ = agent.tellReady(ctx, name)
 		select {
 		case <-ctx.Done():
 		case <-time.After(heartbeatSeconds * time.Second):

@@ -1,0 +1,152 @@
+// A process that has many Jobs on a cluster: what it takes of memory and of a core, and how long
+// after a command has ended on its node its result is here. Usage, as tests/bench/cluster.sh does:
+//
+//   cluster_bench STORE TEMPLATE JOBS AT_ONCE    $KUBECONFIG says which cluster; namespace "evolve"
+//
+// Each Job has one command, which writes down the time at which it ended; nodes are processes of
+// the machine, so that theirs is our clock. Works in the current folder.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cache/remote_store.h"
+#include "engine/cli/cluster.h"
+#include "engine/cli/remote.h"
+#include "engine/world/clock.h"
+#include "engine/world/files.h"
+#include "engine/world/guard.h"
+#include "engine/world/runner.h"
+#include "k8s/dispatcher.h"
+#include "k8s/runner.h"
+
+using namespace evolve;
+
+namespace {
+
+constexpr double kTickSeconds = 0.5;
+
+[[noreturn]] void die(const std::string& why) {
+  fmt::print(stderr, "cluster_bench: {}\n", why);
+  std::exit(1);
+}
+
+template <typename T>
+T value_of(Result<T> result) {
+  if (!result) die(result.error().message);
+  return *std::move(result);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+double core_seconds() {
+  rusage use = {};
+  ::getrusage(RUSAGE_SELF, &use);
+  auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+double peak_megabytes() {
+  rusage use = {};
+  ::getrusage(RUSAGE_SELF, &use);
+  return static_cast<double>(use.ru_maxrss) / 1024;
+}
+
+std::string output_of(uint64_t id) {
+  return fmt::format("out/{}", id);
+}
+
+Command command_of(uint64_t id, const std::string& run) {
+  Command out;
+  out.id = id;
+  out.line = fmt::format("date +%s.%N >{}", output_of(id));
+  out.timeout_seconds = 60;
+  Errand errand;
+  errand.node_pool = "cpu";
+  errand.key = digest_of(fmt::format("{} {}", run, id));
+  errand.subject = fmt::format("bench {}", id);
+  errand.outputs = {output_of(id)};
+  out.errand = std::move(errand);
+  return out;
+}
+
+double percentile(std::vector<double> times, double share) {
+  std::sort(times.begin(), times.end());
+  const auto at = static_cast<size_t>(std::ceil(share * static_cast<double>(times.size())));
+  return times.at(std::max<size_t>(at, 1) - 1);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 5) die("usage: cluster_bench STORE TEMPLATE JOBS AT_ONCE");
+  const auto jobs = static_cast<uint64_t>(std::atoi(arguments[3]));
+  const int at_once = std::atoi(arguments[4]);
+
+  world::SystemClock clock;
+  world::DiskFiles files;
+  auto guard = value_of(world::Guard::start());
+  world::LocalRunner local(guard, clock);
+  auto cluster = value_of(cli::Cluster::open({"", "", "evolve"}));
+  auto address = value_of(cli::remote_address({arguments[1], false, 10}));
+  if (!address) die("no store is named");
+  world::CurlHttp http(cli::remote_credentials({}));
+  cache::RemoteStore store(http, files, *address, world::patience());
+  k8s::DispatcherSettings settings;
+  settings.space = "evolve";
+  k8s::NodePool pool;
+  pool.most_jobs = at_once;
+  pool.job.template_path = arguments[2];
+  pool.job.template_text = value_of(world::read_file(arguments[2]));
+  pool.job.space = settings.space;
+  pool.job.image = "evolve-test";
+  pool.job.store = arguments[1];
+  settings.pools.emplace("cpu", pool);
+  const std::string run = fmt::format("{}", wall_seconds());
+  settings.labels = {{k8s::label::kManagedBy, k8s::label::kEvolve},
+                     {k8s::label::kOwner, digest_of("bench").hex()},
+                     {k8s::label::kSession, digest_of(run).hex()}};
+  settings.is_dead = [](const std::string&) { return true; };
+  k8s::Dispatcher dispatcher(cluster->api(), store, files, clock, settings);
+  k8s::NodeRunner runner(
+      local, dispatcher, cluster->watching(), settings.space, [&] { cluster->stop_watching(); },
+      clock, world::patience().pause);
+
+  const double start = clock.monotonic_seconds(), core_start = core_seconds();
+  std::vector<double> reactions;
+  std::set<uint64_t> done;
+  uint64_t next = 0;
+  // As many as a build has under way (engine/cli/nodes.cc).
+  const uint64_t places = 2 * static_cast<uint64_t>(at_once);
+  while (done.size() < jobs) {
+    while (next < jobs && next - done.size() < places) {
+      if (auto status = runner.start(command_of(next++, run)); !status) die(status.error().message);
+    }
+    auto event = value_of(runner.wait(kTickSeconds));
+    const auto* completed = std::get_if<Completed>(&event);
+    if (completed == nullptr) continue;
+    if (completed->exit_status != 0) die(completed->output);
+    const double ended = std::atof(value_of(world::read_file(output_of(completed->id))).c_str());
+    reactions.push_back(wall_seconds() - ended);
+    if (!done.insert(completed->id).second) die("a command completed twice");
+  }
+  const double seconds = clock.monotonic_seconds() - start;
+  const double core = (core_seconds() - core_start) / seconds;
+  runner.stop();
+  fmt::print(
+      "evolve: {} Jobs in {:.0f} s ({:.1f}/s): {:.0f} MB, {:.1f} % of a core; from a command's end "
+      "to its result here "
+      "p50 {:.2f} s, p99 {:.2f} s\n",
+      jobs, seconds, static_cast<double>(jobs) / seconds, peak_megabytes(), 100 * core,
+      percentile(reactions, 0.5), percentile(reactions, 0.99));
+}
