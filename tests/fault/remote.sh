@@ -239,6 +239,9 @@ warns "a bucket, empty" 0
 machine bucket-reader
 builds "a bucket" 0 0 --remote-cache "$REMOTE/"
 warns "a bucket" 0
+machine bucket-none
+builds "no such bucket" "$STEPS" "$STEPS" --remote-cache gs://others/team --remote-write
+warns "no such bucket" 1 "$STEPS results were not stored there: POST .*/b/others/o.*: HTTP status 404"
 machine bucket-other
 builds "a bucket, another prefix" "$STEPS" "$STEPS" --remote-cache gs://machines
 warns "a bucket, another prefix" 0
@@ -258,7 +261,7 @@ machine bucket-after
 builds "a bucket, made good" 0 0 --remote-cache "$REMOTE"
 machine bucket-stopped
 printf 'case $1 in o2) kill -9 %s; while kill -0 %s 2>/dev/null; do :; done;; esac\n' "$SERVER" "$SERVER" >hook.sh
-rm -rf "$PROJECT/store"
+rm -rf "$PROJECT/store" && mkdir -p "$PROJECT/store/machines"
 builds "a bucket, stopped mid-build" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write -j1
 wait "$SERVER" 2>/dev/null
 SERVER=
