@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 set -uo pipefail
 # What the user's own shell says of evolve is not the tests'.
-unset EVOLVE_PYTHON EVOLVE_STATE EVOLVE_BASE EVOLVE_REMOTE_CACHE EVOLVE_REMOTE_CACHE_TOKEN EVOLVE_REMOTE_CACHE_USER
+unset EVOLVE_PYTHON EVOLVE_STATE EVOLVE_BASE EVOLVE_REMOTE_CACHE EVOLVE_REMOTE_CACHE_TOKEN EVOLVE_REMOTE_CACHE_USER \
+  STORAGE_EMULATOR_HOST GCE_METADATA_HOST
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 EVOLVE=${EVOLVE:-$ROOT/build/release/evolve}
 PROJECT=$(mktemp -d "${TMPDIR:-/tmp}/evolve-test-XXXXXX")

@@ -13,6 +13,7 @@ need_packages "${EVOLVE_BUILD_PACKAGES[@]}" "${EVOLVE_TEST_PACKAGES[@]}"
 need_python rules/requirements.lock rules/requirements-dev.lock
 need_build build/release release tests
 need_server bazel-remote
+need_server fake-gcs-server
 
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster})

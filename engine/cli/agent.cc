@@ -304,8 +304,8 @@ Status run(const AgentSettings& settings) {
   world::DiskFiles files;
   if (auto status = files.make_folders(folder); !status) return status;
   if (::chdir(folder.c_str()) != 0) return world::system_error("chdir", folder, errno);
-  world::CurlHttp http(remote_credentials(settings.store));
-  cache::RemoteStore store(http, files, **address, world::patience());
+  const auto http = remote_http(settings.store, **address);
+  cache::RemoteStore store(*http, files, **address, world::patience());
   return Agent(settings, store, *guard, folder).run();
 }
 

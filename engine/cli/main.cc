@@ -182,7 +182,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   build->add_flag("--ci", arguments.build.is_ci,
                   "plain output, and junit.xml and summary.md in the state folder's ci");
   build->add_option("--remote-cache", arguments.build.remote.url,
-                    "take results from this cache, which speaks Bazel's HTTP protocol");
+                    "take results from this cache: of Bazel's HTTP protocol, or gs://bucket");
   build->add_flag("--remote-write", arguments.build.remote.writes, "store results there, too");
   build
       ->add_option("--remote-timeout", arguments.build.remote.timeout_seconds,

@@ -10,6 +10,7 @@
 #include "engine/cli/machine.h"
 #include "engine/cli/remote.h"
 #include "engine/core/digest.h"
+#include "engine/world/http.h"
 
 namespace evolve::cli {
 
@@ -72,8 +73,8 @@ Nodes::Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cl
       clock_(state.clock),
       sessions_(state.folder + "/claims"),
       others_(state.folder + "/claims"),
-      http_(remote_credentials({})),
-      store_(http_, files_, store, world::patience()),
+      http_(remote_http({}, store)),
+      store_(*http_, files_, store, world::patience()),
       pools_(settings.pools),
       space_(settings.space),
       dispatcher_(cluster_->api(), store_, files_, clock_, [&] {

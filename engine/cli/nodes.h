@@ -52,7 +52,7 @@ class Nodes {
   std::unique_ptr<Cluster> cluster_;
   Clock& clock_;
   world::FileClaims sessions_, others_;  // one to hold ours, one to try those of others
-  world::CurlHttp http_;                 // the store's
+  std::unique_ptr<Http> http_;           // the store's
   world::DiskFiles files_;
   cache::RemoteStore store_;
   std::map<std::string, k8s::NodePool> pools_;

@@ -4,34 +4,53 @@
 
 #include <utility>
 
+#include "cache/account_http.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/report.h"
+#include "engine/world/clock.h"
+#include "engine/world/http.h"
 
 namespace evolve::cli {
 
-Remote::Remote(world::HttpOptions http, const cache::RemoteAddress& address, bool writes,
-               State& state)
-    : http_(std::move(http)),
-      cache_(http_, *state.blobs, state.files, state.folder + "/blobs/incoming", address),
-      uploads_(writes ? std::make_unique<cache::Uploads>(http_, *state.blobs, address) : nullptr),
+namespace {
+
+constexpr const char* kMetadataHost = "metadata.google.internal";
+
+}  // namespace
+
+Remote::Remote(const RemoteSettings& settings, const cache::RemoteAddress& address, State& state)
+    : http_(remote_http(settings, address)),
+      cache_(*http_, *state.blobs, state.files, state.folder + "/blobs/incoming", address),
+      uploads_(settings.writes ? std::make_unique<cache::Uploads>(*http_, *state.blobs, address)
+                               : nullptr),
       memo_(*state.memo, *state.ledger, *state.blobs, cache_, uploads_.get()) {}
 
 Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings) {
   const std::string url = settings.url.empty() ? variable("EVOLVE_REMOTE_CACHE") : settings.url;
   if (url.empty()) return std::optional<cache::RemoteAddress>();
-  const std::string emulator = variable("STORAGE_EMULATOR_HOST");
+  std::string emulator = variable("STORAGE_EMULATOR_HOST");
+  // As Google's own libraries take it.
+  while (emulator.ends_with('/')) emulator.pop_back();
+  if (!emulator.empty() && emulator.find("://") == std::string::npos) emulator.insert(0, "http://");
   auto address = emulator.empty() ? cache::RemoteAddress::parse(url)
                                   : cache::RemoteAddress::parse(url, emulator);
   if (!address) return std::move(address).error();
   return std::optional(*std::move(address));
 }
 
-world::HttpOptions remote_credentials(const RemoteSettings& settings) {
-  world::HttpOptions out;
-  out.timeout_seconds = settings.timeout_seconds;
-  out.bearer_token = variable("EVOLVE_REMOTE_CACHE_TOKEN");
-  out.user_password = variable("EVOLVE_REMOTE_CACHE_USER");
-  return out;
+std::unique_ptr<Http> remote_http(const RemoteSettings& settings,
+                                  const cache::RemoteAddress& address) {
+  world::HttpOptions options;
+  options.timeout_seconds = settings.timeout_seconds;
+  options.bearer_token = variable("EVOLVE_REMOTE_CACHE_TOKEN");
+  options.user_password = variable("EVOLVE_REMOTE_CACHE_USER");
+  const bool is_anyone = options.bearer_token.empty() && options.user_password.empty();
+  auto http = std::make_unique<world::CurlHttp>(options);
+  if (!is_anyone || !address.is_bucket() || !variable("STORAGE_EMULATOR_HOST").empty()) return http;
+  const std::string host = variable("GCE_METADATA_HOST");
+  return std::make_unique<cache::AccountHttp>(
+      std::move(http), host.empty() ? kMetadataHost : host,
+      [clock = world::SystemClock()]() mutable { return clock.monotonic_seconds(); });
 }
 
 Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, State& state) {
@@ -42,8 +61,7 @@ Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, Sta
                      "--remote-cache http://host:8080/cache");
   }
   if (!*address) return std::unique_ptr<Remote>();
-  return std::unique_ptr<Remote>(
-      new Remote(remote_credentials(settings), **address, settings.writes, state));
+  return std::unique_ptr<Remote>(new Remote(settings, **address, state));
 }
 
 RemoteReport Remote::finish() {

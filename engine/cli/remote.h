@@ -11,7 +11,7 @@
 #include "cache/shared_memo.h"
 #include "cache/uploads.h"
 #include "engine/cli/state.h"
-#include "engine/world/http.h"
+#include "engine/core/http.h"
 
 namespace evolve::cli {
 
@@ -27,11 +27,13 @@ struct RemoteReport {
 };
 
 // The address that is asked for, of the command line or of $EVOLVE_REMOTE_CACHE; nullopt: none is.
-// A bucket is asked at $STORAGE_EMULATOR_HOST, where that is set.
+// A bucket is asked at $STORAGE_EMULATOR_HOST, "host:port" or a URL, where that is set.
 Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings);
-// What a server is shown: $EVOLVE_REMOTE_CACHE_TOKEN or $EVOLVE_REMOTE_CACHE_USER, as
-// "name:password".
-world::HttpOptions remote_credentials(const RemoteSettings& settings);
+// What asks that address, as who one is: $EVOLVE_REMOTE_CACHE_TOKEN or $EVOLVE_REMOTE_CACHE_USER,
+// as "name:password"; where neither is set a bucket of Google's is asked as the machine's or the
+// pod's own account (cache/account_http.h), of the metadata server at $GCE_METADATA_HOST.
+std::unique_ptr<Http> remote_http(const RemoteSettings& settings,
+                                  const cache::RemoteAddress& address);
 
 class Remote {
  public:
@@ -44,9 +46,9 @@ class Remote {
   RemoteReport finish();
 
  private:
-  Remote(world::HttpOptions http, const cache::RemoteAddress& address, bool writes, State& state);
+  Remote(const RemoteSettings& settings, const cache::RemoteAddress& address, State& state);
 
-  world::CurlHttp http_;
+  std::unique_ptr<Http> http_;
   cache::RemoteCache cache_;
   std::unique_ptr<cache::Uploads> uploads_;  // null: read-only
   cache::SharedMemo memo_;

@@ -47,7 +47,7 @@ options:
   --resource NAME=N
                  what there is for edges that need it: memory=16GiB, tpu=4
   --remote-cache URL
-                 take results from a cache that speaks Bazel's HTTP protocol
+                 take results from a cache of Bazel's HTTP protocol, or gs://bucket
   --remote-write store results there, too
   --remote-timeout N
                  give that server up after N seconds without answer [default=10]

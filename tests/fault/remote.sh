@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A remote cache served by nginx, and by bazel-remote: what one machine stores, another takes instead of running it; and whatever goes
-# wrong with the server, every build ends with the right outputs, and says so once.
+# A remote cache served by nginx, by bazel-remote, and by a bucket: what one machine stores, another takes instead of running it; and
+# whatever goes wrong with the server, every build ends with the right outputs, and says so once.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 source "$ROOT/tests/servers/remote_cache.sh"
 trap stop_serving EXIT
@@ -94,7 +94,7 @@ warns "a server for readers" 1 "not stored there: PUT .*HTTP status 403"
 damaged() {
   local what=$1 text=$2
   shift 2
-  rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
+  rm -rf "$PROJECT/store" && cp -a "$PROJECT/whole" "$PROJECT/store"
   (cd "$PROJECT/store" && "$@") || fail "$what: damaging"
   machine victim
   builds "$what" 1 "$STEPS" --remote-cache "$REMOTE" --remote-write
@@ -191,17 +191,11 @@ chmod u+w "${blobs[@]}" && echo >>"${blobs[0]}" && rm "${blobs[1]}"
 grep -q 'replaced from the remote cache' said && grep -q 'lost: 1 blobs: taken' said || fail "repair: $(cat said)"
 "$EVOLVE" cache verify --state .evolve >said 2>&1 || fail "after the repair: $(cat said)"
 
-# A campaign: on a cold machine with a warm server nothing is lowered, compiled, checked or timed.
+# A campaign.
 rm -rf "$PROJECT/store"
 serve
-cd "$PROJECT" || exit 1
-"$EVOLVE" build round-2 -p small/small.yaml -q --remote-cache "$REMOTE" --remote-write || fail "the campaign"
-mkdir elsewhere && cp -r small rules .venv elsewhere/ && rm -rf elsewhere/small/.evolve
-"$EVOLVE" build round-2 -C elsewhere -p small/small.yaml --json --remote-cache "$REMOTE" >events || fail "the campaign elsewhere"
-grep '"finished"' events | grep '"outcome":"ran"' | sed 's/.*"subject":"\([^"]*\)".*/\1/' >ran
-[ ! -s ran ] || fail "elsewhere ran: $(tr '\n' ' ' <ran)"
-tail -n 1 events | grep -q '"unstored":0' || fail "no word of the remote cache: $(tail -n 1 events)"
-cmp small/.evolve/small/round-2/selection.json elsewhere/small/.evolve/small/round-2/selection.json || fail "another selection"
+mkdir "$PROJECT/elsewhere" && cp -r "$PROJECT"/{small,rules,.venv} "$PROJECT/elsewhere/"
+shares_campaign nginx "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
 # The same with bazel-remote, and what it does that nginx does not.
 rm -rf "$PROJECT/store"
@@ -231,11 +225,62 @@ serve_bazel_remote --htpasswd_file "$PROJECT/users"
 machine bazel-nobody
 builds "bazel-remote, no password" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
 warns "bazel-remote, no password" 1 "HTTP status 401"
-cd "$PROJECT" || exit 1
-rm -rf store
+rm -rf "$PROJECT/store"
 serve_bazel_remote
-"$EVOLVE" build round-2 -p small/small.yaml -q --state again --remote-cache "$REMOTE" --remote-write || fail "the campaign, bazel-remote"
-rm -rf elsewhere/small/.evolve
-"$EVOLVE" build round-2 -C elsewhere -p small/small.yaml --json --remote-cache "$REMOTE" >events || fail "the campaign elsewhere, bazel-remote"
-tail -n 1 events | grep -q '"ran":0' || fail "bazel-remote: elsewhere ran some: $(tail -n 1 events)"
-finish $((CASES + 4))
+shares_campaign bazel-remote "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
+
+# The same with a bucket. The server checks what it stores, and gives what lies there unchecked.
+rm -rf "$PROJECT/store"
+serve_bucket
+machine bucket
+builds "a bucket, empty" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
+warns "a bucket, empty" 0
+[ -n "$(find "$PROJECT/store/machines/team/ac" -type f)" ] || fail "a bucket: nothing lies below its prefix"
+machine bucket-reader
+builds "a bucket" 0 0 --remote-cache "$REMOTE/"
+warns "a bucket" 0
+machine bucket-none
+builds "no such bucket" "$STEPS" "$STEPS" --remote-cache gs://others/team --remote-write
+warns "no such bucket" 1 "$STEPS results were not stored there: POST .*/b/others/o.*: HTTP status 404"
+machine bucket-other
+builds "a bucket, another prefix" "$STEPS" "$STEPS" --remote-cache gs://machines
+warns "a bucket, another prefix" 0
+rm -rf "$PROJECT/whole" && cp -a "$PROJECT/store" "$PROJECT/whole"
+# What the server itself knows of an object stays as it is.
+objects() { GLOBIGNORE='*.metadata'; cd machines/team && eval "$1"; }
+damaged "a bucket, wrong objects" "team%2Fcas%2F.*is not what its name says: refused, as 39 more were" objects 'flip_all cas/*'
+damaged "a bucket, short objects" "team%2Fcas%2F.*is not what its name says: refused" objects 'cut_all cas/*'
+damaged "a bucket, long objects" "team%2Fcas%2F.*has more than .* bytes: refused" objects 'for f in cas/*; do echo more >>$f; done'
+damaged "a bucket, exchanged entries" "team%2Fac%2F.*is the entry of another key: refused" objects 'shift_all ac/*'
+damaged "a bucket, short entries" "team%2Fac%2F.*is no entry of ours: refused" objects 'cut_all ac/*'
+rm -rf "$PROJECT/store" && cp -a "$PROJECT/whole" "$PROJECT/store" && rm "$PROJECT"/store/machines/team/cas/*
+machine bucket-evicted
+builds "a bucket, objects evicted" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
+warns "a bucket, objects evicted" 0
+machine bucket-after
+builds "a bucket, made good" 0 0 --remote-cache "$REMOTE"
+machine bucket-stopped
+printf 'case $1 in o2) kill -9 %s; while kill -0 %s 2>/dev/null; do :; done;; esac\n' "$SERVER" "$SERVER" >hook.sh
+rm -rf "$PROJECT/store" && mkdir -p "$PROJECT/store/machines"
+builds "a bucket, stopped mid-build" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write -j1
+wait "$SERVER" 2>/dev/null
+SERVER=
+warns "a bucket, stopped mid-build" 1 "remote cache: .*/o/team%2Fac%2F.*: not asked again in this build; [34][0-9] results were not stored there"
+serve_bucket
+shares_campaign "a bucket" "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
+
+# Who one is to Google's own buckets, of the metadata server; to reach them there is no way from here.
+account() { GCE_METADATA_HOST=${METADATA#http://} https_proxy=http://127.0.0.1:1 builds "$@" --remote-cache gs://machines/team --remote-write; }
+: >"$PROJECT/nginx/access.log"
+serve 'if ($http_metadata_flavor != Google) { return 403; } return 200 "{\"access_token\":\"planted\",\"expires_in\":3600}";'
+METADATA=$REMOTE
+machine account
+account "a token, and no bucket" "$STEPS" "$STEPS"
+warns "a token, and no bucket" 1 "GET https://storage.googleapis.com/storage/v1/b/machines/o/team%2Fac%2F.*onnect.*: not asked again"
+[ "$(grep -c 'service-accounts/default/token.* 200 ' "$PROJECT/nginx/access.log")" -eq 1 ] || fail "a token: $(cat "$PROJECT/nginx/access.log")"
+grep -rq planted .evolve said && fail "a token was recorded"
+serve "return 404;"
+machine nobody
+account "no token" "$STEPS" "$STEPS"
+warns "no token" 1 "no credential is set, and $METADATA/.*: HTTP status 404: not asked again"
+finish $((CASES + 5))

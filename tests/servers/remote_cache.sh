@@ -1,7 +1,8 @@
 # Real servers of a remote cache, for the script tiers: nginx with WebDAV's PUT below a folder, as its manual shows
-# it, and bazel-remote. Sourced after project.sh; they set REMOTE, the server's address, SERVER, its process, and keep
-# what is stored in $PROJECT/store. One serves at a time.
+# it, bazel-remote, and a bucket. Sourced after project.sh; they set REMOTE, the server's address, SERVER, its process,
+# and keep what is stored in $PROJECT/store. One serves at a time.
 # shellcheck shell=bash
+source "$ROOT/tests/servers/store.sh"
 
 # serve [DIRECTIVES…]: starts nginx anew, with these in its only location.
 serve() {
@@ -38,7 +39,16 @@ serve_bazel_remote() {
     --http_address "127.0.0.1:$(free_port)" --grpc_address none "$@"
 }
 
+# serve_bucket: which is asked in another way than a web server, and gives each object's size with what it holds.
+serve_bucket() {
+  stop_serving
+  start bucket_server "$PROJECT/store" "$(free_port)"
+  export STORAGE_EMULATOR_HOST=${REMOTE#http://}
+  REMOTE=gs://machines/team
+}
+
 stop_serving() {
+  unset STORAGE_EMULATOR_HOST
   [ -n "${SERVER:-}" ] || return 0
   kill "$SERVER" 2>/dev/null
   wait "$SERVER" 2>/dev/null
