@@ -79,20 +79,23 @@ cluster:
 : >"$cluster/nginx/access.log"
 RANDOM=7
 kills=0
+: >"$folder/at_work"
 while [ "$kills" -lt 30 ]; do
   evolve_in build >"$folder/killed.log" 2>&1 &
   builder=$!
-  # An instant, of the first seconds; a build that ends before it is none that was killed.
-  timeout "$((RANDOM % 4)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
+  timeout "$((RANDOM % 6)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
+  # One that has ended was not killed.
   during || break
   # The program, whose shell ends with it.
   pkill -9 -P "$builder" || true
   wait "$builder" 2>/dev/null || true
   kills=$((kills + 1))
+  kubectl get pods -n evolve --field-selector=status.phase=Running -o 'jsonpath={.items[*].spec.nodeName}{"\n"}' >>"$folder/at_work"
 done
 evolve_in build >"$folder/killed.log" 2>&1 || fail "killed: $(tail -n 5 "$folder/killed.log")"
-[ "$kills" -ge 5 ] || fail "killed: no more than $kills times"
+measuring=$(grep -c tpu-0 "$folder/at_work" || true)
+[ "$kills" -ge 15 ] && [ "$measuring" -ge 1 ] || fail "killed: $kills times, $measuring while something was measured"
 once killed
 verified killed round-2
 nothing_left killed
-say "cluster: storm: ${done_to[*]}; killed $kills times"
+say "cluster: storm: ${done_to[*]}; killed $kills times, $(grep -c . "$folder/at_work") with pods at work, $measuring while they measured"
