@@ -18,7 +18,7 @@ using Kind = OrderClaims::Outcome::Kind;
 
 // What there is to do in a turn is done in part, so that events are heard in between.
 constexpr size_t kPreparedAtOnce = 16;
-constexpr int kLaunchesAtOnce = 4;
+constexpr int kRemovedAtOnce = 4;
 // Errands come one after another: a Job waits so long for more.
 constexpr double kLinger = 0.3;
 constexpr double kPollSeconds = 2;
@@ -105,8 +105,13 @@ void Dispatcher::lose_pod(const std::string& name) {
 std::vector<Completed> Dispatcher::turn() {
   const double now = clock_.monotonic_seconds();
   follow(now);
-  if (now >= resume_at_) prepare(now);
-  if (now >= resume_at_) launch(now);
+  // Who waits for a result does not wait for what else there is to do.
+  if (completed_.empty() && now >= resume_at_) {
+    if (auto status = remove_finished(); !status) note(status, now);
+    if (now >= resume_at_) prepare(now);
+    // What has ended is gone before anything is claimed anew.
+    if (now >= resume_at_ && finished_.empty()) launch(now);
+  }
   return std::exchange(completed_, {});
 }
 
@@ -187,26 +192,18 @@ void Dispatcher::launch(double now) {
     waiting[ticket.command.errand->node_pool].push_back(order);
   }
   for (const auto& [name, job] : jobs_) at_work[job.pool] += job.is_ours ? 1 : 0;
-  int launches = 0;
   for (auto& [pool, orders] : waiting) {
     std::sort(orders.begin(), orders.end(), [this](const std::string& a, const std::string& b) {
       return tickets_.at(a).since < tickets_.at(b).since;
     });
     const NodePool& its = settings_.pools.at(pool);
     const auto batch = static_cast<size_t>(its.batch);
-    while (!orders.empty() && at_work[pool] < its.most_jobs && launches < kLaunchesAtOnce) {
-      const bool is_full = orders.size() >= batch;
-      if (!is_full && now < tickets_.at(orders.back()).since + kLinger) break;
-      const auto end =
-          orders.begin() + std::ssize(orders) - (is_full ? std::ssize(orders) - its.batch : 0);
-      std::vector<std::string> chosen(orders.begin(), end);
-      orders.erase(orders.begin(), end);
-      ++launches;
-      ++at_work[pool];
-      Status status = launch(pool, std::move(chosen), now);
-      note(status, now);
-      if (!status) return;
-    }
+    if (at_work[pool] >= its.most_jobs) continue;
+    const bool is_full = orders.size() >= batch;
+    if (!is_full && now < tickets_.at(orders.back()).since + kLinger) continue;
+    orders.resize(std::min(orders.size(), batch));
+    // One a turn: events are heard in between.
+    return note(launch(pool, std::move(orders), now), now);
   }
 }
 
@@ -411,9 +408,7 @@ Status Dispatcher::settle(const std::string& name, bool has_ended, double now) {
       retry(orders[i], name, now);
     }
   }
-  if (auto job = jobs_.find(name); job != jobs_.end() && job->second.orders.empty()) {
-    return finish(name);
-  }
+  if (auto job = jobs_.find(name); job != jobs_.end() && job->second.orders.empty()) finish(name);
   return {};
 }
 
@@ -491,16 +486,21 @@ void Dispatcher::give_up(const std::string& order, const std::string& why) {
             fmt::format("evolve: error: {}: {}\n", command.errand->node_pool, why), 0, true});
 }
 
-Status Dispatcher::finish(const std::string& name) {
+void Dispatcher::finish(const std::string& name) {
   const Job job = jobs_.at(name);
   if (const PodSight* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
-  if (job.is_ours && !job.is_gone) {
-    // Its ConfigMaps go with it.
-    auto gone = api_.remove(jobs_path(name));
-    if (!gone) return std::move(gone).error();
-  }
+  if (job.is_ours && !job.is_gone) finished_.push_back(name);
   jobs_.erase(name);
   if (job.is_gone) seen_.erase(name);
+}
+
+Status Dispatcher::remove_finished() {
+  for (int i = 0; i < kRemovedAtOnce && !finished_.empty(); ++i) {
+    // Its ConfigMaps go with it.
+    auto gone = api_.remove(jobs_path(finished_.front()));
+    if (!gone) return std::move(gone).error();
+    finished_.pop_front();
+  }
   return {};
 }
 

@@ -126,7 +126,9 @@ class Dispatcher {
   void complete(const std::string& order, Completed completed);
   // Ends an errand for a reason that is not its command's.
   void give_up(const std::string& order, const std::string& why);
-  Status finish(const std::string& name);
+    // Nothing is expected of a Job any more.
+  void finish(const std::string& name);
+  Status remove_finished();
   [[nodiscard]] const PodSight* last_pod(const std::string& job) const;
   [[nodiscard]] std::string why_ended(const std::string& job) const;
   void keep_log(const PodSight& pod);
@@ -147,6 +149,7 @@ class Dispatcher {
   std::map<std::string, Ticket> tickets_;
   std::map<std::string, int> attempts_;  // of orders that were in Jobs of ours, by name
   std::map<std::string, Job> jobs_;
+    std::deque<std::string> finished_;  // Jobs of ours that are to be deleted
   std::map<std::string, Seen> seen_;
   std::map<std::string, NodeUse> use_;
   std::set<std::string> counted_;  // pods, by uid

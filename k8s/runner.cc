@@ -10,7 +10,7 @@ namespace evolve::k8s {
 
 namespace {
 
-// How long what the watches tell may lie.
+// How long what the watches tell may lie while there is nothing else to do.
 constexpr double kTurnSeconds = 0.05;
 
 }  // namespace
@@ -58,6 +58,7 @@ void NodeRunner::tell(std::function<void(Dispatcher&)> what) {
 
 void NodeRunner::dispatch() {
   while (!is_stopping_) {
+    const double start = clock_.monotonic_seconds();
     std::deque<std::function<void(Dispatcher&)>> told;
     {
       const std::lock_guard lock(mutex_);
@@ -73,7 +74,8 @@ void NodeRunner::dispatch() {
       state_ = std::move(state);
       if (!blind_.empty()) state_.trouble = "cluster: " + blind_;
     }
-    if (is_idle) pause_(kTurnSeconds);
+    const double left = kTurnSeconds - (clock_.monotonic_seconds() - start);
+    if (is_idle && left > 0) pause_(left);
   }
 }
 

@@ -7,7 +7,7 @@ source pipelines/setup.sh
 source tests/cluster/control_plane.sh
 EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 JOBS=${1:-2000} AT_ONCE=${2:-16}
-cmake --build build/release --target cluster_bench >/dev/null
+cmake --build build/release --target cluster_bench -- --quiet
 
 folder=$(mktemp -d)
 trap 'stop_cluster; rm -rf "$folder"' EXIT
@@ -15,8 +15,8 @@ start_campaign_cluster "$folder/cluster" cpu-0
 serve_store
 kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
 sed -e 's/cpu: "2", memory: 8Gi/cpu: 100m, memory: 128Mi/' k8s/cpu-job.yaml >"$folder/job.yaml"
-mkdir "$folder/work"
-kubectl get pods -n evolve --watch -o json >/dev/null &
+mkdir -p "$folder/work/out"
+"$KUBERNETES" kubectl --kubeconfig "$cluster/admin.kubeconfig" get pods -n evolve --watch -o json >/dev/null &
 watcher=$!
 echo "$watcher" >"$cluster/watcher.pid"
 (cd "$folder/work" && KUBECONFIG=$cluster/admin.kubeconfig "$OLDPWD/build/release/tests/cluster_bench" "$STORE" \
