@@ -36,7 +36,7 @@ TEXT
 # shellcheck disable=SC2034 # of the parts
 PLUGIN="exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [$folder/plugin.sh], interactiveMode: Never}"
 
-for part in "${@:-rounds bucket faults doctor}"; do
+for part in "${@:-rounds bucket faults manifests doctor}"; do
   # shellcheck disable=SC1090 # the parts
   for name in $part; do source "tests/cluster/$name.sh"; done
 done
