@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/remote_entry.h"
+#include "cache/remote_store.h"
 #include "cache/shared_memo.h"
 #include "cache/uploads.h"
 #include "engine/core/sha256.h"
@@ -294,4 +296,121 @@ TEST_CASE("what a remote cache says of another action is not stored") {
   // To who has asked for that action's inputs it is an answer.
   CHECK(*shared.discovered(result.declared_key) == result.discovered);
   CHECK(*shared.find(result.key));
+}
+
+// What nodes and we share: unlike a cache, it must work.
+
+namespace {
+
+struct Sharer {
+  explicit Sharer(FakeServer& server)
+      : store(server, files, kAddress, {[this](double seconds) { pauses.push_back(seconds); }}) {}
+
+  std::string file(const std::string& name, const std::string& text) {
+    REQUIRE(files.write(folder / name, text));
+    return folder / name;
+  }
+
+  tests::TestFolder folder;
+  world::DiskFiles files;
+  std::vector<double> pauses;
+  RemoteStore store;
+};
+
+int count_of(const FakeServer& server, const std::string& text) {
+  int count = 0;
+  for (const auto& [url, body] : server.stored) count += body == text ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a file that is shared is sent once, and comes back with its bytes and its right to run") {
+  FakeServer server;
+  Sharer one(server), other(server);
+  const std::string path = one.file("program", "#!/bin/sh\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const std::vector<std::string> paths = {path, one.file("twin", "#!/bin/sh\n"),
+                                          one.file("b", "b")};
+  auto put = one.store.put(paths);
+  REQUIRE(put);
+  REQUIRE(put->size() == 3);
+  CHECK((*put)[0].sha256 == (*put)[1].sha256);
+  CHECK((*put)[0].is_executable);
+  CHECK_FALSE((*put)[1].is_executable);
+  CHECK(server.stored.size() == 2);
+
+  server.batches.clear();
+  REQUIRE(one.store.put(paths));
+  CHECK(server.batches.empty());
+
+  const std::vector<WantedFile> wanted = {{(*put)[0], other.folder / "got"},
+                                          {(*put)[2], other.folder / "got-b"}};
+  REQUIRE(other.store.fetch(wanted));
+  CHECK(file_text(other.folder / "got") == "#!/bin/sh\n");
+  CHECK(file_text(other.folder / "got-b") == "b");
+  CHECK((std::filesystem::status(other.folder / "got").permissions() &
+         std::filesystem::perms::owner_exec) != std::filesystem::perms::none);
+}
+
+TEST_CASE("a file that another has already put there is not sent again") {
+  FakeServer server;
+  Sharer one(server), other(server);
+  REQUIRE(one.store.put(std::vector{one.file("a", "same")}));
+  server.batches.clear();
+  REQUIRE(other.store.put(std::vector{other.file("a", "same")}));
+  CHECK(server.batches == std::vector<size_t>{1});  // it was looked for
+  CHECK(count_of(server, "same") == 1);
+}
+
+TEST_CASE("a shared file that is damaged, cut or gone is said to be, and is none") {
+  FakeServer server;
+  Sharer one(server);
+  auto put = one.store.put(std::vector{one.file("a", "what it is")});
+  REQUIRE(put);
+  auto& stored = server.stored.begin()->second;
+  const std::vector<WantedFile> wanted = {{put->front(), one.folder / "got"}};
+  for (const char* bad : {"what it iS", "what", "what it is and more"}) {
+    stored = bad;
+    auto fetched = one.store.fetch(wanted);
+    REQUIRE_FALSE(fetched);
+    CHECK(fetched.error().code == ErrorCode::failed);
+    CHECK(fetched.error().message.find("is not what its name says") != std::string::npos);
+  }
+  server.stored.clear();
+  auto fetched = one.store.fetch(wanted);
+  REQUIRE_FALSE(fetched);
+  CHECK(fetched.error().code == ErrorCode::failed);
+  CHECK(one.pauses.empty());
+}
+
+TEST_CASE("a server that stays away is asked for a while, and then is an error of the world") {
+  FakeServer server;
+  Sharer one(server);
+  server.fault = "could not connect";
+  auto put = one.store.put(std::vector{one.file("a", "a")});
+  REQUIRE_FALSE(put);
+  CHECK(put.error().code == ErrorCode::external);
+  CHECK(one.pauses.size() == 4);
+}
+
+TEST_CASE("a record is found under its name, and what is no record is none") {
+  FakeServer server;
+  Sharer one(server);
+  const std::string name = sha256("order"), other = sha256("another");
+  const StoreRecord record = {{{sha256("a"), 1, true}}, "text \xff"};
+  REQUIRE(one.store.put_record(name, record));
+  auto found = one.store.records(std::vector{name, other});
+  REQUIRE(found);
+  REQUIRE((*found)[0]);
+  CHECK((*found)[0]->files == record.files);
+  CHECK((*found)[0]->text == record.text);
+  CHECK_FALSE((*found)[1]);
+
+  const std::string whole = server.stored.begin()->second;
+  server.stored.begin()->second = whole.substr(0, whole.size() / 2);
+  auto cut = one.store.records(std::vector{name});
+  REQUIRE(cut);
+  CHECK((!(*cut)[0] || (*cut)[0]->text != record.text));
 }
