@@ -1,27 +1,29 @@
 # Campaigns to which everything happens that happens on clusters. Sourced by run.sh, after rounds.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# once NAME: no record of a run was stored twice since the last call: nothing was measured twice.
+# once NAME: no record of a run was stored twice in that campaign's store: nothing was measured twice.
 once() {
   local twice
-  twice=$(awk '$6 == "\"PUT" && $7 ~ /^\/ac\// {print $7}' "$cluster/nginx/access.log" | sort | uniq -d)
+  twice=$(awk -v place="/$1/ac/" '$6 == "\"PUT" && index($7, place) == 1 {print $7}' "$cluster/nginx/access.log" | sort | uniq -d)
   [ -z "$twice" ] || fail "$1: made twice: $twice"
 }
 # some_pod: a running pod's folder.
 some_pod() {
   local pid
   for pid in "$cluster"/pods/*/pid; do
-    [ -f "$pid" ] && kill -0 "$(cat "$pid")" 2>/dev/null && { dirname "$pid"; return 0; }
+    # Numbers of processes that have ended are given to others.
+    [ "$(cat "/proc/$(cat "$pid")/comm" 2>/dev/null)" = bwrap ] && { dirname "$pid"; return 0; }
   done
   return 1
 }
 # during: the campaign is still at work.
 during() { kill -0 "$builder" 2>/dev/null; }
 
+# Stores of their own: nothing of it was done before.
 POOLS="session: { max_iterations: 3 }
 batch: { variants_per_round: 2, top_k: 1 }
 cluster:
-  store: $STORE
+  store: $STORE/storm
   image: evolve-test
   pools:
     cpu: { steps: [lower, contract, compile, check, interpret, time], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }"
@@ -59,9 +61,12 @@ for what in kill delete drain restart kill delete; do
   esac
 done
 wait "$builder" || fail "storm: $(tail -n 5 "$folder/storm.log")"
-[ "${#done_to[@]}" -ge 4 ] || fail "storm: ended before more than ${done_to[*]} could happen to it"
+for what in kill delete drain restart; do
+  [[ " ${done_to[*]} " == *" $what "* ]] || fail "storm: no $what could happen to it, only ${done_to[*]}"
+done
 grep -q '6 variants: 6 ok' "$folder/storm.log" || fail "storm: not six variants are good: $(tail -n 5 "$folder/storm.log")"
 write_token_kubeconfig "token: $token"
+once storm
 verified storm round-3
 nothing_left storm
 kill "$(cat "$cluster/storm.pid")"
@@ -71,12 +76,11 @@ new_campaign killed "session: { max_iterations: 2 }
 batch: { variants_per_round: 2, top_k: 1 }
 time: { kind: measured, budget: 2 }
 cluster:
-  store: $STORE
+  store: $STORE/killed
   image: evolve-test
   pools:
     cpu: { steps: [lower, contract, compile, check, interpret], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }
     tpu: { steps: [measure], template: ../k8s/tpu-job.yaml, batch: 2 }"
-: >"$cluster/nginx/access.log"
 RANDOM=7
 kills=0
 : >"$folder/at_work"
