@@ -203,11 +203,12 @@ void Dispatcher::launch(double now) {
     if (!is_full && now < tickets_.at(orders.back()).since + kLinger) continue;
     orders.resize(std::min(orders.size(), batch));
     // One a turn: events are heard in between.
-    return note(launch(pool, std::move(orders), now), now);
+    return note(launch(pool, orders, now), now);
   }
 }
 
-Status Dispatcher::launch(const std::string& pool, std::vector<std::string> orders, double now) {
+Status Dispatcher::launch(const std::string& pool, const std::vector<std::string>& orders,
+                          double now) {
   int attempt = 0;
   for (const std::string& order : orders) attempt = std::max(attempt, tickets_.at(order).attempts);
   const std::string name = job_name(orders, attempt);

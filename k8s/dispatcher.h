@@ -100,7 +100,7 @@ class Dispatcher {
   Result<std::string> prepare(const Command& command, double now);
   void launch(double now);
   // Claims and starts a Job for some of the pool's waiting orders.
-  Status launch(const std::string& pool, std::vector<std::string> orders, double now);
+  Status launch(const std::string& pool, const std::vector<std::string>& orders, double now);
   Status create_job(const std::string& name, const std::string& pool,
                     const std::vector<std::string>& orders, double now);
   // A Job of that name is there already: it is ours, unless it has ended.
@@ -126,7 +126,7 @@ class Dispatcher {
   void complete(const std::string& order, Completed completed);
   // Ends an errand for a reason that is not its command's.
   void give_up(const std::string& order, const std::string& why);
-    // Nothing is expected of a Job any more.
+  // Nothing is expected of a Job any more.
   void finish(const std::string& name);
   Status remove_finished();
   [[nodiscard]] const PodSight* last_pod(const std::string& job) const;
@@ -149,7 +149,7 @@ class Dispatcher {
   std::map<std::string, Ticket> tickets_;
   std::map<std::string, int> attempts_;  // of orders that were in Jobs of ours, by name
   std::map<std::string, Job> jobs_;
-    std::deque<std::string> finished_;  // Jobs of ours that are to be deleted
+  std::deque<std::string> finished_;  // Jobs of ours that are to be deleted
   std::map<std::string, Seen> seen_;
   std::map<std::string, NodeUse> use_;
   std::set<std::string> counted_;  // pods, by uid

@@ -166,6 +166,7 @@ class Agent {
     std::vector<std::string> made = order.outputs;
     if (!order.depfile.empty()) made.push_back(order.depfile);
     std::vector<std::string> paths;
+    paths.reserve(made.size() + wanted.size());
     for (const std::string& path : made) paths.push_back(path_in(number, path));
     for (const WantedFile& one : wanted) paths.push_back(one.path);
     for (const std::string& path : paths) {
@@ -236,6 +237,7 @@ class Agent {
   Status keep_outputs(size_t number, k8s::Run& run) {
     const k8s::Order& order = tasks_[number].order;
     std::vector<std::string> paths;
+    paths.reserve(order.outputs.size());
     for (const std::string& path : order.outputs) paths.push_back(path_in(number, path));
     for (const std::string& path : paths) {
       if (fs::is_regular_file(path)) continue;
