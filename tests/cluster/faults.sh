@@ -37,28 +37,35 @@ write_token_kubeconfig "$PLUGIN" "$storm_port"
 new_campaign storm "$POOLS"
 evolve_in build >"$folder/storm.log" 2>&1 &
 builder=$!
+# What happens to it; false: there was nothing for it to happen to.
+do_kill() { kill -9 "$(cat "$(some_pod)/pid")" 2>/dev/null; }
+do_delete() {
+  # One of several, without a pipe: who writes to one that is closed ends with an error.
+  local jobs
+  jobs=$(kubectl get -n evolve jobs -o name)
+  [ -n "$jobs" ] && kubectl delete -n evolve "${jobs%%$'\n'*}" --wait=false >/dev/null 2>&1
+}
+do_drain() {
+  local code=0
+  kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 >/dev/null 2>&1 || code=1
+  kubectl uncordon cpu-0 >/dev/null && return "$code"
+}
+do_restart() {
+  kill "$(cat "$cluster/apiserver.pid")"
+  wait "$(cat "$cluster/apiserver.pid")"
+  start_apiserver
+  wait_until kubectl get --raw /readyz
+}
+at_work() { ! during || some_pod; }
 done_to=()
 for what in kill delete drain restart kill delete; do
-  wait_until some_pod
-  during || break
-  case $what in
-    kill) kill -9 "$(cat "$(some_pod)/pid")" 2>/dev/null && done_to+=(kill) ;;
-    delete)
-      job=$(kubectl get -n evolve jobs -o name | head -n 1)
-      [ -z "$job" ] || { kubectl delete -n evolve "$job" --wait=false >/dev/null && done_to+=(delete); }
-      ;;
-    drain)
-      kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 >/dev/null 2>&1 && done_to+=(drain)
-      kubectl uncordon cpu-0 >/dev/null
-      ;;
-    restart)
-      kill "$(cat "$cluster/apiserver.pid")"
-      wait "$(cat "$cluster/apiserver.pid")" || true
-      start_apiserver
-      wait_until kubectl get --raw /readyz
-      done_to+=(restart)
-      ;;
-  esac
+  while during; do
+    wait_until at_work
+    if "do_$what"; then
+      done_to+=("$what")
+      break
+    fi
+  done
 done
 wait "$builder" || fail "storm: $(tail -n 5 "$folder/storm.log")"
 for what in kill delete drain restart; do

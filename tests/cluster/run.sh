@@ -8,7 +8,16 @@ source tests/cluster/control_plane.sh
 EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 
 folder=$(mktemp -d)
-trap 'stop_cluster; rm -rf "$folder"' EXIT
+# end COMMAND: the last thing that this does, also where COMMAND failed and nobody had thought of that.
+end() {
+  local code=$? pid
+  [ "$code" = 0 ] || printf 'cluster: FAILED: ended with %s in: %s\n' "$code" "$1" >&2
+  # A build goes on without its cluster for ten minutes.
+  for pid in $(jobs -p); do pkill -P "$pid" || true; done
+  stop_cluster
+  rm -rf "$folder"
+}
+trap 'end "$BASH_COMMAND"' EXIT
 start_campaign_cluster "$folder/cluster" \
   tpu-0,google.com/tpu=4,cloud.google.com/gke-tpu-accelerator=tpu7x,cloud.google.com/gke-tpu-topology=2x2x1 cpu-0
 
