@@ -113,19 +113,38 @@ class Task:
         return self._expected[key]
 
 
-def judge(source: bytes, task: Task) -> dict[str, Any]:
-    """The first report that is not ok, with its step and case; or the last one."""
-    lowered: dict[str, lower.Lowered] = {}
-    for case in task.cases:
-        report, lowered[case.name] = lower.lower(source, task.entry, case.files["signature"], LIMITS)
-        if report["verdict"] != "ok":
-            return {**report, "step": "lower", "case": case.name}
-    for step in (_contract, _check, _interpret):
-        for case in task.cases:
-            report = step(lowered, case, task)
-            if report["verdict"] != "ok":
-                return {**report, "step": step.__name__[1:], "case": case.name}
-    return {"verdict": "ok", "programs": {name: program.digest(made.tpu) for name, made in lowered.items()}}
+class Judge:
+    """What kernels come to. A step is run once for what it is given and the defences that are broken in it."""
+
+    def __init__(self) -> None:
+        self._reports: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, source: bytes, task: Task, broken: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The first report that is not ok, with its step and case; or the last one."""
+
+        def run(step: str, case: Case) -> Any:
+            given = source if step == "lower" else tuple(lowered.values())
+            key = given, task, case.name, step, tuple(name for name in broken if step in DEFENCES[name].steps)
+            if key not in self._reports:
+                self._reports[key] = _STEPS[step](source if step == "lower" else lowered, case, task)
+            return self._reports[key]
+
+        with without(broken, task):
+            lowered: dict[str, lower.Lowered] = {}
+            for case in task.cases:
+                report, lowered[case.name] = run("lower", case)
+                if report["verdict"] != "ok":
+                    return {**report, "step": "lower", "case": case.name}
+            for step in ("contract", "check", "interpret"):
+                for case in task.cases:
+                    report = run(step, case)
+                    if report["verdict"] != "ok":
+                        return {**report, "step": step, "case": case.name}
+            return {"verdict": "ok", "programs": {name: program.digest(made.tpu) for name, made in lowered.items()}}
+
+
+def _lower(source: bytes, case: Case, task: Task) -> tuple[verdict.Report, lower.Lowered]:
+    return lower.lower(source, task.entry, case.files["signature"], LIMITS)
 
 
 def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
@@ -149,6 +168,14 @@ def _interpret(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> ver
         return verdict.ok()
     made, files = lowered[case.name], case.files
     return interpret.interpret(made.jaxpr, task.expected(case), files["signature"], files["tolerance"], LIMITS)
+
+
+_STEPS: dict[str, Callable[..., Any]] = {
+    "lower": _lower,
+    "contract": _contract,
+    "check": _check,
+    "interpret": _interpret,
+}
 
 
 # How each defence is broken: nothing is asked where it stood.
@@ -244,32 +271,36 @@ def _break_sandbox(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(sandbox, "run", open_air))
 
 
-DEFENCES: dict[str, Break] = {
-    "one_jaxpr": _break_one_jaxpr,
-    "sandbox": _break_sandbox,
-    "declared": _no_op(lower, "_check_outputs"),
-    "shapes": _no_op(check, "check_shapes"),
-    "kernels": _no_op(contract, "_check_kernels"),
-    "calls": _no_op(contract, "_check_calls"),
-    "constants": _no_op(contract, "_check_constants"),
-    "dependence": _no_op(contract, "_check_dependence"),
-    "inside": _no_op(contract, "_check_inside"),
-    "outside": _no_op(contract, "_check_outside"),
-    "precision": _no_op(contract, "_check_precision"),
-    "additions": _no_op(contract, "_check_additions"),
-    "copies": _no_op(contract, "_check_copies"),
-    "order": _no_op(contract, "_check_order"),
-    "coverage": _no_op(contract, "_check_coverage"),
-    "finite": _no_op(check, "check_finite"),
-    "elements": _no_op(check, "check_elements"),
-    "error": _no_op(check, "check_error"),
-    "secret": _break_secret,
-    "sets": _break_sets,
-    "ragged": _break_ragged,
-    "unit": _break_unit,
-    "timed": _break_timed,
-    "memory": _break_memory,
-    "interpreter": _break_interpreter,
+@dataclass(frozen=True)
+class Defence:
+    """How a defence is broken, and the steps that it makes a difference to."""
+
+    broken: Break
+    steps: tuple[str, ...]
+
+
+# What looks at outputs looks at the interpreter's, too.
+_OUTPUTS = ("check", "interpret")
+
+DEFENCES: dict[str, Defence] = {
+    "one_jaxpr": Defence(_break_one_jaxpr, ("lower",)),
+    "sandbox": Defence(_break_sandbox, tuple(_STEPS)),
+    "declared": Defence(_no_op(lower, "_check_outputs"), ("lower",)),
+    "shapes": Defence(_no_op(check, "check_shapes"), _OUTPUTS),
+    **{
+        name: Defence(_no_op(contract, f"_check_{name}"), ("contract",))
+        for name in (
+            "kernels calls constants dependence inside outside precision additions copies order coverage".split()
+        )
+    },
+    **{name: Defence(_no_op(check, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},
+    "secret": Defence(_break_secret, _OUTPUTS),
+    "sets": Defence(_break_sets, _OUTPUTS),
+    "ragged": Defence(_break_ragged, ("contract", *_OUTPUTS)),
+    "unit": Defence(_break_unit, _OUTPUTS),
+    "timed": Defence(_break_timed, ("contract", *_OUTPUTS)),
+    "memory": Defence(_break_memory, ("interpret",)),
+    "interpreter": Defence(_break_interpreter, ("interpret",)),
 }
 
 
@@ -278,7 +309,7 @@ def without(names: tuple[str, ...], task: Task) -> Iterator[None]:
     """Breaks defences."""
     with contextlib.ExitStack() as stack:
         for name in names:
-            DEFENCES[name](stack, task)
+            DEFENCES[name].broken(stack, task)
         yield
 
 
@@ -290,11 +321,11 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", type=Path, default=[HERE / "honest", HERE / "cheats"])
     args = parser.parse_args()
     tasks: dict[str, Task] = {}
+    judge = Judge()
     wrong = 0
     for entry in (entry for folder in args.folders for entry in entries(folder)):
         task = tasks.setdefault(entry.task, Task(args.tasks / entry.task))
-        with without(tuple(args.without), task):
-            report = judge(entry.path.read_bytes(), task)
+        report = judge(entry.path.read_bytes(), task, tuple(args.without))
         got = "ok" if report["verdict"] == "ok" else report["kind"]
         wrong += got != entry.verdict
         mark = " " if got == entry.verdict else "!"

@@ -6,10 +6,12 @@ import functools
 import os
 
 import pytest
-from corpus import DEFENCES, HERE, Entry, Task, entries, judge, without
+from corpus import DEFENCES, HERE, Entry, Judge, Task, entries
 
 HONEST = entries(HERE / "honest")
 CHEATS = entries(HERE / "cheats")
+
+judge = Judge()
 
 
 @functools.cache
@@ -28,9 +30,7 @@ def test_every_kernel_comes_to_its_verdict(entry: Entry) -> None:
 @pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
 @pytest.mark.parametrize("entry", [e for e in CHEATS if e.caught_by and e.verdict != "ok"], ids=str)
 def test_a_cheat_passes_where_its_defences_are_broken(entry: Entry) -> None:
-    task = _task(entry.task)
-    with without(entry.caught_by, task):
-        report = judge(entry.path.read_bytes(), task)
+    report = judge(entry.path.read_bytes(), _task(entry.task), entry.caught_by)
     assert report["verdict"] == "ok", report
 
 
@@ -45,10 +45,8 @@ def test_a_forged_program_is_not_the_one_that_is_judged() -> None:
     assert honest != forged
     right = judge(honest, task)["programs"]
     assert judge(forged, task)["programs"] == right
-    with without(("one_jaxpr",), task):
-        # Nobody sees it but in what a TPU would run: the contract finds that it does nothing.
-        assert judge(forged, task)["kind"] == "contract"
-    with without(("one_jaxpr", "inside"), task):
-        report = judge(forged, task)
-        assert report["verdict"] == "ok"
-        assert report["programs"] != right
+    # Nobody sees it but in what a TPU would run: the contract finds that it does nothing.
+    assert judge(forged, task, ("one_jaxpr",))["kind"] == "contract"
+    report = judge(forged, task, ("one_jaxpr", "inside"))
+    assert report["verdict"] == "ok"
+    assert report["programs"] != right
