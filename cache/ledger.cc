@@ -7,7 +7,7 @@ namespace evolve::cache {
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kLedgerVersion = 1;
 
 constexpr const char* kSchema =
     "CREATE TABLE build (id INTEGER PRIMARY KEY, started TEXT NOT NULL, campaign TEXT NOT NULL,"
@@ -44,8 +44,9 @@ Outcome outcome_from(const std::string& name) {
 
 Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path,
                                                          std::string& warning) {
-  auto database = Database::open_or_set_aside(
-      path, kVersion, std::string(ActionTable::schema()) + kSchema, Replaceable::damaged, warning);
+  auto database = Database::open_or_set_aside(path, kLedgerVersion,
+                                              std::string(ActionTable::schema()) + kSchema,
+                                              Replaceable::damaged, warning);
   if (!database) return std::move(database).error();
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);

@@ -3,12 +3,12 @@
 namespace evolve::cache {
 
 namespace {
-constexpr int kVersion = 1;
+constexpr int kMemoVersion = 1;
 }
 
 Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
                                                      std::string& warning) {
-  auto database = Database::open_or_set_aside(path, kVersion, ActionTable::schema(),
+  auto database = Database::open_or_set_aside(path, kMemoVersion, ActionTable::schema(),
                                               Replaceable::unreadable, warning);
   if (!database) return std::move(database).error();
   auto owned = std::make_unique<Database>(*std::move(database));

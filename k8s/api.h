@@ -12,8 +12,10 @@
 
 namespace evolve::k8s {
 
+constexpr int kNotFound = 404, kConflict = 409;
+
 struct Answer {
-  int status = 0;       // as 200, 201, 404, 409
+  int status = 0;       // as 200, 201, kNotFound
   nlohmann::json body;  // an object; of a refusal a Status, with `reason` and `message`
 
   [[nodiscard]] bool is_success() const { return status >= 200 && status < 300; }

@@ -14,8 +14,6 @@ namespace {
 using nlohmann::json;
 using Kind = OrderClaims::Outcome::Kind;
 
-constexpr int kNotFound = 404, kConflict = 409;
-
 }  // namespace
 
 std::string OrderClaims::configmaps() const {

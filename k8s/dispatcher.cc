@@ -29,11 +29,9 @@ constexpr double kGiveUpSeconds = 600;
 constexpr int kMostAttempts = 5;
 constexpr int kLogLines = 200;
 // Digits of an order's name in a pod's last words (engine/cli/agent.cc).
-constexpr size_t kDigits = 12;
+constexpr size_t kWordDigits = 12;
 // What a command ends with that no node could run; docker's own, too.
 constexpr int kNodeFault = 125;
-
-constexpr int kConflict = 409;
 
 double seconds_of(const std::string& iso) {
   std::tm time = {};
@@ -363,9 +361,9 @@ std::map<std::string, std::string> Dispatcher::last_words(const std::string& job
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      if (line.size() <= kDigits || line[kDigits] != ' ') continue;
-      const std::string digest(line.substr(kDigits + 1));
-      if (is_sha256(digest)) out[std::string(line.substr(0, kDigits))] = digest;
+      if (line.size() <= kWordDigits || line[kWordDigits] != ' ') continue;
+      const std::string digest(line.substr(kWordDigits + 1));
+      if (is_sha256(digest)) out[std::string(line.substr(0, kWordDigits))] = digest;
     }
   }
   return out;
@@ -375,7 +373,7 @@ std::optional<Run> Dispatcher::run_of(const std::string& order,
                                       const std::optional<StoreRecord>& record,
                                       const std::map<std::string, std::string>& words) {
   if (!record) return std::nullopt;
-  const auto said = words.find(order.substr(0, kDigits));
+  const auto said = words.find(order.substr(0, kWordDigits));
   // The pod's words come by the cluster, not by the store: both must agree.
   if (said != words.end() && said->second != sha256(record->text)) return std::nullopt;
   auto run = decode_run(order, *record);

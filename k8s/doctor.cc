@@ -18,7 +18,6 @@ using State = Finding::State;
 constexpr const char* kTpuLabel = "cloud.google.com/gke-tpu-accelerator";
 constexpr const char* kTopologyLabel = "cloud.google.com/gke-tpu-topology";
 constexpr const char* kTpu = "google.com/tpu";
-constexpr int kNotFound = 404;
 
 // Of what a server sent: a member that is not there, or is something else, is none.
 json member(const json& object, const char* key) {

@@ -4,19 +4,13 @@
 
 #include <cmath>
 
+#include "engine/search/member.h"
+
 namespace evolve::search {
 
 namespace {
 
 using nlohmann::json;
-
-// The member of an object, or null.
-const json& member(const json& object, const char* key) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  auto it = object.find(key);
-  return it == object.end() ? kNull : *it;
-}
 
 std::string text_of(const json& object, const char* key) {
   const json& value = member(object, key);

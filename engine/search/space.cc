@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/search/member.h"
+
 namespace evolve::search {
 
 namespace {
@@ -9,14 +11,6 @@ namespace {
 constexpr uint64_t kMostPoints = uint64_t{1} << 62;
 
 using nlohmann::json;
-
-// The member of an object, or null.
-const json& member(const json& object, const char* key) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  auto it = object.find(key);
-  return it == object.end() ? kNull : *it;
-}
 
 Error bad_spec(const std::string& what) {
   return external(fmt::format("spec.json: {}", what));
