@@ -4,14 +4,22 @@
 
 KUBERNETES=${KUBERNETES:-$PWD/build/servers/kubernetes}
 
-# free_ports COUNT: ports that nobody listens on.
+# free_ports COUNT: ports that nobody listens on, and that no connection gets for its own end while their server is
+# down (and a connection to that very port would be one to itself).
 free_ports() {
   python3 -c '
-import socket, sys
-open_sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for one in open_sockets:
-    one.bind(("127.0.0.1", 0))
-print(*(one.getsockname()[1] for one in open_sockets))' "$1"
+import random, socket, sys
+first_given = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+found = {}
+while len(found) < int(sys.argv[1]):
+    port = random.randrange(min(10000, first_given // 2), first_given)
+    try:
+        one = socket.socket()
+        one.bind(("127.0.0.1", port))
+        found[port] = one
+    except OSError:
+        pass
+print(*found)' "$1"
 }
 
 # sign NAME SUBJECT [EXTENSIONS]: a key and a certificate of the cluster's authority.
@@ -79,7 +87,7 @@ wait_until() {
   done
 }
 
-kubectl() { "$KUBERNETES" kubectl --kubeconfig "$cluster/admin.kubeconfig" "$@"; }
+kubectl() { "$KUBERNETES" kubectl --request-timeout=30s --kubeconfig "$cluster/admin.kubeconfig" "$@"; }
 
 # start_cluster FOLDER IMAGE NODE…: a cluster whose files lie in FOLDER, with these nodes, as the node agent's --node
 # takes them; IMAGE is the folder of the image "evolve-test".
@@ -145,10 +153,14 @@ start_campaign_cluster() {
   start_cluster "$1" "$image" "${@:2}"
 }
 
+# ended NAME: that server is not there any more.
+ended() { ! kill -0 "$(cat "$cluster/$1.pid")" 2>/dev/null; }
+
+# stop_cluster: by force, as nobody needs what it holds, and a server may wait for another.
 stop_cluster() {
   local pid
   # Some were ended by the test.
-  for pid in "$cluster"/*.pid; do kill "$(cat "$pid")" 2>/dev/null || true; done
+  for pid in "$cluster"/*.pid; do kill -9 "$(cat "$pid")" 2>/dev/null || true; done
   wait 2>/dev/null
   return 0
 }

@@ -38,30 +38,31 @@ new_campaign storm "$POOLS"
 evolve_in build >"$folder/storm.log" 2>&1 &
 builder=$!
 # What happens to it; false: there was nothing for it to happen to.
-do_kill() { kill -9 "$(cat "$(some_pod)/pid")" 2>/dev/null; }
+do_kill() { kill -9 "$(cat "$(some_pod)/pid")"; }
 do_delete() {
   # One of several, without a pipe: who writes to one that is closed ends with an error.
   local jobs
   jobs=$(kubectl get -n evolve jobs -o name)
-  [ -n "$jobs" ] && kubectl delete -n evolve "${jobs%%$'\n'*}" --wait=false >/dev/null 2>&1
+  [ -n "$jobs" ] && kubectl delete -n evolve "${jobs%%$'\n'*}" --wait=false
 }
 do_drain() {
   local code=0
-  kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 >/dev/null 2>&1 || code=1
-  kubectl uncordon cpu-0 >/dev/null && return "$code"
+  kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 --timeout=60s || code=1
+  kubectl uncordon cpu-0 && return "$code"
 }
 do_restart() {
   kill "$(cat "$cluster/apiserver.pid")"
-  wait "$(cat "$cluster/apiserver.pid")"
+  wait_until ended apiserver
   start_apiserver
   wait_until kubectl get --raw /readyz
 }
 at_work() { ! during || some_pod; }
 done_to=()
 for what in kill delete drain restart kill delete; do
-  while during; do
+  for _ in {1..20}; do
     wait_until at_work
-    if "do_$what"; then
+    during || break
+    if "do_$what" >>"$folder/$what.log" 2>&1; then
       done_to+=("$what")
       break
     fi
@@ -69,7 +70,7 @@ for what in kill delete drain restart kill delete; do
 done
 wait "$builder" || fail "storm: $(tail -n 5 "$folder/storm.log")"
 for what in kill delete drain restart; do
-  [[ " ${done_to[*]} " == *" $what "* ]] || fail "storm: no $what could happen to it, only ${done_to[*]}"
+  [[ " ${done_to[*]} " == *" $what "* ]] || fail "storm: no $what could happen to it, only ${done_to[*]}: $(tail -n 5 "$folder/$what.log")"
 done
 grep -q '6 variants: 6 ok' "$folder/storm.log" || fail "storm: not six variants are good: $(tail -n 5 "$folder/storm.log")"
 write_token_kubeconfig "token: $token"

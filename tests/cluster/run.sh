@@ -3,6 +3,8 @@
 # store, and evolve as the client of both, with the rights of the Role that we ship.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# A build waits for its cluster as long as it takes, and so would this. It takes six to fifteen minutes.
+[ -n "${IS_LIMITED:-}" ] || IS_LIMITED=1 exec timeout --kill-after=60 30m bash tests/cluster/run.sh "$@"
 source pipelines/setup.sh
 source tests/cluster/control_plane.sh
 EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
@@ -10,14 +12,22 @@ EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 folder=$(mktemp -d)
 # end COMMAND: the last thing that this does, also where COMMAND failed and nobody had thought of that.
 end() {
-  local code=$? pid
-  [ "$code" = 0 ] || printf 'cluster: FAILED: ended with %s in: %s\n' "$code" "$1" >&2
+  local code=$? pid log
+  if [ "$code" != 0 ]; then
+    printf 'cluster: FAILED: ended with %s after %s s in: %s\n' "$code" "$SECONDS" "$1" >&2
+    for log in "$folder"/*.log; do printf '%s: %s\n' "${log##*/}" "$(tail -n 3 "$log")" >&2; done
+    for log in "$cluster"/*.pid; do
+      log=$(basename "$log" .pid)
+      ! ended "$log" || printf '%s has ended: %s\n' "$log" "$(tail -n 3 "$cluster/$log.log")" >&2
+    done
+  fi
   # A build goes on without its cluster for ten minutes.
-  for pid in $(jobs -p); do pkill -P "$pid" || true; done
+  for pid in $(jobs -p); do pkill -9 -P "$pid" || true; done
   stop_cluster
   rm -rf "$folder"
 }
 trap 'end "$BASH_COMMAND"' EXIT
+trap 'exit 124' TERM
 start_campaign_cluster "$folder/cluster" \
   tpu-0,google.com/tpu=4,cloud.google.com/gke-tpu-accelerator=tpu7x,cloud.google.com/gke-tpu-topology=2x2x1 cpu-0
 
@@ -47,7 +57,10 @@ PLUGIN="exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [
 
 for part in "${@:-rounds bucket faults manifests doctor}"; do
   # shellcheck disable=SC1090 # the parts
-  for name in $part; do source "tests/cluster/$name.sh"; done
+  for name in $part; do
+    source "tests/cluster/$name.sh"
+    say "cluster: $name: ended after $SECONDS s"
+  done
 done
 [ "$failures" = 0 ] || exit 1
 say "cluster: rounds, faults, rights, credentials and words as they should be"

@@ -23,6 +23,7 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host"}
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    timeout = 60  # of whom nothing is heard
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
         pass
@@ -70,7 +71,8 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", PORT), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE, KEY)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    # Each connection's own thread shakes hands, with its first read.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.daemon_threads = True
     server.serve_forever()
 

@@ -61,10 +61,11 @@ func (run *podRun) live(ctx context.Context) {
 	run.tell(ctx, phase, core.ContainerState{Terminated: &state})
 	run.agent.mutex.Lock()
 	delete(run.agent.pods, run.pod.UID)
+	run.agent.ended[run.pod.UID] = true
 	run.agent.mutex.Unlock()
 	select {
 	case <-run.ending:
-		run.agent.forget(run.pod)
+		run.agent.forget(ctx, run.pod)
 	default:
 	}
 }
@@ -375,20 +376,14 @@ func (run *podRun) tell(ctx context.Context, phase core.PodPhase, state core.Con
 		}},
 	}}
 	patch, _ := json.Marshal(status)
-	for ctx.Err() == nil {
+	run.agent.insist(ctx, func() error {
 		found, err := run.agent.client.CoreV1().Pods(run.pod.Namespace).Get(ctx, run.pod.Name, meta.GetOptions{})
-		if err == nil && found.UID != run.pod.UID {
-			return
-		}
-		if err == nil {
+		if err == nil && found.UID == run.pod.UID {
 			_, err = run.agent.client.CoreV1().Pods(run.pod.Namespace).Patch(
 				ctx, run.pod.Name, types.StrategicMergePatchType, patch, meta.PatchOptions{}, "status")
 		}
-		if err == nil || strings.Contains(err.Error(), "not found") {
-			return
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return err
+	})
 }
 
 // processesBelow lists the processes that `root` has started, itself among them.

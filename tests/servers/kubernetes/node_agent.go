@@ -36,6 +36,7 @@ type nodeAgent struct {
 	mutex sync.Mutex
 	nodes map[string]*core.Node
 	pods  map[types.UID]*podRun
+	ended map[types.UID]bool // whose containers have run: a pod's older state may be seen after that
 }
 
 func newNodeAgentCommand() *cobra.Command {
@@ -56,7 +57,7 @@ func newNodeAgentCommand() *cobra.Command {
 			}
 			agent := &nodeAgent{
 				client: client, folder: folder, images: map[string]string{},
-				nodes: map[string]*core.Node{}, pods: map[types.UID]*podRun{},
+				nodes: map[string]*core.Node{}, pods: map[types.UID]*podRun{}, ended: map[types.UID]bool{},
 			}
 			for _, image := range images {
 				name, path, _ := strings.Cut(image, "=")
@@ -208,11 +209,10 @@ func (agent *nodeAgent) seePod(ctx context.Context, object any) {
 		return
 	}
 	run := agent.pods[pod.UID]
-	isOver := pod.Status.Phase == core.PodSucceeded || pod.Status.Phase == core.PodFailed
+	isOver := agent.ended[pod.UID] || pod.Status.Phase == core.PodSucceeded || pod.Status.Phase == core.PodFailed
 	if run == nil && isOver {
-		// It ended before this agent was started, or is on its way out.
 		if pod.DeletionTimestamp != nil {
-			go agent.forget(pod)
+			go agent.forget(ctx, pod)
 		}
 		return
 	}
@@ -248,9 +248,26 @@ func (agent *nodeAgent) losePod(object any) {
 }
 
 // forget removes the object of a pod that was to be deleted, whose processes are gone.
-func (agent *nodeAgent) forget(pod *core.Pod) {
+func (agent *nodeAgent) forget(ctx context.Context, pod *core.Pod) {
 	now := int64(0)
-	_ = agent.client.CoreV1().Pods(pod.Namespace).Delete(context.Background(), pod.Name, meta.DeleteOptions{
-		GracePeriodSeconds: &now, Preconditions: &meta.Preconditions{UID: &pod.UID},
+	agent.insist(ctx, func() error {
+		err := agent.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, meta.DeleteOptions{
+			GracePeriodSeconds: &now, Preconditions: &meta.Preconditions{UID: &pod.UID},
+		})
+		if errors.IsConflict(err) { // another has its name
+			return nil
+		}
+		return err
 	})
+}
+
+// insist calls the API until it answers yes, or no for good: the pod is gone, or has ended.
+func (agent *nodeAgent) insist(ctx context.Context, call func() error) {
+	for ctx.Err() == nil {
+		err := call()
+		if err == nil || errors.IsNotFound(err) || errors.IsInvalid(err) {
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }
