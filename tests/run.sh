@@ -21,7 +21,7 @@ tiers=("$@")
 case " ${tiers[*]} " in *" cluster "*) need_server kubernetes ;; esac
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
-(cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error -j "$(nproc)" -L "^($pattern)\$") || {
+(cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error --timeout 2700 -j "$(nproc)" -L "^($pattern)\$") || {
   # What failed, once more where it is seen: a tier prints much else.
   say "what the scripts said of it"
   grep -E 'FAILED: |^evolve: error: |^(FAILED|ERROR) tests/' build/release/Testing/Temporary/LastTest.log | tail -n 40
