@@ -156,11 +156,15 @@ start_campaign_cluster() {
 # ended NAME: that server is not there any more.
 ended() { ! kill -0 "$(cat "$cluster/$1.pid")" 2>/dev/null; }
 
-# stop_cluster: by force, as nobody needs what it holds, and a server may wait for another.
+# crash NAME: asked to end, the API server would wait for its watches, for a minute at least, and others for it.
+crash() {
+  local pid
+  pid=$(cat "$cluster/$1.pid")
+  { kill -9 "$pid" && wait "$pid"; } 2>/dev/null || true
+}
+
 stop_cluster() {
   local pid
   # Some were ended by the test.
-  for pid in "$cluster"/*.pid; do kill -9 "$(cat "$pid")" 2>/dev/null || true; done
-  wait 2>/dev/null
-  return 0
+  for pid in "$cluster"/*.pid; do crash "$(basename "$pid" .pid)"; done
 }

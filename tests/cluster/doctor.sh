@@ -76,7 +76,6 @@ says stranger "the server does not know who we are"
 kubectl cordon tpu-0 >/dev/null
 doctor 1 cordoned --kubeconfig "$cluster/admin.kubeconfig"
 says cordoned "tpu7x 2x2x1: 0 of 1 nodes ready"
-kill "$(cat "$cluster/apiserver.pid")"
-wait "$(cat "$cluster/apiserver.pid")" || true
+crash apiserver
 doctor 1 away --kubeconfig "$cluster/admin.kubeconfig"
 says away "/version: "

@@ -37,22 +37,22 @@ write_token_kubeconfig "$PLUGIN" "$storm_port"
 new_campaign storm "$POOLS"
 evolve_in build >"$folder/storm.log" 2>&1 &
 builder=$!
-# What happens to it; false: there was nothing for it to happen to.
-do_kill() { kill -9 "$(cat "$(some_pod)/pid")"; }
+# What happens to it; false: there was nothing for it to happen to, or it did not work ($folder/did.log).
+did() { "$@" >>"$folder/did.log" 2>&1; }
+do_kill() { did kill -9 "$(cat "$(some_pod)/pid")"; }
 do_delete() {
   # One of several, without a pipe: who writes to one that is closed ends with an error.
   local jobs
   jobs=$(kubectl get -n evolve jobs -o name)
-  [ -n "$jobs" ] && kubectl delete -n evolve "${jobs%%$'\n'*}" --wait=false
+  [ -n "$jobs" ] && did kubectl delete -n evolve "${jobs%%$'\n'*}" --wait=false
 }
 do_drain() {
   local code=0
-  kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 --timeout=60s || code=1
-  kubectl uncordon cpu-0 && return "$code"
+  did kubectl drain cpu-0 --force --delete-emptydir-data --grace-period=1 --timeout=60s || code=1
+  did kubectl uncordon cpu-0 && return "$code"
 }
 do_restart() {
-  kill "$(cat "$cluster/apiserver.pid")"
-  wait_until ended apiserver
+  crash apiserver
   start_apiserver
   wait_until kubectl get --raw /readyz
 }
@@ -62,7 +62,7 @@ for what in kill delete drain restart kill delete; do
   for _ in {1..20}; do
     wait_until at_work
     during || break
-    if "do_$what" >>"$folder/$what.log" 2>&1; then
+    if "do_$what"; then
       done_to+=("$what")
       break
     fi
@@ -70,7 +70,7 @@ for what in kill delete drain restart kill delete; do
 done
 wait "$builder" || fail "storm: $(tail -n 5 "$folder/storm.log")"
 for what in kill delete drain restart; do
-  [[ " ${done_to[*]} " == *" $what "* ]] || fail "storm: no $what could happen to it, only ${done_to[*]}: $(tail -n 5 "$folder/$what.log")"
+  [[ " ${done_to[*]} " == *" $what "* ]] || fail "storm: no $what could happen to it, only ${done_to[*]}: $(tail -n 5 "$folder/did.log")"
 done
 grep -q '6 variants: 6 ok' "$folder/storm.log" || fail "storm: not six variants are good: $(tail -n 5 "$folder/storm.log")"
 write_token_kubeconfig "token: $token"
