@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <iostream>
 
 #include "engine/cli/agent.h"
 #include "engine/cli/analyze_command.h"
+#include "engine/cli/ask_command.h"
 #include "engine/cli/bundle.h"
 #include "engine/cli/cache_command.h"
 #include "engine/cli/cluster.h"
@@ -20,6 +22,7 @@
 #include "engine/cli/replay.h"
 #include "engine/cli/why.h"
 #include "engine/core/did_you_mean.h"
+#include "engine/search/sampler.h"
 #include "engine/world/terminal.h"
 
 namespace evolve::cli {
@@ -44,6 +47,7 @@ struct Arguments {
   ModelCommand model;
   ClusterSettings cluster;
   AgentSettings agent;
+  std::string sampler = search::sampler_names().front();
 };
 
 bool wants_color(const std::string& choice) {
@@ -149,6 +153,14 @@ void add_agent(CLI::App& app, Arguments& arguments) {
   agent->add_option("--folder", settings.folder, "where to work (default: in $TMPDIR)");
   agent->add_option("-j,--jobs", settings.at_once, "orders at a time (default: 1)")
       ->check(CLI::Range(1, 1024));
+}
+
+void add_ask(CLI::App& app, Arguments& arguments) {
+  auto* ask = app.add_subcommand(
+      "ask", "search any space for its best point: JSON lines over stdin and stdout");
+  ask->add_option("--sampler", arguments.sampler,
+                  fmt::format("how: {} (default: {})", fmt::join(search::sampler_names(), ", "),
+                              search::sampler_names().front()));
 }
 
 void add_commands(CLI::App& app, Arguments& arguments) {
@@ -277,6 +289,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   add_model(app, arguments);
   add_cluster(app, arguments);
   add_agent(app, arguments);
+  add_ask(app, arguments);
   // For --help alone: it has a command line of its own, see run().
   app.add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
@@ -315,6 +328,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   std::string name = app.get_subcommands().front()->get_name();
   if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
   if (name == "model") return run_model_calibrate(arguments.model, common.json);
+  if (name == "ask") return run_ask(arguments.sampler, std::cin);
   if (name == "agent") return run_agent(arguments.agent);
   if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
   if (name == "build") return run_build(common, arguments.build);

@@ -24,4 +24,8 @@ uint64_t Random::below(uint64_t bound) {
   return draw % bound;
 }
 
+double Random::unit() {
+  return static_cast<double>(next() >> 11) * 0x1p-53;
+}
+
 }  // namespace evolve::search

@@ -19,6 +19,8 @@ class Random {
   // A number in [0, bound), each with the same chance: draws that would favour the low ones are
   // thrown away. REQUIRES: bound > 0.
   uint64_t below(uint64_t bound);
+  // A number in [0, 1), of 2^53 that lie evenly.
+  double unit();
 
  private:
   uint64_t state_;

@@ -1,0 +1,219 @@
+#include "engine/cli/ask_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "engine/cli/report.h"
+#include "engine/core/did_you_mean.h"
+#include "engine/search/sampler.h"
+
+namespace evolve::cli {
+
+namespace {
+
+// Parameters are asked for in the order in which they were given.
+using nlohmann::ordered_json;
+
+constexpr uint64_t kMostSeed = uint64_t{1} << 53;  // whole numbers that any JSON reader keeps exact
+
+struct Parameter {
+  std::string name;
+  std::vector<ordered_json> values;  // ascending, where they are numbers
+};
+
+struct Question {
+  std::vector<Parameter> parameters;
+  uint64_t seed = 0;
+  std::optional<uint64_t> budget;
+};
+
+// Numbers as they are, false and true as 0 and 1; texts have no order that means anything.
+search::Axis axis_of(const Parameter& parameter) {
+  search::Axis axis{parameter.values.size(), {}};
+  for (const ordered_json& value : parameter.values) {
+    if (value.is_number()) axis.values.push_back(value.get<double>());
+    if (value.is_boolean()) axis.values.push_back(value.get<bool>() ? 1 : 0);
+  }
+  if (axis.values.size() != axis.count) axis.values.clear();
+  return axis;
+}
+
+Result<Parameter> read_parameter(const std::string& name, const ordered_json& values) {
+  if (!values.is_array() || values.empty())
+    return bad_input(fmt::format("space.{}: a list of values was expected", name));
+  Parameter out{name, {}};
+  std::set<std::string> seen;
+  for (const ordered_json& value : values) {
+    if (!value.is_number() && !value.is_string() && !value.is_boolean())
+      return bad_input(
+          fmt::format("space.{}: {} is no number, no text and no boolean", name, value.dump()));
+    if (!seen.insert(value.dump()).second)
+      return bad_input(fmt::format("space.{}: {} is there twice", name, value.dump()));
+    out.values.push_back(value);
+  }
+  const bool are_numbers = std::all_of(out.values.begin(), out.values.end(),
+                                       [](const ordered_json& one) { return one.is_number(); });
+  if (are_numbers) {
+    std::sort(out.values.begin(), out.values.end());
+    if (std::adjacent_find(out.values.begin(), out.values.end()) != out.values.end())
+      return bad_input(fmt::format("space.{}: a number is there twice", name));
+  }
+  return out;
+}
+
+Result<uint64_t> read_count(const ordered_json& from, const char* key, uint64_t least) {
+  const ordered_json& value = from[key];
+  if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||
+      value.get<uint64_t>() > kMostSeed)
+    return bad_input(fmt::format("{}: a whole number from {} to 2^53 was expected, not {}", key,
+                                 least, value.dump()));
+  return value.get<uint64_t>();
+}
+
+Result<Question> read_question(const ordered_json& from) {
+  const std::vector<std::string> known = {"space", "seed", "budget"};
+  if (!from.is_object() || !from.contains("space") || !from["space"].is_object())
+    return bad_input("a space was expected", "",
+                     R"({"space": {"BLOCK": [128, 256]}, "seed": 1, "budget": 100})");
+  for (const auto& [key, value] : from.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    auto near = nearest(key, known);
+    return bad_input(fmt::format("unknown key '{}'{}", key,
+                                 near ? fmt::format(", did you mean '{}'?", *near) : ""));
+  }
+  Question out;
+  for (const auto& [name, values] : from["space"].items()) {
+    auto parameter = read_parameter(name, values);
+    if (!parameter) return std::move(parameter).error();
+    out.parameters.push_back(*std::move(parameter));
+  }
+  if (from.contains("seed")) {
+    auto seed = read_count(from, "seed", 0);
+    if (!seed) return std::move(seed).error();
+    out.seed = *seed;
+  }
+  if (from.contains("budget")) {
+    auto budget = read_count(from, "budget", 1);
+    if (!budget) return std::move(budget).error();
+    out.budget = *budget;
+  }
+  return out;
+}
+
+// A time, or none for a point that is not valid.
+Result<std::optional<double>> read_answer(const ordered_json& from) {
+  auto wrong = [](const std::string& what) {
+    return bad_input(fmt::format("{}: a time above 0, or null, was expected", what), "",
+                     R"({"tell": 1.25})");
+  };
+  if (!from.is_object() || !from.contains("tell") || from.size() != 1)
+    return wrong("no answer to what was asked");
+  const ordered_json& cost = from["tell"];
+  if (cost.is_null()) return std::optional<double>();
+  if (!cost.is_number() || !(cost.get<double>() > 0))
+    return wrong(fmt::format("tell: {}", cost.dump()));
+  return std::optional<double>(cost.get<double>());
+}
+
+// One conversation.
+class Conversation {
+ public:
+  explicit Conversation(std::istream& in) : in_(in) {}
+
+  Status run(const std::string& sampler_name) {
+    auto begin = read();
+    if (!begin) return std::move(begin).error();
+    if (!*begin) return {};
+    auto question = read_question(**begin);
+    if (!question) return here(std::move(question).error());
+    parameters_ = std::move(question->parameters);
+    std::vector<search::Axis> axes;
+    for (const Parameter& parameter : parameters_) axes.push_back(axis_of(parameter));
+    auto grid = search::Grid::make(axes);
+    if (!grid) return here(std::move(grid).error().within("space"));
+    grid_ = *grid;
+    auto sampler = search::make_sampler(sampler_name, *std::move(grid), question->seed);
+    if (!sampler) return std::move(sampler).error();
+    return converse(**sampler, question->budget);
+  }
+
+ private:
+  Status converse(search::Sampler& sampler, std::optional<uint64_t> budget) {
+    while (!budget || told_ < *budget) {
+      auto point = sampler.next();
+      if (!point) break;
+      const ordered_json configuration = configuration_of(*point);
+      print_out(ordered_json{{"ask", configuration}}.dump() + "\n");
+      auto line = read();
+      if (!line) return std::move(line).error();
+      if (!*line) break;
+      auto cost = read_answer(**line);
+      if (!cost) return here(std::move(cost).error());
+      sampler.tell(*point, *cost);
+      note(configuration, *cost);
+    }
+    summarise();
+    return {};
+  }
+
+  // The next line that is not empty; none at the end.
+  Result<std::optional<ordered_json>> read() {
+    for (std::string line; std::getline(in_, line);) {
+      ++line_;
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      ordered_json out = ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (out.is_discarded()) return here(bad_input("no JSON"));
+      return std::optional<ordered_json>(std::move(out));
+    }
+    return std::optional<ordered_json>();
+  }
+
+  [[nodiscard]] Error here(Error error) const {
+    return std::move(error).within(fmt::format("stdin:{}", line_));
+  }
+
+  [[nodiscard]] ordered_json configuration_of(uint64_t point) const {
+    ordered_json out = ordered_json::object();
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      out[parameters_[i].name] = parameters_[i].values[grid_->place(point, i)];
+    return out;
+  }
+
+  void note(const ordered_json& configuration, std::optional<double> cost) {
+    ++told_;
+    if (!cost) ++invalid_;
+    if (!cost || (best_cost_ && *best_cost_ <= *cost)) return;
+    best_cost_ = cost;
+    best_ = configuration;
+  }
+
+  void summarise() const {
+    std::string line =
+        fmt::format("evolve: {} of {} points asked, {} not valid", told_, grid_->size(), invalid_);
+    if (best_cost_) line += fmt::format("; the best: {} {}", *best_cost_, best_.dump());
+    std::fputs((line + "\n").c_str(), stderr);
+  }
+
+  std::istream& in_;
+  int line_ = 0;
+  std::vector<Parameter> parameters_;
+  std::optional<search::Grid> grid_;
+  uint64_t told_ = 0;
+  uint64_t invalid_ = 0;
+  std::optional<double> best_cost_;
+  ordered_json best_;
+};
+
+}  // namespace
+
+Status run_ask(const std::string& sampler, std::istream& in) {
+  return Conversation(in).run(sampler);
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,181 @@
+#include "engine/search/model_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+namespace evolve::search {
+
+namespace {
+
+constexpr size_t kFirst = 8;         // trials before the forests are asked
+constexpr size_t kFewestValid = 3;   // and valid ones among them
+constexpr double kRedraw = 0.3;      // chance of a parameter to be drawn anew, among the first
+constexpr int kTrees = 30;           // of each forest
+constexpr size_t kDrawn = 1500;      // points drawn by chance, of which one may be tried
+constexpr size_t kBest = 10;         // trials whose neighbours are looked at
+constexpr size_t kRemembered = 200;  // candidates that the next choice looks at again
+constexpr double kRefit = 1.05;      // forests grow anew after so much more was told
+constexpr double kNoise = 0.02;      // of a time: nobody measures, or predicts, much closer
+constexpr double kLeastChance = 1e-6;
+
+int powers_of_two_in(double value) {
+  int count = 0;
+  for (auto left = static_cast<uint64_t>(value); left % 2 == 0; left /= 2) ++count;
+  return count;
+}
+
+// What a step down to a normal variable is expected to be, where it is one.
+double expected_improvement(double best, const Forest::Prediction& prediction) {
+  const double deviation = std::sqrt(prediction.variance + kNoise * kNoise);
+  const double z = (best - prediction.mean) / deviation;
+  const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  return deviation * (z * below + density);
+}
+
+}  // namespace
+
+ModelSampler::ModelSampler(Grid grid, uint64_t seed)
+    : grid_(std::move(grid)), tried_(grid_), random_(seed) {
+  add_columns();
+}
+
+void ModelSampler::add_columns() {
+  std::vector<size_t> sizes;  // axes whose values are sizes, fit for products
+  for (size_t axis = 0; axis < grid_.axes().size(); ++axis) {
+    const auto& [count, values] = grid_.axes()[axis];
+    if (count < 2) continue;
+    free_axes_.push_back(axis);
+    std::vector<float> places(count);
+    for (size_t i = 0; i < count; ++i) places[i] = static_cast<float>(i);
+    columns_.push_back({{axis}, {places}});
+    if (values.empty() || values.front() <= 0) continue;
+    if (count > 2) sizes.push_back(axis);
+    const bool is_whole = std::all_of(values.begin(), values.end(), [](double value) {
+      return value == std::floor(value) && value < 0x1p53;
+    });
+    if (!is_whole) continue;
+    std::vector<float> powers;
+    for (double value : values) powers.push_back(static_cast<float>(powers_of_two_in(value)));
+    // Of powers of two it says what the place says.
+    if (!std::is_sorted(powers.begin(), powers.end(), std::less_equal<>()))
+      columns_.push_back({{axis}, {powers}});
+  }
+  auto logarithms = [&](size_t axis) {
+    std::vector<float> out;
+    for (double value : grid_.axes()[axis].values)
+      out.push_back(static_cast<float>(std::log2(value)));
+    return out;
+  };
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    for (size_t j = i + 1; j < sizes.size(); ++j)
+      columns_.push_back({{sizes[i], sizes[j]}, {logarithms(sizes[i]), logarithms(sizes[j])}});
+  }
+}
+
+void ModelSampler::append_row(uint64_t point, Matrix& matrix) const {
+  for (const Column& column : columns_) {
+    float sum = 0;
+    for (size_t i = 0; i < column.axes.size(); ++i)
+      sum += column.terms[i][grid_.place(point, column.axes[i])];
+    matrix.cells.push_back(sum);
+  }
+}
+
+void ModelSampler::tell(uint64_t point, std::optional<double> cost) {
+  tried_.add(point);
+  Trial trial;
+  trial.point = point;
+  if (cost) trial.log_cost = std::log(*cost);
+  trials_.push_back(trial);
+  if (!cost) return;
+  auto is_better = [&](size_t a, size_t b) { return trials_[a].log_cost < trials_[b].log_cost; };
+  const size_t number = trials_.size() - 1;
+  ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), number, is_better), number);
+}
+
+std::optional<uint64_t> ModelSampler::next() {
+  if (tried_.is_full()) return std::nullopt;
+  if (trials_.size() < kFirst || ranked_.size() < kFewestValid) return first_point();
+  if (static_cast<double>(trials_.size()) >= static_cast<double>(fitted_) * kRefit) fit();
+  return most_promising(candidates());
+}
+
+uint64_t ModelSampler::first_point() {
+  if (trials_.empty()) return grid_.middle();
+  if (ranked_.empty()) return tried_.draw_other(random_);
+  uint64_t point = trials_[ranked_.front()].point;
+  for (size_t axis : free_axes_) {
+    if (random_.unit() >= kRedraw) continue;
+    point = grid_.moved(point, axis, random_.below(grid_.axes()[axis].count));
+  }
+  return tried_.contains(point) ? tried_.draw_other(random_) : point;
+}
+
+void ModelSampler::fit() {
+  Matrix valid{columns_.size(), {}};
+  std::vector<double> costs;
+  Matrix all{columns_.size(), {}};
+  std::vector<double> validity;
+  for (const Trial& trial : trials_) {
+    append_row(trial.point, all);
+    validity.push_back(trial.log_cost ? 1 : 0);
+    if (!trial.log_cost) continue;
+    append_row(trial.point, valid);
+    costs.push_back(*trial.log_cost);
+  }
+  costs_ = Forest::fit(valid, costs, kTrees, random_);
+  validity_ =
+      costs.size() == trials_.size() ? Forest() : Forest::fit(all, validity, kTrees, random_);
+  fitted_ = trials_.size();
+}
+
+// The points not tried that differ in one parameter from one of the best `count`.
+std::vector<uint64_t> ModelSampler::beside_best(size_t count) const {
+  std::vector<uint64_t> out;
+  for (size_t i = 0; i < std::min(count, ranked_.size()); ++i) {
+    const uint64_t from = trials_[ranked_[i]].point;
+    for (size_t axis : free_axes_) {
+      for (size_t place = 0; place < grid_.axes()[axis].count; ++place) {
+        const uint64_t point = grid_.moved(from, axis, place);
+        if (!tried_.contains(point)) out.push_back(point);
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<uint64_t> ModelSampler::candidates() {
+  std::vector<uint64_t> out = beside_best(kBest);
+  if (random_.below(2) == 0 && !out.empty()) return out;
+  for (uint64_t point : promising_) {
+    if (!tried_.contains(point)) out.push_back(point);
+  }
+  for (size_t i = 0; i < kDrawn; ++i) out.push_back(tried_.draw_other(random_));
+  return out;
+}
+
+uint64_t ModelSampler::most_promising(const std::vector<uint64_t>& candidates) {
+  const double best = *trials_[ranked_.front()].log_cost;
+  Matrix row{columns_.size(), {}};
+  std::vector<Scored> scored;
+  for (uint64_t point : candidates) {
+    row.cells.clear();
+    append_row(point, row);
+    double score = expected_improvement(best, costs_.at(row.cells));
+    if (!validity_.is_empty()) score *= std::max(validity_.at(row.cells).mean, kLeastChance);
+    scored.push_back({score, point});
+  }
+  const size_t kept = std::min(kRemembered, scored.size());
+  std::partial_sort(scored.begin(), scored.begin() + static_cast<std::ptrdiff_t>(kept),
+                    scored.end(), [](const Scored& a, const Scored& b) {
+                      return a.score != b.score ? a.score > b.score : a.point < b.point;
+                    });
+  promising_.clear();
+  for (size_t i = 0; i < kept; ++i) promising_.push_back(scored[i].point);
+  return promising_.front();
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,68 @@
+// The sampler that learns: it tries first what its regression expects to improve most.
+//
+// The first points are the grid's middle (the ends of a list of block sizes are rarely good, and
+// more often not valid) and steps away from the best one so far, each parameter drawn anew with
+// chance 0.3. From then on a point is the one with the largest expected improvement (Jones,
+// Schonlau, Welch: Efficient global optimization, 1998) times its chance to be valid, by two
+// forests: one of the logarithms of the costs, one of what was valid. Every other time only points
+// that differ in one parameter from one of the best count, so that an optimum that is a needle is
+// found from beside it; else any.
+//
+// What the forests see of a point: the places of its values; the power of two that divides each,
+// which is what alignment asks for; and the products of any two, since limits on threads, registers
+// and memory are limits of products.
+#pragma once
+
+#include <vector>
+
+#include "engine/search/forest.h"
+#include "engine/search/sampler.h"
+
+namespace evolve::search {
+
+class ModelSampler : public Sampler {
+ public:
+  ModelSampler(Grid grid, uint64_t seed);
+
+  std::optional<uint64_t> next() override;
+  void tell(uint64_t point, std::optional<double> cost) override;
+
+ private:
+  // A column of what the forests see: the sum, over some axes, of a number that each of their
+  // values has.
+  struct Column {
+    std::vector<size_t> axes;
+    std::vector<std::vector<float>> terms;  // by axis in `axes`, by place
+  };
+  struct Trial {
+    uint64_t point = 0;
+    std::optional<double> log_cost;
+  };
+  struct Scored {
+    double score = 0;
+    uint64_t point = 0;
+  };
+
+  void add_columns();
+  void append_row(uint64_t point, Matrix& matrix) const;
+  [[nodiscard]] bool is_learning() const;
+  uint64_t first_point();
+  void fit();
+  [[nodiscard]] std::vector<uint64_t> beside_best(size_t count) const;
+  std::vector<uint64_t> candidates();
+  uint64_t most_promising(const std::vector<uint64_t>& candidates);
+
+  Grid grid_;
+  Tried tried_;
+  Random random_;
+  std::vector<size_t> free_axes_;  // with more than one value
+  std::vector<Column> columns_;
+  std::vector<Trial> trials_;
+  std::vector<size_t> ranked_;  // the valid ones of trials_, the best first
+  Forest costs_;
+  Forest validity_;                  // empty while all were valid
+  size_t fitted_ = 0;                // trials that the forests know of
+  std::vector<uint64_t> promising_;  // of the last candidates
+};
+
+}  // namespace evolve::search

@@ -1,0 +1,168 @@
+#include "engine/search/sampler.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <set>
+
+using namespace evolve::search;
+
+namespace {
+
+using Cost = std::function<std::optional<double>(const Grid&, uint64_t)>;
+
+Grid make_grid(const std::vector<std::vector<double>>& values) {
+  std::vector<Axis> axes;
+  axes.reserve(values.size());
+  for (const std::vector<double>& list : values) axes.push_back({list.size(), list});
+  auto grid = Grid::make(axes);
+  if (!grid) FAIL(grid.error().message);
+  return *std::move(grid);
+}
+
+std::unique_ptr<Sampler> sampler_of(const std::string& name, const Grid& grid, uint64_t seed) {
+  auto sampler = make_sampler(name, grid, seed);
+  if (!sampler) FAIL(sampler.error().message);
+  return *std::move(sampler);
+}
+
+// The points that a sampler asks for, at most `most`, until one of cost `wanted` or less.
+std::vector<uint64_t> asked(const std::string& name, const Grid& grid, uint64_t seed,
+                            const Cost& cost, size_t most, double wanted = 0) {
+  auto sampler = sampler_of(name, grid, seed);
+  std::vector<uint64_t> out;
+  while (out.size() < most) {
+    auto point = sampler->next();
+    if (!point) break;
+    out.push_back(*point);
+    auto answer = cost(grid, *point);
+    sampler->tell(*point, answer);
+    if (answer && *answer <= wanted) break;
+  }
+  return out;
+}
+
+double value(const Grid& grid, uint64_t point, size_t axis) {
+  return grid.axes()[axis].values[grid.place(point, axis)];
+}
+
+// A tile of 64 by 256 and a depth of 4 are best; more than 131,072 elements do not fit.
+std::optional<double> tile_cost(const Grid& grid, uint64_t point) {
+  const double rows = value(grid, point, 0);
+  const double columns = value(grid, point, 1);
+  const double depth = value(grid, point, 2);
+  if (rows * columns * depth > 131072) return std::nullopt;
+  return 1 + std::abs(std::log2(rows / 64)) + 0.5 * std::abs(std::log2(columns / 256)) +
+         0.3 * std::abs(depth - 4);
+}
+
+const std::vector<std::vector<double>> kTiles = {{8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024},
+                                                 {8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 1024},
+                                                 {1, 2, 3, 4, 5, 6, 7, 8}};
+
+size_t median(std::vector<size_t> of) {
+  std::sort(of.begin(), of.end());
+  return of[of.size() / 2];
+}
+
+}  // namespace
+
+TEST_CASE("a grid numbers its points, the last axis counting fastest") {
+  const Grid grid = make_grid({{1, 2}, {3}, {5, 6, 7}});
+  CHECK(grid.size() == 6);
+  CHECK(grid.place(4, 0) == 1);
+  CHECK(grid.place(4, 1) == 0);
+  CHECK(grid.place(4, 2) == 1);
+  CHECK(grid.moved(4, 0, 0) == 1);
+  CHECK(grid.moved(4, 2, 2) == 5);
+  CHECK(grid.middle() == 1);
+  CHECK_FALSE(Grid::make({}));
+  CHECK_FALSE(Grid::make({{2, {1, 2}}, {0, {}}}));
+  const std::vector<Axis> many(63, Axis{2, {1, 2}});
+  CHECK_FALSE(Grid::make(many));
+}
+
+TEST_CASE("every sampler asks for each point once, and then for none") {
+  const Grid grid = make_grid({{1, 2, 3}, {1, 2, 4, 8}, {0, 1}, {7}});
+  auto is_valid = [](const Grid&, uint64_t point) {
+    return point % 3 == 0 ? std::nullopt
+                          : std::optional<double>(1.0 + static_cast<double>(point % 5));
+  };
+  auto never = [](const Grid&, uint64_t) { return std::optional<double>(); };
+  auto same = [](const Grid&, uint64_t) { return std::optional<double>(1); };
+  for (const std::string& name : sampler_names()) {
+    for (const Cost& cost : {Cost(is_valid), Cost(never), Cost(same)}) {
+      INFO(name);
+      const std::vector<uint64_t> points = asked(name, grid, 1, cost, 100);
+      CHECK(points.size() == grid.size());
+      CHECK(std::set<uint64_t>(points.begin(), points.end()).size() == grid.size());
+    }
+  }
+}
+
+TEST_CASE("the same seed and answers give the same points") {
+  const Grid grid = make_grid(kTiles);
+  for (const std::string& name : sampler_names()) {
+    INFO(name);
+    CHECK(asked(name, grid, 4, tile_cost, 60) == asked(name, grid, 4, tile_cost, 60));
+    if (name != "grid")
+      CHECK(asked(name, grid, 4, tile_cost, 60) != asked(name, grid, 5, tile_cost, 60));
+  }
+}
+
+TEST_CASE(
+    "the model finds the best point in a fraction of what chance needs, and keeps to what is "
+    "valid") {
+  const Grid grid = make_grid(kTiles);
+  std::vector<size_t> by_model;
+  std::vector<size_t> by_chance;
+  size_t invalid = 0;
+  for (uint64_t seed = 0; seed < 15; ++seed) {
+    auto counted = [&](const Grid& of, uint64_t point) {
+      auto cost = tile_cost(of, point);
+      invalid += cost ? 0 : 1;
+      return cost;
+    };
+    by_model.push_back(asked("model", grid, seed, counted, grid.size(), 1).size());
+    by_chance.push_back(asked("random", grid, seed, tile_cost, grid.size(), 1).size());
+  }
+  CHECK(median(by_model) * 5 < median(by_chance));
+  size_t all = 0;
+  for (size_t count : by_model) all += count;
+  CHECK(invalid * 5 < all);  // of the grid a third is not valid
+}
+
+TEST_CASE("the model takes values that are no numbers") {
+  // Of 40 names one is good with each of 40 others.
+  auto grid = Grid::make({{40, {}}, {40, {}}});
+  REQUIRE(grid);
+  auto cost = [](const Grid& of, uint64_t point) {
+    return std::optional<double>(1.0 + (of.place(point, 0) == 17 ? 0 : 1) +
+                                 (of.place(point, 1) == 23 ? 0 : 1));
+  };
+  std::vector<size_t> counts;
+  for (uint64_t seed = 0; seed < 9; ++seed)
+    counts.push_back(asked("model", *grid, seed, cost, 1600, 1).size());
+  CHECK(median(counts) < 200);  // chance needs 800
+}
+
+TEST_CASE("a grid of which nothing can be listed is searched, too") {
+  const std::vector<double> powers = {1, 2, 4, 8, 16, 32, 64, 128};
+  const Grid grid = make_grid(std::vector<std::vector<double>>(20, powers));
+  auto cost = [](const Grid& of, uint64_t point) {
+    double sum = 1;
+    for (size_t axis = 0; axis < 20; ++axis) sum += std::abs(std::log2(value(of, point, axis)) - 5);
+    return std::optional<double>(sum);
+  };
+  const std::vector<uint64_t> points = asked("model", grid, 1, cost, 150);
+  double best = 1e9;
+  for (uint64_t point : points) best = std::min(best, *cost(grid, point));
+  CHECK(best < 16);  // the middle has 41, a random point 46
+}
+
+TEST_CASE("a sampler that is none is refused with the nearest name") {
+  auto sampler = make_sampler("modle", make_grid({{1, 2}}), 1);
+  REQUIRE_FALSE(sampler);
+  CHECK(sampler.error().message == "unknown sampler 'modle', did you mean 'model'?");
+}
