@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# How many points `evolve ask` tries until it has a good one, beside other searches, on spaces that were measured whole.
+#   tests/bench/ask.sh FOLDER [--seeds N] [--rivals NAME,…] [--most N]    FOLDER: *.json or *.json.gz in the T4 format
+# Installs the rivals into build/ask-venv. ask.py says what is counted, and how.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+venv=$PWD/build/ask-venv
+mkdir -p build
+[ -e "$venv/ready" ] || {
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install -q kernel_tuner==1.5.0 cma==4.5.0 optuna==5.0.0
+  touch "$venv/ready"
+} >&2
+EVOLVE=${EVOLVE:-$PWD/build/release/evolve} exec "$venv/bin/python" tests/bench/ask.py "$@"
