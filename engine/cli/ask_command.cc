@@ -22,19 +22,19 @@ using nlohmann::ordered_json;
 
 constexpr uint64_t kMostSeed = uint64_t{1} << 53;  // whole numbers that any JSON reader keeps exact
 
-struct Parameter {
+struct AskedParameter {
   std::string name;
   std::vector<ordered_json> values;  // ascending, where they are numbers
 };
 
 struct Question {
-  std::vector<Parameter> parameters;
+  std::vector<AskedParameter> parameters;
   uint64_t seed = 0;
   std::optional<uint64_t> budget;
 };
 
 // Numbers as they are, false and true as 0 and 1; texts have no order that means anything.
-search::Axis axis_of(const Parameter& parameter) {
+search::Axis axis_of(const AskedParameter& parameter) {
   search::Axis axis{parameter.values.size(), {}};
   for (const ordered_json& value : parameter.values) {
     if (value.is_number()) axis.values.push_back(value.get<double>());
@@ -44,10 +44,10 @@ search::Axis axis_of(const Parameter& parameter) {
   return axis;
 }
 
-Result<Parameter> read_parameter(const std::string& name, const ordered_json& values) {
+Result<AskedParameter> read_parameter(const std::string& name, const ordered_json& values) {
   if (!values.is_array() || values.empty())
     return bad_input(fmt::format("space.{}: a list of values was expected", name));
-  Parameter out{name, {}};
+  AskedParameter out{name, {}};
   std::set<std::string> seen;
   for (const ordered_json& value : values) {
     if (!value.is_number() && !value.is_string() && !value.is_boolean())
@@ -134,7 +134,7 @@ class Conversation {
     if (!question) return here(std::move(question).error());
     parameters_ = std::move(question->parameters);
     std::vector<search::Axis> axes;
-    for (const Parameter& parameter : parameters_) axes.push_back(axis_of(parameter));
+    for (const AskedParameter& parameter : parameters_) axes.push_back(axis_of(parameter));
     auto grid = search::Grid::make(axes);
     if (!grid) return here(std::move(grid).error().within("space"));
     grid_ = *grid;
@@ -202,7 +202,7 @@ class Conversation {
 
   std::istream& in_;
   int line_ = 0;
-  std::vector<Parameter> parameters_;
+  std::vector<AskedParameter> parameters_;
   std::optional<search::Grid> grid_;
   uint64_t told_ = 0;
   uint64_t invalid_ = 0;

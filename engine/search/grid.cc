@@ -2,12 +2,6 @@
 
 namespace evolve::search {
 
-namespace {
-
-constexpr uint64_t kMostPoints = uint64_t{1} << 62;
-
-}  // namespace
-
 Result<Grid> Grid::make(std::vector<Axis> axes) {
   Grid grid;
   grid.strides_.resize(axes.size());

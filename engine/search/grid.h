@@ -8,6 +8,9 @@
 
 namespace evolve::search {
 
+// No space has more, and Space counts no further.
+constexpr uint64_t kMostPoints = uint64_t{1} << 62;
+
 // A parameter as a search sees it: a list of values, of which it knows what they are as numbers.
 struct Axis {
   size_t count = 0;            // how many values

@@ -20,10 +20,11 @@ constexpr double kRefit = 1.05;      // forests grow anew after so much more was
 constexpr double kNoise = 0.02;      // of a time: nobody measures, or predicts, much closer
 constexpr double kLeastChance = 1e-6;
 
-int powers_of_two_in(double value) {
+// How often two divides a whole number above 0.
+float powers_of_two_in(double value) {
   int count = 0;
   for (auto left = static_cast<uint64_t>(value); left % 2 == 0; left /= 2) ++count;
-  return count;
+  return static_cast<float>(count);
 }
 
 // What a step down to a normal variable is expected to be, where it is one.
@@ -57,16 +58,17 @@ void ModelSampler::add_columns() {
       return value == std::floor(value) && value < 0x1p53;
     });
     if (!is_whole) continue;
-    std::vector<float> powers;
-    for (double value : values) powers.push_back(static_cast<float>(powers_of_two_in(value)));
+    std::vector<float> powers(count);
+    std::transform(values.begin(), values.end(), powers.begin(), powers_of_two_in);
     // Of powers of two it says what the place says.
     if (!std::is_sorted(powers.begin(), powers.end(), std::less_equal<>()))
       columns_.push_back({{axis}, {powers}});
   }
   auto logarithms = [&](size_t axis) {
-    std::vector<float> out;
-    for (double value : grid_.axes()[axis].values)
-      out.push_back(static_cast<float>(std::log2(value)));
+    const std::vector<double>& values = grid_.axes()[axis].values;
+    std::vector<float> out(values.size());
+    std::transform(values.begin(), values.end(), out.begin(),
+                   [](double value) { return static_cast<float>(std::log2(value)); });
     return out;
   };
   for (size_t i = 0; i < sizes.size(); ++i) {

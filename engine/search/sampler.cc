@@ -9,7 +9,7 @@ namespace evolve::search {
 
 namespace {
 
-constexpr int kDraws = 200;  // by chance, before the grid is walked through
+constexpr int kBlindDraws = 200;  // by chance, before the grid is walked through
 
 class RandomSampler : public Sampler {
  public:
@@ -47,7 +47,7 @@ class GridSampler : public Sampler {
 }  // namespace
 
 uint64_t Tried::draw_other(Random& random) const {
-  for (int i = 0; i < kDraws; ++i) {
+  for (int i = 0; i < kBlindDraws; ++i) {
     const uint64_t point = random.below(grid_.size());
     if (!contains(point)) return point;
   }
@@ -61,11 +61,10 @@ std::vector<std::string> sampler_names() {
 }
 
 Result<std::unique_ptr<Sampler>> make_sampler(std::string_view name, Grid grid, uint64_t seed) {
-  std::unique_ptr<Sampler> out;
-  if (name == "model") out = std::make_unique<ModelSampler>(std::move(grid), seed);
-  if (name == "random") out = std::make_unique<RandomSampler>(std::move(grid), seed);
-  if (name == "grid") out = std::make_unique<GridSampler>(std::move(grid));
-  if (out) return out;
+  using Made = std::unique_ptr<Sampler>;
+  if (name == "model") return Made(std::make_unique<ModelSampler>(std::move(grid), seed));
+  if (name == "random") return Made(std::make_unique<RandomSampler>(std::move(grid), seed));
+  if (name == "grid") return Made(std::make_unique<GridSampler>(std::move(grid)));
   auto near = nearest(std::string(name), sampler_names());
   return bad_input(fmt::format("unknown sampler '{}'{}", name,
                                near ? fmt::format(", did you mean '{}'?", *near) : ""),

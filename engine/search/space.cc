@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "engine/search/grid.h"
 #include "engine/search/member.h"
 
 namespace evolve::search {
 
 namespace {
-
-constexpr uint64_t kMostPoints = uint64_t{1} << 62;
 
 using nlohmann::json;
 

@@ -30,7 +30,7 @@ class Space {
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<std::string> names() const;
-  // How many points there are, constraints aside; capped at 2^62.
+  // How many points there are, constraints aside; capped at kMostPoints (grid.h).
   [[nodiscard]] uint64_t size() const;
   // The point with number `index` < size(); the last parameter counts fastest.
   [[nodiscard]] Point at(uint64_t index) const;
