@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,7 +19,8 @@ namespace {
 // Parameters are asked for in the order in which they were given.
 using nlohmann::ordered_json;
 
-constexpr uint64_t kMostSeed = uint64_t{1} << 53;  // whole numbers that any JSON reader keeps exact
+constexpr uint64_t kMostCount = uint64_t{1}
+                                << 53;  // whole numbers that any JSON reader keeps exact
 
 struct AskedParameter {
   std::string name;
@@ -70,7 +70,7 @@ Result<AskedParameter> read_parameter(const std::string& name, const ordered_jso
 Result<uint64_t> read_count(const ordered_json& from, const char* key, uint64_t least) {
   const ordered_json& value = from[key];
   if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||
-      value.get<uint64_t>() > kMostSeed)
+      value.get<uint64_t>() > kMostCount)
     return bad_input(fmt::format("{}: a whole number from {} to 2^53 was expected, not {}", key,
                                  least, value.dump()));
   return value.get<uint64_t>();

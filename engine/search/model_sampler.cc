@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
-#include <set>
 
 namespace evolve::search {
 
@@ -61,7 +61,7 @@ void ModelSampler::add_columns() {
     std::vector<float> powers(count);
     std::transform(values.begin(), values.end(), powers.begin(), powers_of_two_in);
     // Of powers of two it says what the place says.
-    if (!std::is_sorted(powers.begin(), powers.end(), std::less_equal<>()))
+    if (std::adjacent_find(powers.begin(), powers.end(), std::greater_equal<>()) != powers.end())
       columns_.push_back({{axis}, {powers}});
   }
   auto logarithms = [&](size_t axis) {
@@ -156,6 +156,8 @@ std::vector<uint64_t> ModelSampler::candidates() {
     if (!tried_.contains(point)) out.push_back(point);
   }
   for (size_t i = 0; i < kDrawn; ++i) out.push_back(tried_.draw_other(random_));
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -17,6 +17,9 @@ namespace evolve::search {
 
 class Sampler {
  public:
+  Sampler() = default;
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
   virtual ~Sampler() = default;
   // A point that nothing was told of; none when there is no such point left.
   virtual std::optional<uint64_t> next() = 0;
