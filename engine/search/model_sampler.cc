@@ -134,10 +134,10 @@ void ModelSampler::fit() {
   fitted_ = trials_.size();
 }
 
-// The points not tried that differ in one parameter from one of the best `count`.
-std::vector<uint64_t> ModelSampler::beside_best(size_t count) const {
+// The points not tried that differ in one parameter from one of the best.
+std::vector<uint64_t> ModelSampler::beside_best() const {
   std::vector<uint64_t> out;
-  for (size_t i = 0; i < std::min(count, ranked_.size()); ++i) {
+  for (size_t i = 0; i < std::min(kBest, ranked_.size()); ++i) {
     const uint64_t from = trials_[ranked_[i]].point;
     for (size_t axis : free_axes_) {
       for (size_t place = 0; place < grid_.axes()[axis].count; ++place) {
@@ -150,7 +150,7 @@ std::vector<uint64_t> ModelSampler::beside_best(size_t count) const {
 }
 
 std::vector<uint64_t> ModelSampler::candidates() {
-  std::vector<uint64_t> out = beside_best(kBest);
+  std::vector<uint64_t> out = beside_best();
   if (random_.below(2) == 0 && !out.empty()) return out;
   for (uint64_t point : promising_) {
     if (!tried_.contains(point)) out.push_back(point);

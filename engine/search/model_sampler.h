@@ -45,10 +45,9 @@ class ModelSampler : public Sampler {
 
   void add_columns();
   void append_row(uint64_t point, Matrix& matrix) const;
-  [[nodiscard]] bool is_learning() const;
   uint64_t first_point();
   void fit();
-  [[nodiscard]] std::vector<uint64_t> beside_best(size_t count) const;
+  [[nodiscard]] std::vector<uint64_t> beside_best() const;
   std::vector<uint64_t> candidates();
   uint64_t most_promising(const std::vector<uint64_t>& candidates);
 

@@ -33,10 +33,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 Point = tuple[Any, ...]
 TARGETS = (1.05, 1.01)
 NEVER = sys.maxsize
+KEPT: dict[tuple[str, str, str], Any] = {}  # what kernel_tuner makes of a space, by its name
 KERNEL_TUNER = [
     *[
         "genetic_algorithm",
@@ -87,7 +89,7 @@ def read_space(path: Path) -> Space:
         is_valid = result["invalidity"] == "correct" and bool(runs)
         times[tuple(result["configuration"][name] for name in names)] = sum(runs) / len(runs) if is_valid else None
     values = {name: sorted({point[i] for point in times}) for i, name in enumerate(names)}
-    return Space(path.name.split(".")[0], values, times)
+    return Space(path.name.removesuffix(".gz").removesuffix(".json"), values, times)
 
 
 class Count:
@@ -178,7 +180,7 @@ def search_cma(count: Count, seed: int) -> None:
 
 
 def search_tpe(count: Count, seed: int) -> None:
-    """optuna's TPE; a point without a time is a trial that failed."""
+    """optuna's TPE; a point without a time is told as a very slow one."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -214,7 +216,7 @@ class Mended:
 
 
 def cache_file(space: Space) -> str:
-    """The space as one of kernel_tuner's caches."""
+    """The space as one of kernel_tuner's caches, in ask.sh's temporary folder."""
     path = Path(tempfile.gettempdir()) / f"ask-{os.getpid()}-{space.name}.json"
     if path.exists():
         return str(path)
@@ -239,34 +241,28 @@ def counted(count: Count) -> Iterator[None]:
     import kernel_tuner.util
     from kernel_tuner.runners.simulation import SimulationRunner
 
+    original = SimulationRunner.run
+
     def run(self: Any, points: Any, options: Any) -> Any:
         for point in points:
             count.time(tuple(point))
         return original(self, points, options)
 
-    original = SimulationRunner.run
-    SimulationRunner.run = run
-    for module, name in ((kernel_tuner.interface, "Searchspace"), (kernel_tuner.util, "process_cache")):
-        if not hasattr(getattr(module, name), "is_kept"):
-            setattr(module, name, kept(getattr(module, name)))
-    try:
+    def kept(make: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            key = (count.space.name, make.__name__, str(options))
+            if key not in KEPT:
+                KEPT[key] = make(*arguments, **options)
+            return KEPT[key]
+
+        return call
+
+    with (
+        mock.patch.object(SimulationRunner, "run", run),
+        mock.patch.object(kernel_tuner.interface, "Searchspace", kept(kernel_tuner.interface.Searchspace)),
+        mock.patch.object(kernel_tuner.util, "process_cache", kept(kernel_tuner.util.process_cache)),
+    ):
         yield
-    finally:
-        SimulationRunner.run = original
-
-
-def kept(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Calls for a space (the first argument says which) are made once."""
-    known: dict[str, Any] = {}
-
-    def call(first: Any, *rest: Any, **options: Any) -> Any:
-        key = f"{first} {options}"
-        if key not in known:
-            known[key] = make(first, *rest, **options)
-        return known[key]
-
-    call.is_kept = True  # type: ignore[attr-defined]
-    return call
 
 
 def search_kernel_tuner(strategy: Any, count: Count, seed: int) -> None:

@@ -11,4 +11,7 @@ mkdir -p build
   "$venv/bin/pip" install -q kernel_tuner==1.5.0 cma==4.5.0 optuna==5.0.0
   touch "$venv/ready"
 } >&2
-EVOLVE=${EVOLVE:-$PWD/build/release/evolve} exec "$venv/bin/python" tests/bench/ask.py "$@"
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+EVOLVE=${EVOLVE:-$PWD/build/release/evolve} "$venv/bin/python" tests/bench/ask.py "$@"
