@@ -9,12 +9,6 @@ namespace {
 
 constexpr double kSame = 1e-9;  // a variance below which targets are taken to be the same
 
-struct Split {
-  int column = -1;
-  float threshold = 0;
-  double gain = -1;
-};
-
 }  // namespace
 
 // Grows trees into the forest's nodes.
@@ -32,6 +26,12 @@ class Forest::Growth {
   }
 
  private:
+  struct Split {
+    int column = -1;
+    float threshold = 0;
+    double gain = -1;
+  };
+
   // Returns the number of the node that holds these rows; they are put into another order.
   uint32_t grow(std::span<uint32_t> rows) {
     const auto id = static_cast<uint32_t>(forest_.nodes_.size());
