@@ -265,6 +265,20 @@ Result<std::map<std::string, Tally>> SqliteLedger::tallies() {
   return out;
 }
 
+Result<double> SqliteLedger::spent_seconds(const std::string& campaign, const std::string& step) {
+  double out = 0;
+  auto status = database_->query(
+      "SELECT sum(spent) FROM tally JOIN build ON build.id = tally.build"
+      " WHERE campaign = ? AND step = ?",
+      [&](Statement& query) { query.bind(1, campaign).bind(2, step); },
+      [&](Statement& row) -> Status {
+        out = row.real(0);
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
+}
+
 Status SqliteLedger::record_use(const std::map<std::string, NodeUse>& by_pool) {
   if (by_pool.empty()) return {};
   auto insert = database_->prepare("INSERT INTO node_use VALUES (?, ?, ?, ?, ?)");

@@ -85,6 +85,8 @@ class SqliteLedger : public Ledger {
   Status for_each_record(const std::function<Status(const StoredRecord&)>& visit);
   // Of all builds, by step.
   Result<std::map<std::string, Tally>> tallies();
+  // Seconds that a campaign's runs of a step took, in all its builds.
+  Result<double> spent_seconds(const std::string& campaign, const std::string& step);
   // Adds to what this build used, by node pool.
   Status record_use(const std::map<std::string, NodeUse>& by_pool);
   // Of all builds, by node pool.

@@ -215,8 +215,19 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   CampaignShape& shape = campaign.shape;
   shape.rounds = campaign.pipeline.session.max_iterations;
   shape.variants = campaign.pipeline.batch.variants_per_round;
-  shape.lineages = campaign.pipeline.batch.top_k;
+  const Pipeline::Select& select = campaign.pipeline.select;
+  shape.survival = {select.policy,
+                    select.ties == "point",
+                    campaign.pipeline.batch.top_k,
+                    campaign.pipeline.batch.max_active_lineages,
+                    select.islands,
+                    select.migration_interval,
+                    select.most_cells};
   shape.random_seed = campaign.pipeline.mutate.random_seed;
+  shape.mix.clear();
+  for (const auto& [name, weight] : campaign.pipeline.mutate.mix)
+    shape.mix.push_back({name, weight});
+  shape.sampler = campaign.pipeline.mutate.sampler;
   shape.explore = campaign.pipeline.mutate.explore;
   shape.target = campaign.pipeline.target;
   shape.compile_flags = campaign.pipeline.compile.flags;
@@ -236,7 +247,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.marker_end = campaign.pipeline.kernel.marker_end;
   if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
   // Those that may survive, and as many again.
-  shape.timing.finalists = std::min(shape.variants, 2 * shape.lineages);
+  shape.timing.finalists = std::min(shape.variants, 2 * shape.survival.capacity());
   shape.timing.first_cut = campaign.pipeline.time.first_cut;
   if (campaign.pipeline.time.budget > 0) {
     shape.timing = within_budget(shape.timing, campaign.pipeline.time.budget, shape.variants,

@@ -31,6 +31,10 @@ struct BuildCommand {
 };
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);
+// Builds round after round, until `rule` (engine/search/stop_rule.h), or where it is empty the
+// pipeline's session.until, says that it is enough, or the last round is done.
+Status run_rounds(const CommonOptions& common, const BuildCommand& command,
+                  const std::string& rule);
 Status run_show(const CommonOptions& common, const std::string& variant);
 // Writes the best variant's kernel to `out`, or to stdout where it is empty.
 Status run_best(const CommonOptions& common, const std::string& out);

@@ -47,6 +47,7 @@ struct Arguments {
   ModelCommand model;
   ClusterSettings cluster;
   AgentSettings agent;
+  std::string until;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -163,6 +164,34 @@ void add_ask(CLI::App& app, Arguments& arguments) {
                               search::sampler_names().front()));
 }
 
+// How edges are run.
+void add_build_options(CLI::App& command, Arguments& arguments) {
+  BuildCommand& build = arguments.build;
+  command.add_option("-j,--jobs", build.jobs, "edges at a time (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("-k", build.keep_going,
+                  "keep going until N edges failed, 0 for no limit (default: 1)")
+      ->check(CLI::Range(0, 1'000'000));
+  command.add_flag("--local", arguments.common.campaign.is_local,
+                   "run everything here, also what the pipeline gives to a cluster");
+  command.add_flag("-q,--quiet", build.quiet, "no progress and no summary");
+  command
+      .add_option("--resource", build.resources,
+                  "what there is for steps that need it: memory=16GiB, tpu=4")
+      ->expected(1)
+      ->take_all();
+  command.add_flag("--ci", build.is_ci,
+                   "plain output, and junit.xml and summary.md in the state folder's ci");
+  command.add_option("--remote-cache", build.remote.url,
+                     "take results from this cache: of Bazel's HTTP protocol, or gs://bucket");
+  command.add_flag("--remote-write", build.remote.writes, "store results there, too");
+  command
+      .add_option("--remote-timeout", build.remote.timeout_seconds,
+                  "give that server up after so many seconds without answer (default: 10)")
+      ->check(CLI::Range(1, 3600));
+}
+
 void add_commands(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "evolve " EVOLVE_VERSION);
@@ -170,36 +199,21 @@ void add_commands(CLI::App& app, Arguments& arguments) {
 
   auto* build = app.add_subcommand("build", "build targets: round-N, vNNNN, or a file");
   build->add_option("target", arguments.build.targets, "what to build (default: the last round)");
-  build->add_option("-j,--jobs", arguments.build.jobs, "edges at a time (default: one a core)")
-      ->check(CLI::Range(1, 1024));
-  build
-      ->add_option("-k", arguments.build.keep_going,
-                   "keep going until N edges failed, 0 for no limit (default: 1)")
-      ->check(CLI::Range(0, 1'000'000));
   build->add_flag("-n,--dry-run", arguments.build.dry_run, "say what would run, and run nothing");
-  build->add_flag("--local", arguments.common.campaign.is_local,
-                  "run everything here, also what the pipeline gives to a cluster");
-  build->add_flag("-q,--quiet", arguments.build.quiet, "no progress and no summary");
-  build
-      ->add_option("--resource", arguments.build.resources,
-                   "what there is for steps that need it: memory=16GiB, tpu=4")
-      ->expected(1)
-      ->take_all();
   build->add_option("--trace", arguments.build.trace,
                     "write the timeline to this file, in Chrome's trace format");
   build
       ->add_option("--check-determinism", arguments.build.check_times,
                    "then run every pure step anew so often, each time in other surroundings")
       ->check(CLI::Range(1, 100));
-  build->add_flag("--ci", arguments.build.is_ci,
-                  "plain output, and junit.xml and summary.md in the state folder's ci");
-  build->add_option("--remote-cache", arguments.build.remote.url,
-                    "take results from this cache: of Bazel's HTTP protocol, or gs://bucket");
-  build->add_flag("--remote-write", arguments.build.remote.writes, "store results there, too");
-  build
-      ->add_option("--remote-timeout", arguments.build.remote.timeout_seconds,
-                   "give that server up after so many seconds without answer (default: 10)")
-      ->check(CLI::Range(1, 3600));
+  add_build_options(*build, arguments);
+
+  auto* rounds = app.add_subcommand(
+      "run", "build round after round by itself, until it is enough or the last one is done");
+  rounds->add_option("--until", arguments.until,
+                     "when it is enough: 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also rounds, "
+                     "roofline, tokens, device, wall (default: the pipeline's session.until)");
+  add_build_options(*rounds, arguments);
 
   auto* show = app.add_subcommand(
       "show", "show a variant: its origin, verdicts, times and who paid for them");
@@ -332,6 +346,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "agent") return run_agent(arguments.agent);
   if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
   if (name == "build") return run_build(common, arguments.build);
+  if (name == "run") return run_rounds(common, arguments.build, arguments.until);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "best") return run_best(common, arguments.out);
   if (name == "cache") {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMostRounds = 1000;
 constexpr int kMostVariants = 1000;
+constexpr int kMostIslands = 100;
 constexpr int kMostSeconds = 30 * 24 * 3600;
 
 // What a node's container can say of its runs in its last words.
@@ -24,6 +25,13 @@ constexpr int kMostJobs = 10'000;
 constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit"};
+
+constexpr std::array kMutators = {"sweep", "rewrite"};
+constexpr int kMostWeight = 1000;
+// As engine/search/sampler.h names them, which is above us; the tests hold the two together.
+const std::vector<std::string> kSamplers = {"local", "model", "random", "grid"};
+// As engine/search/population.h names them.
+const std::vector<std::string> kPolicies = {"top", "lineages", "islands", "map_elites", "pareto"};
 
 // Keys of other Glaucis versions: they load, and have no effect.
 struct OldKey {
@@ -237,6 +245,7 @@ class PipelineReader {
     YamlMap session = root.section("session");
     session.whole("max_iterations", pipeline_.session.max_iterations, 1, kMostRounds);
     session.text("output_dir", pipeline_.session.output_dir);
+    session.text("until", pipeline_.session.until);
     session.finish();
     YamlMap batch = root.section("batch");
     batch.whole("variants_per_round", pipeline_.batch.variants_per_round, 1, kMostVariants);
@@ -252,6 +261,7 @@ class PipelineReader {
                   fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough", top_k,
                               pipeline_.batch.top_k));
     }
+    read_policy(select);
     select.finish();
     const int most = pipeline_.batch.max_active_lineages;
     if (top_k > most && (batch.has("top_k") || select.has("top_k"))) {
@@ -264,20 +274,28 @@ class PipelineReader {
     pipeline_.batch.top_k = std::min(top_k, most);
   }
 
+  void read_policy(YamlMap& select) {
+    Pipeline::Select& out = pipeline_.select;
+    select.choice("policy", out.policy, kPolicies);
+    select.choice("ties", out.ties, {"interval", "point"});
+    select.whole("islands", out.islands, 1, kMostIslands);
+    select.whole("migration_interval", out.migration_interval, 1, kMostRounds);
+    select.whole("cells", out.most_cells, 1, kMostVariants);
+    struct Own {
+      const char* key;
+      const char* policy;
+    };
+    for (const Own& own : {Own{"islands", "islands"}, Own{"migration_interval", "islands"},
+                           Own{"cells", "map_elites"}}) {
+      if (!select.has(own.key) || out.policy == own.policy) continue;
+      notice(select.key_at(own.key),
+             fmt::format("'select.{}' has no effect: the policy is '{}'", own.key, out.policy));
+    }
+  }
+
   void read_search(YamlMap& root) {
     root.choice("target", pipeline_.target, {"tpu7x"});
-    YamlMap mutate = root.section("mutate");
-    mutate.choice("mutator", pipeline_.mutate.mutator, {"sweep"});
-    int64_t random_seed = 0;
-    mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());
-    pipeline_.mutate.random_seed = static_cast<uint64_t>(random_seed);
-    mutate.number("explore", pipeline_.mutate.explore, 0);
-    if (pipeline_.mutate.explore > 1) {
-      errors_.add(
-          mutate.value_at("explore"),
-          fmt::format("mutate.explore: expected at most 1, got {}", pipeline_.mutate.explore));
-    }
-    mutate.finish();
+    read_mutate(root);
     read_compile(root);
     YamlMap time = root.section("time");
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
@@ -294,6 +312,44 @@ class PipelineReader {
       }
     }
     time.finish();
+  }
+
+  void read_mutate(YamlMap& root) {
+    Pipeline::Mutate& out = pipeline_.mutate;
+    YamlMap mutate = root.section("mutate");
+    std::string mutator = out.mix.front().first;
+    mutate.choice("mutator", mutator, {kMutators.begin(), kMutators.end()});
+    out.mix = {{mutator, 1}};
+    read_mix(mutate);
+    mutate.choice("sampler", out.sampler, kSamplers);
+    int64_t random_seed = 0;
+    mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());
+    out.random_seed = static_cast<uint64_t>(random_seed);
+    mutate.number("explore", out.explore, 0);
+    if (out.explore > 1) {
+      errors_.add(mutate.value_at("explore"),
+                  fmt::format("mutate.explore: expected at most 1, got {}", out.explore));
+    }
+    mutate.finish();
+  }
+
+  // mix: { sweep: 3, rewrite: 1 }
+  void read_mix(YamlMap& mutate) {
+    YamlMap mix = mutate.section("mix");
+    if (!mutate.has("mix")) return;
+    if (mutate.has("mutator")) {
+      errors_.add(mutate.key_at("mix"),
+                  "mutate.mix: 'mutate.mutator' is given, too; one of them is enough");
+    }
+    auto& out = pipeline_.mutate.mix;
+    out.clear();
+    for (const char* name : kMutators) {
+      int weight = 0;
+      mix.whole(name, weight, 0, kMostWeight);
+      if (weight > 0) out.emplace_back(name, weight);
+    }
+    mix.finish();
+    if (out.empty()) errors_.add(mutate.value_at("mix"), "mutate.mix: no mutator has a weight");
   }
 
   void read_compile(YamlMap& root) {

@@ -44,16 +44,28 @@ struct Pipeline {
   struct Session {
     int max_iterations = 20;  // rounds
     std::string output_dir = "runs/default";
+    std::string until;  // when `evolve run` stops (engine/search/stop_rule.h); empty: at the end
   };
   struct Batch {
     int variants_per_round = 1;
     int top_k = 1;  // lineages that survive a round
     int max_active_lineages = 4;
   };
+  // Who survives a round; the policies are those of engine/search/population.h.
+  struct Select {
+    std::string policy = "top";
+    std::string ties = "interval";  // or "point": scores are compared as they are
+    int islands = 4;
+    int migration_interval = 5;  // rounds
+    int most_cells = 16;
+  };
   struct Mutate {
-    std::string mutator = "sweep";
+    // What proposes variants, and how many of them each does, as a share of all weights; in the
+    // order of kMutators.
+    std::vector<std::pair<std::string, int>> mix = {{"sweep", 1}};
+    std::string sampler = "local";  // of the sweep
     uint64_t random_seed = 0;
-    double explore = 0.25;  // share of a round's proposals drawn from the whole space
+    double explore = 0.25;  // share of the sweep's proposals drawn from the whole space
   };
   struct Compile {
     std::vector<std::string> flags;  // of the compiler: "--xla_tpu_scoped_vmem_limit_kib=16384"
@@ -97,6 +109,7 @@ struct Pipeline {
   Cluster cluster;
   Session session;
   Batch batch;
+  Select select;
   Mutate mutate;
   Compile compile;
   Time time;

@@ -7,6 +7,7 @@
 
 #include "engine/core/edge_text.h"
 #include "engine/core/key.h"
+#include "engine/core/round_mutate.h"
 #include "engine/core/round_task.h"
 
 namespace evolve {
@@ -48,17 +49,7 @@ class RoundWriter {
         write_bench("xla", "$work/round-0/xla", name, outputs);
       }
     }
-    std::string folder = "$work/" + variant_folder(shape_, 0);
-    add({"mutate",
-         {folder + "/kernel.py", folder + "/variant.json"},
-         {"$work/spec.json", "$work/seed.py"},
-         {"$steps/mutate"},
-         {},
-         {{"subject", variant_id(0)},
-          {"flags",
-           fmt::format("--mutator seed --spec $work/spec.json --seed $work/seed.py --id {0} "
-                       "--kernel-out {1}/kernel.py --variant-out {1}/variant.json",
-                       variant_id(0), folder)}}});
+    write_seed_variant(shape_, text_);
     write_variant(0, outputs);
     outputs.emplace_back("task");
     add({"phony", {"round-0"}, outputs, {}, {}, {}});
@@ -68,10 +59,8 @@ class RoundWriter {
     text_.comment(fmt::format("\n# Round {}\n", round));
     const int first = (round - 1) * shape_.variants + 1;
     std::vector<std::string> outputs;
-    for (int i = 0; i < shape_.variants; ++i) {
-      write_mutate(round, i, first + i);
-      write_variant(first + i, outputs);
-    }
+    write_mutators(shape_, round, text_);
+    for (int i = 0; i < shape_.variants; ++i) write_variant(first + i, outputs);
     if (is_cut()) write_cut(round, outputs);
     if (shape_.is_measured) write_race(round, outputs);
     write_select(round, outputs);
@@ -79,42 +68,6 @@ class RoundWriter {
     all.push_back(fmt::format("round-{}", round - 1));
     all.push_back(round_folder(round) + "/selection.json");
     add({"phony", {fmt::format("round-{}", round)}, all, {}, {}, {}});
-  }
-
-  static std::string round_folder(int round) { return fmt::format("$work/round-{}", round); }
-
-  // The kernels that round `round` starts from, and the record of how they were chosen.
-  [[nodiscard]] std::vector<std::string> parents(int round) const {
-    if (round == 1) return {"$work/seed.py"};
-    std::vector<std::string> out = {round_folder(round - 1) + "/selection.json"};
-    for (int lineage = 1; lineage <= shape_.lineages; ++lineage) {
-      out.push_back(fmt::format("{}/lineage-{}.py", round_folder(round - 1), lineage));
-    }
-    return out;
-  }
-
-  void write_mutate(int round, int position, int number) {
-    std::string folder = "$work/" + variant_folder(shape_, number);
-    std::string flags = fmt::format(
-        "--mutator sweep --spec $work/spec.json --seed $work/seed.py --round {} --index {} "
-        "--count {} --random-seed {} --explore {} --id {} --kernel-out {}/kernel.py "
-        "--variant-out {}/variant.json",
-        round, position, shape_.variants, shape_.random_seed, shape_.explore, variant_id(number),
-        folder, folder);
-    std::vector<std::string> inputs = {"$work/spec.json", "$work/seed.py"};
-    if (round > 1) {
-      flags += fmt::format(" --selection {}/selection.json", round_folder(round - 1));
-      for (const std::string& parent : parents(round)) {
-        inputs.push_back(parent);
-        if (parent.ends_with(".py")) flags += " --lineage " + parent;
-      }
-    }
-    add({"mutate",
-         {folder + "/kernel.py", folder + "/variant.json"},
-         inputs,
-         {"$steps/mutate"},
-         {},
-         {{"subject", variant_id(number)}, {"flags", flags}}});
   }
 
   // The edges of a variant from its kernel.py on. Appends what the round needs of it to `outputs`.
@@ -130,6 +83,7 @@ class RoundWriter {
     const size_t first = outputs.size();
     outputs.push_back(folder + "/variant.json");
     outputs.push_back(folder + "/kernel.py");
+    outputs.push_back(folder + "/canonical.py");
     for (const JudgedCase& one : judged_cases(shape_)) {
       write_lower(id, folder, one.name, outputs);
       write_contract(id, folder, one, outputs);
@@ -409,7 +363,7 @@ class RoundWriter {
     }
     std::string flags =
         fmt::format("--spec $work/spec.json --top-k {} {} --variants {} --round-dir {} --out {}",
-                    shape_.lineages, own, variants, folder, edge.outputs.front());
+                    shape_.survival.capacity(), own, variants, folder, edge.outputs.front());
     edge.inputs = {"$work/spec.json"};
     if (round > 1) {
       edge.inputs.push_back(round_folder(round - 1) + "/selection.json");
@@ -443,12 +397,28 @@ class RoundWriter {
     EdgeText edge =
         admission("race", round, fmt::format("--finalists {}", shape_.timing.finalists));
     for (const std::string& path : evaluated) {
-      if (path.ends_with("/timeline.json") || path.ends_with("/kernel.py")) continue;
+      if (path.ends_with("/timeline.json") || path.ends_with(".py")) continue;
       // In place of the time that the race is about.
       const bool is_time = path.ends_with("/time.json");
       edge.inputs.push_back(is_time ? path.substr(0, path.rfind('/')) + "/screening.json" : path);
     }
     add(edge);
+  }
+
+  // What the policy goes by, and nothing else.
+  [[nodiscard]] std::string survival_flags() const {
+    const Survival& rule = shape_.survival;
+    std::string out = fmt::format("--policy {} --top-k {}", rule.policy, rule.top_k);
+    if (rule.by_point) out += " --by-point";
+    if (rule.policy == "lineages") out += fmt::format(" --lineages {}", rule.most_lineages);
+    if (rule.policy == "islands") {
+      out += fmt::format(" --islands {} --migration-interval {}", rule.islands,
+                         rule.migration_interval);
+    }
+    if (rule.policy == "map_elites") {
+      out += fmt::format(" --cells {} --random-seed {}", rule.most_cells, shape_.random_seed);
+    }
+    return out;
   }
 
   // `evaluated` is what the round's variants gave.
@@ -460,21 +430,22 @@ class RoundWriter {
       variants += (variants.empty() ? "" : ",") + id;
     }
     std::string flags = fmt::format(
-        "--spec $work/spec.json --round {0} --top-k {1} --variants {2} --round-dir {3} --seed-dir "
-        "{4} "
-        "--seed-kernel $work/seed.py --out {3}/selection.json",
-        round, shape_.lineages, variants, folder, seed);
+        "--spec $work/spec.json --round {0} {1} --variants {2} --round-dir {3} --seed-dir {4} "
+        "--seed-kernel $work/seed.py --out {3}/selection.json --history-out {3}/history.jsonl",
+        round, survival_flags(), variants, folder, seed);
     EdgeText edge;
     edge.rule = "select";
-    edge.outputs = {folder + "/selection.json"};
-    for (int lineage = 1; lineage <= shape_.lineages; ++lineage) {
+    edge.outputs = {folder + "/selection.json", folder + "/history.jsonl"};
+    for (int lineage = 1; lineage <= shape_.survival.capacity(); ++lineage) {
       edge.outputs.push_back(fmt::format("{}/lineage-{}.py", folder, lineage));
       flags += " --lineage-out " + edge.outputs.back();
     }
     edge.inputs = {"$work/spec.json", "$work/seed.py"};
-    if (round > 1) {
-      for (const std::string& parent : parents(round)) edge.inputs.push_back(parent);
-      flags += fmt::format(" --previous {}/selection.json", round_folder(round - 1));
+    if (const Ancestry before = ancestry_of(shape_, round); !before.selection.empty()) {
+      edge.inputs.push_back(before.selection);
+      edge.inputs.push_back(before.history);
+      edge.inputs.insert(edge.inputs.end(), before.lineages.begin(), before.lineages.end());
+      flags += fmt::format(" --previous {} --history {}", before.selection, before.history);
     }
     if (is_cut()) {
       edge.inputs.push_back(folder + "/cut.json");
@@ -496,6 +467,7 @@ class RoundWriter {
   // What the selection reads of the seed.
   void seed_evaluation(const std::string& seed, std::vector<std::string>& paths) const {
     paths.push_back(seed + "/variant.json");
+    paths.push_back(seed + "/canonical.py");
     for (const StepReport& report : judging_reports(judged_cases(shape_))) {
       paths.push_back(fmt::format("{}/{}/{}", seed, report.case_name, report.file));
     }
@@ -507,23 +479,36 @@ class RoundWriter {
 
 }  // namespace
 
+int Survival::capacity() const {
+  if (policy == "lineages") return most_lineages;
+  if (policy == "islands") return islands * top_k;
+  if (policy == "map_elites") return most_cells;
+  return top_k;
+}
+
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, lineages, random_seed, explore, target, compile_flags, constants,
-               is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start,
-               marker_end, bench_cases, check_cases, step_sources, node_pools] = shape;
+  const auto& [rounds, variants, survival, random_seed, mix, sampler, explore, target,
+               compile_flags, constants, is_measured, timing, is_sandboxed, entry, spec, seed,
+               reference, xla, marker_start, marker_end, bench_cases, check_cases, step_sources,
+               node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
-          fmt::format("{} {} {} {} {} {} {}", rounds, variants, lineages, random_seed, explore,
-                      is_measured, is_sandboxed));
+          fmt::format("{} {} {} {} {} {}", rounds, variants, random_seed, explore, is_measured,
+                      is_sandboxed));
+  const auto& [policy, by_point, top_k, most_lineages, islands, interval, most_cells] = survival;
+  out.add("survival", policy,
+          fmt::format("{} {} {} {} {} {}", by_point, top_k, most_lineages, islands, interval,
+                      most_cells));
+  for (const auto& [name, weight] : mix) out.add("mutator", name, std::to_string(weight));
   const auto& [screening, confirming, finalists, first_cut] = timing;
   for (const Effort& effort : {screening, confirming}) {
     out.add("effort", "", fmt::format("{} {} {}", effort.processes, effort.runs, effort.seconds));
   }
   out.add("finalists", "", std::to_string(finalists));
   out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
-  for (const auto* text :
-       {&target, &constants, &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
+  for (const auto* text : {&sampler, &target, &constants, &entry, &spec, &seed, &reference, &xla,
+                           &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
@@ -559,6 +544,21 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
 
 std::string variant_id(int number) {
   return fmt::format("v{:04}", number);
+}
+
+const std::string& mutator_of(const CampaignShape& shape, int number) {
+  int all = 0;
+  for (const MutatorShare& share : shape.mix) all += share.weight;
+  // Smooth weighted round-robin, as nginx spreads requests: everyone gains its weight, the richest
+  // has the turn and pays for it.
+  std::vector<int> credit(shape.mix.size());
+  size_t chosen = 0;
+  for (int turn = 0; turn <= (number - 1) % all; ++turn) {
+    for (size_t i = 0; i < credit.size(); ++i) credit[i] += shape.mix[i].weight;
+    chosen = static_cast<size_t>(std::max_element(credit.begin(), credit.end()) - credit.begin());
+    credit[chosen] -= all;
+  }
+  return shape.mix[chosen].name;
 }
 
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {

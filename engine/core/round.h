@@ -36,13 +36,35 @@ struct Timing {
 // `timing` with such seconds that a round of `variants`, each with `cases`, takes `budget`.
 Timing within_budget(Timing timing, double budget, int variants, size_t cases);
 
+// A mutator, and how many of the variants it proposes, as a share of all mutators' weights.
+struct MutatorShare {
+  std::string name;  // "sweep" or "rewrite"
+  int weight = 1;
+};
+
+// Who survives a round; as the pipeline says it.
+struct Survival {
+  std::string policy = "top";
+  bool by_point = false;
+  int top_k = 1;
+  int most_lineages = 4;
+  int islands = 4;
+  int migration_interval = 5;
+  int most_cells = 16;
+
+  // How many lineages a round hands on, at most.
+  [[nodiscard]] int capacity() const;
+};
+
 // All that a campaign's graph depends on. Paths are relative to the project's root.
 struct CampaignShape {
   int rounds = 1;
   int variants = 1;  // a round
-  int lineages = 1;  // that survive a round
+  Survival survival;
   uint64_t random_seed = 0;
-  double explore = 0.25;                   // share of proposals drawn from the whole space
+  std::vector<MutatorShare> mix = {{"sweep", 1}};
+  std::string sampler = "local";           // of the sweep
+  double explore = 0.25;                   // share of its proposals drawn from the whole space
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"
   std::string constants;                   // path of the model's; empty: those that it has
@@ -71,6 +93,9 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape);
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);
+// Which mutator proposes a variant: each as often as its weight says, evenly mixed, from round to
+// round. REQUIRES: number > 0.
+const std::string& mutator_of(const CampaignShape& shape, int number);
 // The variants of a round: round 0 has the seed alone.
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round);
 // A variant's folder below the campaign's: "round-1/v0007".

@@ -154,4 +154,16 @@ Result<std::string> write_parameters(std::string_view source, const Point& point
   return out;
 }
 
+std::string without_parameters(std::string_view source, const std::vector<std::string>& names) {
+  std::string out(source);
+  for (const std::string& name : names) {
+    auto block = find_block(out);
+    auto assignment = find_assignment(out, block ? *block : Span{0, out.size()}, name);
+    if (!assignment) continue;
+    const Span& place = assignment->place;
+    out.replace(place.begin, place.end - place.begin, "?");
+  }
+  return out;
+}
+
 }  // namespace evolve::search

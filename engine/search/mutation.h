@@ -25,4 +25,9 @@ Result<Point> read_parameters(std::string_view source, const std::vector<std::st
 // on the same line too, stays byte for byte. Bad input as above.
 Result<std::string> write_parameters(std::string_view source, const Point& point);
 
+// The source with "?" in the place of the values that the block assigns to the names: what sources
+// that differ in parameters alone have in common. Names without a value there are passed over; a
+// source without a block, as a variant's canonical one is, is taken for one.
+std::string without_parameters(std::string_view source, const std::vector<std::string>& names);
+
 }  // namespace evolve::search

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "engine/search/contest.h"
 #include "engine/search/cut.h"
+#include "engine/search/population.h"
 #include "engine/search/race.h"
 
 namespace evolve::search {
@@ -16,16 +18,6 @@ namespace {
 
 double resolution_of(const std::string& time_kind) {
   return time_kind == "measured" ? 0.01 : 0.03;
-}
-
-// Ids count through the campaign: v9999 is before v10000.
-bool is_earlier(const Evaluated& a, const Evaluated& b) {
-  return a.id.size() != b.id.size() ? a.id.size() < b.id.size() : a.id < b.id;
-}
-
-bool is_same(const Evaluated& a, const Evaluated& b) {
-  if (!a.parameters.empty() && a.parameters == b.parameters) return true;
-  return !a.programs.empty() && a.programs == b.programs && a.programs.size() == a.seconds.size();
 }
 
 class Selector {
@@ -45,8 +37,7 @@ class Selector {
     }
     if (auto status = find_time_kind(); !status) return status.error();
     if (auto status = rank(); !status) return status.error();
-    choose();
-    note_tried();
+    populate(request_, out_);
     note_model();
     return std::move(out_);
   }
@@ -59,8 +50,8 @@ class Selector {
       const bool is_timed = !variant.rejection && variant.ruled_out.empty();
       if (is_timed && seen.insert(variant.id).second) out.push_back(&variant);
     };
-    if (request_.contenders.empty()) add(request_.seed);
-    for (const Evaluated& variant : request_.contenders) add(variant);
+    if (request_.before.empty()) add(request_.seed);
+    for (const Survivor& survivor : request_.before) add(survivor.variant);
     for (const Evaluated& variant : request_.variants) add(variant);
     return out;
   }
@@ -89,7 +80,7 @@ class Selector {
           {*variant, *score, half_width_of(*variant), "", modelled_of(*variant)});
     }
     std::sort(out_.ranking.begin(), out_.ranking.end(), [](const Ranked& a, const Ranked& b) {
-      return a.score != b.score ? a.score > b.score : is_earlier(a.variant, b.variant);
+      return a.score != b.score ? a.score > b.score : is_earlier(a.variant.id, b.variant.id);
     });
     return {};
   }
@@ -129,65 +120,6 @@ class Selector {
     if (variant.ratios.empty()) return std::nullopt;
     auto ratio = modelled_ratio(variant.modelled, request_.seed.modelled, request_.cases);
     return ratio ? std::optional(rounded(std::exp(*ratio))) : std::nullopt;
-  }
-
-  // How far apart two scores must be.
-  [[nodiscard]] double tie_width(const Ranked& a, const Ranked& b) const {
-    return std::max(std::log1p(out_.resolution), std::hypot(a.half_width, b.half_width));
-  }
-
-  [[nodiscard]] bool is_tie(const Ranked& a, const Ranked& b) const {
-    return std::abs(std::log(a.score / b.score)) <= tie_width(a, b);
-  }
-
-  // Takes survivors off the ranking's top, one after another.
-  void choose() {
-    std::vector<Ranked*> left;
-    for (Ranked& ranked : out_.ranking) {
-      if (ranked.variant.is_confirmed) left.push_back(&ranked);
-    }
-    while (!left.empty() && static_cast<int>(out_.survivors.size()) < request_.top_k) {
-      Ranked* const best = left.front();
-      Ranked* chosen = best;
-      for (Ranked* one : left) {
-        if (is_tie(*best, *one) && is_earlier(one->variant, chosen->variant)) chosen = one;
-      }
-      out_.survivors.push_back({chosen->variant, chosen->score, reason(left, *chosen)});
-      drop_same(left, chosen);
-    }
-  }
-
-  // Removes the survivor `chosen` and its likes, and marks these.
-  static void drop_same(std::vector<Ranked*>& left, const Ranked* chosen) {
-    std::erase_if(left, [&](Ranked* other) {
-      if (other == chosen) return true;
-      if (!is_same(chosen->variant, other->variant)) return false;
-      other->same_as = chosen->variant.id;
-      return true;
-    });
-  }
-
-  // `left` is what was in contention for this place, by score.
-  [[nodiscard]] std::string reason(const std::vector<Ranked*>& left, const Ranked& chosen) const {
-    std::string score = out_.is_relative ? fmt::format("{:.4g}x the seed's speed", chosen.score)
-                                         : fmt::format("score {:.4g}", chosen.score);
-    const Ranked& best = *left.front();
-    for (const Ranked* rival : left) {
-      if (rival == &chosen || !is_tie(best, *rival) || is_same(rival->variant, chosen.variant))
-        continue;
-      return fmt::format("{}, a tie with '{}' ({:.4g}, within {:.2g} %) that came later", score,
-                         rival->variant.id, rival->score,
-                         100 * std::expm1(tie_width(best, *rival)));
-    }
-    return fmt::format("{}, the {} of {} in contention", score,
-                       out_.survivors.empty() ? "best" : "best left", out_.ranking.size());
-  }
-
-  void note_tried() {
-    std::set<Point> tried(request_.tried.begin(), request_.tried.end());
-    tried.insert(request_.seed.parameters);
-    for (const Evaluated& variant : request_.variants) tried.insert(variant.parameters);
-    out_.tried.assign(tried.begin(), tried.end());
   }
 
   // What this round's times say of the model.

@@ -30,6 +30,10 @@ struct Evaluated {
   std::vector<std::string> parents;
   Point parameters;
   std::string note;
+  std::string mutator;
+  std::string source;  // digests as history.h has them
+  std::string structure;
+  nlohmann::json exchange;  // what a language model was asked and said, in short; null: it was not
   std::optional<Rejection> rejection;     // none: every check is ok and every bench case has a time
   std::string time_kind;                  // "modelled" or "measured"; empty where there is no time
   std::map<std::string, double> seconds;  // of each bench case
@@ -37,6 +41,7 @@ struct Evaluated {
   bool is_confirmed =
       true;  // false: its times are of the short measurement that a race begins with
   bool is_interpreted = true;              // false: the TPU interpreter could not run its kernel
+  std::string cell;                        // of its first bench case; empty: not known
   std::map<std::string, double> modelled;  // seconds of each bench case that the model can follow
   std::string ruled_out;       // why the first cut had it not measured; empty: nothing had
   bool is_spot_check = false;  // measured although the cut ruled it out
@@ -48,11 +53,33 @@ struct BenchCase {
   double weight = 1;
 };
 
-// What a round hands to the next one.
+// What a round hands to the next one; what of it is used depends on the policy (population.h).
 struct Survivor {
   Evaluated variant;
   double score = 0;
-  std::string reason;
+  std::string reason = {};
+  std::string name = {};               // of its lineage, "L1"
+  int stagnant_rounds = 0;             // in which it did not get faster
+  std::vector<std::string> path = {};  // the lineage's best variants so far, the first one first
+  int island = 0;                      // from 1
+};
+
+// A lineage that is given up.
+struct Pruned {
+  Survivor survivor;
+  std::string reason;  // "same_as_L1", "stagnant_3_rounds"
+};
+
+// Who survives; see population.h.
+struct PopulationRule {
+  std::string policy = "top";
+  int top_k = 1;
+  int most_lineages = 4;
+  int islands = 4;
+  int migration_interval = 5;
+  int most_cells = 16;
+  bool by_point = false;  // no ties: scores are compared as they are
+  uint64_t random_seed = 0;
 };
 
 // How far the model was off so far: of variants that were modelled and measured, both as ratios by
@@ -69,12 +96,13 @@ struct ModelError {
 struct SelectionRequest {
   std::vector<BenchCase> cases;
   int round = 1;
-  int top_k = 1;
+  PopulationRule rule;
   Evaluated seed;
-  std::vector<Evaluated> variants;    // of this round
-  std::vector<Evaluated> contenders;  // the survivors of the round before; none: the seed
-  std::vector<Point> tried;           // by the rounds before
-  ModelError model;                   // in the rounds before
+  std::vector<Evaluated> variants;  // of this round, in the order of their places
+  std::vector<Survivor> before;     // the survivors of the round before; none: the seed
+  std::vector<int> places;          // this round's, as the round before gave them
+  int lineages_made = 0;            // by the rounds before
+  ModelError model;                 // in the rounds before
 };
 
 struct Ranked {
@@ -91,13 +119,16 @@ struct Selection {
   double resolution = 0;  // scores nearer than this share are ties
   bool is_relative =
       true;  // scores are speedups over the seed; false: 1 / seconds, the seed has no time
-  std::vector<Survivor> survivors;   // the best first; at most top_k
+  std::vector<Survivor> survivors;  // the best first
+  // By place of the next round: its parent, as a number of survivors, from 1. Empty: the seed.
+  std::vector<int> places;
+  std::vector<Pruned> pruned;        // in this round
+  int lineages_made = 0;             // by this round, too
   std::vector<Ranked> ranking;       // all in contention, by score
   std::vector<Evaluated> rejected;   // of this round
   std::vector<Evaluated> ruled_out;  // of this round, by the model
   Evaluated seed;
-  std::vector<Point> tried;  // by this round too; sorted
-  ModelError model;          // with this round
+  ModelError model;  // with this round
 };
 
 // To six digits, so that another machine's logarithm gives the same bytes.
@@ -116,7 +147,7 @@ double rounded(double value);
 // nearer than the clock's resolution (3 % for modelled time: the model orders no variants closer
 // than that; 1 % for measured, or as far as their intervals leave open) are ties, and of these the
 // earliest variant goes first. A variant with the program or the parameters of a survivor is not a
-// second lineage.
+// second lineage. Who of them survives is the rule's policy.
 //
 // Bad input: modelled and measured times, which are never ranked together.
 Result<Selection> select(const SelectionRequest& request);

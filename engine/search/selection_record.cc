@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/search/member.h"
+#include "engine/search/population.h"
 
 namespace evolve::search {
 
@@ -40,23 +41,6 @@ Result<std::map<std::string, double>> read_times(const json& from, const std::st
       return bad_record(record, fmt::format("the time of '{}' is no number", name));
     out[name] = value.get<double>();
   }
-  return out;
-}
-
-// What a variant.json and a survivor have in common.
-Result<Evaluated> read_variant(const json& from, const char* id_key, const std::string& record) {
-  Evaluated out;
-  out.id = text_of(from, id_key);
-  const json& round = member(from, "round");
-  if (out.id.empty() || !round.is_number_integer()) return bad_record(record, "no id or no round");
-  out.round = round.get<int>();
-  out.note = text_of(from, "note");
-  for (const json& parent : member(from, "parents")) {
-    if (parent.is_string()) out.parents.push_back(parent.get<std::string>());
-  }
-  auto parameters = read_point(member(from, "parameters"), record);
-  if (!parameters) return std::move(parameters).error();
-  out.parameters = *std::move(parameters);
   return out;
 }
 
@@ -103,39 +87,58 @@ json variant_core(const Evaluated& variant, double score) {
   if (!variant.ratios.empty()) out["ratios"] = ratios_record(variant.ratios);
   if (!variant.programs.empty()) out["programs"] = variant.programs;
   if (!variant.note.empty()) out["note"] = variant.note;
+  if (!variant.mutator.empty()) out["mutator"] = variant.mutator;
+  if (!variant.structure.empty()) out["structure"] = variant.structure;
+  if (!variant.cell.empty()) out["cell"] = variant.cell;
   // Where times are the model's, `per_case` has them.
   if (variant.time_kind == "measured" && !variant.modelled.empty())
     out["modelled"] = variant.modelled;
   return out;
 }
 
-json rejection_record(const Evaluated& variant) {
-  const Rejection& why = *variant.rejection;
-  json out = {{"variant", variant.id},
-              {"step", why.step},
-              {"case", why.case_name},
-              {"kind", why.kind},
-              {"reason", why.reason}};
-  if (!why.evidence.is_null()) out["evidence"] = why.evidence;
+json rejected_record(const Evaluated& variant) {
+  json out = rejection_record(*variant.rejection);
+  out["variant"] = variant.id;
   return out;
 }
 
 json seed_record(const Selection& selection) {
   const Evaluated& seed = selection.seed;
   if (seed.rejection) {
-    json out = rejection_record(seed);
+    json out = rejected_record(seed);
     out["verdict"] = "rejected";
     return out;
   }
   return {{"variant", seed.id}, {"verdict", "ok"}, {"score", 1.0}, {"per_case", seed.seconds}};
 }
 
+json survivor_record(const Survivor& survivor) {
+  json out = variant_core(survivor.variant, survivor.score);
+  out["reason"] = survivor.reason;
+  if (!survivor.name.empty()) {
+    out["name"] = survivor.name;
+    out["stagnant_rounds"] = survivor.stagnant_rounds;
+    out["path"] = survivor.path;
+  }
+  if (survivor.island > 0) out["island"] = survivor.island;
+  return out;
+}
+
+json pruned_record(const Selection& selection) {
+  json out = json::array();
+  for (const Pruned& pruned : selection.pruned) {
+    json one = survivor_record(pruned.survivor);
+    one["reason"] = pruned.reason;
+    out.push_back(one);
+  }
+  return out;
+}
+
 json survivors_record(const Selection& selection) {
   json out = json::array();
   for (const Survivor& survivor : selection.survivors) {
-    json one = variant_core(survivor.variant, survivor.score);
+    json one = survivor_record(survivor);
     one["lineage"] = out.size() + 1;
-    one["reason"] = survivor.reason;
     out.push_back(one);
   }
   return out;
@@ -194,7 +197,89 @@ Result<ModelError> read_model(const json& from) {
   return out;
 }
 
+Result<Survivor> read_survivor(const json& from, const std::string& time_kind) {
+  auto variant = read_variant_core(from, "variant", "selection.json");
+  if (!variant) return std::move(variant).error();
+  variant->time_kind = time_kind;
+  auto seconds = read_times(member(from, "per_case"), "selection.json");
+  if (!seconds) return std::move(seconds).error();
+  variant->seconds = *std::move(seconds);
+  for (const auto& [name, value] : member(from, "ratios").items()) {
+    auto ratio = read_ratio(value, "selection.json");
+    if (!ratio) return std::move(ratio).error();
+    variant->ratios[name] = *ratio;
+  }
+  if (!member(from, "modelled").is_null()) {
+    auto modelled = read_times(member(from, "modelled"), "selection.json");
+    if (!modelled) return std::move(modelled).error();
+    variant->modelled = *std::move(modelled);
+  }
+  for (const auto& [name, digest] : member(from, "programs").items()) {
+    if (digest.is_string()) variant->programs[name] = digest.get<std::string>();
+  }
+  Survivor out;
+  out.variant = *std::move(variant);
+  if (const json& score = member(from, "score"); score.is_number()) out.score = score;
+  out.name = text_of(from, "name");
+  if (const json& count = member(from, "stagnant_rounds"); count.is_number_integer())
+    out.stagnant_rounds = count;
+  if (const json& island = member(from, "island"); island.is_number_integer()) out.island = island;
+  for (const json& id : member(from, "path")) {
+    if (id.is_string()) out.path.push_back(id);
+  }
+  return out;
+}
+
+// Each place is a survivor's number.
+Status read_places(const json& selection, PreviousSelection& out) {
+  for (const json& from : member(selection, "places")) {
+    const int number = from.is_number_integer() ? from.get<int>() : 0;
+    if (number < 1 || number > static_cast<int>(out.survivors.size()))
+      return bad_record("selection.json", "a place that is no survivor's");
+    out.places.push_back(number);
+  }
+  if (const json& made = member(selection, "lineages_made"); made.is_number_integer())
+    out.lineages_made = made;
+  return {};
+}
+
 }  // namespace
+
+Result<Evaluated> read_variant_core(const json& from, const char* id_key,
+                                    const std::string& record) {
+  Evaluated out;
+  out.id = text_of(from, id_key);
+  const json& round = member(from, "round");
+  if (out.id.empty() || !round.is_number_integer()) return bad_record(record, "no id or no round");
+  out.round = round.get<int>();
+  out.note = text_of(from, "note");
+  out.mutator = text_of(from, "mutator");
+  out.source = text_of(from, "source");
+  out.structure = text_of(from, "structure");
+  out.cell = text_of(from, "cell");
+  out.exchange = member(from, "exchange");
+  for (const json& parent : member(from, "parents")) {
+    if (parent.is_string()) out.parents.push_back(parent.get<std::string>());
+  }
+  auto parameters = read_point(member(from, "parameters"), record);
+  if (!parameters) return std::move(parameters).error();
+  out.parameters = *std::move(parameters);
+  return out;
+}
+
+Result<Rejection> read_rejection(const json& from) {
+  Rejection out = {text_of(from, "step"), text_of(from, "case"), text_of(from, "kind"),
+                   text_of(from, "reason"), member(from, "evidence")};
+  if (out.step.empty() || out.kind.empty()) return external("no rejection");
+  return out;
+}
+
+json rejection_record(const Rejection& why) {
+  json out = {
+      {"step", why.step}, {"case", why.case_name}, {"kind", why.kind}, {"reason", why.reason}};
+  if (!why.evidence.is_null()) out["evidence"] = why.evidence;
+  return out;
+}
 
 Result<std::vector<CaseRecord>> read_cases(const json& spec) {
   const json& cases = member(spec, "cases");
@@ -218,7 +303,7 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
 
 Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseRecord>& cases,
                                  const LoadRecord& load, bool has_times) {
-  auto read = read_variant(variant, "id", "variant.json");
+  auto read = read_variant_core(variant, "id", "variant.json");
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
   std::optional<Rejection> not_modelled, not_reached;
@@ -235,6 +320,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       if (program.is_string()) out.programs[case_name] = program.get<std::string>();
       if (!member(*record, "not_interpreted").is_null()) out.is_interpreted = false;
       const json& modelled = member(member(*record, "modelled"), "seconds");
+      if (step == "analyze" && out.cell.empty()) out.cell = cell_of(*record);
       if (step == "analyze" && modelled.is_number() && modelled.get<double>() > 0)
         out.modelled[case_name] = modelled.get<double>();
       if (step != "time") continue;
@@ -271,48 +357,26 @@ Result<PreviousSelection> read_selection(const json& selection) {
   PreviousSelection out;
   const json& round = member(selection, "round");
   const json& survivors = member(selection, "survivors");
-  const json& tried = member(selection, "tried");
-  if (!round.is_number_integer() || !survivors.is_array() || !tried.is_array()) {
-    return bad_record("selection.json", "no round, survivors or tried");
+  if (!round.is_number_integer() || !survivors.is_array()) {
+    return bad_record("selection.json", "no round or no survivors");
   }
   out.round = round.get<int>();
   for (const json& from : survivors) {
-    auto variant = read_variant(from, "variant", "selection.json");
-    if (!variant) return std::move(variant).error();
-    auto seconds = read_times(member(from, "per_case"), "selection.json");
-    if (!seconds) return std::move(seconds).error();
-    variant->seconds = *std::move(seconds);
-    for (const auto& [name, value] : member(from, "ratios").items()) {
-      auto ratio = read_ratio(value, "selection.json");
-      if (!ratio) return std::move(ratio).error();
-      variant->ratios[name] = *ratio;
-    }
-    variant->time_kind = text_of(selection, "time_kind");
-    if (!member(from, "modelled").is_null()) {
-      auto modelled = read_times(member(from, "modelled"), "selection.json");
-      if (!modelled) return std::move(modelled).error();
-      variant->modelled = *std::move(modelled);
-    }
-    for (const auto& [name, digest] : member(from, "programs").items()) {
-      if (digest.is_string()) variant->programs[name] = digest.get<std::string>();
-    }
-    out.survivors.push_back(*std::move(variant));
+    auto survivor = read_survivor(from, text_of(selection, "time_kind"));
+    if (!survivor) return std::move(survivor).error();
+    out.survivors.push_back(*std::move(survivor));
   }
+  if (auto status = read_places(selection, out); !status) return status.error();
   auto model = read_model(member(selection, "model"));
   if (!model) return std::move(model).error();
   out.model = *model;
-  for (const json& from : tried) {
-    auto point = read_point(from, "selection.json");
-    if (!point) return std::move(point).error();
-    out.tried.push_back(*std::move(point));
-  }
   return out;
 }
 
 json selection_record(const Selection& selection) {
   json survivors = survivors_record(selection);
   json rejected = json::array();
-  for (const Evaluated& variant : selection.rejected) rejected.push_back(rejection_record(variant));
+  for (const Evaluated& variant : selection.rejected) rejected.push_back(rejected_record(variant));
   json best = survivors.empty() ? json() : survivors.front();
   json out = {
       {"round", selection.round},
@@ -323,11 +387,15 @@ json selection_record(const Selection& selection) {
            ? "speedup over the seed: weighted geometric mean over the bench cases"
            : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
       {"survivors", survivors},
+      {"places", selection.places},
       {"best", best},
       {"ranking", ranking_record(selection)},
       {"rejected", rejected},
-      {"seed", seed_record(selection)},
-      {"tried", selection.tried}};
+      {"seed", seed_record(selection)}};
+  if (selection.lineages_made > 0) {
+    out["lineages_made"] = selection.lineages_made;
+    out["pruned"] = pruned_record(selection);
+  }
   if (selection.time_kind == "measured") {
     out["ruled_out"] = ruled_out_record(selection);
     out["model"] = model_record(selection.model);

@@ -21,8 +21,9 @@ struct CaseRecord {
 // A round before this one, as its selection.json has it.
 struct PreviousSelection {
   int round = 0;
-  std::vector<Evaluated> survivors;  // number i is lineage i + 1
-  std::vector<Point> tried;
+  std::vector<Survivor> survivors;  // number i is lineage i + 1
+  std::vector<int> places;          // by place of the next round, the survivor's number from 1
+  int lineages_made = 0;
   ModelError model;
 };
 
@@ -39,6 +40,12 @@ Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
                                  const std::vector<CaseRecord>& cases, const LoadRecord& load,
                                  bool has_times = true);
+// The parts that records have in common: who a variant is, under the key `id_key`; and why it was
+// turned down.
+Result<Evaluated> read_variant_core(const nlohmann::json& from, const char* id_key,
+                                    const std::string& record);
+Result<Rejection> read_rejection(const nlohmann::json& from);
+nlohmann::json rejection_record(const Rejection& rejection);
 Result<PreviousSelection> read_selection(const nlohmann::json& selection);
 
 nlohmann::json selection_record(const Selection& selection);

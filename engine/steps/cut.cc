@@ -77,7 +77,8 @@ class Cut {
     auto previous = steps::read_previous(arguments_.previous);
     if (!previous) return std::move(previous).error();
     model_ = previous->model;
-    for (const search::Evaluated& survivor : previous->survivors) {
+    for (const search::Survivor& one : previous->survivors) {
+      const search::Evaluated& survivor = one.variant;
       if (auto ratio = search::modelled_ratio(survivor.modelled, of_seed_, benches_))
         leaders_.push_back({survivor.id, *ratio, survivor.programs});
     }

@@ -1,19 +1,20 @@
-// Step mutate: the kernel of one variant. Mutator `seed` copies the seed; `sweep` computes the
-// proposals of the whole round, the same in each of its edges, and takes the one at --index.
+// Step mutate: the kernels of the variants that one mutator proposes for a round. Mutator `seed`
+// copies the seed; `sweep` changes the values of the parameters.
 #include "engine/search/mutation.h"
-#include "engine/search/selection_record.h"
 #include "engine/search/sweep.h"
 #include "engine/steps/step.h"
+#include "engine/steps/variant.h"
 
 namespace {
 
 using namespace evolve;
 
 struct Arguments {
-  std::string mutator = "sweep";
-  std::string spec, seed, selection, id, kernel_out, variant_out;
-  std::vector<std::string> lineages;
-  int round = 0, index = 0, count = 1;
+  std::string mutator = "sweep", sampler = "local";
+  std::string spec, seed, selection, history, round_dir;
+  std::vector<std::string> lineages, ids;
+  std::vector<size_t> places;
+  int round = 0;
   uint64_t random_seed = 0;
   double explore = 0.25;
 };
@@ -22,15 +23,10 @@ struct Arguments {
 struct Source {
   std::string id;
   std::string path;
+  std::string structure;
   std::string text;
   search::Point point;
 };
-
-Status write_variant(const Arguments& arguments, const std::string& kernel,
-                     const nlohmann::json& record) {
-  if (auto status = world::write_file_atomic(arguments.kernel_out, kernel); !status) return status;
-  return steps::write_json(arguments.variant_out, record);
-}
 
 Result<Source> read_source(const std::string& id, const std::string& path,
                            const search::Space& space) {
@@ -38,98 +34,165 @@ Result<Source> read_source(const std::string& id, const std::string& path,
   if (!text) return std::move(text).error();
   auto point = search::read_parameters(*text, space.names());
   if (!point) return std::move(point).error().within(path);
-  return Source{id, path, *std::move(text), *std::move(point)};
+  return Source{id, path, "", *std::move(text), *std::move(point)};
 }
 
-// The parents of the round: the survivors of the round before; where there is none, the seed.
-Result<std::vector<Source>> read_parents(const Arguments& arguments, const search::Space& space,
-                                         std::vector<search::Point>& tried) {
-  std::vector<Source> out;
-  auto add = [&](const std::string& id, const std::string& path) -> Status {
-    auto source = read_source(id, path, space);
-    if (!source) return std::move(source).error();
-    out.push_back(*std::move(source));
-    return {};
-  };
-  if (!arguments.selection.empty()) {
-    auto record = steps::read_json(arguments.selection);
-    if (!record) return std::move(record).error();
-    auto previous = search::read_selection(*record);
-    if (!previous) return std::move(previous).error().within(arguments.selection);
-    tried = previous->tried;
-    for (size_t i = 0; i < std::min(previous->survivors.size(), arguments.lineages.size()); ++i) {
-      if (auto status = add(previous->survivors[i].id, arguments.lineages[i]); !status)
-        return status.error();
-    }
-  }
-  if (out.empty()) {
-    if (auto status = add("v0000", arguments.seed); !status) return status.error();
-  }
-  return out;
+Status write_variant(const Arguments& arguments, const std::string& id, const std::string& kernel,
+                     const nlohmann::json& record) {
+  const std::string folder = arguments.round_dir + "/" + id;
+  if (auto status = world::write_file_atomic(folder + "/kernel.py", kernel); !status) return status;
+  return steps::write_json(folder + "/variant.json", record);
 }
 
-Result<search::Space> read_space(const std::string& path) {
-  auto spec = steps::read_json(path);
-  if (!spec) return std::move(spec).error();
-  return search::Space::from_spec_json(*spec);
-}
-
-Status copy_seed(const Arguments& arguments) {
-  auto space = read_space(arguments.spec);
-  if (!space) return std::move(space).error();
-  auto seed = read_source(arguments.id, arguments.seed, *space);
+Status copy_seed(const Arguments& arguments, const search::Space& space) {
+  const std::string& id = arguments.ids.front();
+  auto seed = read_source(id, arguments.seed, space);
   if (!seed) return std::move(seed).error();
   return write_variant(
-      arguments, seed->text,
-      search::variant_record(arguments.id, arguments.round, {}, "seed", seed->point, "the seed"));
+      arguments, id, seed->text,
+      search::variant_record(id, arguments.round, {}, "seed", seed->point, "the seed"));
 }
 
-Status sweep(const Arguments& arguments) {
-  auto space = read_space(arguments.spec);
-  if (!space) return std::move(space).error();
-  search::SweepRequest request{
-      *space, {}, {}, arguments.random_seed, arguments.round, arguments.count, arguments.explore};
-  auto parents = read_parents(arguments, *space, request.tried);
-  if (!parents) return std::move(parents).error();
-  for (const Source& parent : *parents) request.parents.push_back({parent.id, parent.point});
-  auto proposals = search::propose(request);
-  if (!proposals) return std::move(proposals).error();
-  const search::Proposal& proposal = proposals->at(static_cast<size_t>(arguments.index));
-  const Source& parent = parents->at(proposal.parent);
-  auto kernel = search::write_parameters(parent.text, proposal.point);
-  if (!kernel) return std::move(kernel).error().within(parent.path);
-  return write_variant(arguments, *kernel,
-                       search::variant_record(arguments.id, arguments.round, {parent.id}, "sweep",
-                                              proposal.point, proposal.note));
-}
+class Sweep {
+ public:
+  Sweep(const Arguments& arguments, const search::Space& space)
+      : arguments_(arguments), space_(space) {}
+
+  Status run() {
+    auto history = steps::read_history(arguments_.history);
+    if (!history) return std::move(history).error();
+    history_ = *std::move(history);
+    if (auto status = read_parents(); !status) return status;
+    // What is swept together are the places of one structure: what is known of a point of one says
+    // nothing of the same point of another.
+    for (Group& group : groups_) {
+      if (auto status = propose(group); !status) return status;
+    }
+    return {};
+  }
+
+ private:
+  // Parents that differ in parameters alone, the best first, and whose children are wanted.
+  struct Group {
+    std::vector<Source> parents;
+    std::vector<std::string> ids;
+    std::vector<size_t> parent_of;  // by id
+  };
+
+  // The parents of the round's places, as the selection before gave them; where there is none, or
+  // nothing in a parent to sweep, for a model's kernel may have no parameters, the seed.
+  Status read_parents() {
+    search::PreviousSelection previous;
+    if (!arguments_.selection.empty()) {
+      auto read = steps::read_previous(arguments_.selection);
+      if (!read) return std::move(read).error();
+      previous = *std::move(read);
+    }
+    for (size_t i = 0; i < arguments_.ids.size(); ++i) {
+      const size_t place = arguments_.places.at(i);
+      const auto number =
+          place < previous.places.size() ? static_cast<size_t>(previous.places[place]) : 0;
+      const bool is_seed = number == 0 || number > arguments_.lineages.size() ||
+                           previous.survivors[number - 1].variant.parameters.empty();
+      auto status = is_seed ? want(arguments_.ids[i], seed_id(), arguments_.seed, seed_structure())
+                            : want(arguments_.ids[i], previous.survivors[number - 1].variant.id,
+                                   arguments_.lineages[number - 1],
+                                   previous.survivors[number - 1].variant.structure);
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  static std::string seed_id() { return "v0000"; }
+  [[nodiscard]] std::string seed_structure() const {
+    return history_.empty() ? "" : history_.front().structure;
+  }
+
+  // Asks for the variant `id` as a child of `parent`.
+  Status want(const std::string& id, const std::string& parent, const std::string& path,
+              const std::string& structure) {
+    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
+      return one.parents.front().structure == structure;
+    });
+    if (group == groups_.end()) group = groups_.insert(group, Group());
+    auto& parents = group->parents;
+    auto known = std::find_if(parents.begin(), parents.end(),
+                              [&](const Source& one) { return one.id == parent; });
+    group->ids.push_back(id);
+    group->parent_of.push_back(static_cast<size_t>(known - parents.begin()));
+    if (known != parents.end()) return {};
+    auto source = read_source(parent, path, space_);
+    if (!source) return std::move(source).error();
+    source->structure = structure;
+    parents.push_back(*std::move(source));
+    return {};
+  }
+
+  Status propose(const Group& group) {
+    search::SweepRequest request{space_,
+                                 {},
+                                 {},
+                                 arguments_.random_seed,
+                                 arguments_.round,
+                                 static_cast<int>(group.ids.size()),
+                                 arguments_.explore};
+    for (const Source& parent : group.parents) request.parents.push_back({parent.id, parent.point});
+    for (const search::PastVariant& past : history_) {
+      if (past.structure == group.parents.front().structure)
+        request.tried.push_back(past.parameters);
+    }
+    auto proposals = search::propose(request);
+    if (!proposals) return std::move(proposals).error();
+    for (size_t i = 0; i < group.ids.size(); ++i) {
+      const search::Proposal& proposal = (*proposals)[i];
+      const Source& parent = group.parents.at(proposal.parent);
+      auto kernel = search::write_parameters(parent.text, proposal.point);
+      if (!kernel) return std::move(kernel).error().within(parent.path);
+      const std::string& id = group.ids[i];
+      auto status = write_variant(arguments_, id, *kernel,
+                                  search::variant_record(id, arguments_.round, {parent.id}, "sweep",
+                                                         proposal.point, proposal.note));
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  const Arguments& arguments_;
+  const search::Space& space_;
+  search::History history_;
+  std::vector<Group> groups_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the kernel of one variant", "mutate");
+  CLI::App app("the kernels that a mutator proposes for a round", "mutate");
   Arguments arguments;
   app.add_option("--mutator", arguments.mutator, "seed: a copy of it; sweep: other parameters")
       ->check(CLI::IsMember({"seed", "sweep"}));
+  app.add_option("--sampler", arguments.sampler, "how the sweep searches");
   app.add_option("--spec", arguments.spec, "spec.json")->required();
   app.add_option("--seed", arguments.seed, "the seed's source")->required();
   app.add_option("--selection", arguments.selection, "selection.json of the round before");
+  app.add_option("--history", arguments.history, "its history.jsonl");
   app.add_option("--lineage", arguments.lineages, "the survivors' sources, in their order");
   app.add_option("--round", arguments.round)->check(CLI::NonNegativeNumber);
-  app.add_option("--index", arguments.index, "the variant's place in the round, from 0")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--count", arguments.count, "variants of the round")->check(CLI::PositiveNumber);
   app.add_option("--random-seed", arguments.random_seed);
   app.add_option("--explore", arguments.explore, "share of proposals drawn from the whole space")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--id", arguments.id, "v0007")->required();
-  app.add_option("--kernel-out", arguments.kernel_out, "kernel.py")->required();
-  app.add_option("--variant-out", arguments.variant_out, "variant.json")->required();
+  app.add_option("--ids", arguments.ids, "v0007,v0009,…: the variants that are proposed")
+      ->required()
+      ->delimiter(',');
+  app.add_option("--places", arguments.places, "their places in the round, from 0")->delimiter(',');
+  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each of them")->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
-    if (arguments.mutator == "seed") return copy_seed(arguments);
-    if (arguments.index >= arguments.count) {
-      return bad_input(fmt::format("--index: expected less than --count {}, got {}",
-                                   arguments.count, arguments.index));
+    auto space = steps::read_space(arguments.spec);
+    if (!space) return std::move(space).error();
+    if (arguments.mutator == "seed") return copy_seed(arguments, *space);
+    if (arguments.places.size() != arguments.ids.size()) {
+      return bad_input(fmt::format("--places: expected {} of them, one for each of --ids, got {}",
+                                   arguments.ids.size(), arguments.places.size()));
     }
-    return sweep(arguments);
+    return Sweep(arguments, *space).run();
   });
 }

@@ -81,7 +81,8 @@ class Race {
     auto previous = steps::read_previous(arguments_.previous);
     if (!previous) return std::move(previous).error();
     std::vector<search::Runner> out;
-    for (const search::Evaluated& survivor : previous->survivors) {
+    for (const search::Survivor& one : previous->survivors) {
+      const search::Evaluated& survivor = one.variant;
       out.push_back(
           {survivor.id, search::standing_of(survivor.ratios, benches_), survivor.programs});
     }

@@ -1,4 +1,8 @@
 // Step select: the round's survivors, and the sources of their lineages for the next round.
+#include "engine/core/sha256.h"
+#include "engine/search/history.h"
+#include "engine/search/mutation.h"
+#include "engine/search/population.h"
 #include "engine/search/selection_record.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
@@ -8,28 +12,46 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, previous, cut, round_dir, seed_dir, seed_kernel, out;
+  std::string spec, previous, history, cut, round_dir, seed_dir, seed_kernel, out, history_out;
   std::vector<std::string> variants, lineages_out;
-  int round = 1, top_k = 1;
+  int round = 1;
+  search::PopulationRule rule;
 };
+
+// What a variant's source is to the campaign.
+Status identify(search::Evaluated& variant, const std::string& folder,
+                const std::vector<std::string>& parameters) {
+  auto canonical = world::read_file(folder + "/canonical.py");
+  if (!canonical) return std::move(canonical).error();
+  variant.source = sha256(*canonical);
+  variant.structure = sha256(search::without_parameters(*canonical, parameters));
+  return {};
+}
 
 Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   auto cases = steps::read_spec(arguments.spec);
   if (!cases) return std::move(cases).error();
+  auto space = steps::read_space(arguments.spec);
+  if (!space) return std::move(space).error();
+  const std::vector<std::string> parameters = space->names();
   search::SelectionRequest request;
   request.round = arguments.round;
-  request.top_k = arguments.top_k;
+  request.rule = arguments.rule;
   request.cases = steps::benches_of(*cases);
   auto seed = steps::read_variant(arguments.seed_dir, *cases);
   if (!seed) return std::move(seed).error();
   request.seed = *std::move(seed);
+  if (auto status = identify(request.seed, arguments.seed_dir, parameters); !status)
+    return status.error();
   auto cut = steps::read_cut(arguments.cut);
   if (!cut) return std::move(cut).error();
   for (const std::string& id : arguments.variants) {
     const nlohmann::json said = cut->contains(id) ? cut->at(id) : nlohmann::json::object();
     const bool is_measured = said.value("is_in", true);
-    auto variant = steps::read_variant(arguments.round_dir + "/" + id, *cases, is_measured);
+    const std::string folder = arguments.round_dir + "/" + id;
+    auto variant = steps::read_variant(folder, *cases, is_measured);
     if (!variant) return std::move(variant).error();
+    if (auto status = identify(*variant, folder, parameters); !status) return status.error();
     if (!is_measured) variant->ruled_out = said.value("reason", "");
     variant->is_spot_check = said.value("spot_check", false);
     request.variants.push_back(*std::move(variant));
@@ -37,8 +59,9 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   if (arguments.previous.empty()) return request;
   auto previous = steps::read_previous(arguments.previous);
   if (!previous) return std::move(previous).error();
-  request.contenders = std::move(previous->survivors);
-  request.tried = std::move(previous->tried);
+  request.before = std::move(previous->survivors);
+  request.places = std::move(previous->places);
+  request.lineages_made = previous->lineages_made;
   request.model = previous->model;
   return request;
 }
@@ -51,8 +74,8 @@ std::string source_of(const Arguments& arguments, const search::SelectionRequest
     if (variant.id == id) return fmt::format("{}/{}/kernel.py", arguments.round_dir, id);
   }
   std::string folder = arguments.previous.substr(0, arguments.previous.find_last_of('/') + 1);
-  for (size_t i = 0; i < request.contenders.size(); ++i) {
-    if (request.contenders[i].id == id) return fmt::format("{}lineage-{}.py", folder, i + 1);
+  for (size_t i = 0; i < request.before.size(); ++i) {
+    if (request.before[i].variant.id == id) return fmt::format("{}lineage-{}.py", folder, i + 1);
   }
   return arguments.seed_kernel;
 }
@@ -72,6 +95,15 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
   return {};
 }
 
+// The history of the rounds before, and this one.
+Status write_history(const Arguments& arguments, const search::SelectionRequest& request,
+                     const search::Selection& selection) {
+  auto history = steps::read_history(arguments.history);
+  if (!history) return std::move(history).error();
+  search::append_round(*history, request, selection);
+  return world::write_file_atomic(arguments.history_out, search::history_lines(*history));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -79,29 +111,39 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--spec", arguments.spec, "spec.json")->required();
   app.add_option("--round", arguments.round)->required()->check(CLI::PositiveNumber);
-  app.add_option("--top-k", arguments.top_k, "lineages that survive")
+  search::PopulationRule& rule = arguments.rule;
+  app.add_option("--policy", rule.policy, "who survives")
+      ->check(CLI::IsMember(search::policy_names()));
+  app.add_option("--top-k", rule.top_k, "how many, or how many of each island")
       ->required()
       ->check(CLI::PositiveNumber);
+  app.add_flag("--by-point", rule.by_point, "there are no ties");
+  app.add_option("--lineages", rule.most_lineages)->check(CLI::PositiveNumber);
+  app.add_option("--islands", rule.islands)->check(CLI::PositiveNumber);
+  app.add_option("--migration-interval", rule.migration_interval, "rounds")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--cells", rule.most_cells)->check(CLI::PositiveNumber);
+  app.add_option("--random-seed", rule.random_seed);
   app.add_option("--previous", arguments.previous,
                  "selection.json of the round before, with its lineage-K.py beside it");
+  app.add_option("--history", arguments.history, "history.jsonl of the round before");
   app.add_option("--cut", arguments.cut, "cut.json, where the round had one");
   app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
   app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
   app.add_option("--seed-kernel", arguments.seed_kernel, "the seed's source")->required();
   app.add_option("--out", arguments.out, "selection.json")->required();
-  app.add_option("--lineage-out", arguments.lineages_out, "lineage-K.py, one for each of --top-k")
+  app.add_option("--history-out", arguments.history_out, "history.jsonl")->required();
+  app.add_option("--lineage-out", arguments.lineages_out,
+                 "lineage-K.py, one for each that may survive")
       ->required();
   return steps::run_step(app, argc, argv, [&]() -> Status {
-    if (static_cast<int>(arguments.lineages_out.size()) != arguments.top_k) {
-      return bad_input(fmt::format("--lineage-out: expected {} of them, got {}", arguments.top_k,
-                                   arguments.lineages_out.size()));
-    }
     auto request = read_request(arguments);
     if (!request) return std::move(request).error();
     auto selection = search::select(*request);
     if (!selection) return std::move(selection).error();
     if (auto status = write_lineages(arguments, *request, *selection); !status) return status;
+    if (auto status = write_history(arguments, *request, *selection); !status) return status;
     return steps::write_json(arguments.out, search::selection_record(*selection));
   });
 }

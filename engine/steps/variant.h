@@ -1,11 +1,13 @@
-// What the steps at a round's end share: reading what became of its variants.
+// What the steps of a round share: reading what its variants are, and what became of them.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "engine/search/history.h"
 #include "engine/search/selection_record.h"
+#include "engine/search/space.h"
 #include "engine/steps/step.h"
 
 namespace evolve::steps {
@@ -15,6 +17,23 @@ inline Result<std::vector<search::CaseRecord>> read_spec(const std::string& path
   auto spec = read_json(path);
   if (!spec) return std::move(spec).error();
   return search::read_cases(*spec);
+}
+
+// The parameters of a spec.json.
+inline Result<search::Space> read_space(const std::string& path) {
+  auto spec = read_json(path);
+  if (!spec) return std::move(spec).error();
+  return search::Space::from_spec_json(*spec);
+}
+
+// What became of the variants so far; empty where `path` is: there are none.
+inline Result<search::History> read_history(const std::string& path) {
+  if (path.empty()) return search::History();
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto history = search::read_history(*text);
+  if (!history) return std::move(history).error().within(path);
+  return history;
 }
 
 inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseRecord>& cases) {

@@ -86,7 +86,7 @@ TEST_CASE("what a pipeline does not say has Glaucis' defaults") {
   CHECK(pipeline.batch.variants_per_round == 1);
   CHECK(pipeline.batch.top_k == 1);
   CHECK(pipeline.batch.max_active_lineages == 4);
-  CHECK(pipeline.mutate.mutator == "sweep");
+  CHECK(pipeline.mutate.mix == std::vector<std::pair<std::string, int>>{{"sweep", 1}});
   CHECK(pipeline.mutate.random_seed == 0);
 }
 

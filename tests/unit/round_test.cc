@@ -12,7 +12,7 @@ CampaignShape shape() {
   CampaignShape out;
   out.rounds = 3;
   out.variants = 8;
-  out.lineages = 2;
+  out.survival.top_k = 2;
   out.random_seed = 7;
   out.target = "tpu7x";
   out.entry = "matmul";
@@ -30,9 +30,9 @@ CampaignShape shape() {
 std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
   auto graph = std::make_unique<Graph>();
   std::string rules;
-  for (const char* rule :
-       {"normalise", "spec", "mutate", "secret", "expect", "audit", "lower", "contract", "compile",
-        "check", "interpret", "analyze", "measure", "cut", "race", "time", "trace", "select"}) {
+  for (const char* rule : {"normalise", "spec", "mutate", "rewrite", "secret", "expect", "audit",
+                           "lower", "contract", "compile", "check", "interpret", "analyze",
+                           "measure", "cut", "race", "time", "trace", "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -65,8 +65,43 @@ TEST_CASE("the manifest is a graph without cycles in which every round needs the
   CHECK(!graph->find_cycle(targets));
   EdgeId mutate = *graph->node(*graph->find_node("w/round-2/v0009/kernel.py")).made_by;
   auto inputs = graph->edge(mutate).inputs;
-  CHECK(std::find(inputs.begin(), inputs.end(), *graph->find_node("w/round-1/selection.json")) !=
-        inputs.end());
+  for (const char* file : {"w/round-1/selection.json", "w/round-1/history.jsonl"}) {
+    INFO(file);
+    CHECK(std::find(inputs.begin(), inputs.end(), *graph->find_node(file)) != inputs.end());
+  }
+}
+
+TEST_CASE("mutators take turns as their weights say, from round to round") {
+  CampaignShape campaign = shape();
+  CHECK(mutator_of(campaign, 5) == "sweep");
+  campaign.mix = {{"sweep", 3}, {"rewrite", 1}};
+  std::string turns;
+  for (int number = 1; number <= 8; ++number) turns += mutator_of(campaign, number).front();
+  CHECK(turns == "ssrsssrs");
+  // A round of one variant has the one mutator or the other.
+  campaign.variants = 1;
+  auto graph = graph_of(campaign, "w");
+  auto maker = [&](const char* kernel) {
+    return std::string(graph->edge(*graph->node(*graph->find_node(kernel)).made_by).rule->name);
+  };
+  CHECK(maker("w/round-2/v0002/kernel.py") == "mutate");
+  CHECK(maker("w/round-3/v0003/kernel.py") == "rewrite");
+  CHECK(digest_of(campaign) != digest_of(shape()));
+}
+
+TEST_CASE("what one mutator proposes for a round is one edge") {
+  CampaignShape campaign = shape();
+  campaign.mix = {{"sweep", 1}, {"rewrite", 1}};
+  auto graph = graph_of(campaign, "w");
+  const EdgeId sweep = *graph->node(*graph->find_node("w/round-1/v0001/kernel.py")).made_by;
+  const EdgeId rewrite = *graph->node(*graph->find_node("w/round-1/v0002/kernel.py")).made_by;
+  CHECK(sweep == *graph->node(*graph->find_node("w/round-1/v0007/variant.json")).made_by);
+  CHECK(rewrite == *graph->node(*graph->find_node("w/round-1/v0008/variant.json")).made_by);
+  CHECK(graph->edge(sweep).outputs.size() == 8);
+  CHECK(graph->extension(rewrite, "subject") == "round-1 rewrite");
+  const std::string flags = graph->extension(rewrite, "flags");
+  CHECK(flags.find("--ids v0002,v0004,v0006,v0008 ") != std::string::npos);
+  CHECK(flags.find("--places 1,3,5,7 ") != std::string::npos);
 }
 
 TEST_CASE("a step's edges are there for every variant and case that it is for") {
@@ -74,7 +109,7 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   std::map<std::string, int> edges;
   for (size_t i = 0; i < graph->edge_count(); ++i)
     ++edges[std::string(graph->edge(static_cast<EdgeId>(i)).rule->name)];
-  CHECK(edges["mutate"] == 25);         // the seed too
+  CHECK(edges["mutate"] == 1 + 3);      // the seed; each round's sweep
   CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
   CHECK(edges["contract"] == 25 * 4);   // of candidates alone
   CHECK(edges["check"] == 25 * 2);

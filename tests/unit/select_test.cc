@@ -31,7 +31,7 @@ Evaluated rejected(const std::string& id) {
 SelectionRequest request_of(std::vector<Evaluated> variants, int top_k = 2) {
   SelectionRequest request;
   request.cases = {{"a", 1}, {"b", 1}};
-  request.top_k = top_k;
+  request.rule.top_k = top_k;
   request.seed = timed("v0000", 1, 1);
   request.variants = std::move(variants);
   return request;
@@ -104,8 +104,8 @@ TEST_CASE("what was measured beside the seed counts by that ratio") {
   // And so it does in the next round.
   auto next = read_selection(selection_record(selection));
   REQUIRE(next);
-  CHECK(next->survivors[0].ratios.at("a").value == 0.8);
-  CHECK(next->survivors[0].ratios.at("b").high == 0.81);
+  CHECK(next->survivors[0].variant.ratios.at("a").value == 0.8);
+  CHECK(next->survivors[0].variant.ratios.at("b").high == 0.81);
 }
 
 TEST_CASE("measured scores whose intervals leave it open are ties") {
@@ -172,7 +172,7 @@ TEST_CASE("rejected variants are recorded, not ranked") {
 TEST_CASE("survivors of the round before stay in contention, the seed only in the first round") {
   SelectionRequest request = request_of({timed("v0009", 0.6, 0.6)});
   request.round = 2;
-  request.contenders = {timed("v0001", 0.5, 0.5), timed("v0002", 0.8, 0.8)};
+  request.before = {{timed("v0001", 0.5, 0.5)}, {timed("v0002", 0.8, 0.8)}};
   CHECK(ranking(selected(request)) == Ids{"v0001", "v0009", "v0002"});
   CHECK(survivors(selected(request)) == Ids{"v0001", "v0009"});
 }
@@ -195,7 +195,7 @@ TEST_CASE("modelled and measured times are never ranked together") {
   CHECK(result.error().message ==
         "modelled and measured times are never ranked together: 'v0000' and 'v0001'");
   SelectionRequest request = request_of({timed("v0002", 0.5, 0.5)});
-  request.contenders = {timed("v0001", 0.5, 0.5, "measured")};
+  request.before = {{timed("v0001", 0.5, 0.5, "measured")}};
   CHECK_FALSE(select(request));
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("where nothing survives there is no best") {
   CHECK(record["time_kind"] == "none");
 }
 
-TEST_CASE("what the model rules out is recorded, not ranked, and not tried again") {
+TEST_CASE("what the model rules out is recorded, and not ranked") {
   Evaluated slow = timed("v0002", 1, 1);
   slow.seconds.clear();
   slow.time_kind.clear();
@@ -231,7 +231,6 @@ TEST_CASE("what the model rules out is recorded, not ranked, and not tried again
   CHECK(selection.rejected.empty());
   CHECK(selection_record(selection)["ruled_out"] ==
         json::parse(R"([{"variant": "v0002", "reason": "modelled 1.400 of the seed's time"}])"));
-  CHECK(selection.tried == std::vector<Point>{{{"P", 0}}, {{"P", 1}}, {{"P", 2}}});
   CHECK(selection.model.ruled_out == 1);
 }
 
@@ -261,25 +260,18 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   const json record = selection_record(selection);
   auto previous = read_selection(record);
   REQUIRE(previous);
-  CHECK(previous->survivors[0].modelled == request.variants[0].modelled);
+  CHECK(previous->survivors[0].variant.modelled == request.variants[0].modelled);
   CHECK(record["ranking"][1]["spot_check"] == true);
   SelectionRequest next = request_of({measured("v0005", 0.4, 0.4), measured("v0006", 0.4, 0.4)}, 1);
   next.round = 2;
   next.seed = request.seed;
-  next.contenders = previous->survivors;
+  next.before = previous->survivors;
   next.model = previous->model;
   selection = selected(next);
   CHECK(selection.model.compared == 4);
   CHECK(selection.model.offset == Approx(-0.3 / 4).epsilon(1e-4));
   CHECK(selection.model.error == Approx(std::sqrt(0.09 / 4 - 0.09 / 16)).epsilon(1e-4));
   CHECK(selection.model.wrong == 1);
-}
-
-TEST_CASE("what was tried is kept, rejected ones too, sorted and once") {
-  SelectionRequest request = request_of({rejected("v0005"), timed("v0002", 0.5, 0.5)});
-  request.tried = {{{"P", 2}}, {{"P", 9}}};
-  CHECK(selected(request).tried ==
-        std::vector<Point>{{{"P", 0}}, {{"P", 2}}, {{"P", 5}}, {{"P", 9}}});
 }
 
 TEST_CASE("a selection's record is pinned, and is what the next round reads") {
@@ -296,6 +288,7 @@ TEST_CASE("a selection's record is pinned, and is what the next round reads") {
     "ranking": [{"per_case": {"a": 0.5, "b": 0.5}, "round": 1, "score": 2.0, "variant": "v0001"},
                 {"per_case": {"a": 1.0, "b": 1.0}, "round": 0, "score": 1.0, "variant": "v0000"}],
     "rejected": [{"case": "a", "kind": "out-of-memory", "reason": "68 MiB of 64", "step": "compile", "variant": "v0002"}],
+    "places": [1, 1],
     "resolution": 0.03,
     "round": 1,
     "score_is": "speedup over the seed: weighted geometric mean over the bench cases",
@@ -304,27 +297,25 @@ TEST_CASE("a selection's record is pinned, and is what the next round reads") {
              "per_case": {"a": 0.5, "b": 0.5}, "programs": {"a": "d1", "b": "d2"},
              "reason": "2x the seed's speed, the best of 2 in contention", "round": 1, "score": 2.0,
              "variant": "v0001"}],
-    "time_kind": "modelled",
-    "tried": [{"P": 0}, {"P": 1}, {"P": 2}]
+    "time_kind": "modelled"
   })"));
   auto read = read_selection(record);
   REQUIRE(read);
   REQUIRE(read->survivors.size() == 1);
-  CHECK(read->survivors[0].id == "v0001");
-  CHECK(read->survivors[0].seconds == best.seconds);
-  CHECK(read->survivors[0].programs == best.programs);
-  CHECK(read->survivors[0].parameters == best.parameters);
-  CHECK(read->survivors[0].time_kind == "modelled");
-  CHECK(read->tried.size() == 3);
+  CHECK(read->survivors[0].variant.id == "v0001");
+  CHECK(read->survivors[0].variant.seconds == best.seconds);
+  CHECK(read->survivors[0].variant.programs == best.programs);
+  CHECK(read->survivors[0].variant.parameters == best.parameters);
+  CHECK(read->survivors[0].variant.time_kind == "modelled");
 }
 
 TEST_CASE("a broken record is an external error") {
-  for (
-      const char* text :
-      {"null", "[]", "{}", R"({"round": 1, "survivors": [1], "tried": []})",
-       R"({"round": 1, "survivors": [], "tried": [{"P": "x"}]})",
-       R"({"round": 1, "survivors": [], "tried": [], "model": {"compared": -1}})",
-       R"({"round": 1, "survivors": [{"variant": "v1", "round": 1, "parameters": {}}], "tried": []})"}) {
+  for (const char* text :
+       {"null", "[]", "{}", R"({"round": 1, "survivors": [1]})", R"({"survivors": []})",
+        R"({"round": 1, "survivors": [], "places": [1]})",
+        R"({"round": 1, "survivors": [], "model": {"compared": -1}})",
+        R"({"round": 1, "survivors": [{"variant": "v1", "round": 1, "parameters": {"P": "x"}}]})",
+        R"({"round": 1, "survivors": [{"variant": "v1", "round": 1, "parameters": {}}]})"}) {
     CHECK(read_selection(json::parse(text)).error().code == evolve::ErrorCode::external);
   }
 }

@@ -268,3 +268,14 @@ TEST_CASE("a change names what differs") {
   CHECK(describe_change({{"A", 1}, {"B", 2}}, {{"A", 3}, {"B", 4}}) == "A 1 -> 3, B 2 -> 4");
   CHECK(describe_change({{"A", 1}}, {{"A", 1}}) == "no change");
 }
+
+TEST_CASE("sources that differ in parameters alone are the same without them") {
+  auto rest = [](const std::string& lines) { return without_parameters(block(lines), {"M", "N"}); };
+  CHECK(rest("M = 1\nN = 2\nx = 1\n") == rest("M = 128\nN = 2\nx = 1\n"));
+  CHECK(rest("M = 1\nN = 2\nx = 1\n") != rest("M = 1\nN = 2\nx = 2\n"));
+  // One that lost a parameter is another, which may be swept by those that are left.
+  CHECK(rest("M = 1\nx = 1\n") != rest("M = 1\nN = 2\nx = 1\n"));
+  CHECK(rest("M = 1\nx = 1\n") == rest("M = 7\nx = 1\n"));
+  // A canonical source has no markers.
+  CHECK(without_parameters("M = 1\nx = 1\n", {"M"}) == "M = ?\nx = 1\n");
+}

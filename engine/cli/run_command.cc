@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/commands.h"
+#include "engine/cli/report.h"
+#include "engine/cli/session.h"
+#include "engine/search/history.h"
+#include "engine/search/stop_rule.h"
+#include "engine/world/clock.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// The share of the roofline that the best variant comes to, in its worst case.
+std::optional<double> roofline_of(const Campaign& campaign, const std::string& best) {
+  std::optional<double> out;
+  for (const std::string& name : campaign.shape.bench_cases) {
+    const json facts = read_json(fmt::format("{}/{}/facts.json", campaign.folder_of(best), name));
+    if (!facts.is_object() || !facts.contains("roofline")) return std::nullopt;
+    const double share = facts["roofline"].value("fraction_of_roofline", 0.0);
+    out = out ? std::min(*out, share) : share;
+  }
+  return out;
+}
+
+// What language models took so far.
+Status add_exchanges(const std::string& path, search::Standpoint& at) {
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto history = search::read_history(*text);
+  if (!history) return std::move(history).error().within(path);
+  for (const search::PastVariant& past : *history) {
+    if (!past.exchange.is_object()) continue;
+    at.cost_usd += past.exchange.value("cost_usd", 0.0);
+    at.tokens += past.exchange.value("tokens", 0.0);
+  }
+  return {};
+}
+
+// Where the campaign stands after a round.
+Result<search::Standpoint> standpoint(Session& session, int round) {
+  search::Standpoint out;
+  out.rounds = round;
+  std::vector<double> scores;
+  double resolution = 0;
+  for (int one = 1; one <= round; ++one) {
+    const json selection = selection_of(session.campaign, one);
+    const json best = selection.is_object() ? selection.value("best", json()) : json();
+    scores.push_back(best.is_object() ? best.value("score", 0.0) : 0.0);
+    if (!selection.is_object()) continue;
+    resolution = selection.value("resolution", 0.0);
+    const bool is_relative = selection.value("/seed/verdict"_json_pointer, "") == "ok";
+    if (one == round && best.is_object() && is_relative) {
+      out.speedup = scores.back();
+      out.roofline = roofline_of(session.campaign, best.value("variant", ""));
+    }
+  }
+  out.stagnant = search::stagnant_rounds(scores, resolution);
+  const std::string history =
+      fmt::format("{}/round-{}/history.jsonl", session.campaign.work, round);
+  if (auto status = add_exchanges(history, out); !status) return status.error();
+  auto device = session.state->ledger->spent_seconds(session.campaign.name, "measure");
+  if (!device) return std::move(device).error();
+  out.device_seconds = *device;
+  return out;
+}
+
+void tell(const CommonOptions& common, bool is_quiet, int round, const search::Standpoint& at,
+          const std::string& why) {
+  if (common.json) {
+    json event = {{"event", "round"},        {"round", round},
+                  {"stagnant", at.stagnant}, {"cost_usd", at.cost_usd},
+                  {"tokens", at.tokens},     {"device_seconds", at.device_seconds}};
+    if (at.speedup) event["speedup"] = *at.speedup;
+    if (at.roofline) event["roofline"] = *at.roofline;
+    if (!why.empty()) event["stopped"] = why;
+    print_out(event.dump() + "\n");
+    return;
+  }
+  if (is_quiet) return;
+  std::string line = fmt::format("evolve: round-{}: ", round);
+  line += at.speedup ? fmt::format("{:.4g}x the seed's speed", *at.speedup) : "no speedup is known";
+  if (at.roofline) line += fmt::format(", {:.0f} % of the roofline", 100 * *at.roofline);
+  if (at.stagnant > 0) line += fmt::format(", no faster for {:.0f} rounds", at.stagnant);
+  if (at.cost_usd > 0) line += fmt::format(", {:.2f} usd", at.cost_usd);
+  print_out(line + (why.empty() ? "" : "; stops: " + why) + "\n");
+}
+
+}  // namespace
+
+Status run_rounds(const CommonOptions& given, const BuildCommand& command,
+                  const std::string& rule_given) {
+  CommonOptions common = given;
+  // Each build changes to the project's root.
+  for (std::string* path : {&common.campaign.pipeline, &common.campaign.state}) {
+    if (!path->empty()) *path = fs::absolute(*path).string();
+  }
+  auto session = open_without_graph(common);
+  if (!session) return std::move(session).error();
+  if (common.campaign.pipeline.empty())
+    common.campaign.pipeline = fs::absolute(session->campaign.path).string();
+  const bool is_given = !rule_given.empty();
+  const std::string text = is_given ? rule_given : session->campaign.pipeline.session.until;
+  std::optional<search::StopRule> rule;
+  if (!text.empty()) {
+    auto parsed = search::StopRule::parse(text);
+    if (!parsed) {
+      return std::move(parsed).error().within(
+          is_given ? "--until" : session->campaign.path + ": session.until");
+    }
+    rule = *std::move(parsed);
+  }
+  world::SystemClock clock;
+  const double begin = clock.monotonic_seconds();
+  const int last = session->campaign.shape.rounds;
+  for (int round = 1; round <= last; ++round) {
+    BuildCommand one = command;
+    one.targets = {fmt::format("round-{}", round)};
+    if (auto status = run_build(common, one); !status) return status;
+    auto at = standpoint(*session, round);
+    if (!at) return std::move(at).error();
+    at->wall_seconds = clock.monotonic_seconds() - begin;
+    std::string why;
+    if (rule) why = rule->reason(*at).value_or("");
+    if (why.empty() && round == last) why = "that was the last round";
+    tell(common, command.quiet, round, *at, why);
+    if (!why.empty()) return {};
+  }
+  return {};
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,29 @@
+// The part of a campaign's manifest that proposes a round's variants: from the survivors of the
+// round before, and what became of all variants so far, to each variant's kernel.py and
+// variant.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/core/edge_text.h"
+#include "engine/core/round.h"
+
+namespace evolve {
+
+void write_seed_variant(const CampaignShape& shape, ManifestText& text);
+void write_mutators(const CampaignShape& shape, int round, ManifestText& text);
+
+// "$work/round-2".
+std::string round_folder(int round);
+
+// The files that hold what round `round` starts from: the selection of the round before, its
+// history, and the lineages' kernels. None for the first round.
+struct Ancestry {
+  std::string selection;
+  std::string history;
+  std::vector<std::string> lineages;
+};
+Ancestry ancestry_of(const CampaignShape& shape, int round);
+
+}  // namespace evolve

@@ -1,0 +1,113 @@
+#include "engine/search/history.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "engine/core/digest.h"
+#include "engine/search/member.h"
+#include "engine/search/selection_record.h"
+
+namespace evolve::search {
+
+namespace {
+
+using nlohmann::json;
+
+// One name for the programs of all timed cases. Known only where each of them was lowered.
+std::string program_of(const Evaluated& variant, const std::vector<BenchCase>& cases) {
+  if (variant.programs.size() != cases.size()) return {};
+  std::string all;
+  for (const auto& [name, digest] : variant.programs) all += fmt::format("{} {}\n", name, digest);
+  return digest_of(all).hex();
+}
+
+PastVariant past_of(const Evaluated& variant) {
+  PastVariant out;
+  out.id = variant.id;
+  out.round = variant.round;
+  out.mutator = variant.mutator;
+  out.parents = variant.parents;
+  out.parameters = variant.parameters;
+  out.note = variant.note;
+  out.source = variant.source;
+  out.structure = variant.structure;
+  out.rejection = variant.rejection;
+  if (out.rejection) out.rejection->evidence = {};
+  out.exchange = variant.exchange;
+  return out;
+}
+
+json line_of(const PastVariant& past) {
+  json out = {{"variant", past.id},      {"round", past.round},           {"mutator", past.mutator},
+              {"parents", past.parents}, {"parameters", past.parameters}, {"note", past.note},
+              {"source", past.source},   {"structure", past.structure}};
+  if (!past.program.empty()) out["program"] = past.program;
+  if (!past.known_as.empty()) out["known_as"] = past.known_as;
+  if (past.score) out["score"] = *past.score;
+  if (past.rejection) out["rejection"] = rejection_record(*past.rejection);
+  if (!past.exchange.is_null()) out["exchange"] = past.exchange;
+  return out;
+}
+
+Result<PastVariant> read_line(const json& from) {
+  const Error bad = external("no variant of a history");
+  auto variant = read_variant_core(from, "variant", "history.jsonl");
+  if (!variant) return std::move(variant).error();
+  PastVariant out = past_of(*variant);
+  for (const auto& [key, text] :
+       {std::pair("program", &out.program), {"known_as", &out.known_as}}) {
+    if (const json& value = member(from, key); value.is_string()) *text = value;
+  }
+  if (const json& score = member(from, "score"); score.is_number()) out.score = score;
+  if (const json& why = member(from, "rejection"); !why.is_null()) {
+    auto rejection = read_rejection(why);
+    if (!rejection) return bad;
+    out.rejection = *std::move(rejection);
+  }
+  return out;
+}
+
+}  // namespace
+
+void append_round(History& history, const SelectionRequest& request, const Selection& selection) {
+  std::map<std::string, double> scores;
+  for (const Ranked& ranked : selection.ranking) scores[ranked.variant.id] = ranked.score;
+  std::map<std::string, std::string> known;  // the first variant of each program
+  for (const PastVariant& past : history) known.try_emplace(past.program, past.id);
+  auto append = [&](const Evaluated& variant) {
+    PastVariant past = past_of(variant);
+    past.program = program_of(variant, request.cases);
+    if (auto score = scores.find(past.id); score != scores.end()) past.score = score->second;
+    if (!past.program.empty()) {
+      const auto& [first, is_new] = known.try_emplace(past.program, past.id);
+      if (!is_new) past.known_as = first->second;
+    }
+    history.push_back(std::move(past));
+  };
+  if (history.empty()) append(request.seed);
+  for (const Evaluated& variant : request.variants) append(variant);
+}
+
+Result<History> read_history(std::string_view lines) {
+  History out;
+  for (int number = 1; !lines.empty(); ++number) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    const json line = json::parse(lines.substr(0, end), nullptr, false);
+    auto past = read_line(line);
+    if (!past) return std::move(past).error().within(fmt::format("line {}", number));
+    out.push_back(*std::move(past));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return out;
+}
+
+std::string history_lines(const History& history) {
+  std::string out;
+  for (const PastVariant& past : history) {
+    out += line_of(past).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+  return out;
+}
+
+}  // namespace evolve::search
