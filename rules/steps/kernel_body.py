@@ -14,6 +14,7 @@ from source_text import Scope, Source
 
 _DOT = "jax.numpy.dot"
 _CONTROL_FLOW = ("cond", "fori_loop", "map", "scan", "switch", "while_loop")
+_METHODS = ("astype", "max", "min", "reshape", "sum")
 _ZEROS = ("jax.numpy.zeros", "jax.numpy.zeros_like")
 
 
@@ -133,15 +134,19 @@ class KernelBody:
         if not isinstance(node, ast.Assign):
             return False
         calls = [n for n in ast.walk(node.value) if isinstance(n, ast.Call)]
-        is_known = all(
-            (name := self.source.qualified(n.func)).startswith(("jax.numpy.", "jax.lax."))
-            and name.rpartition(".")[2] not in _CONTROL_FLOW
-            or (isinstance(n.func, ast.Attribute) and n.func.attr in ("astype", "sum", "max", "min", "reshape"))
-            for n in calls
+        is_known = all(map(self._is_pure_call, calls))
+        is_plain = all(
+            isinstance(n, ast.Name | ast.Tuple) or not isinstance(getattr(n, "ctx", None), ast.Store)
+            for target in node.targets
+            for n in ast.walk(target)
         )
-        is_plain = all(isinstance(n, ast.Name | ast.Tuple) or not isinstance(getattr(n, "ctx", None), ast.Store)
-                       for target in node.targets for n in ast.walk(target))
         return is_known and is_plain and not any(isinstance(n, ast.Lambda) for n in ast.walk(node.value))
+
+    def _is_pure_call(self, call: ast.Call) -> bool:
+        module, _, name = self.source.qualified(call.func).rpartition(".")
+        is_function = module in ("jax.numpy", "jax.lax") and name not in _CONTROL_FLOW
+        is_method = not module and isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS
+        return is_function or is_method
 
     # Sums.
 
@@ -203,7 +208,9 @@ class KernelBody:
             if any(keyword.arg != "preferred_element_type" for keyword in calls[0].keywords):
                 continue
             left, right = calls[0].args
-            is_conditional = any(isinstance(n, ast.IfExp | ast.Lambda | ast.BoolOp | ast.comprehension) for n in ast.walk(node))
+            is_conditional = any(
+                isinstance(n, ast.IfExp | ast.Lambda | ast.BoolOp | ast.comprehension) for n in ast.walk(node)
+            )
             if self.is_matrix(left) and self.is_matrix(right) and not is_conditional and calls[0].keywords:
                 out.append(Product(calls[0], left, right, node, self._taken_by(node, calls[0])))
         return out
@@ -234,7 +241,13 @@ class KernelBody:
         """`jnp.where(condition, name, 0)`."""
         is_where = isinstance(value, ast.Call) and self.source.qualified(value.func) == "jax.numpy.where"
         args = value.args if isinstance(value, ast.Call) else []
-        return is_where and len(args) == 3 and isinstance(args[1], ast.Name) and args[1].id == name and isinstance(args[2], ast.Constant)
+        return (
+            is_where
+            and len(args) == 3
+            and isinstance(args[1], ast.Name)
+            and args[1].id == name
+            and isinstance(args[2], ast.Constant)
+        )
 
     def shape_of(self, node: ast.expr) -> tuple[ast.expr, ...] | None:
         """The shape of a matrix, as its block's spec has it."""
@@ -308,12 +321,16 @@ class KernelBody:
 
 def whole(node: ast.AST | None) -> str | None:
     """The name in `name[...]`."""
-    is_whole = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant)
-    return node.value.id if is_whole and node.slice.value is ... else None  # type: ignore[union-attr,attr-defined]
+    is_whole = (
+        isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant)
+    )
+    return node.value.id if is_whole and node.slice.value is ... else None  # type: ignore[union-attr]
 
 
 def _equal_sides(condition: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    is_equality = isinstance(condition, ast.Compare) and len(condition.ops) == 1 and isinstance(condition.ops[0], ast.Eq)
+    is_equality = (
+        isinstance(condition, ast.Compare) and len(condition.ops) == 1 and isinstance(condition.ops[0], ast.Eq)
+    )
     return (condition.left, condition.comparators[0]) if is_equality else None  # type: ignore[attr-defined]
 
 
@@ -324,6 +341,9 @@ def _stored(node: ast.AST) -> list[str]:
 def _attribute_uses(within: ast.AST, ref: str) -> int:
     """How often a part asks for a reference's shape or dtype."""
     return sum(
-        isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == ref and n.attr in ("shape", "dtype")
+        isinstance(n, ast.Attribute)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == ref
+        and n.attr in ("shape", "dtype")
         for n in ast.walk(within)
     )

@@ -6,8 +6,10 @@ What is not understood is None or left out, so that whoever asks proposes nothin
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from source_text import Function, Scope, Source
 
@@ -86,10 +88,11 @@ class KernelCall:
         return self.out_specs[self.kernel.outputs.index(ref)]
 
 
-def find_calls(source: Source) -> list[KernelCall]:
+@lru_cache(maxsize=2)
+def find_calls(source: Source) -> tuple[KernelCall, ...]:
     """The kernel calls of a source whose grid and block specs are understood."""
     read = (_read_call(source, call) for call in source.calls(source.tree, *_CALLS))
-    return [call for call in read if call is not None]
+    return tuple(call for call in read if call is not None)
 
 
 def program_axis(source: Source, node: ast.AST) -> int | None:
@@ -97,7 +100,7 @@ def program_axis(source: Source, node: ast.AST) -> int | None:
     if not isinstance(node, ast.Call) or source.qualified(node.func) not in _PROGRAM_AXES:
         return None
     given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "axis")]
-    return _whole_number(given[0]) if len(given) == 1 else None
+    return whole_number(given[0]) if len(given) == 1 else None
 
 
 def program_axes(source: Source, within: ast.AST) -> list[ast.Call]:
@@ -106,14 +109,18 @@ def program_axes(source: Source, within: ast.AST) -> list[ast.Call]:
 
 
 def semantics_of(source: Source, call: KernelCall) -> list[str] | None:
-    """"parallel" or "arbitrary" for each axis; all "arbitrary" where nothing is said; None where it cannot be told."""
+    """ "parallel" or "arbitrary" for each axis; all "arbitrary" where nothing is said; None where it cannot be told."""
     if call.is_pipeline:
         return None
     node = semantics_node(source, call)
     if node is None:
         parameters = call.keyword("compiler_params")
-        is_plain = parameters is None or source.qualified(getattr(parameters, "func", parameters)) == f"{TPU}.CompilerParams"
-        is_plain = is_plain and not any(k.arg in (None, "dimension_semantics") for k in getattr(parameters, "keywords", []))
+        is_plain = (
+            parameters is None or source.qualified(getattr(parameters, "func", parameters)) == f"{TPU}.CompilerParams"
+        )
+        is_plain = is_plain and not any(
+            k.arg in (None, "dimension_semantics") for k in getattr(parameters, "keywords", [])
+        )
         return ["arbitrary"] * len(call.grid) if is_plain and not getattr(parameters, "args", []) else None
     words = [part.value for part in node.elts if isinstance(part, ast.Constant)]
     is_known = len(words) == len(node.elts) == len(call.grid) and set(words) <= {"parallel", "arbitrary"}
@@ -134,7 +141,9 @@ def is_of_call(source: Source, node: ast.AST, call: KernelCall) -> bool:
 
     def is_in(part: ast.AST) -> bool:
         return source.is_inside(part, call.call) or (
-            part is not call.structure and source.is_inside(part, call.structure) and is_of_call(source, call.structure, call)
+            part is not call.structure
+            and source.is_inside(part, call.structure)
+            and is_of_call(source, call.structure, call)
         )
 
     if is_in(node):
@@ -163,7 +172,7 @@ def _read_call(source: Source, call: ast.Call) -> KernelCall | None:
         if not isinstance(spec, ast.Call) or source.qualified(spec.func) not in _GRID_SPECS or spec.args:
             return None
         structure, keywords = spec, {keyword.arg: keyword.value for keyword in spec.keywords}
-    prefetch = _whole_number(keywords.get("num_scalar_prefetch", ast.Constant(0)))
+    prefetch = whole_number(keywords.get("num_scalar_prefetch", ast.Constant(0)))
     grid = _grid(source, keywords.get("grid"), scope)
     in_specs = _specs(source, keywords.get("in_specs"), scope)
     out_specs = _specs(source, keywords.get("out_specs"), scope)
@@ -222,11 +231,12 @@ def _block_spec(source: Source, node: ast.expr, scope: Scope) -> BlockSpec | Non
         if not isinstance(value, ast.Tuple):
             return None
         parts = tuple(value.elts)
-    function: ast.expr | ast.FunctionDef | None = None
+    function: Function | None = None
     if index_map is not None and not _is_none(index_map):
-        function, _ = source.resolve(index_map, scope)
-        if not isinstance(function, ast.Lambda | ast.FunctionDef):
+        found, _ = source.resolve(index_map, scope)
+        if not isinstance(found, Function):
             return None
+        function = found
     is_matrix = parts is not None and len(parts) == 2 and all(_is_size(source, part, scope) for part in parts)
     return BlockSpec(call, parts, function, is_matrix)
 
@@ -235,7 +245,8 @@ def _kernel(source: Source, node: ast.expr, scope: Scope, counts: Sequence[int])
     """The kernel that is named, if the call gives all its parameters and no other place names it."""
     bound: dict[str, ast.expr] = {}
     if isinstance(node, ast.Name):
-        node, scope = (value if isinstance(value := source.resolve(node, scope)[0], ast.Call) else node), scope
+        value, _ = source.resolve(node, scope)
+        node = value if isinstance(value, ast.Call) else node
     if isinstance(node, ast.Call):
         if source.qualified(node.func) != "functools.partial" or len(node.args) != 1:
             return None
@@ -251,9 +262,10 @@ def _kernel(source: Source, node: ast.expr, scope: Scope, counts: Sequence[int])
     is_given = {argument.arg for argument in a.kwonlyargs} <= set(bound) and not a.defaults
     if a.vararg or a.kwarg or not is_given or len(free) != sum(counts) or _rebinds(function, free):
         return None
-    ends = [sum(counts[: i + 1]) for i in range(4)]
-    parts = [tuple(free[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
-    return Kernel(function, parts[0], parts[1], parts[2], bound)
+    parts, names = [], iter(free)
+    for count in counts:
+        parts.append(tuple(itertools.islice(names, count)))
+    return Kernel(function, parts[1], parts[2], parts[3], bound)
 
 
 def _rebinds(function: ast.FunctionDef, names: Sequence[str]) -> bool:
@@ -286,6 +298,7 @@ def _is_size(source: Source, node: ast.expr, scope: Scope) -> bool:
     )
 
 
-def _whole_number(node: ast.expr) -> int | None:
+def whole_number(node: ast.expr) -> int | None:
+    """The number that is written there."""
     is_number = isinstance(node, ast.Constant) and type(node.value) is int
     return node.value if is_number else None  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 
 import normalise
@@ -37,7 +36,7 @@ def canonical(text: str) -> str:
 
 
 def rewrites(text: str) -> dict[str, list[Rewrite]]:
-    """All legal rewrites of a source, by kind; kinds without any are left out. None of a source that is not understood."""
+    """All legal rewrites of a source, by kind; kinds without any are left out. What is not understood has none."""
     try:
         source = Source(text)
         original = canonical(text)
@@ -56,12 +55,3 @@ def rewrites(text: str) -> dict[str, list[Rewrite]]:
         if found:
             out[kind] = list(found.values())
     return out
-
-
-def is_parsed(text: str) -> bool:
-    """Whether a text is Python."""
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True

@@ -21,6 +21,7 @@ from pallas_source import (
     program_axis,
     semantics_node,
     semantics_of,
+    whole_number,
 )
 from rewrite_record import Rewrite, rewrite
 from source_text import Edit, Source
@@ -65,7 +66,7 @@ def semantics(source: Source) -> Iterator[Rewrite]:
 
 
 def buffering(source: Source) -> Iterator[Rewrite]:
-    """Another number of buffers of a block: one, which saves memory, two; or three, which a pipeline's inputs may have."""
+    """Another number of buffers of a block: one, which saves memory, or two; of a pipeline's inputs also three."""
     for call in find_calls(source):
         if not call.grid:
             continue
@@ -124,7 +125,7 @@ def _orders(rank: int, free: set[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _revisits(call: KernelCall, order: tuple[int, ...]) -> bool:
-    """Whether an output's block would be left and come back to: an axis that it does not hang on is outside of one it does."""
+    """Whether an output's block would be come back to: an axis that it does not hang on is outside one that it does."""
     for spec in call.out_specs:
         used = [axis in spec.axes(len(order)) for axis in order]
         if used != sorted(used, reverse=True):
@@ -161,8 +162,8 @@ def _order_edits(source: Source, call: KernelCall) -> Callable[[tuple[int, ...]]
             number = node.args[0] if node.args else node.keywords[0].value
             assert axis is not None
             out.append(source.replacing(number, str(order.index(axis))))
-        node = semantics_node(source, call)
-        return out + (_permuted(source, node.elts, order) if node is not None else [])
+        words = semantics_node(source, call)
+        return out + (_permuted(source, words.elts, order) if words is not None else [])
 
     return edits
 
@@ -205,16 +206,17 @@ def _buffer_counts(
     if any(keyword.arg == "memory_space" for keyword in spec.call.keywords):
         return
     given = [keyword.value for keyword in spec.call.keywords if keyword.arg == "pipeline_mode"]
-    now = 2
-    if given:
-        mode = given[0]
-        is_plain = isinstance(mode, ast.Call) and source.qualified(mode.func) == f"{PALLAS}.Buffered"
-        if not is_plain or len(mode.args) != 1 or mode.keywords or not isinstance(mode.args[0], ast.Constant):  # type: ignore[attr-defined]
-            return
-        now = mode.args[0].value  # type: ignore[attr-defined]
+    now = _buffer_count(source, given[0]) if given else 2
     for count in counts:
-        if count == now:
+        if now is None or count == now:
             continue
         text = f"{pallas}.Buffered({count})"
         edit = source.replacing(given[0], text) if given else source.appending(spec.call, f"pipeline_mode={text}")
         yield from rewrite(source, f"{name}: {now} -> {count} buffers", [edit])
+
+
+def _buffer_count(source: Source, node: ast.expr) -> int | None:
+    """The number in `pl.Buffered(2)`; None where more is said."""
+    if not isinstance(node, ast.Call) or source.qualified(node.func) != f"{PALLAS}.Buffered" or node.keywords:
+        return None
+    return whole_number(node.args[0]) if len(node.args) == 1 else None

@@ -16,7 +16,14 @@ from source_text import Edit, Source
 _LOOP = "jax.lax.fori_loop"
 
 # What makes the same array whenever it is asked for, out of sizes alone.
-_MAKERS = ("jax.lax.broadcasted_iota", "jax.lax.iota", "jax.numpy.arange", "jax.numpy.full", "jax.numpy.ones", "jax.numpy.zeros")
+_MAKERS = (
+    "jax.lax.broadcasted_iota",
+    "jax.lax.iota",
+    "jax.numpy.arange",
+    "jax.numpy.full",
+    "jax.numpy.ones",
+    "jax.numpy.zeros",
+)
 
 _FACTORS = (1, 2, 4, 8)
 
@@ -37,7 +44,11 @@ def unrolling(source: Source) -> Iterator[Rewrite]:
             is_rolled = factor == 1 and not isinstance(factor, bool)
             if is_now or (is_rolled and now in (None, False)):
                 continue
-            if steps is not None and not isinstance(factor, bool) and (factor > 1 and (factor >= steps or steps % factor)):
+            if (
+                steps is not None
+                and not isinstance(factor, bool)
+                and (factor > 1 and (factor >= steps or steps % factor))
+            ):
                 continue
             edit = source.replacing(given[0], str(factor)) if given else source.appending(call, f"unroll={factor}")
             note = "wholly unrolled" if factor is True else "rolled up" if is_rolled else f"unrolled by {factor}"
@@ -45,7 +56,7 @@ def unrolling(source: Source) -> Iterator[Rewrite]:
 
 
 def hoisting(source: Source) -> Iterator[Rewrite]:
-    """An array that each step of a loop makes anew, out of sizes and names that the loop does not bind, made before it."""
+    """An array that each step of a loop makes anew, of sizes and names that the loop does not bind: made before it."""
     for body, call in _loops(source):
         function, _ = source.resolve(call.args[2], body.function) if len(call.args) == 4 else (None, None)
         if not isinstance(function, ast.FunctionDef) or function not in body.statements:
@@ -85,7 +96,9 @@ def _is_invariant(body: KernelBody, function: ast.FunctionDef, node: ast.stmt) -
             return False
         if isinstance(part, ast.Call) and source.qualified(part.func) not in _MAKERS:
             return False
-        if isinstance(part, ast.Subscript) and not (isinstance(part.value, ast.Attribute) and part.value.attr == "shape"):
+        if isinstance(part, ast.Subscript) and not (
+            isinstance(part.value, ast.Attribute) and part.value.attr == "shape"
+        ):
             return False
         if isinstance(part, ast.Name) and not _is_known_before(body, function, part):
             return False

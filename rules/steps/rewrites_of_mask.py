@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernel_body import KernelBody, Product
-from pallas_source import PALLAS
+from pallas_source import PALLAS, whole_number
 from rewrite_record import Rewrite, rewrite
 from rewrites_of_product import products
 from rewrites_of_sum import indented
@@ -59,8 +59,7 @@ def _edge(body: KernelBody, guard: ast.If) -> _Edge | None:
             edges.add(_masked(body, name, node.value))
         elif body.source.calls(node.value, "jax.numpy.where"):
             return None
-    edge = edges.pop() if len(edges) == 1 else None
-    return edge
+    return edges.pop() if len(edges) == 1 else None
 
 
 def _masked(body: KernelBody, name: str, value: ast.expr) -> _Edge | None:
@@ -73,10 +72,14 @@ def _masked(body: KernelBody, name: str, value: ast.expr) -> _Edge | None:
     if not is_masking or not isinstance(condition, ast.Compare) or not isinstance(condition.ops[0], ast.Lt):
         return None
     iota, left = condition.left, source.resolve(condition.comparators[0], body.function)[0]
-    if not isinstance(iota, ast.Call) or source.qualified(iota.func) != "jax.lax.broadcasted_iota" or len(iota.args) != 3:
+    if (
+        not isinstance(iota, ast.Call)
+        or source.qualified(iota.func) != "jax.lax.broadcasted_iota"
+        or len(iota.args) != 3
+    ):
         return None
-    axis, shape = iota.args[2], body.shape_of(kept)
-    if ast.unparse(iota.args[1]) != f"{name}.shape" or not isinstance(axis, ast.Constant) or shape is None:
+    axis, shape = whole_number(iota.args[2]), body.shape_of(kept)
+    if ast.unparse(iota.args[1]) != f"{name}.shape" or axis not in {0, 1} or shape is None:
         return None
     if not isinstance(left, ast.BinOp) or not isinstance(left.op, ast.Sub) or not isinstance(left.right, ast.BinOp):
         return None
@@ -85,7 +88,7 @@ def _masked(body: KernelBody, name: str, value: ast.expr) -> _Edge | None:
         return None
     # The block's size in the kernel is that of its spec: then a whole block has nothing beyond the edge.
     bound = body.kernel.bound.get(ast.unparse(block))
-    is_whole = bound is not None and axis.value in (0, 1) and ast.unparse(shape[axis.value]) == ast.unparse(bound)
+    is_whole = bound is not None and ast.unparse(shape[axis]) == ast.unparse(bound)
     if not is_whole or not body.is_static(size, body.function):
         return None
     return _Edge(*(source.code(node) for node in (step, block, size)))

@@ -84,7 +84,11 @@ def operand_orders(source: Source) -> Iterator[Rewrite]:
         left, right = source.code(product.left), source.code(product.right)
         keywords = _keywords(source, product.call)
         text = f"{jax}.dot_general({right}, {left}, (((0,), (1,)), ((), ())){keywords}).T"
-        yield from rewrite(source, f"product {left} by {right}: operands swapped, result transposed", [source.replacing(product.call, text)])
+        yield from rewrite(
+            source,
+            f"product {left} by {right}: operands swapped, result transposed",
+            [source.replacing(product.call, text)],
+        )
 
 
 def _keywords(source: Source, call: ast.Call) -> str:

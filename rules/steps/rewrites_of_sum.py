@@ -53,7 +53,9 @@ def first_steps(source: Source) -> Iterator[Rewrite]:
         indent, ref = source.indent_of(sum_.add), sum_.ref
         cast = "" if _is_float32_sum(body, sum_) else f".astype({ref}.dtype)"
         text += _when(source, indent, source.code(condition), sum_.clear.function.name, f"{ref}[...] = {name}(){cast}")
-        text += "\n" + _when(source, indent, _negated(source, condition), source.fresh("_add"), f"{ref}[...] += {name}()")
+        text += "\n" + _when(
+            source, indent, _negated(source, condition), source.fresh("_add"), f"{ref}[...] += {name}()"
+        )
         note = f"{ref}: the first step writes its product, no zeros before it"
         yield from rewrite(source, note, [*edits, Edit(start, end, text)])
 
@@ -131,7 +133,12 @@ def _into_scratch(body: KernelBody, sum_: Sum) -> Iterator[Rewrite]:
         return
     positional = body.function.args.args
     is_last = bool(positional) and positional[-1].arg == (*body.kernel.outputs, *body.kernel.scratch)[-1]
-    if not is_last or call.is_pipeline or sum_.axis in spec.axes(len(call.grid)) or source.scope_of(spec.call) is not call.scope:
+    if (
+        not is_last
+        or call.is_pipeline
+        or sum_.axis in spec.axes(len(call.grid))
+        or source.scope_of(spec.call) is not call.scope
+    ):
         return
     scratch = source.fresh("acc_ref")
     memory = f"{tpu}.VMEM({_block_shape(spec.shape)}, {jnp}.float32)"
@@ -162,7 +169,9 @@ def _without_scratch(body: KernelBody, ref: str) -> list[Edit] | None:
     """Drops a scratch reference from the kernel's parameters and from the call."""
     source, given = body.source, body.call.keyword("scratch_shapes")
     index = body.kernel.scratch.index(ref)
-    if not isinstance(given, ast.Tuple | ast.List) or not source.is_inside(body.call.scratch[index], body.call.structure):
+    if not isinstance(given, ast.Tuple | ast.List) or not source.is_inside(
+        body.call.scratch[index], body.call.structure
+    ):
         return None
     arguments = body.function.args.args
     at = [argument.arg for argument in arguments].index(ref)
@@ -252,7 +261,11 @@ def _product_function(body: KernelBody, sum_: Sum) -> tuple[str, int, int, str] 
         return None
     indent, name = source.indent_of(sum_.add), source.fresh("block_product")
     made = source.text[place[0] : add[0]]
-    return name, *place, f"{indent}def {name}():\n{indented(made)}{indent}    return {_value(source, sum_.add.value)}\n\n"
+    return (
+        name,
+        *place,
+        f"{indent}def {name}():\n{indented(made)}{indent}    return {_value(source, sum_.add.value)}\n\n",
+    )
 
 
 def indented(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A kernel's source as a mutator sees it: its syntax tree, its EVOLVE block, and edits that keep the rest byte for byte.
+"""A source as a mutator sees it: its syntax tree, its EVOLVE block, and edits that keep the rest byte for byte.
 
 Knows Python, and which module a name was imported from; knows nothing of Pallas. Runs without JAX.
 """
@@ -99,8 +99,9 @@ class Source:
     # Edits.
 
     def edited(self, edits: Iterable[Edit]) -> str | None:
-        """The source with the edits made; None where one is outside of the block or in a parameter's line."""
-        edits = sorted(set(edits), key=lambda edit: (edit.start, edit.end))
+        """The source with the edits made; None where two overlap, or one is not in the block or is in a parameter's line."""
+        real = {edit for edit in edits if self.text[edit.start : edit.end] != edit.text}
+        edits = sorted(real, key=lambda edit: (edit.start, edit.end, edit.text))
         out, at = "", 0
         for edit in edits:
             if edit.start < max(at, self.block[0]) or edit.end > self.block[1]:
@@ -133,7 +134,8 @@ class Source:
         for node in self.tree.body:
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    out[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
+                    first = alias.name.split(".")[0]
+                    out[alias.asname or first] = alias.name if alias.asname else first
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for alias in node.names:
                     out[alias.asname or alias.name] = f"{node.module}.{alias.name}"
