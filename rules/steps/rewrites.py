@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import normalise
 from rewrite_record import Rewrite
@@ -30,6 +31,7 @@ KINDS: dict[str, Callable[[Source], Iterator[Rewrite]]] = {
 }
 
 
+@lru_cache(maxsize=256)
 def canonical(text: str) -> str:
     """The canonical form, as the step normalise writes it of a variant."""
     return normalise.canonical(text, "kernel.py")

@@ -50,6 +50,7 @@ class Source:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
         self.block = self._find_block()
+        self._bindings: dict[tuple[str, Scope], list[Binding]] = {}
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def _find_block(self) -> tuple[int, int]:
@@ -99,7 +100,7 @@ class Source:
     # Edits.
 
     def edited(self, edits: Iterable[Edit]) -> str | None:
-        """The source with the edits made; None where two overlap, or one is not in the block or is in a parameter's line."""
+        """The source with the edits made; None where two overlap, or one is not in the block or in a parameter line."""
         real = {edit for edit in edits if self.text[edit.start : edit.end] != edit.text}
         edits = sorted(real, key=lambda edit: (edit.start, edit.end, edit.text))
         out, at = "", 0
@@ -190,6 +191,11 @@ class Source:
 
     def bindings(self, name: str, scope: Scope) -> list[Binding]:
         """All that binds a name in a scope, parameters and imports too, but not what is inside of other functions."""
+        if (name, scope) not in self._bindings:
+            self._bindings[name, scope] = self._find_bindings(name, scope)
+        return self._bindings[name, scope]
+
+    def _find_bindings(self, name: str, scope: Scope) -> list[Binding]:
         out = []
         if isinstance(scope, Function) and name in {argument.arg for argument in _arguments(scope)}:
             out.append(Binding(None))
