@@ -11,7 +11,7 @@ from rewrites_of_call import buffering, grid_orders, semantics
 from rewrites_of_loop import hoisting, unrolling
 from rewrites_of_mask import ragged_edges
 from rewrites_of_product import loops, operand_orders, parts
-from rewrites_of_sum import accumulators, first_steps, last_steps, scratch_types
+from rewrites_of_sum import accumulators, end_steps, scratch_types
 from source_text import Source
 
 KINDS: dict[str, Callable[[Source], Iterator[Rewrite]]] = {
@@ -19,8 +19,7 @@ KINDS: dict[str, Callable[[Source], Iterator[Rewrite]]] = {
     "semantics": semantics,
     "buffering": buffering,
     "accumulator": accumulators,
-    "first step": first_steps,
-    "last step": last_steps,
+    "end steps": end_steps,
     "scratch type": scratch_types,
     "ragged edge": ragged_edges,
     "parts": parts,

@@ -66,7 +66,10 @@ def semantics(source: Source) -> Iterator[Rewrite]:
 
 
 def buffering(source: Source) -> Iterator[Rewrite]:
-    """Another number of buffers of a block: one, which saves memory, or two; of a pipeline's inputs also three."""
+    """Another number of buffers of a block: one, which saves memory, or two; of a pipeline's inputs also three.
+
+    One only where the block stays from step to step along the innermost axis: no other can be fetched while it is used.
+    """
     for call in find_calls(source):
         if not call.grid:
             continue
@@ -207,8 +210,9 @@ def _buffer_counts(
         return
     given = [keyword.value for keyword in spec.call.keywords if keyword.arg == "pipeline_mode"]
     now = _buffer_count(source, given[0]) if given else 2
+    stays = len(call.grid) - 1 not in spec.axes(len(call.grid))
     for count in counts:
-        if now is None or count == now:
+        if now is None or count == now or (count == 1 and not stays):
             continue
         text = f"{pallas}.Buffered({count})"
         edit = source.replacing(given[0], text) if given else source.appending(spec.call, f"pipeline_mode={text}")

@@ -17,8 +17,9 @@ from source_text import Edit, Source
 # In how many parts a product is taken.
 _PARTS = (2, 4, 8)
 
-# Lanes and, of the narrowest elements, sublanes of a tile: parts begin at whole tiles.
-_LANES, _SUBLANES = 128, 32
+# No part is smaller: the matrix unit takes 256 of the contracted dimension and of the columns at a time, and with
+# few rows it waits for the next columns. Both are whole tiles of lanes and sublanes.
+_WIDTH, _HEIGHT = 256, 128
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ class _Dimension:
     name: str
     is_left: bool
     index: int
-    tile: int
+    least: int  # of a part
 
 
-_CONTRACTED = _Dimension("contracted", True, 1, _LANES)
-_ROWS = _Dimension("rows", True, 0, _SUBLANES)
-_COLUMNS = _Dimension("columns", False, 1, _LANES)
+_CONTRACTED = _Dimension("contracted", True, 1, _WIDTH)
+_ROWS = _Dimension("rows", True, 0, _HEIGHT)
+_COLUMNS = _Dimension("columns", False, 1, _WIDTH)
 
 
 def products(source: Source) -> Iterator[tuple[KernelBody, Product]]:
@@ -48,8 +49,7 @@ def products(source: Source) -> Iterator[tuple[KernelBody, Product]]:
 def parts(source: Source) -> Iterator[Rewrite]:
     """A product as several smaller ones, along the contracted dimension, the rows or the columns, one after another.
 
-    Parts begin at whole tiles: a size that is not divisible so is not cut, be it known here or when the kernel is
-    traced.
+    All parts are of one size: one that is not divisible so is not cut, be it known here or when the kernel is traced.
     """
     for body, product in products(source):
         for dimension in (_CONTRACTED, _ROWS, _COLUMNS):
@@ -96,12 +96,12 @@ def _keywords(source: Source, call: ast.Call) -> str:
 
 
 def _is_divisible(body: KernelBody, product: Product, dimension: _Dimension, count: int) -> bool:
-    """Whether parts can begin at whole tiles, as far as is known: what the size is at most, it mostly is."""
+    """Whether all parts can be of one size, as far as is known: what the size is at most, it mostly is."""
     shape = body.shape_of(product.left if dimension.is_left else product.right)
     if shape is None:
         return False
     size = body.size(shape[dimension.index], body.call.scope)
-    return size is None or size % (count * dimension.tile) == 0
+    return size is None or size % (count * dimension.least) == 0
 
 
 def _operands(body: KernelBody, product: Product) -> tuple[str, str]:
@@ -117,7 +117,7 @@ def _in_parts(body: KernelBody, product: Product, dimension: _Dimension, count: 
     size, step, start, part = (source.fresh(name) for name in (dimension.name, "step", "start", "part"))
     out = [
         f"{size} = {left if dimension.is_left else right}.shape[{dimension.index}]",
-        f"{step} = {size} // {count} if {size} % {count * dimension.tile} == 0 else {size}",
+        f"{step} = {size} // {count} if {size} % {count * dimension.least} == 0 else {size}",
     ]
     whole_left, whole_right = source.code(product.left), source.code(product.right)
     cut = {
@@ -159,7 +159,7 @@ def _in_loop(body: KernelBody, product: Product, count: int) -> list[str] | None
     is_added = product.target is not None and isinstance(product.statement, ast.AugAssign)
     out = [
         f"{size} = {left}.shape[1]",
-        f"{step} = {size} // {count} if {size} % {count * _LANES} == 0 else {size}",
+        f"{step} = {size} // {count} if {size} % {count * _WIDTH} == 0 else {size}",
         "",
         f"def {add}({index}, {total}):",
         f"    {part} = {pallas}.ds({pallas}.multiple_of({index} * {step}, {step}), {step})",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kernel_body import KernelBody, Sum, whole
 from pallas_source import PALLAS, TPU, KernelCall, find_calls
@@ -41,42 +42,77 @@ def accumulators(source: Source) -> Iterator[Rewrite]:
             yield from _into_scratch(body, sum_)
 
 
-def first_steps(source: Source) -> Iterator[Rewrite]:
-    """The first step of a sum of products writes its product, instead of zeros to which it is added."""
+def end_steps(source: Source) -> Iterator[Rewrite]:
+    """The first step of a sum of products writes its product, instead of zeros to which it is added; the last one adds
+    its own on the way to the output, not to the scratch memory first; or both.
+    """
     for body, sum_ in sums(source):
         function = _product_function(body, sum_)
-        edits = _without(source, sum_.clear.function)
-        condition = sum_.clear.condition
-        if function is None or edits is None:
+        if function is None:
             continue
-        name, start, end, text = function
-        indent, ref = source.indent_of(sum_.add), sum_.ref
-        cast = "" if _is_float32_sum(body, sum_) else f".astype({ref}.dtype)"
-        text += _when(source, indent, source.code(condition), sum_.clear.function.name, f"{ref}[...] = {name}(){cast}")
-        text += "\n" + _when(
-            source, indent, _negated(source, condition), source.fresh("_add"), f"{ref}[...] += {name}()"
-        )
-        note = f"{ref}: the first step writes its product, no zeros before it"
-        yield from rewrite(source, note, [*edits, Edit(start, end, text)])
+        yield from _first_step(body, sum_, function)
+        reads = [n for n in ast.walk(sum_.store.function) if whole(n) == sum_.ref] if sum_.store else []
+        if len(reads) == 1 and _is_float32_sum(body, sum_):
+            yield from _last_step(body, sum_, function, reads[0])
+            yield from _first_and_last_step(body, sum_, function, reads[0])
 
 
-def last_steps(source: Source) -> Iterator[Rewrite]:
-    """The last step of a sum of products adds its product on the way to the output, not to the scratch memory first."""
-    for body, sum_ in sums(source):
-        function = _product_function(body, sum_)
-        if function is None or sum_.store is None or not _is_float32_sum(body, sum_):
-            continue
-        reads = [n for n in ast.walk(sum_.store.function) if whole(n) == sum_.ref]
-        if len(reads) != 1:
-            continue
-        name, start, end, text = function
-        indent = source.indent_of(sum_.add)
-        text += _when(
-            source, indent, _negated(source, sum_.store.condition), source.fresh("_add"), f"{sum_.ref}[...] += {name}()"
-        )
-        read = source.replacing(reads[0], f"({sum_.ref}[...] + {name}())")
-        note = f"{sum_.ref}: the last step adds its product on the way to the output"
-        yield from rewrite(source, note, [Edit(start, end, text), read])
+def _first_step(body: KernelBody, sum_: Sum, function: _ProductFunction) -> Iterator[Rewrite]:
+    source, ref, first = body.source, sum_.ref, sum_.clear.condition
+    cleared = _without(source, sum_.clear.function)
+    if cleared is None:
+        return
+    cast = "" if _is_float32_sum(body, sum_) else f".astype({ref}.dtype)"
+    parts = [
+        _when(source, sum_, source.code(first), sum_.clear.function.name, f"{ref}[...] = {function.name}(){cast}"),
+        _when(source, sum_, _negated(source, first), source.fresh("_add"), f"{ref}[...] += {function.name}()"),
+    ]
+    edit = Edit(function.start, function.end, "\n".join([function.text, *parts]))
+    yield from rewrite(source, f"{ref}: the first step writes its product, no zeros before it", [*cleared, edit])
+
+
+def _last_step(body: KernelBody, sum_: Sum, function: _ProductFunction, read: ast.AST) -> Iterator[Rewrite]:
+    source, ref, store = body.source, sum_.ref, sum_.store
+    assert store is not None
+    add = _when(
+        source, sum_, _negated(source, store.condition), source.fresh("_add"), f"{ref}[...] += {function.name}()"
+    )
+    edits = [
+        Edit(function.start, function.end, f"{function.text}\n{add}"),
+        source.replacing(read, f"({ref}[...] + {function.name}())"),
+    ]
+    yield from rewrite(source, f"{ref}: the last step adds its product on the way to the output", edits)
+
+
+def _first_and_last_step(body: KernelBody, sum_: Sum, function: _ProductFunction, read: ast.AST) -> Iterator[Rewrite]:
+    """Where there is one step alone, it is the first one, and what it wrote is the sum."""
+    source, ref, store = body.source, sum_.ref, sum_.store
+    cleared = _without(source, sum_.clear.function)
+    assert store is not None
+    place = source.lines_of(store.function, store.function)
+    at = source.span(read)
+    if cleared is None or place is None:
+        return
+    first, last = source.code(sum_.clear.condition), source.code(store.condition)
+    later, sooner = _negated(source, sum_.clear.condition), _negated(source, store.condition)
+    parts = [
+        _when(source, sum_, first, sum_.clear.function.name, f"{ref}[...] = {function.name}()"),
+        _when(source, sum_, f"({later}) & ({sooner})", source.fresh("_add"), f"{ref}[...] += {function.name}()"),
+    ]
+    condition, name = source.span(store.condition), store.function.name
+
+    def stored(only: str, own_name: str, value: str) -> str:
+        text = source.text[place[0] : condition[0]] + f"({last}) & ({only})" + source.text[condition[1] : at[0]]
+        return text.replace(f"def {name}(", f"def {own_name}(") + value + source.text[at[1] : place[1]]
+
+    stores = [stored(first, source.fresh("_store_only"), f"{ref}[...]")]
+    stores.append(stored(later, name, f"({ref}[...] + {function.name}())"))
+    edits = [
+        Edit(function.start, function.end, "\n".join([function.text, *parts])),
+        Edit(*place, "\n".join(stores)),
+    ]
+    note = f"{ref}: the first step writes its product, the last one adds its own on the way to the output"
+    yield from rewrite(source, note, [*cleared, *edits])
 
 
 def scratch_types(source: Source) -> Iterator[Rewrite]:
@@ -160,7 +196,7 @@ def _into_scratch(body: KernelBody, sum_: Sum) -> Iterator[Rewrite]:
         return
     last = f"{source.code(condition.left)} == {pallas}.num_programs({sum_.axis}) - 1"
     store = f"{sum_.ref}[...] = {scratch}[...].astype({sum_.ref}.dtype)"
-    text = "\n" + _when(source, source.indent_of(sum_.add), last, source.fresh("_store"), store)
+    text = "\n" + _when(source, sum_, last, source.fresh("_store"), store)
     edits.append(Edit(place[1], place[1], text))
     yield from rewrite(source, f"{sum_.ref}: accumulate in float32 scratch instead of the output block", edits)
 
@@ -248,8 +284,17 @@ def _is_cast_throughout(source: Source, function: ast.FunctionDef, ref: str) -> 
 # Text.
 
 
-def _product_function(body: KernelBody, sum_: Sum) -> tuple[str, int, int, str] | None:
-    """A function that makes the product that a step adds: its name, what it takes the place of, and its text."""
+@dataclass(frozen=True)
+class _ProductFunction:
+    """A function that makes the product that a step adds, and which characters it takes the place of."""
+
+    name: str
+    start: int
+    end: int
+    text: str
+
+
+def _product_function(body: KernelBody, sum_: Sum) -> _ProductFunction | None:
     source = body.source
     is_product = any(product.call is sum_.add.value for product in body.products())
     work = body.work(sum_.add) if is_product else None
@@ -260,12 +305,9 @@ def _product_function(body: KernelBody, sum_: Sum) -> tuple[str, int, int, str] 
     if place is None or add is None or "#" in source.text[add[0] : add[1]]:
         return None
     indent, name = source.indent_of(sum_.add), source.fresh("block_product")
-    made = source.text[place[0] : add[0]]
-    return (
-        name,
-        *place,
-        f"{indent}def {name}():\n{indented(made)}{indent}    return {_value(source, sum_.add.value)}\n\n",
-    )
+    made = indented(source.text[place[0] : add[0]])
+    returned = f"{indent}    return {_value(source, sum_.add.value)}\n"
+    return _ProductFunction(name, *place, f"{indent}def {name}():\n{made}{returned}")
 
 
 def indented(text: str) -> str:
@@ -278,7 +320,8 @@ def _value(source: Source, node: ast.expr) -> str:
     return f"({code})" if "\n" in code else code
 
 
-def _when(source: Source, indent: str, condition: str, name: str, statement: str) -> str:
+def _when(source: Source, sum_: Sum, condition: str, name: str, statement: str) -> str:
+    indent = source.indent_of(sum_.add)
     return f"{indent}@{source.spelled(PALLAS)}.when({condition})\n{indent}def {name}():\n{indent}    {statement}\n"
 
 

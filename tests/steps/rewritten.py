@@ -60,10 +60,10 @@ def matmul(x, y):
     return pl.pallas_call(
         kernel,
         out_shape=jax.ShapeDtypeStruct((m, n), jnp.float32),
-        grid=(m // 128, n // 128, k // 256),
+        grid=(m // 128, n // 128, k // 512),
         in_specs=[
-            pl.BlockSpec((128, 256), lambda i, j, k: (i, k)),
-            pl.BlockSpec((256, 128), lambda i, j, k: (k, j)),
+            pl.BlockSpec((128, 512), lambda i, j, k: (i, k)),
+            pl.BlockSpec((512, 128), lambda i, j, k: (k, j)),
         ],
         out_specs=pl.BlockSpec((128, 128), lambda i, j, k: (i, j)),
     )(x, y)
@@ -93,10 +93,10 @@ def matmul(x, y):
     return pl.pallas_call(
         kernel,
         out_shape=jax.ShapeDtypeStruct((m, n), jnp.float32),
-        grid=(m // 128, n // 128, k // 256),
+        grid=(m // 128, n // 128, k // 512),
         in_specs=[
-            pl.BlockSpec((128, 256), lambda i, j, k: (i, k)),
-            pl.BlockSpec((256, 128), lambda i, j, k: (k, j)),
+            pl.BlockSpec((128, 512), lambda i, j, k: (i, k)),
+            pl.BlockSpec((512, 128), lambda i, j, k: (k, j)),
         ],
         out_specs=pl.BlockSpec((128, 128), lambda i, j, k: (i, j)),
         scratch_shapes=[pltpu.VMEM((128, 128), jnp.float32)],

@@ -16,15 +16,15 @@ from rewrites import rewrites
 # Of values of this size bfloat16 keeps three digits: an element is right to half a unit in the last place.
 _ROUNDING = 0.02
 
-SMALL_SEED = with_blocks(SEED, 128, 256, 256)
+SMALL_SEED = with_blocks(SEED, 256, 512, 512)
 MASKS_ALONE = next(one.text for one in rewrites(SMALL_SEED)["ragged edge"])
 
 
 # Two blocks or three along each dimension; the seed's then one that is ragged in all three.
 KERNELS = {
-    "seed": (SMALL_SEED, ["128x256x512", "200x300x600"]),
-    "sum_in_scratch": (SUM_IN_SCRATCH, ["256x256x512"]),
-    "sum_in_output": (SUM_IN_OUTPUT, ["256x256x512"]),
+    "seed": (SMALL_SEED, ["256x512x512", "300x600x1100"]),
+    "sum_in_scratch": (SUM_IN_SCRATCH, ["256x128x512", "128x256x1536"]),
+    "sum_in_output": (SUM_IN_OUTPUT, ["256x128x1024"]),
     "loop": (LOOP, ["256x128x512"]),
     "narrow_scratch": (NARROW_SCRATCH, ["128x128x1024"]),
 }
