@@ -104,6 +104,10 @@ def _free_axes(source: Source, call: KernelCall) -> set[int]:
     said = {axis for axis, word in enumerate(words) if word == "parallel"}
     if call.kernel is None or call.keyword("input_output_aliases") is not None or call.prefetch:
         return said
+    # Random numbers follow one another from step to step; copies and semaphores may wait for one another.
+    names = (source.qualified(node) for node in ast.walk(call.kernel.function) if isinstance(node, ast.Attribute))
+    if any(name.startswith(f"{TPU}.") for name in names) or ".prng_" in source.text:
+        return said
     rank = len(call.grid)
     free = set(range(rank))
     for spec in call.out_specs:

@@ -105,6 +105,7 @@ def test_an_axis_becomes_parallel_where_each_of_its_steps_has_output_blocks_of_i
         (SUM_IN_SCRATCH, ("sum_ref[...] = jnp.zeros_like(sum_ref)", "sum_ref[...] = sum_ref[...] * 0")),
         (SUM_IN_SCRATCH, ("@pl.when(k == 0)", "@pl.when(pl.program_id(0) + k == 0)")),
         (SUM_IN_OUTPUT, ("grid=", "compiler_params=PARAMETERS, grid=")),
+        (SUM_IN_OUTPUT, ("    # The product of", "    pltpu.prng_seed(0)\n    # The product of")),
     ],
 )
 def test_an_axis_whose_steps_may_need_each_other_stays_as_it_is(source: str, change: tuple[str, str]) -> None:
