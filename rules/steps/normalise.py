@@ -76,6 +76,13 @@ def describe(error: Exception, name: str) -> str:
     return text
 
 
+def write_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    temporary = Path(f"{path}.tmp{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+    os.replace(temporary, path)
+
+
 def main(argv: list[str]) -> int:
     """Runs the step; 2 where a trusted source has a syntax error."""
     parser = argparse.ArgumentParser(prog="normalise")
@@ -97,9 +104,7 @@ def main(argv: list[str]) -> int:
             print(describe(error, args.source), file=sys.stderr)
             return 2
         text = source
-    temporary = f"{args.out}.tmp{os.getpid()}"
-    Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape")
-    os.replace(temporary, args.out)
+    write_text(Path(args.out), text)
     return 0
 
 

@@ -1,0 +1,144 @@
+"""Step rewrite: the round's variants that are rewrites of their parents' structure (rewrites.py). Runs without JAX.
+
+Writes DIR/ID/kernel.py and DIR/ID/variant.json (engine/search/README.md) for each of its places in the round. The
+parents are the survivors of the round before; where there are none, the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import normalise
+from depfile import write_depfile
+from rewrite_choice import Parent, Proposal, propose, source_digest
+from source_text import Source
+
+SEED_ID = "v0000"
+
+
+class BadInput(Exception):
+    """What was given is wrong: where, and why."""
+
+
+def main(argv: list[str]) -> int:
+    """Runs the step; 2 where what it was given is wrong."""
+    parser = argparse.ArgumentParser(prog="rewrite")
+    parser.add_argument("--spec", required=True, help="spec.json, whose parameters variant.json names")
+    parser.add_argument("--seed", required=True, help="the seed's source")
+    parser.add_argument("--selection", help="selection.json of the round before")
+    parser.add_argument("--lineage", nargs="+", action="extend", default=[], help="the survivors' sources, in order")
+    parser.add_argument("--round", type=int, required=True)
+    parser.add_argument("--random-seed", type=int, required=True)
+    parser.add_argument("--places", type=_numbers, required=True, help="its places in the round, from 0: 2,5,7")
+    parser.add_argument(
+        "--ids", type=lambda text: text.split(","), required=True, help="of the same: v0011,v0014,v0016"
+    )
+    parser.add_argument("--known", help="JSON: digests of canonical sources that are not proposed")
+    parser.add_argument("--round-dir", required=True)
+    parser.add_argument("--depfile")
+    args = parser.parse_args(argv)
+    try:
+        if len(args.places) != len(args.ids):
+            raise BadInput(f"--ids: expected {len(args.places)}, as many as --places, got {len(args.ids)}")
+        names = _parameter_names(args.spec)
+        parents = _parents(args)
+        parameters = {parent.id: _parameters(parent, names) for parent in parents}
+        known = {source_digest(_read(args.seed)), *_known(args.known)}
+        proposals = propose(parents, args.round, args.places, args.random_seed, known)
+    except BadInput as error:
+        print(f"evolve: error: {error}", file=sys.stderr)
+        return 2
+    for id_, proposal in zip(args.ids, proposals, strict=True):
+        folder = Path(args.round_dir) / id_
+        folder.mkdir(parents=True, exist_ok=True)
+        variant = _variant(id_, args.round, proposal, parameters[proposal.parent.id])
+        normalise.write_text(
+            folder / "variant.json", json.dumps(variant, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        )
+        normalise.write_text(folder / "kernel.py", proposal.text)
+    write_depfile(args.depfile, str(Path(args.round_dir) / args.ids[0] / "kernel.py"))
+    return 0
+
+
+def _variant(id_: str, round_: int, proposal: Proposal, parameters: dict[str, int]) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "round": round_,
+        "mutator": "rewrite",
+        "parents": [proposal.parent.id],
+        "parameters": parameters,
+        "note": proposal.note,
+        "source": proposal.source,
+    }
+
+
+def _parents(args: argparse.Namespace) -> list[Parent]:
+    survivors: list[str] = []
+    if args.selection:
+        selection = _read_json(args.selection)
+        found = selection.get("survivors") if isinstance(selection, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, dict) and "variant" in one for one in found):
+            raise BadInput(f"{args.selection}: no survivors, or one without 'variant'")
+        survivors = [str(one["variant"]) for one in found]
+    parents = [Parent(id_, _read(path)) for id_, path in zip(survivors, args.lineage, strict=False)]
+    return parents or [Parent(SEED_ID, _read(args.seed))]
+
+
+def _parameter_names(path: str) -> list[str]:
+    spec = _read_json(path)
+    found = spec.get("parameters") if isinstance(spec, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) and "name" in one for one in found):
+        raise BadInput(f"{path}: 'parameters' is no list of objects with a 'name'")
+    return [str(one["name"]) for one in found]
+
+
+def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
+    """The values that the EVOLVE block assigns to the names, each in one line, as engine/search/mutation.h has it."""
+    try:
+        source = Source(parent.text)
+    except (SyntaxError, ValueError) as error:
+        raise BadInput(f"{parent.id}: {error}") from error
+    block = parent.text[slice(*source.block)]
+    out = {}
+    for name in names:
+        found = re.findall(
+            rf"^[ \t]*{re.escape(name)}\b[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)([^#\n]*)", block, re.MULTILINE
+        )
+        if len(found) != 1 or not re.fullmatch(r"-?[0-9_]+", found[0].strip()):
+            raise BadInput(f"{parent.id}: the EVOLVE block has no line '{name} = <whole number>', or several")
+        out[name] = int(found[0])
+    return out
+
+
+def _known(path: str | None) -> list[str]:
+    known = _read_json(path) if path else []
+    if not isinstance(known, list) or not all(isinstance(one, str) for one in known):
+        raise BadInput(f"{path}: not a list of digests")
+    return known
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from error
+
+
+def _read_json(path: str) -> Any:
+    try:
+        return json.loads(_read(path))
+    except ValueError as error:
+        raise BadInput(f"{path}: not JSON: {error}") from error
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Which rewrites a round tries: drawn from the legal ones of its parents, kinds first. Pure; the same everywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewrite_record import Rewrite
+from rewrites import canonical, rewrites
+
+# How many of a parent's rewrites are rewritten once more, where all of them are known.
+_MAX_FIRSTS = 16
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A survivor of the round before, or the seed."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is tried in a place of the round."""
+
+    parent: Parent
+    note: str
+    text: str
+    source: str  # the digest of its canonical source
+
+
+class Draws:
+    """Numbers that a random seed, a round and a place settle, the same on every machine."""
+
+    def __init__(self, *names: int) -> None:
+        self._name = ".".join(map(str, names))
+        self._count = 0
+
+    def below(self, bound: int) -> int:
+        """A number from 0 to before `bound`; of 256 bits, so that none is favoured to speak of."""
+        self._count += 1
+        digest = hashlib.sha256(f"{self._name}/{self._count}".encode()).digest()
+        return int.from_bytes(digest, "big") % bound
+
+
+def source_digest(text: str) -> str:
+    """SHA-256 of the canonical source, in hex; of the text itself where that is no Python."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        text = canonical(text)
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def propose(
+    parents: Sequence[Parent], round_: int, places: Sequence[int], random_seed: int, known: set[str]
+) -> list[Proposal]:
+    """A proposal for each place. The parents take turns; no proposal is known, and no two are the same.
+
+    Where no rewrite of a parent is left, rewrites of its rewrites are tried, and then the parent is repeated.
+    """
+    known = known | {source_digest(parent.text) for parent in parents}
+    singles = {parent.id: _by_digest(parent.text) for parent in parents}
+    out = []
+    for turn, place in enumerate(places):
+        parent, draws = parents[turn % len(parents)], Draws(random_seed, round_, place)
+        proposal = _draw(parent, "", singles[parent.id], known, draws)
+        proposal = proposal or _draw_pair(parent, singles[parent.id], known, draws)
+        if proposal is None:
+            note = f"nothing new is left: repeats {parent.id}"
+            proposal = Proposal(parent, note, parent.text, source_digest(parent.text))
+        known.add(proposal.source)
+        out.append(proposal)
+    return out
+
+
+_Rewrites = dict[str, list[tuple[str, Rewrite]]]
+
+
+def _by_digest(text: str) -> _Rewrites:
+    """The rewrites of a source by kind, each with its digest."""
+    return {kind: [(source_digest(one.text), one) for one in found] for kind, found in rewrites(text).items()}
+
+
+def _draw(parent: Parent, before: str, found: _Rewrites, known: set[str], draws: Draws) -> Proposal | None:
+    """A kind that has something new, each with the same chance, and one of it."""
+    new = {kind: [one for one in of_kind if one[0] not in known] for kind, of_kind in found.items()}
+    kinds = [kind for kind, of_kind in new.items() if of_kind]
+    if not kinds:
+        return None
+    of_kind = new[kinds[draws.below(len(kinds))]]
+    digest, rewritten = of_kind[draws.below(len(of_kind))]
+    return Proposal(parent, before + rewritten.description, rewritten.text, digest)
+
+
+def _draw_pair(parent: Parent, found: _Rewrites, known: set[str], draws: Draws) -> Proposal | None:
+    """A rewrite of a rewrite; the first of the two is drawn as a single one is, known or not."""
+    used: set[str] = set()
+    for _ in range(_MAX_FIRSTS):
+        first = _draw(parent, "", found, used, draws)
+        if first is None:
+            return None
+        used.add(first.source)
+        second = _draw(parent, f"{first.note}; ", _by_digest(first.text), known, draws)
+        if second is not None:
+            return second
+    return None

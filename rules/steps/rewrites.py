@@ -1,0 +1,58 @@
+"""The rewrites of a kernel's source, by kind. Pure: the same source, the same rewrites, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import normalise
+from rewrite_record import Rewrite
+from rewrites_of_call import buffering, grid_orders, semantics
+from rewrites_of_loop import hoisting, unrolling
+from rewrites_of_mask import ragged_edges
+from rewrites_of_product import loops, operand_orders, parts
+from rewrites_of_sum import accumulators, end_steps, scratch_types
+from source_text import Source
+
+KINDS: dict[str, Callable[[Source], Iterator[Rewrite]]] = {
+    "grid order": grid_orders,
+    "semantics": semantics,
+    "buffering": buffering,
+    "accumulator": accumulators,
+    "end steps": end_steps,
+    "scratch type": scratch_types,
+    "ragged edge": ragged_edges,
+    "parts": parts,
+    "loop": loops,
+    "operand order": operand_orders,
+    "unrolling": unrolling,
+    "hoisting": hoisting,
+}
+
+
+@lru_cache(maxsize=256)
+def canonical(text: str) -> str:
+    """The canonical form, as the step normalise writes it of a variant."""
+    return normalise.canonical(text, "kernel.py")
+
+
+def rewrites(text: str) -> dict[str, list[Rewrite]]:
+    """All legal rewrites of a source, by kind; kinds without any are left out. What is not understood has none."""
+    try:
+        source = Source(text)
+        original = canonical(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    out: dict[str, list[Rewrite]] = {}
+    for kind, transform in KINDS.items():
+        found: dict[str, Rewrite] = {}
+        for rewritten in transform(source):
+            try:
+                form = canonical(rewritten.text)
+            except (SyntaxError, ValueError) as error:
+                raise AssertionError(f"{kind}: '{rewritten.description}' does not parse: {error}") from error
+            if form != original:
+                found.setdefault(form, rewritten)
+        if found:
+            out[kind] = list(found.values())
+    return out
