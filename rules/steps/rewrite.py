@@ -1,7 +1,7 @@
 """Step rewrite: the round's variants that are rewrites of their parents' structure (rewrites.py). Runs without JAX.
 
 Writes DIR/ID/kernel.py and DIR/ID/variant.json (engine/search/README.md) for each of its places in the round. The
-parents are the survivors of the round before; where there are none, the seed.
+parents are those that the selection of the round before gave the places to; where there is none, the seed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import json
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +39,23 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--ids", type=lambda text: text.split(","), required=True, help="of the same: v0011,v0014,v0016"
     )
-    parser.add_argument("--known", help="JSON: digests of canonical sources that are not proposed")
+    parser.add_argument("--history", help="history.jsonl of the round before: what is in it is not proposed")
     parser.add_argument("--round-dir", required=True)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
     try:
         if len(args.places) != len(args.ids):
             raise BadInput(f"--ids: expected {len(args.places)}, as many as --places, got {len(args.ids)}")
-        names = _parameter_names(args.spec)
         parents = _parents(args)
-        parameters = {parent.id: _parameters(parent, names) for parent in parents}
-        known = {source_digest(_read(args.seed)), *_known(args.known)}
-        proposals = propose(parents, args.round, args.places, args.random_seed, known)
+        known = {source_digest(_read(args.seed)), *_known(args.history)}
+        proposals = propose([one.parent for one in parents], args.round, args.places, args.random_seed, known)
     except BadInput as error:
         print(f"evolve: error: {error}", file=sys.stderr)
         return 2
-    for id_, proposal in zip(args.ids, proposals, strict=True):
+    for id_, proposal, parent in zip(args.ids, proposals, parents, strict=True):
         folder = Path(args.round_dir) / id_
         folder.mkdir(parents=True, exist_ok=True)
-        variant = _variant(id_, args.round, proposal, parameters[proposal.parent.id])
+        variant = _variant(id_, args.round, proposal, parent.parameters)
         normalise.write_text(
             folder / "variant.json", json.dumps(variant, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         )
@@ -73,20 +72,31 @@ def _variant(id_: str, round_: int, proposal: Proposal, parameters: dict[str, in
         "parents": [proposal.parent.id],
         "parameters": parameters,
         "note": proposal.note,
-        "source": proposal.source,
     }
 
 
-def _parents(args: argparse.Namespace) -> list[Parent]:
-    survivors: list[str] = []
-    if args.selection:
-        selection = _read_json(args.selection)
-        found = selection.get("survivors") if isinstance(selection, dict) else None
-        if not isinstance(found, list) or not all(isinstance(one, dict) and "variant" in one for one in found):
-            raise BadInput(f"{args.selection}: no survivors, or one without 'variant'")
-        survivors = [str(one["variant"]) for one in found]
-    parents = [Parent(id_, _read(path)) for id_, path in zip(survivors, args.lineage, strict=False)]
-    return parents or [Parent(SEED_ID, _read(args.seed))]
+@dataclass(frozen=True)
+class _Parent:
+    parent: Parent
+    parameters: dict[str, int]
+
+
+def _parents(args: argparse.Namespace) -> list[_Parent]:
+    """Of each place the survivor that the selection before gave it to; where it gave it to none, the seed."""
+    seed = Parent(SEED_ID, _read(args.seed))
+    of_seed = _Parent(seed, _parameters(seed, _parameter_names(args.spec)))
+    if not args.selection:
+        return [of_seed] * len(args.places)
+    selection = _read_json(args.selection)
+    try:
+        survivors = [
+            _Parent(Parent(str(one["variant"]), _read(path)), one["parameters"])
+            for one, path in zip(selection["survivors"], args.lineage, strict=False)
+        ]
+        numbers = {place: int(number) for place, number in enumerate(selection["places"])}
+        return [survivors[numbers[place] - 1] if place in numbers else of_seed for place in args.places]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"{args.selection}: no survivors or no places as a selection has them: {error!r}") from error
 
 
 def _parameter_names(path: str) -> list[str]:
@@ -116,10 +126,12 @@ def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
 
 
 def _known(path: str | None) -> list[str]:
-    known = _read_json(path) if path else []
-    if not isinstance(known, list) or not all(isinstance(one, str) for one in known):
-        raise BadInput(f"{path}: not a list of digests")
-    return known
+    """The digests of the sources in a history."""
+    lines = _read(path).splitlines() if path else []
+    try:
+        return [str(json.loads(line)["source"]) for line in lines]
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"{path}: no history: {error!r}") from error
 
 
 def _read(path: str) -> str:

@@ -56,15 +56,15 @@ def source_digest(text: str) -> str:
 def propose(
     parents: Sequence[Parent], round_: int, places: Sequence[int], random_seed: int, known: set[str]
 ) -> list[Proposal]:
-    """A proposal for each place. The parents take turns; no proposal is known, and no two are the same.
+    """A proposal for each place, of the parent beside it; none is known, and no two are the same.
 
     Where no rewrite of a parent is left, rewrites of its rewrites are tried, and then the parent is repeated.
     """
     known = known | {source_digest(parent.text) for parent in parents}
     singles = {parent.id: _by_digest(parent.text) for parent in parents}
     out = []
-    for turn, place in enumerate(places):
-        parent, draws = parents[turn % len(parents)], Draws(random_seed, round_, place)
+    for parent, place in zip(parents, places, strict=True):
+        draws = Draws(random_seed, round_, place)
         proposal = _draw(parent, "", singles[parent.id], known, draws)
         proposal = proposal or _draw_pair(parent, singles[parent.id], known, draws)
         if proposal is None:
