@@ -1,6 +1,7 @@
 // Step mutate: the kernel of one variant. Mutator `seed` copies the seed; `sweep` computes the
 // proposals of the whole round, the same in each of its edges, and takes the one at --index.
 #include "engine/search/mutation.h"
+#include "engine/search/sampler.h"
 #include "engine/search/selection_record.h"
 #include "engine/search/sweep.h"
 #include "engine/steps/step.h"
@@ -11,6 +12,7 @@ using namespace evolve;
 
 struct Arguments {
   std::string mutator = "sweep";
+  std::string sampler = "local";
   std::string spec, seed, selection, id, kernel_out, variant_out;
   std::vector<std::string> lineages;
   int round = 0, index = 0, count = 1;
@@ -43,7 +45,7 @@ Result<Source> read_source(const std::string& id, const std::string& path,
 
 // The parents of the round: the survivors of the round before; where there is none, the seed.
 Result<std::vector<Source>> read_parents(const Arguments& arguments, const search::Space& space,
-                                         std::vector<search::Point>& tried) {
+                                         std::vector<search::Trial>& trials) {
   std::vector<Source> out;
   auto add = [&](const std::string& id, const std::string& path) -> Status {
     auto source = read_source(id, path, space);
@@ -56,7 +58,8 @@ Result<std::vector<Source>> read_parents(const Arguments& arguments, const searc
     if (!record) return std::move(record).error();
     auto previous = search::read_selection(*record);
     if (!previous) return std::move(previous).error().within(arguments.selection);
-    tried = previous->tried;
+    // What they cost is not recorded.
+    for (const search::Point& point : previous->tried) trials.push_back({point, std::nullopt});
     for (size_t i = 0; i < std::min(previous->survivors.size(), arguments.lineages.size()); ++i) {
       if (auto status = add(previous->survivors[i].id, arguments.lineages[i]); !status)
         return status.error();
@@ -88,8 +91,9 @@ Status sweep(const Arguments& arguments) {
   auto space = read_space(arguments.spec);
   if (!space) return std::move(space).error();
   search::SweepRequest request{
-      *space, {}, {}, arguments.random_seed, arguments.round, arguments.count, arguments.explore};
-  auto parents = read_parents(arguments, *space, request.tried);
+      *space,          arguments.sampler, {}, {}, arguments.random_seed, arguments.round,
+      arguments.count, arguments.explore};
+  auto parents = read_parents(arguments, *space, request.trials);
   if (!parents) return std::move(parents).error();
   for (const Source& parent : *parents) request.parents.push_back({parent.id, parent.point});
   auto proposals = search::propose(request);
@@ -110,6 +114,8 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--mutator", arguments.mutator, "seed: a copy of it; sweep: other parameters")
       ->check(CLI::IsMember({"seed", "sweep"}));
+  app.add_option("--sampler", arguments.sampler, "what draws a sweep's proposals (default: local)")
+      ->check(CLI::IsMember(search::sampler_names()));
   app.add_option("--spec", arguments.spec, "spec.json")->required();
   app.add_option("--seed", arguments.seed, "the seed's source")->required();
   app.add_option("--selection", arguments.selection, "selection.json of the round before");
