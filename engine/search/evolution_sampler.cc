@@ -9,17 +9,17 @@ namespace evolve::search {
 namespace {
 
 constexpr size_t kPopulation = 12;
-constexpr size_t kFirst = 12;   // points that are drawn by chance
-constexpr size_t kFewest = 4;   // to breed from
-constexpr double kScale = 0.7;  // of the difference
-constexpr double kCross = 0.3;  // chance of an axis to be the sum's
-constexpr int kAttempts = 30;   // until a child is new
+constexpr size_t kByChance = 12;      // points that are drawn by chance
+constexpr size_t kFewestParents = 4;  // to breed from
+constexpr double kScale = 0.7;        // of the difference
+constexpr double kCross = 0.3;        // chance of an axis to be the sum's
+constexpr int kAttempts = 30;         // until a child is new
 
 }  // namespace
 
 uint64_t EvolutionSampler::choose() {
   const size_t population = std::min(kPopulation, knowledge().ranked().size());
-  if (knowledge().known() < kFirst || population < kFewest) return draw_unknown();
+  if (knowledge().known() < kByChance || population < kFewestParents) return draw_unknown();
   for (int i = 0; i < kAttempts; ++i) {
     uint64_t child = breed(population);
     if (!knowledge().is_known(child)) return child;
@@ -33,7 +33,7 @@ uint64_t EvolutionSampler::choose() {
 
 uint64_t EvolutionSampler::breed(size_t population) {
   // Four different ones: the first places of a shuffle.
-  std::array<size_t, kFewest> chosen{};
+  std::array<size_t, kFewestParents> chosen{};
   for (size_t i = 0; i < chosen.size(); ++i) {
     do {
       chosen[i] = random().below(population);

@@ -71,6 +71,7 @@ std::optional<uint64_t> Sampler::next() {
 
 std::vector<std::string> sampler_names() {
   std::vector<std::string> out;
+  out.reserve(kSamplers.size());
   for (const Entry& entry : kSamplers) out.emplace_back(entry.name);
   return out;
 }

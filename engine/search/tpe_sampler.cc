@@ -7,18 +7,18 @@ namespace evolve::search {
 
 namespace {
 
-constexpr size_t kFirst = 10;  // points that are drawn by chance
-constexpr double kGood = 0.1;  // share of what was told
+constexpr size_t kBeforeParts = 10;  // points that are drawn by chance
+constexpr double kGood = 0.1;        // share of what was told
 constexpr size_t kMostGood = 25;
-constexpr double kPrior = 1;  // what the places of an axis weigh of their own, in points
-constexpr size_t kReach = 8;  // a point weighs on the nearest 1/8 of its axis
-constexpr int kDraws = 24;    // from the good, of which one is tried
+constexpr double kPrior = 1;   // what the places of an axis weigh of their own, in points
+constexpr size_t kReach = 8;   // a point weighs on the nearest 1/8 of its axis
+constexpr int kFromGood = 24;  // from the good, of which one is tried
 
 }  // namespace
 
 uint64_t TreeParzenSampler::choose() {
   const std::vector<Knowledge::Told>& ranked = knowledge().ranked();
-  if (knowledge().known() < kFirst || ranked.empty()) return draw_unknown();
+  if (knowledge().known() < kBeforeParts || ranked.empty()) return draw_unknown();
   const double share = std::ceil(kGood * static_cast<double>(knowledge().told().size()));
   const size_t size = std::min({static_cast<size_t>(share), kMostGood, ranked.size()});
   std::vector<uint64_t> good;
@@ -31,7 +31,7 @@ uint64_t TreeParzenSampler::choose() {
   const Densities of_bad = densities(bad);
   std::optional<uint64_t> best;
   double best_ratio = 0;
-  for (int i = 0; i < kDraws; ++i) {
+  for (int i = 0; i < kFromGood; ++i) {
     const uint64_t point = draw(of_good);
     if (knowledge().is_known(point)) continue;
     double ratio = 1;
