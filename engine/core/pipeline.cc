@@ -29,7 +29,8 @@ constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
 constexpr std::array kMutators = {"sweep", "rewrite"};
 constexpr int kMostWeight = 1000;
 // As engine/search/sampler.h names them, which is above us; the tests hold the two together.
-const std::vector<std::string> kSamplers = {"local", "model", "random", "grid"};
+const std::vector<std::string> kSamplers = {"model", "random",    "grid", "latin",
+                                            "local", "evolution", "tpe"};
 // As engine/search/population.h names them.
 const std::vector<std::string> kPolicies = {"top", "lineages", "islands", "map_elites", "pareto"};
 
@@ -343,13 +344,18 @@ class PipelineReader {
     }
     auto& out = pipeline_.mutate.mix;
     out.clear();
+    size_t named = 0;
     for (const char* name : kMutators) {
       int weight = 0;
+      named += mix.has(name) ? 1 : 0;
       mix.whole(name, weight, 0, kMostWeight);
       if (weight > 0) out.emplace_back(name, weight);
     }
     mix.finish();
-    if (out.empty()) errors_.add(mutate.value_at("mix"), "mutate.mix: no mutator has a weight");
+    // Where a name is unknown, that is what is wrong.
+    const YamlNode* node = mutate.map("mix");
+    if (out.empty() && node != nullptr && named == node->entries.size())
+      errors_.add(mutate.value_at("mix"), "mutate.mix: no mutator has a weight");
   }
 
   void read_compile(YamlMap& root) {

@@ -9,12 +9,12 @@ namespace evolve::search {
 
 namespace {
 
-constexpr size_t kFirst = 8;         // trials before the forests are asked
+constexpr size_t kFirst = 8;         // points told of before the forests are asked
 constexpr size_t kFewestValid = 3;   // and valid ones among them
 constexpr double kRedraw = 0.3;      // chance of a parameter to be drawn anew, among the first
 constexpr int kTrees = 30;           // of each forest
 constexpr size_t kDrawn = 1500;      // points drawn by chance, of which one may be tried
-constexpr size_t kBest = 10;         // trials whose neighbours are looked at
+constexpr size_t kBest = 10;         // points whose neighbours are looked at
 constexpr size_t kRemembered = 200;  // candidates that the next choice looks at again
 constexpr double kRefit = 1.05;      // forests grow anew after so much more was told
 constexpr double kNoise = 0.02;      // of a time: nobody measures, or predicts, much closer
@@ -38,15 +38,14 @@ double expected_improvement(double best, const Forest::Prediction& prediction) {
 
 }  // namespace
 
-ModelSampler::ModelSampler(Grid grid, uint64_t seed)
-    : grid_(std::move(grid)), tried_(grid_), random_(seed) {
+ModelSampler::ModelSampler(Grid grid, uint64_t seed) : Sampler(std::move(grid), seed) {
   add_columns();
 }
 
 void ModelSampler::add_columns() {
   std::vector<size_t> sizes;  // axes whose values are sizes, fit for products
-  for (size_t axis = 0; axis < grid_.axes().size(); ++axis) {
-    const auto& [count, values] = grid_.axes()[axis];
+  for (size_t axis = 0; axis < grid().axes().size(); ++axis) {
+    const auto& [count, values] = grid().axes()[axis];
     if (count < 2) continue;
     free_axes_.push_back(axis);
     std::vector<float> places(count);
@@ -65,7 +64,7 @@ void ModelSampler::add_columns() {
       columns_.push_back({{axis}, {powers}});
   }
   auto logarithms = [&](size_t axis) {
-    const std::vector<double>& values = grid_.axes()[axis].values;
+    const std::vector<double>& values = grid().axes()[axis].values;
     std::vector<float> out(values.size());
     std::transform(values.begin(), values.end(), out.begin(),
                    [](double value) { return static_cast<float>(std::log2(value)); });
@@ -81,68 +80,83 @@ void ModelSampler::append_row(uint64_t point, Matrix& matrix) const {
   for (const Column& column : columns_) {
     float sum = 0;
     for (size_t i = 0; i < column.axes.size(); ++i)
-      sum += column.terms[i][grid_.place(point, column.axes[i])];
+      sum += column.terms[i][grid().place(point, column.axes[i])];
     matrix.cells.push_back(sum);
   }
 }
 
-void ModelSampler::tell(uint64_t point, std::optional<double> cost) {
-  tried_.add(point);
-  Trial trial;
-  trial.point = point;
-  if (cost) trial.log_cost = std::log(*cost);
-  trials_.push_back(trial);
-  if (!cost) return;
-  auto is_better = [&](size_t a, size_t b) { return trials_[a].log_cost < trials_[b].log_cost; };
-  const size_t number = trials_.size() - 1;
-  ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), number, is_better), number);
-}
-
-std::optional<uint64_t> ModelSampler::next() {
-  if (tried_.is_full()) return std::nullopt;
-  if (trials_.size() < kFirst || ranked_.size() < kFewestValid) return first_point();
-  if (static_cast<double>(trials_.size()) >= static_cast<double>(fitted_) * kRefit) fit();
-  return most_promising(candidates());
+uint64_t ModelSampler::choose() {
+  if (knowledge().told().size() < kFirst || knowledge().ranked().size() < kFewestValid)
+    return first_point();
+  if (static_cast<double>(knowledge().told().size()) >= static_cast<double>(fitted_) * kRefit)
+    fit();
+  if (knowledge().pending().empty()) return most_promising(candidates(), costs_);
+  const Forest with_lies = fit_with_lies();
+  return most_promising(candidates(), with_lies);
 }
 
 uint64_t ModelSampler::first_point() {
-  if (trials_.empty()) return grid_.middle();
-  if (ranked_.empty()) return tried_.draw_other(random_);
-  uint64_t point = trials_[ranked_.front()].point;
-  for (size_t axis : free_axes_) {
-    if (random_.unit() >= kRedraw) continue;
-    point = grid_.moved(point, axis, random_.below(grid_.axes()[axis].count));
+  if (knowledge().ranked().empty() && !knowledge().told().empty()) return draw_unknown();
+  uint64_t point = grid().middle();
+  if (!knowledge().ranked().empty()) {
+    point = knowledge().ranked().front().point;
+  } else if (!knowledge().is_known(point)) {
+    return point;
   }
-  return tried_.contains(point) ? tried_.draw_other(random_) : point;
+  for (size_t axis : free_axes_) {
+    if (random().unit() >= kRedraw) continue;
+    point = grid().moved(point, axis, random().below(grid().axes()[axis].count));
+  }
+  return knowledge().is_known(point) ? draw_unknown() : point;
+}
+
+ModelSampler::Sample ModelSampler::valid_ones() const {
+  Sample out{{columns_.size(), {}}, {}};
+  for (const auto& [point, cost] : knowledge().told()) {
+    if (!cost) continue;
+    append_row(point, out.rows);
+    out.log_costs.push_back(std::log(*cost));
+  }
+  return out;
 }
 
 void ModelSampler::fit() {
-  Matrix valid{columns_.size(), {}};
-  std::vector<double> costs;
+  const Sample valid = valid_ones();
   Matrix all{columns_.size(), {}};
   std::vector<double> validity;
-  for (const Trial& trial : trials_) {
-    append_row(trial.point, all);
-    validity.push_back(trial.log_cost ? 1 : 0);
-    if (!trial.log_cost) continue;
-    append_row(trial.point, valid);
-    costs.push_back(*trial.log_cost);
+  for (const auto& [point, cost] : knowledge().told()) {
+    append_row(point, all);
+    validity.push_back(cost ? 1 : 0);
   }
-  costs_ = Forest::fit(valid, costs, kTrees, random_);
-  validity_ =
-      costs.size() == trials_.size() ? Forest() : Forest::fit(all, validity, kTrees, random_);
-  fitted_ = trials_.size();
+  costs_ = Forest::fit(valid.rows, valid.log_costs, kTrees, random());
+  validity_ = valid.log_costs.size() == validity.size()
+                  ? Forest()
+                  : Forest::fit(all, validity, kTrees, random());
+  fitted_ = validity.size();
 }
 
-// The points not tried that differ in one parameter from one of the best.
+// Of the costs, the pending points among them.
+Forest ModelSampler::fit_with_lies() {
+  Sample sample = valid_ones();
+  Matrix row{columns_.size(), {}};
+  for (uint64_t point : knowledge().pending()) {
+    row.cells.clear();
+    append_row(point, row);
+    append_row(point, sample.rows);
+    sample.log_costs.push_back(costs_.at(row.cells).mean);
+  }
+  return Forest::fit(sample.rows, sample.log_costs, kTrees, random());
+}
+
+// The points not known that differ in one parameter from one of the best.
 std::vector<uint64_t> ModelSampler::beside_best() const {
   std::vector<uint64_t> out;
-  for (size_t i = 0; i < std::min(kBest, ranked_.size()); ++i) {
-    const uint64_t from = trials_[ranked_[i]].point;
+  for (size_t i = 0; i < std::min(kBest, knowledge().ranked().size()); ++i) {
+    const uint64_t from = knowledge().ranked()[i].point;
     for (size_t axis : free_axes_) {
-      for (size_t place = 0; place < grid_.axes()[axis].count; ++place) {
-        const uint64_t point = grid_.moved(from, axis, place);
-        if (!tried_.contains(point)) out.push_back(point);
+      for (size_t place = 0; place < grid().axes()[axis].count; ++place) {
+        const uint64_t point = grid().moved(from, axis, place);
+        if (!knowledge().is_known(point)) out.push_back(point);
       }
     }
   }
@@ -151,24 +165,25 @@ std::vector<uint64_t> ModelSampler::beside_best() const {
 
 std::vector<uint64_t> ModelSampler::candidates() {
   std::vector<uint64_t> out = beside_best();
-  if (random_.below(2) == 0 && !out.empty()) return out;
+  if (random().below(2) == 0 && !out.empty()) return out;
   for (uint64_t point : promising_) {
-    if (!tried_.contains(point)) out.push_back(point);
+    if (!knowledge().is_known(point)) out.push_back(point);
   }
-  for (size_t i = 0; i < kDrawn; ++i) out.push_back(tried_.draw_other(random_));
+  for (size_t i = 0; i < kDrawn; ++i) out.push_back(draw_unknown());
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
-uint64_t ModelSampler::most_promising(const std::vector<uint64_t>& candidates) {
-  const double best = *trials_[ranked_.front()].log_cost;
+uint64_t ModelSampler::most_promising(const std::vector<uint64_t>& candidates,
+                                      const Forest& costs) {
+  const double best = std::log(*knowledge().ranked().front().cost);
   Matrix row{columns_.size(), {}};
   std::vector<Scored> scored;
   for (uint64_t point : candidates) {
     row.cells.clear();
     append_row(point, row);
-    double score = expected_improvement(best, costs_.at(row.cells));
+    double score = expected_improvement(best, costs.at(row.cells));
     if (!validity_.is_empty()) score *= std::max(validity_.at(row.cells).mean, kLeastChance);
     scored.push_back({score, point});
   }

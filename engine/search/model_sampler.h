@@ -8,6 +8,11 @@
 // that differ in one parameter from one of the best count, so that an optimum that is a needle is
 // found from beside it; else any.
 //
+// While points are pending, the forest of the costs takes them to have cost what it expects of them
+// (the constant liar, here with the lie of the kriging believer: Ginsbourger, Le Riche, Carraro:
+// Kriging is well-suited to parallelize optimization, 2010): there is little left to gain beside
+// them, and a batch spreads.
+//
 // What the forests see of a point: the places of its values; the power of two that divides each,
 // which is what alignment asks for; and the products of any two, since limits on threads, registers
 // and memory are limits of products.
@@ -24,9 +29,6 @@ class ModelSampler : public Sampler {
  public:
   ModelSampler(Grid grid, uint64_t seed);
 
-  std::optional<uint64_t> next() override;
-  void tell(uint64_t point, std::optional<double> cost) override;
-
  private:
   // A column of what the forests see: the sum, over some axes, of a number that each of their
   // values has.
@@ -34,33 +36,32 @@ class ModelSampler : public Sampler {
     std::vector<size_t> axes;
     std::vector<std::vector<float>> terms;  // by axis in `axes`, by place
   };
-  struct Trial {
-    uint64_t point = 0;
-    std::optional<double> log_cost;
-  };
   struct Scored {
     double score = 0;
     uint64_t point = 0;
   };
+  // Points and the logarithms of their costs.
+  struct Sample {
+    Matrix rows;
+    std::vector<double> log_costs;
+  };
 
+  uint64_t choose() override;
   void add_columns();
   void append_row(uint64_t point, Matrix& matrix) const;
   uint64_t first_point();
+  [[nodiscard]] Sample valid_ones() const;
   void fit();
+  Forest fit_with_lies();
   [[nodiscard]] std::vector<uint64_t> beside_best() const;
   std::vector<uint64_t> candidates();
-  uint64_t most_promising(const std::vector<uint64_t>& candidates);
+  uint64_t most_promising(const std::vector<uint64_t>& candidates, const Forest& costs);
 
-  Grid grid_;
-  Tried tried_;
-  Random random_;
   std::vector<size_t> free_axes_;  // with more than one value
   std::vector<Column> columns_;
-  std::vector<Trial> trials_;
-  std::vector<size_t> ranked_;  // the valid ones of trials_, the best first
   Forest costs_;
   Forest validity_;                  // empty while all were valid
-  size_t fitted_ = 0;                // trials that the forests know of
+  size_t fitted_ = 0;                // points told of that the forests know
   std::vector<uint64_t> promising_;  // of the last candidates
 };
 

@@ -2,69 +2,85 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "engine/core/did_you_mean.h"
+#include "engine/search/evolution_sampler.h"
+#include "engine/search/latin_sampler.h"
+#include "engine/search/local_sampler.h"
 #include "engine/search/model_sampler.h"
+#include "engine/search/tpe_sampler.h"
 
 namespace evolve::search {
 
 namespace {
 
-constexpr int kBlindDraws = 200;  // by chance, before the grid is walked through
-
 class RandomSampler : public Sampler {
  public:
-  RandomSampler(Grid grid, uint64_t seed) : grid_(std::move(grid)), tried_(grid_), random_(seed) {}
-
-  std::optional<uint64_t> next() override {
-    if (tried_.is_full()) return std::nullopt;
-    return tried_.draw_other(random_);
-  }
-  void tell(uint64_t point, std::optional<double> /*cost*/) override { tried_.add(point); }
+  using Sampler::Sampler;
 
  private:
-  Grid grid_;
-  Tried tried_;
-  Random random_;
+  uint64_t choose() override { return draw_unknown(); }
 };
 
 class GridSampler : public Sampler {
  public:
-  explicit GridSampler(Grid grid) : grid_(std::move(grid)), tried_(grid_) {}
-
-  std::optional<uint64_t> next() override {
-    while (next_ < grid_.size() && tried_.contains(next_)) ++next_;
-    if (next_ == grid_.size()) return std::nullopt;
-    return next_;
-  }
-  void tell(uint64_t point, std::optional<double> /*cost*/) override { tried_.add(point); }
+  using Sampler::Sampler;
 
  private:
-  Grid grid_;
-  Tried tried_;
-  uint64_t next_ = 0;
+  uint64_t choose() override {
+    while (knowledge().is_known(first_)) ++first_;
+    return first_;
+  }
+
+  uint64_t first_ = 0;  // all points before it are known
+};
+
+using Made = std::unique_ptr<Sampler>;
+
+template <typename Kind>
+Made make(Grid grid, uint64_t seed, size_t /*batch*/) {
+  return std::make_unique<Kind>(std::move(grid), seed);
+}
+
+Made make_latin(Grid grid, uint64_t seed, size_t batch) {
+  return std::make_unique<LatinSampler>(std::move(grid), seed, batch);
+}
+
+struct Entry {
+  const char* name;
+  Made (*make)(Grid, uint64_t, size_t);
+};
+
+constexpr std::array kSamplers = {
+    Entry{"model", make<ModelSampler>},    Entry{"random", make<RandomSampler>},
+    Entry{"grid", make<GridSampler>},      Entry{"latin", make_latin},
+    Entry{"local", make<LocalSampler>},    Entry{"evolution", make<EvolutionSampler>},
+    Entry{"tpe", make<TreeParzenSampler>},
 };
 
 }  // namespace
 
-uint64_t Tried::draw_other(Random& random) const {
-  for (int i = 0; i < kBlindDraws; ++i) {
-    const uint64_t point = random.below(grid_.size());
-    if (!contains(point)) return point;
-  }
-  uint64_t point = random.below(grid_.size());
-  while (contains(point)) point = (point + 1) % grid_.size();
+std::optional<uint64_t> Sampler::next() {
+  if (knowledge_.knows_all()) return std::nullopt;
+  const uint64_t point = choose();
+  knowledge_.give(point);
   return point;
 }
 
 std::vector<std::string> sampler_names() {
-  return {"model", "random", "grid"};
+  std::vector<std::string> out;
+  out.reserve(kSamplers.size());
+  for (const Entry& entry : kSamplers) out.emplace_back(entry.name);
+  return out;
 }
 
-Result<std::unique_ptr<Sampler>> make_sampler(std::string_view name, Grid grid, uint64_t seed) {
-  using Made = std::unique_ptr<Sampler>;
-  if (name == "model") return Made(std::make_unique<ModelSampler>(std::move(grid), seed));
-  if (name == "random") return Made(std::make_unique<RandomSampler>(std::move(grid), seed));
-  if (name == "grid") return Made(std::make_unique<GridSampler>(std::move(grid)));
+Result<std::unique_ptr<Sampler>> make_sampler(std::string_view name, Grid grid, uint64_t seed,
+                                              size_t batch) {
+  for (const Entry& entry : kSamplers) {
+    if (name == entry.name) return entry.make(std::move(grid), seed, batch);
+  }
   auto near = nearest(std::string(name), sampler_names());
   return bad_input(fmt::format("unknown sampler '{}'{}", name,
                                near ? fmt::format(", did you mean '{}'?", *near) : ""),

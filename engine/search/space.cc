@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/search/grid.h"
+#include <algorithm>
+
 #include "engine/search/member.h"
 
 namespace evolve::search {
@@ -95,6 +96,25 @@ Point Space::at(uint64_t index) const {
     index /= it->values.size();
   }
   return point;
+}
+
+std::optional<uint64_t> Space::index_of(const Point& point) const {
+  uint64_t index = 0;
+  for (const auto& [name, values] : parameters_) {
+    auto value = point.find(name);
+    if (value == point.end()) return std::nullopt;
+    auto place = std::lower_bound(values.begin(), values.end(), value->second);
+    if (place == values.end() || *place != value->second) return std::nullopt;
+    index = index * values.size() + static_cast<uint64_t>(place - values.begin());
+  }
+  return index;
+}
+
+Result<Grid> Space::grid() const {
+  std::vector<Axis> axes;
+  for (const Parameter& parameter : parameters_)
+    axes.push_back({parameter.values.size(), {parameter.values.begin(), parameter.values.end()}});
+  return Grid::make(std::move(axes));
 }
 
 Result<bool> Space::allows(const Point& point) const {

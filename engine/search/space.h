@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/core/expression.h"
 #include "engine/core/result.h"
 #include "engine/core/spec.h"
+#include "engine/search/grid.h"
 
 namespace evolve::search {
 
@@ -34,6 +36,11 @@ class Space {
   [[nodiscard]] uint64_t size() const;
   // The point with number `index` < size(); the last parameter counts fastest.
   [[nodiscard]] Point at(uint64_t index) const;
+  // The number of a point; none where one of its values is in no list.
+  [[nodiscard]] std::optional<uint64_t> index_of(const Point& point) const;
+  // The points as a sampler sees them, under the same numbers. Bad input: no parameters, or more
+  // than 2^62 points.
+  [[nodiscard]] Result<Grid> grid() const;
   // Whether all constraints hold. Bad input: one that has no value there (a division by zero).
   [[nodiscard]] Result<bool> allows(const Point& point) const;
 

@@ -4,52 +4,36 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <set>
 
+#include "engine/search/local_sampler.h"
 #include "engine/search/random.h"
+#include "engine/search/sampler.h"
 
 namespace evolve::search {
 
 namespace {
 
-constexpr int kFarthest = 4;         // steps from a parent that still count as near
 constexpr int kDraws = 200;          // random draws before the space is walked through
 constexpr uint64_t kWalk = 1 << 20;  // points walked through at most
-
-// A value that a parameter may take, and its distance from the parent's.
-struct Step {
-  int64_t value;
-  int distance;
-};
-
-std::vector<Step> steps_from(int64_t value, const std::vector<int64_t>& values) {
-  auto above = std::lower_bound(values.begin(), values.end(), value);
-  const auto here = static_cast<int>(above - values.begin());
-  const bool is_listed = above != values.end() && *above == value;
-  std::vector<Step> out = {{value, 0}};
-  for (int i = 0; i < static_cast<int>(values.size()); ++i) {
-    int distance = i < here ? here - i : i - here + (is_listed ? 0 : 1);
-    if (distance > 0) out.push_back({values[static_cast<size_t>(i)], distance});
-  }
-  return out;
-}
+constexpr int kForbidden = 1000;     // points that a sampler may ask for in vain, one after another
 
 class Sweep {
  public:
   explicit Sweep(const SweepRequest& request)
       : request_(request),
         space_(request.space),
-        random_(request.random_seed, static_cast<uint64_t>(request.round)),
-        used_(request.tried.begin(), request.tried.end()) {
+        random_(request.random_seed, static_cast<uint64_t>(request.round)) {
+    for (const Trial& trial : request.trials) used_.insert(trial.point);
     for (const Parent& parent : request.parents) used_.insert(parent.point);
   }
 
   Result<std::vector<Proposal>> propose() {
+    if (auto status = make_sampler(); !status) return std::move(status).error();
     std::vector<Proposal> out;
-    for (int i = 0; i < request_.count; ++i) {
-      size_t parent = static_cast<size_t>(i) % request_.parents.size();
-      auto found = choose(i, parent);
+    for (size_t place = 0; place < request_.places.size(); ++place) {
+      auto found = choose(static_cast<int>(place), request_.places[place]);
       if (!found) return std::move(found).error();
       if (*found) {
         used_.insert((*found)->point);
@@ -65,6 +49,28 @@ class Sweep {
 
  private:
   using Found = std::optional<Proposal>;
+  using FoundPoint = std::optional<Point>;
+
+  // `local` walks from parents that the grid may not have, and needs none.
+  Status make_sampler() {
+    is_local_ = request_.sampler == "local";
+    if (is_local_ || space_.parameters().empty()) return {};
+    auto grid = space_.grid();
+    if (!grid) return std::move(grid).error().within("parameters");
+    auto made = search::make_sampler(request_.sampler, *std::move(grid), random_.next(),
+                                     std::max<size_t>(request_.places.size(), 1));
+    if (!made) return std::move(made).error();
+    sampler_ = *std::move(made);
+    for (const Trial& trial : request_.trials) tell(trial.point, trial.cost);
+    // Nothing has a cost yet, so that one is as good as another: a search begins at the parents.
+    if (!request_.trials.empty()) return {};
+    for (const Parent& parent : request_.parents) tell(parent.point, 1);
+    return {};
+  }
+
+  void tell(const Point& point, std::optional<double> cost) {
+    if (auto index = space_.index_of(point)) sampler_->tell(*index, cost);
+  }
 
   // Whether place `i` of the round explores: spread evenly, so that a share of 1/4 is every fourth
   // place.
@@ -74,11 +80,9 @@ class Sweep {
 
   Result<Found> choose(int i, size_t parent) {
     if (!explores(i)) {
-      for (int distance = 1; distance <= kFarthest; ++distance) {
-        auto point = draw_near(request_.parents[parent].point, distance);
-        if (!point) return std::move(point).error();
-        if (*point) return Found(proposal(**point, parent, ""));
-      }
+      auto point = is_local_ ? draw_near_parent(parent) : draw_by_sampler();
+      if (!point) return std::move(point).error();
+      if (*point) return Found(proposal(**point, parent, ""));
     }
     auto point = draw_anywhere();
     if (!point) return std::move(point).error();
@@ -86,50 +90,64 @@ class Sweep {
     return Found(proposal(**point, parent, " (from the whole space)"));
   }
 
-  Proposal proposal(const Point& point, size_t parent, const char* how) {
+  [[nodiscard]] Proposal proposal(const Point& point, size_t wanted, const char* how) const {
+    const size_t parent = is_local_ ? wanted : nearest_parent(point);
     return {point, parent, describe_change(request_.parents[parent].point, point) + how, true};
   }
 
-  Result<bool> is_free(const Point& point) {
+  [[nodiscard]] size_t nearest_parent(const Point& point) const {
+    auto differing = [&](const Parent& parent) {
+      return std::count_if(point.begin(), point.end(), [&](const auto& one) {
+        return parent.point.at(one.first) != one.second;
+      });
+    };
+    auto nearest = std::min_element(
+        request_.parents.begin(), request_.parents.end(),
+        [&](const Parent& a, const Parent& b) { return differing(a) < differing(b); });
+    return static_cast<size_t>(nearest - request_.parents.begin());
+  }
+
+  [[nodiscard]] Result<bool> is_free(const Point& point) const {
     if (used_.contains(point)) return false;
     return space_.allows(point);
   }
 
-  // One of the free points at exactly `distance` steps.
-  Result<std::optional<Point>> draw_near(const Point& from, int distance) {
-    std::vector<Point> ring;
-    Point point = from;
-    collect(from, 0, distance, point, ring);
-    std::vector<Point> free;
-    for (Point& candidate : ring) {
-      auto is_wanted = is_free(candidate);
-      if (!is_wanted) return std::move(is_wanted).error();
-      if (*is_wanted) free.push_back(std::move(candidate));
-    }
-    if (free.empty()) return std::optional<Point>();
-    return std::optional<Point>(free[random_.below(free.size())]);
+  Result<FoundPoint> draw_near_parent(size_t parent) {
+    std::vector<std::vector<Step>> steps;
+    for (const auto& [name, values] : space_.parameters())
+      steps.push_back(steps_along(values, request_.parents[parent].point.at(name)));
+    auto found = draw_near(
+        steps, [&](const Values& values) { return is_free(point_of(values)); }, random_);
+    if (!found) return std::move(found).error();
+    return *found ? FoundPoint(point_of(**found)) : std::nullopt;
   }
 
-  // Appends the points that differ from `from` by `left` steps in the parameters from number
-  // `index` on.
-  void collect(const Point& from, size_t index, int left, Point& point, std::vector<Point>& out) {
-    if (index == space_.parameters().size()) {
-      if (left == 0) out.push_back(point);
-      return;
+  [[nodiscard]] Point point_of(const Values& values) const {
+    Point out;
+    for (size_t i = 0; i < values.size(); ++i) out[space_.parameters()[i].name] = values[i];
+    return out;
+  }
+
+  // The next free point that the sampler asks for. One that comes to none is not asked again.
+  Result<FoundPoint> draw_by_sampler() {
+    for (int forbidden = 0; sampler_ && forbidden < kForbidden;) {
+      auto index = sampler_->next();
+      if (!index) break;
+      Point point = space_.at(*index);
+      if (used_.contains(point)) continue;
+      auto is_allowed = space_.allows(point);
+      if (!is_allowed) return std::move(is_allowed).error();
+      if (*is_allowed) return FoundPoint(std::move(point));
+      sampler_->tell(*index, std::nullopt);
+      ++forbidden;
     }
-    const Parameter& parameter = space_.parameters()[index];
-    const int64_t value = from.at(parameter.name);
-    for (const Step& step : steps_from(value, parameter.values)) {
-      if (step.distance > left) continue;
-      point[parameter.name] = step.value;
-      collect(from, index + 1, left - step.distance, point, out);
-    }
-    point[parameter.name] = value;
+    sampler_.reset();
+    return FoundPoint();
   }
 
   // Any free point: by chance, and where chance does not find one by walking on from a random
   // place.
-  Result<std::optional<Point>> draw_anywhere() {
+  Result<FoundPoint> draw_anywhere() {
     const uint64_t size = space_.size();
     for (int i = 0; i < kDraws; ++i) {
       auto found = free_at(random_.below(size));
@@ -140,19 +158,21 @@ class Sweep {
       auto found = free_at((start + i) % size);
       if (!found || *found) return found;
     }
-    return std::optional<Point>();
+    return FoundPoint();
   }
 
-  Result<std::optional<Point>> free_at(uint64_t index) {
+  [[nodiscard]] Result<FoundPoint> free_at(uint64_t index) const {
     Point point = space_.at(index);
     auto is_wanted = is_free(point);
     if (!is_wanted) return std::move(is_wanted).error();
-    return *is_wanted ? std::optional<Point>(std::move(point)) : std::nullopt;
+    return *is_wanted ? FoundPoint(std::move(point)) : std::nullopt;
   }
 
   const SweepRequest& request_;
   const Space& space_;
   Random random_;
+  bool is_local_ = false;
+  std::unique_ptr<Sampler> sampler_;  // none for `local`, without parameters, and when exhausted
   std::set<Point> used_;
 };
 
@@ -166,6 +186,9 @@ Result<std::vector<Proposal>> propose(const SweepRequest& request) {
         return internal_error(fmt::format("parent '{}' lacks '{}'", parent.id, parameter.name));
       }
     }
+  }
+  for (size_t parent : request.places) {
+    if (parent >= request.parents.size()) return internal_error("a place without a parent");
   }
   return Sweep(request).propose();
 }

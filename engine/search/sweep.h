@@ -1,8 +1,9 @@
-// The sweep: a deterministic mutator that proposes points of the spec's parameters for a whole
-// round, around the parents. Pure: the proposals depend on the request alone.
+// The sweep: the deterministic mutator that proposes points of the spec's parameters for a whole
+// round. Pure: the proposals depend on the request alone.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,21 @@ struct Parent {
   Point point;     // its values may be none of the space's
 };
 
+// A variant that differs from the proposed ones in nothing but its parameters.
+struct Trial {
+  Point point;                 // its values may be none of the space's
+  std::optional<double> cost;  // above 0, the less the better; none: it was rejected
+};
+
 struct SweepRequest {
   const Space& space;
+  std::string sampler;          // one of sampler_names() (sampler.h)
   std::vector<Parent> parents;  // the best first; at least one
-  std::vector<Point> tried;     // by all rounds before
+  std::vector<Trial> trials;    // of all rounds before, in the order of their ids
   uint64_t random_seed = 0;
   int round = 1;
-  int count = 1;          // proposals wanted
-  double explore = 0.25;  // share of them drawn from the whole space
+  std::vector<size_t> places;  // the proposals wanted: the number of each one's parent
+  double explore = 0.25;       // share of them drawn from the whole space
 };
 
 struct Proposal {
@@ -33,17 +41,28 @@ struct Proposal {
   bool is_new = true;  // false: the space is exhausted and this repeats the parent
 };
 
-// Proposes `count` points that all constraints allow, no two alike, none tried before.
+// Proposes a point for each place, which all constraints allow: no two alike, none tried before, no
+// parent.
 //
-// The places of the round go to the parents in turn, the best one first. A place takes one of the
-// nearest points to its parent that are left: one parameter one step up or down its list of values;
-// when these are used up two steps in all, then three, then four. A value that is not in the list
-// lies between its neighbours, one step from either. Every 1/explore-th place is drawn from the
-// whole space instead, and so is a place whose parent has no near point left. When nothing in the
-// space is left, a place repeats the best parent, which costs nothing: its program is known.
+// Every 1/explore-th place of the round is drawn from the whole space by chance, the others by the
+// sampler:
 //
-// Bad input: a constraint without a value at some point. Internal: no parent, or one that lacks a
-// parameter.
+//   local   A place takes one of the nearest points to its parent that are left: one parameter one
+//           step up or down its list of values; when these are used up two steps in all, then
+//           three, then four. A value that is not in the list lies between its neighbours, one step
+//           from either, and stays where a step is taken elsewhere.
+//   others  The sampler is told of the trials whose values the space has, of the parents at a cost
+//           of 1 where there are no trials at all, and is then asked. What it asks for that the
+//           constraints forbid it is told to be not valid. The proposal's parent is the one that
+//           differs in the fewest parameters, the best one of several.
+//
+// Where the sampler has nothing near, or comes to nothing but forbidden points, the whole space is
+// drawn from. When nothing in the space is left, a place repeats the best parent, which costs
+// nothing: its program is known.
+//
+// Bad input: a name that is no sampler's; a constraint without a value at some point; for other
+// samplers than `local` a space of more than 2^62 points. Internal: no parent, one that lacks a
+// parameter, or a place of none.
 Result<std::vector<Proposal>> propose(const SweepRequest& request);
 
 }  // namespace evolve::search

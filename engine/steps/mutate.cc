@@ -1,6 +1,7 @@
 // Step mutate: the kernels of the variants that one mutator proposes for a round. Mutator `seed`
 // copies the seed; `sweep` changes the values of the parameters.
 #include "engine/search/mutation.h"
+#include "engine/search/sampler.h"
 #include "engine/search/sweep.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
@@ -129,17 +130,14 @@ class Sweep {
   }
 
   Status propose(const Group& group) {
-    search::SweepRequest request{space_,
-                                 {},
-                                 {},
-                                 arguments_.random_seed,
-                                 arguments_.round,
-                                 static_cast<int>(group.ids.size()),
-                                 arguments_.explore};
+    search::SweepRequest request{
+        space_,          arguments_.sampler, {}, {}, arguments_.random_seed, arguments_.round,
+        group.parent_of, arguments_.explore};
     for (const Source& parent : group.parents) request.parents.push_back({parent.id, parent.point});
     for (const search::PastVariant& past : history_) {
-      if (past.structure == group.parents.front().structure)
-        request.tried.push_back(past.parameters);
+      if (past.structure != group.parents.front().structure) continue;
+      request.trials.push_back(
+          {past.parameters, past.score ? std::optional(1 / *past.score) : std::nullopt});
     }
     auto proposals = search::propose(request);
     if (!proposals) return std::move(proposals).error();
@@ -170,7 +168,8 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--mutator", arguments.mutator, "seed: a copy of it; sweep: other parameters")
       ->check(CLI::IsMember({"seed", "sweep"}));
-  app.add_option("--sampler", arguments.sampler, "how the sweep searches");
+  app.add_option("--sampler", arguments.sampler, "how the sweep searches")
+      ->check(CLI::IsMember(search::sampler_names()));
   app.add_option("--spec", arguments.spec, "spec.json")->required();
   app.add_option("--seed", arguments.seed, "the seed's source")->required();
   app.add_option("--selection", arguments.selection, "selection.json of the round before");

@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/search/population.h"
+#include "engine/search/sampler.h"
+
 using evolve::parse_pipeline;
 using evolve::Pipeline;
 
@@ -352,4 +355,52 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
   CHECK(error("a: { steps: [check], template: t }, b: { steps: [check], template: t }")
             .find("'check' is of the pool 'a' already") != std::string::npos);
   CHECK(error("A b: { steps: [check], template: t }").find("is no name") != std::string::npos);
+}
+
+TEST_CASE("mutators are mixed by weights") {
+  const Pipeline mixed =
+      parsed(kernel_line + "mutate: { mix: { rewrite: 1, sweep: 3 }, sampler: tpe }\n");
+  using Mix = std::vector<std::pair<std::string, int>>;
+  CHECK(mixed.mutate.mix == Mix{{"sweep", 3}, {"rewrite", 1}});
+  CHECK(mixed.mutate.sampler == "tpe");
+  CHECK(parsed(kernel_line + "mutate: { mutator: rewrite }\n").mutate.mix == Mix{{"rewrite", 1}});
+  CHECK(parsed(kernel_line + "mutate: { mix: { sweep: 0, rewrite: 2 } }\n").mutate.mix ==
+        Mix{{"rewrite", 2}});
+  auto is_told = [&](const std::string& mutate, const std::string& what) {
+    const std::string message = error(kernel_line + "mutate: " + mutate + "\n");
+    INFO(message);
+    CHECK(message.find(what) != std::string::npos);
+  };
+  is_told("{ mix: { sweeps: 1 } }", "did you mean 'sweep'?");
+  is_told("{ mix: { sweep: 0 } }", "mutate.mix: no mutator has a weight");
+  is_told("{ mix: { sweep: 1 }, mutator: sweep }", "'mutate.mutator' is given, too");
+  is_told("{ sampler: locale }", "mutate.sampler");
+}
+
+TEST_CASE("the names of samplers and policies are those that the search knows") {
+  for (const std::string& name : evolve::search::sampler_names())
+    CHECK(parsed(kernel_line + "mutate: { sampler: " + name + " }\n").mutate.sampler == name);
+  for (const std::string& name : evolve::search::policy_names())
+    CHECK(parsed(kernel_line + "select: { policy: " + name + " }\n").select.policy == name);
+  // And no others.
+  auto expected = [](std::vector<std::string> names) {
+    std::string out = "expected " + names.front();
+    for (size_t i = 1; i < names.size(); ++i) out += " or " + names[i];
+    return out + ", got 'x'";
+  };
+  CHECK(error(kernel_line + "mutate: { sampler: x }\n")
+            .find(expected(evolve::search::sampler_names())) != std::string::npos);
+  CHECK(error(kernel_line + "select: { policy: x }\n")
+            .find(expected(evolve::search::policy_names())) != std::string::npos);
+}
+
+TEST_CASE("what a policy does not go by has no effect, and that is told") {
+  const Pipeline islands = parsed(
+      kernel_line + "select: { policy: islands, islands: 3, migration_interval: 2, cells: 9 }\n");
+  CHECK(islands.select.islands == 3);
+  CHECK(islands.select.migration_interval == 2);
+  REQUIRE(islands.notices.size() == 1);
+  CHECK(islands.notices[0].find("'select.cells' has no effect: the policy is 'islands'") !=
+        std::string::npos);
+  CHECK(parsed(kernel_line + "select: { ties: point }\n").select.ties == "point");
 }

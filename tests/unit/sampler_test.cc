@@ -21,24 +21,38 @@ Grid make_grid(const std::vector<std::vector<double>>& values) {
   return *std::move(grid);
 }
 
-std::unique_ptr<Sampler> sampler_of(const std::string& name, const Grid& grid, uint64_t seed) {
-  auto sampler = make_sampler(name, grid, seed);
+std::unique_ptr<Sampler> sampler_of(const std::string& name, const Grid& grid, uint64_t seed,
+                                    size_t batch = kBatch) {
+  auto sampler = make_sampler(name, grid, seed, batch);
   if (!sampler) FAIL(sampler.error().message);
   return *std::move(sampler);
 }
 
-// The points that a sampler asks for, at most `most`, until one of cost `wanted` or less.
-std::vector<uint64_t> asked(const std::string& name, const Grid& grid, uint64_t seed,
-                            const Cost& cost, size_t most, double wanted = 0) {
-  auto sampler = sampler_of(name, grid, seed);
+std::vector<uint64_t> next_batch(Sampler& sampler, size_t size) {
   std::vector<uint64_t> out;
-  while (out.size() < most) {
-    auto point = sampler->next();
+  while (out.size() < size) {
+    auto point = sampler.next();
     if (!point) break;
     out.push_back(*point);
-    auto answer = cost(grid, *point);
-    sampler->tell(*point, answer);
-    if (answer && *answer <= wanted) break;
+  }
+  return out;
+}
+
+// The points that a sampler asks for, `batch` at once, about `most` in all, until one of cost
+// `wanted` or less.
+std::vector<uint64_t> asked(const std::string& name, const Grid& grid, uint64_t seed,
+                            const Cost& cost, size_t most, double wanted = 0, size_t batch = 1) {
+  auto sampler = sampler_of(name, grid, seed, batch);
+  std::vector<uint64_t> out;
+  while (out.size() < most) {
+    const std::vector<uint64_t> points = next_batch(*sampler, batch);
+    if (points.empty()) break;
+    for (uint64_t point : points) {
+      out.push_back(point);
+      auto answer = cost(grid, point);
+      sampler->tell(point, answer);
+      if (answer && *answer <= wanted) return out;
+    }
   }
   return out;
 }
@@ -83,8 +97,11 @@ TEST_CASE("a grid numbers its points, the last axis counting fastest") {
   CHECK_FALSE(Grid::make(many));
 }
 
-TEST_CASE("every sampler asks for each point once, and then for none") {
-  const Grid grid = make_grid({{1, 2, 3}, {1, 2, 4, 8}, {0, 1}, {7}});
+TEST_CASE("every sampler asks for each point once, and then for none, whatever the batch") {
+  const std::vector<Grid> grids = {make_grid({{1, 2, 3}, {1, 2, 4, 8}, {0, 1}, {7}}),
+                                   make_grid({{1, 2, 3, 4, 5, 6, 7}, {-1, 0.5}}), make_grid({{7}}),
+                                   make_grid({{1}, {2}, {3}}),
+                                   *Grid::make({{5, {}}, {1, {}}, {2, {0, 1}}, {3, {}}})};
   auto is_valid = [](const Grid&, uint64_t point) {
     return point % 3 == 0 ? std::nullopt
                           : std::optional<double>(1.0 + static_cast<double>(point % 5));
@@ -92,13 +109,54 @@ TEST_CASE("every sampler asks for each point once, and then for none") {
   auto never = [](const Grid&, uint64_t) { return std::optional<double>(); };
   auto same = [](const Grid&, uint64_t) { return std::optional<double>(1); };
   for (const std::string& name : sampler_names()) {
-    for (const Cost& cost : {Cost(is_valid), Cost(never), Cost(same)}) {
-      INFO(name);
-      const std::vector<uint64_t> points = asked(name, grid, 1, cost, 100);
-      CHECK(points.size() == grid.size());
-      CHECK(std::set<uint64_t>(points.begin(), points.end()).size() == grid.size());
+    for (const Grid& grid : grids) {
+      for (const Cost& cost : {Cost(is_valid), Cost(never), Cost(same)}) {
+        for (size_t batch : {1, 2, 7, 100}) {
+          INFO(name << ", batches of " << batch);
+          const std::vector<uint64_t> points = asked(name, grid, 1, cost, 100, 0, batch);
+          CHECK(points.size() == grid.size());
+          CHECK(std::set<uint64_t>(points.begin(), points.end()).size() == grid.size());
+          CHECK(*std::max_element(points.begin(), points.end()) < grid.size());
+        }
+      }
     }
   }
+}
+
+TEST_CASE("a sampler is told of points that it never asked for, and does not ask for them") {
+  const Grid grid = make_grid(kTiles);
+  for (const std::string& name : sampler_names()) {
+    INFO(name);
+    auto sampler = sampler_of(name, grid, 1);
+    std::set<uint64_t> known;
+    Random random(3);
+    for (int i = 0; i < 60; ++i) {
+      const uint64_t point = random.below(grid.size());
+      sampler->tell(point, tile_cost(grid, point));
+      sampler->tell(point, 1e-9);  // comes too late
+      known.insert(point);
+    }
+    for (uint64_t point : next_batch(*sampler, 200)) CHECK(known.insert(point).second);
+  }
+}
+
+TEST_CASE("what is told first of a point stands, and the best come first") {
+  Knowledge knowledge(make_grid({{1, 2, 3, 4, 5}}));
+  knowledge.give(3);
+  knowledge.give(1);
+  CHECK(knowledge.pending() == std::vector<uint64_t>{3, 1});
+  knowledge.tell(3, 2);
+  knowledge.tell(3, 1);
+  knowledge.tell(0, std::nullopt);
+  knowledge.tell(4, 2);
+  knowledge.tell(2, 1.5);
+  knowledge.give(2);
+  CHECK(knowledge.pending() == std::vector<uint64_t>{1});
+  CHECK(knowledge.told().size() == 4);
+  std::vector<uint64_t> ranked;
+  for (const Knowledge::Told& told : knowledge.ranked()) ranked.push_back(told.point);
+  CHECK(ranked == std::vector<uint64_t>{2, 3, 4});
+  CHECK(knowledge.knows_all());
 }
 
 TEST_CASE("the same seed and answers give the same points") {
@@ -106,6 +164,7 @@ TEST_CASE("the same seed and answers give the same points") {
   for (const std::string& name : sampler_names()) {
     INFO(name);
     CHECK(asked(name, grid, 4, tile_cost, 60) == asked(name, grid, 4, tile_cost, 60));
+    CHECK(asked(name, grid, 4, tile_cost, 60, 0, 6) == asked(name, grid, 4, tile_cost, 60, 0, 6));
     if (name != "grid")
       CHECK(asked(name, grid, 4, tile_cost, 60) != asked(name, grid, 5, tile_cost, 60));
   }
@@ -159,6 +218,95 @@ TEST_CASE("a grid of which nothing can be listed is searched, too") {
   double best = 1e9;
   for (uint64_t point : points) best = std::min(best, *cost(grid, point));
   CHECK(best < 16);  // the middle has 41, a random point 46
+}
+
+TEST_CASE("a batch of the model's needs hardly more points than one after another") {
+  const Grid grid = make_grid(kTiles);
+  std::vector<size_t> one;
+  std::vector<size_t> batch;
+  for (uint64_t seed = 0; seed < 15; ++seed) {
+    one.push_back(asked("model", grid, seed, tile_cost, grid.size(), 1).size());
+    batch.push_back(asked("model", grid, seed, tile_cost, grid.size(), 1, 16).size());
+  }
+  CHECK(median(batch) < median(one) + 16);
+}
+
+TEST_CASE("a batch of the model's spreads") {
+  const Grid grid = make_grid(kTiles);
+  double sum = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    auto sampler = sampler_of("model", grid, seed);
+    Random random(seed);
+    for (int i = 0; i < 40; ++i) {
+      const uint64_t point = random.below(grid.size());
+      sampler->tell(point, tile_cost(grid, point));
+    }
+    const std::vector<uint64_t> points = next_batch(*sampler, 12);
+    for (uint64_t a : points) {
+      for (uint64_t b : points) {
+        for (size_t axis = 0; axis < 3; ++axis)
+          sum += std::abs(static_cast<double>(grid.place(a, axis)) -
+                          static_cast<double>(grid.place(b, axis)));
+      }
+    }
+  }
+  CHECK(sum / (20 * 12 * 11) > 4.3);  // places apart; 3.8 if what is pending made no difference
+}
+
+TEST_CASE("a batch of latin has every value of an axis as often as any other") {
+  const Grid grid = make_grid({{1, 2}, {1, 2, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}});
+  auto sampler = sampler_of("latin", grid, 1, 12);
+  const std::vector<uint64_t> points = next_batch(*sampler, 12);
+  for (size_t axis = 0; axis < grid.axes().size(); ++axis) {
+    const size_t count = grid.axes()[axis].count;
+    std::vector<size_t> seen(count);
+    for (uint64_t point : points) ++seen[grid.place(point, axis)];
+    CHECK(seen == std::vector<size_t>(count, 12 / count));
+  }
+}
+
+TEST_CASE("local takes one step from the best, in one axis, and more when these are used up") {
+  const Grid grid = make_grid({{1, 2, 3, 4, 5}, {1, 2, 3, 4, 5}});
+  auto steps_from = [&](uint64_t from, uint64_t point) {
+    int steps = 0;
+    for (size_t axis = 0; axis < 2; ++axis)
+      steps += std::abs(static_cast<int>(grid.place(point, axis)) -
+                        static_cast<int>(grid.place(from, axis)));
+    return steps;
+  };
+  auto sampler = sampler_of("local", grid, 1);
+  const uint64_t best = 7;  // in the second row, the third column: 4 points at one step, 7 at two
+  sampler->tell(best, 1);
+  std::vector<int> steps;
+  for (uint64_t point : next_batch(*sampler, 12)) {
+    sampler->tell(point, std::nullopt);
+    steps.push_back(steps_from(best, point));
+  }
+  CHECK(steps == std::vector<int>{1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3});
+  // From a better one it goes on there; of names any is next to any other.
+  auto names = Grid::make({{9, {}}, {9, {}}});
+  REQUIRE(names);
+  auto by_name = sampler_of("local", *names, 1);
+  by_name->tell(40, 1);
+  for (uint64_t point : next_batch(*by_name, 16))
+    CHECK(((names->place(point, 0) == 4) != (names->place(point, 1) == 4)));
+}
+
+TEST_CASE("evolution, tpe and local find the best point in a fraction of what chance needs") {
+  const Grid grid = make_grid(kTiles);
+  auto needed = [&](const std::string& name, size_t batch) {
+    std::vector<size_t> counts;
+    for (uint64_t seed = 0; seed < 25; ++seed)
+      counts.push_back(asked(name, grid, seed, tile_cost, grid.size(), 1, batch).size());
+    return median(counts);
+  };
+  const size_t by_chance = needed("random", 1);
+  for (const std::string name : {"evolution", "tpe", "local"}) {
+    for (size_t batch : {1, 8}) {
+      INFO(name << ", batches of " << batch);
+      CHECK(needed(name, batch) * 3 < by_chance);
+    }
+  }
 }
 
 TEST_CASE("a sampler that is none is refused with the nearest name") {

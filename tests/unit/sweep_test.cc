@@ -1,9 +1,13 @@
 #include "engine/search/sweep.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <set>
 
 #include "engine/search/mutation.h"
+#include "engine/search/random.h"
+#include "engine/search/sampler.h"
 
 using namespace evolve::search;
 
@@ -24,6 +28,11 @@ std::vector<Proposal> proposals(const SweepRequest& request) {
   auto result = propose(request);
   if (!result) FAIL(result.error().message);
   return *std::move(result);
+}
+
+// So many places of the first parent's.
+std::vector<size_t> of_first(size_t count) {
+  return std::vector<size_t>(count);
 }
 
 std::vector<std::string> notes(const std::vector<Proposal>& from) {
@@ -51,7 +60,7 @@ int64_t steps(const Space& space, const Point& a, const Point& b) {
 TEST_CASE("the proposals of a seed and round are pinned") {
   Space space =
       make_space({"BLOCK_M * BLOCK_N * BLOCK_K <= 1073741824", "BLOCK_M * BLOCK_N >= 65536"});
-  auto list = proposals({space, {{"v0000", seed_point}}, {}, 1, 1, 8});
+  auto list = proposals({space, "local", {{"v0000", seed_point}}, {}, 1, 1, of_first(8)});
   CHECK(notes(list) ==
         std::vector<std::string>{
             "BLOCK_N 512 -> 1024",
@@ -67,36 +76,147 @@ TEST_CASE("the proposals of a seed and round are pinned") {
 
 TEST_CASE("the same request gives the same proposals, another seed or round gives others") {
   Space space = make_space();
-  auto list = notes(proposals({space, {{"v0000", seed_point}}, {}, 1, 1, 8}));
-  CHECK(notes(proposals({space, {{"v0000", seed_point}}, {}, 1, 1, 8})) == list);
-  CHECK(notes(proposals({space, {{"v0000", seed_point}}, {}, 2, 1, 8})) != list);
-  CHECK(notes(proposals({space, {{"v0000", seed_point}}, {}, 1, 2, 8})) != list);
+  auto list = notes(proposals({space, "local", {{"v0000", seed_point}}, {}, 1, 1, of_first(8)}));
+  CHECK(notes(proposals({space, "local", {{"v0000", seed_point}}, {}, 1, 1, of_first(8)})) == list);
+  CHECK(notes(proposals({space, "local", {{"v0000", seed_point}}, {}, 2, 1, of_first(8)})) != list);
+  CHECK(notes(proposals({space, "local", {{"v0000", seed_point}}, {}, 1, 2, of_first(8)})) != list);
 }
 
-TEST_CASE("proposals are distinct, new, legal, for many seeds") {
+TEST_CASE("proposals are distinct, new, legal, for every sampler and many seeds") {
   Space space = make_space({"BLOCK_M * BLOCK_N <= 1048576"});
-  for (uint64_t seed = 0; seed < 50; ++seed) {
-    std::vector<Point> tried = {seed_point};
-    for (int round = 1; round <= 4; ++round) {
-      auto list = proposals({space, {{"v0000", seed_point}}, tried, seed, round, 8});
-      REQUIRE(list.size() == 8);
-      for (const Proposal& proposal : list) {
-        REQUIRE(std::find(tried.begin(), tried.end(), proposal.point) == tried.end());
-        REQUIRE(*space.allows(proposal.point));
-        REQUIRE(proposal.is_new);
-        tried.push_back(proposal.point);
+  for (const std::string& sampler : sampler_names()) {
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      INFO(sampler);
+      std::vector<Trial> trials = {{seed_point, 1}};
+      for (int round = 1; round <= 4; ++round) {
+        auto list =
+            proposals({space, sampler, {{"v0000", seed_point}}, trials, seed, round, of_first(8)});
+        REQUIRE(list.size() == 8);
+        for (const Proposal& proposal : list) {
+          REQUIRE(std::none_of(trials.begin(), trials.end(),
+                               [&](const Trial& trial) { return trial.point == proposal.point; }));
+          REQUIRE(*space.allows(proposal.point));
+          REQUIRE(proposal.is_new);
+          const bool is_rejected = trials.size() % 3 == 0;
+          trials.push_back({proposal.point, is_rejected ? std::nullopt : std::optional(2.0)});
+        }
       }
     }
   }
 }
 
+TEST_CASE("what a trial of local came to makes no difference, only that it was one") {
+  Space space = make_space();
+  const Point other = {{"BLOCK_M", 256}, {"BLOCK_N", 512}, {"BLOCK_K", 512}};
+  auto of = [&](const std::vector<Trial>& trials) {
+    return notes(proposals({space, "local", {{"v0000", seed_point}}, trials, 1, 2, of_first(8)}));
+  };
+  const auto list = of({{seed_point, 1}, {other, 0.5}});
+  CHECK(of({{seed_point, std::nullopt}, {other, std::nullopt}}) == list);
+  CHECK(of({{seed_point, 1}}) != list);
+}
+
+TEST_CASE("a sampler's proposals follow what the trials cost") {
+  std::vector<int64_t> values(64);
+  std::iota(values.begin(), values.end(), 1);
+  auto space = Space::make({{"A", values}, {"B", values}}, {});
+  REQUIRE(space);
+  auto is_near = [](const Point& point) { return point.at("A") + point.at("B") > 96; };
+  for (const std::string sampler : {"model", "evolution", "tpe"}) {
+    INFO(sampler);
+    int near = 0;
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      Random random(seed);
+      std::vector<Trial> trials;
+      for (int i = 0; i < 40; ++i) {
+        const Point point = space->at(random.below(space->size()));
+        trials.push_back({point, 200.0 - static_cast<double>(point.at("A") + point.at("B"))});
+      }
+      SweepRequest request{*space, sampler,    {{"v0000", space->at(0)}}, trials, seed,
+                           2,      of_first(8)};
+      request.explore = 0;
+      for (const Proposal& proposal : proposals(request)) near += is_near(proposal.point) ? 1 : 0;
+    }
+    CHECK(near > 20);  // of 80; by chance ten would be
+  }
+}
+
+TEST_CASE("without trials the model begins at the parents, not in the middle") {
+  const std::vector<int64_t> values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  auto space =
+      Space::make({{"A", values}, {"B", values}, {"C", values}, {"D", values}, {"E", values}}, {});
+  REQUIRE(space);
+  SweepRequest request{*space, "model", {{"v0000", space->at(0)}}, {}, 1, 1, of_first(20)};
+  request.explore = 0;
+  int kept = 0;
+  for (const Proposal& proposal : proposals(request)) {
+    for (const auto& [name, number] : proposal.point) kept += number == 1 ? 1 : 0;
+  }
+  CHECK(kept > 30);  // of 100
+}
+
+TEST_CASE("a sampler is told of the trials, and that what the constraints forbid is not valid") {
+  Space space = make_space({"BLOCK_M * BLOCK_N <= 262144"});
+  std::vector<Trial> trials;
+  for (uint64_t i = 0; i < 30; i += 3)
+    trials.push_back({space.at(i), i == 3 ? std::nullopt : std::optional<double>(100 - i)});
+  SweepRequest request{space, "model", {{"v0000", trials[0].point}}, trials, 1, 2, of_first(20)};
+  request.explore = 0;
+  auto sampler = make_sampler("model", *space.grid(), Random(1, 2).next(), 20);
+  REQUIRE(sampler);
+  for (const Trial& trial : trials) (*sampler)->tell(*space.index_of(trial.point), trial.cost);
+  for (const Proposal& proposal : proposals(request)) {
+    auto point = (*sampler)->next();
+    for (; !*space.allows(space.at(*point)); point = (*sampler)->next())
+      (*sampler)->tell(*point, std::nullopt);
+    CHECK(proposal.point == space.at(*point));
+  }
+}
+
+TEST_CASE("a sampler's proposal is of the parent that it differs least from, the best of several") {
+  Space space = make_space();
+  const Point other = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 256}};
+  SweepRequest request{space, "random",    {{"v0003", seed_point}, {"v0007", other}}, {}, 0,
+                       2,     of_first(60)};
+  auto differing = [](const Point& a, const Point& b) {
+    int count = 0;
+    for (const auto& [name, number] : a) count += b.at(name) == number ? 0 : 1;
+    return count;
+  };
+  std::set<size_t> parents;
+  for (const Proposal& proposal : proposals(request)) {
+    const bool is_other = differing(other, proposal.point) < differing(seed_point, proposal.point);
+    CHECK(proposal.parent == (is_other ? 1 : 0));
+    CHECK(proposal.note.starts_with(
+        describe_change(request.parents[proposal.parent].point, proposal.point)));
+    parents.insert(proposal.parent);
+  }
+  CHECK(parents.size() == 2);
+}
+
+TEST_CASE("a trial with a value that is in no list is not told, and no reason to fail") {
+  Space space = make_space();
+  Point odd = seed_point;
+  odd["BLOCK_M"] = 300;
+  for (const std::string& sampler : sampler_names()) {
+    INFO(sampler);
+    SweepRequest request{space, sampler, {{"v0000", odd}}, {{odd, 1}}, 0, 1, of_first(8)};
+    auto list = proposals(request);
+    CHECK(std::all_of(list.begin(), list.end(), [](const Proposal& one) { return one.is_new; }));
+    if (sampler == "local") continue;
+    for (const Proposal& proposal : list) CHECK(space.index_of(proposal.point));
+    request.trials.clear();
+    CHECK(notes(proposals(request)).size() == 8);
+  }
+}
+
 TEST_CASE("near proposals come first, and a share explores") {
   Space space = make_space();
-  SweepRequest request{space, {{"v0000", seed_point}}, {}, 3, 1, 6};
+  SweepRequest request{space, "local", {{"v0000", seed_point}}, {}, 3, 1, of_first(6)};
   request.explore = 0;
   for (const Proposal& proposal : proposals(request))
     CHECK(steps(space, seed_point, proposal.point) == 1);
-  request.count = 8;  // six neighbours are there
+  request.places = of_first(8);  // six neighbours are there
   auto list = proposals(request);
   CHECK(steps(space, seed_point, list[6].point) == 2);
   CHECK(steps(space, seed_point, list[7].point) == 2);
@@ -108,20 +228,21 @@ TEST_CASE("near proposals come first, and a share explores") {
   }
 }
 
-TEST_CASE("the parents take turns, the best one first") {
+TEST_CASE("a place is its parent's") {
   Space space = make_space();
   Point other = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 256}};
-  auto list = proposals({space, {{"v0003", seed_point}, {"v0007", other}}, {}, 0, 2, 5});
+  auto list = proposals(
+      {space, "local", {{"v0003", seed_point}, {"v0007", other}}, {}, 0, 2, {0, 1, 1, 0, 1}});
   std::vector<size_t> parents;
   parents.reserve(list.size());
   for (const Proposal& proposal : list) parents.push_back(proposal.parent);
-  CHECK(parents == std::vector<size_t>{0, 1, 0, 1, 0});
+  CHECK(parents == std::vector<size_t>{0, 1, 1, 0, 1});
 }
 
 TEST_CASE("a parent's value that is in no list lies between its neighbours") {
   auto space = Space::make({{"BLOCK", {128, 256, 512}}}, {});
   REQUIRE(space);
-  SweepRequest request{*space, {{"v0000", {{"BLOCK", 300}}}}, {}, 0, 1, 3};
+  SweepRequest request{*space, "local", {{"v0000", {{"BLOCK", 300}}}}, {}, 0, 1, of_first(3)};
   request.explore = 0;
   std::set<int64_t> near;
   auto list = proposals(request);
@@ -134,40 +255,59 @@ TEST_CASE("a parent's value that is in no list lies between its neighbours") {
 TEST_CASE("an exhausted space repeats the best parent and says so") {
   auto space = Space::make({{"BLOCK", {128, 256}}}, {});
   REQUIRE(space);
-  auto list = proposals({*space, {{"v0000", {{"BLOCK", 128}}}}, {}, 0, 1, 3});
+  auto list = proposals({*space, "local", {{"v0000", {{"BLOCK", 128}}}}, {}, 0, 1, of_first(3)});
   CHECK(notes(list) == std::vector<std::string>{"BLOCK 128 -> 256",
                                                 "nothing new is left: repeats v0000",
                                                 "nothing new is left: repeats v0000"});
   CHECK(list[0].is_new);
   CHECK_FALSE(list[1].is_new);
   CHECK(list[2].point == Point{{"BLOCK", 128}});
+  for (const std::string& sampler : sampler_names()) {
+    INFO(sampler);
+    CHECK(
+        notes(proposals({*space, sampler, {{"v0000", {{"BLOCK", 128}}}}, {}, 0, 1, of_first(3)})) ==
+        notes(list));
+  }
 }
 
 TEST_CASE("the last free points are found though chance would miss them") {
   std::vector<int64_t> values(1000);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i);
+  std::iota(values.begin(), values.end(), 0);
   auto space = Space::make({{"A", values}, {"B", values}}, {"A == 999 && B >= 998"});
   REQUIRE(space);
-  auto list = proposals({*space, {{"v0000", {{"A", 0}, {"B", 0}}}}, {}, 0, 1, 3});
-  CHECK(list[0].is_new);
-  CHECK(list[1].is_new);
-  CHECK_FALSE(list[2].is_new);
+  for (const std::string& sampler : sampler_names()) {
+    INFO(sampler);
+    auto list =
+        proposals({*space, sampler, {{"v0000", {{"A", 0}, {"B", 0}}}}, {}, 0, 1, of_first(3)});
+    CHECK(list[0].is_new);
+    CHECK(list[1].is_new);
+    CHECK_FALSE(list[2].is_new);
+  }
 }
 
 TEST_CASE("a space without parameters has only the seed") {
   auto space = Space::make({}, {});
   REQUIRE(space);
-  CHECK_FALSE(proposals({*space, {{"v0000", {}}}, {}, 0, 1, 1})[0].is_new);
+  for (const std::string& sampler : sampler_names())
+    CHECK_FALSE(proposals({*space, sampler, {{"v0000", {}}}, {}, 0, 1, of_first(1)})[0].is_new);
 }
 
 TEST_CASE("a constraint without a value is an error, not a crash") {
   auto space = Space::make({{"A", {0, 1}}}, {"1 / A > 0"});
   REQUIRE(space);
-  CHECK(propose({*space, {{"v0000", {{"A", 1}}}}, {}, 0, 1, 1}).error().message ==
-        "formula '1 / A > 0': the value is not finite; a division by zero?");
+  CHECK(
+      propose({*space, "local", {{"v0000", {{"A", 1}}}}, {}, 0, 1, of_first(1)}).error().message ==
+      "formula '1 / A > 0': the value is not finite; a division by zero?");
+  CHECK(
+      propose({*space, "random", {{"v0000", {{"A", 1}}}}, {}, 0, 1, of_first(1)}).error().message ==
+      "formula '1 / A > 0': the value is not finite; a division by zero?");
+  CHECK(
+      propose({*space, "locale", {{"v0000", {{"A", 1}}}}, {}, 0, 1, of_first(1)}).error().message ==
+      "unknown sampler 'locale', did you mean 'local'?");
   CHECK_FALSE(Space::make({{"A", {0}}}, {"B > 1"}));
-  CHECK(propose({*space, {}, {}, 0, 1, 1}).error().code == evolve::ErrorCode::internal);
-  CHECK(propose({*space, {{"v0000", {}}}, {}, 0, 1, 1}).error().message ==
+  CHECK(propose({*space, "local", {}, {}, 0, 1, of_first(1)}).error().code ==
+        evolve::ErrorCode::internal);
+  CHECK(propose({*space, "local", {{"v0000", {}}}, {}, 0, 1, of_first(1)}).error().message ==
         "parent 'v0000' lacks 'A'");
 }
 
@@ -177,6 +317,13 @@ TEST_CASE("a space counts its points") {
   std::set<Point> points;
   for (uint64_t i = 0; i < space.size(); ++i) points.insert(space.at(i));
   CHECK(points.size() == 100);
+  for (uint64_t i = 0; i < space.size(); ++i) CHECK(space.index_of(space.at(i)) == i);
+  auto grid = space.grid();
+  REQUIRE(grid);
+  CHECK(grid->size() == space.size());
+  CHECK(space.at(37).at("BLOCK_K") == grid->axes()[2].values[grid->place(37, 2)]);
+  CHECK_FALSE(space.index_of({{"BLOCK_M", 300}, {"BLOCK_N", 128}, {"BLOCK_K", 256}}));
+  CHECK_FALSE(space.index_of({{"BLOCK_M", 128}}));
   std::vector<evolve::Parameter> many(20, {"A", std::vector<int64_t>(1000)});
   CHECK(Space::make(many, {})->size() == uint64_t{1} << 62);
 }
