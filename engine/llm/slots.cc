@@ -176,7 +176,8 @@ std::vector<std::string> bottleneck_of(const json& evidence) {
   std::vector<std::string> out;
   if (member(evidence, "bottleneck").is_string()) out.push_back(facts_words("", evidence));
   const json& cases = member(evidence, "cases");
-  for (const auto& [name, facts] : (cases.is_object() ? cases : json::object()).items()) {
+  if (!cases.is_object()) return out;
+  for (const auto& [name, facts] : cases.items()) {
     if (member(facts, "bottleneck").is_string()) out.push_back(facts_words(name, facts));
   }
   return out;
