@@ -3,6 +3,7 @@
 // ones.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "engine/build.h"
+#include "engine/core/http.h"
 #include "engine/core/manifest.h"
 #include "engine/core/ports.h"
 
@@ -182,6 +184,53 @@ class FakeLedger : public Ledger {
       if (it->output == output) return std::optional<EdgeRecord>(*it);
     }
     return std::optional<EdgeRecord>{};
+  }
+};
+
+// A web server that plays a script, one answer a request, and records what it was asked. Who takes
+// an answer as it comes gets it in pieces of `piece` bytes.
+class FakeHttp : public Http {
+ public:
+  std::deque<HttpResponse> answers;  // where it is empty: no answer
+  std::vector<HttpRequest> asked;
+  size_t piece = 7;
+
+  std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
+    std::vector<HttpResponse> out;
+    for (const HttpRequest& request : requests) out.push_back(answer(request));
+    return out;
+  }
+  void stop() override {}
+
+  // A connection that breaks after `body`.
+  static HttpResponse broken(const std::string& words, const std::string& body = {}) {
+    HttpResponse out;
+    out.fault = words;
+    out.body = body;
+    return out;
+  }
+  static HttpResponse of(int status, const std::string& body, double retry_after = 0) {
+    HttpResponse out;
+    out.status = status;
+    out.body = body;
+    out.retry_after_seconds = retry_after;
+    return out;
+  }
+
+ private:
+  HttpResponse answer(const HttpRequest& request) {
+    asked.push_back(request);
+    if (answers.empty()) return broken("connection refused");
+    HttpResponse out = answers.front();
+    answers.pop_front();
+    if (!request.take || (out.status != 0 && !is_success(out.status))) return out;
+    const std::string body = std::exchange(out.body, {});
+    for (size_t at = 0; at < body.size(); at += piece) {
+      if (request.take(std::string_view(body).substr(at, piece))) continue;
+      if (out.status == 0) out = of(200, {});  // the taker had enough before it broke
+      break;
+    }
+    return out;
   }
 };
 

@@ -21,9 +21,12 @@ struct HttpRequest {
   std::string file;
   int64_t most_bytes = 0;  // of the answer's body; of one to put only its start is kept
   std::vector<std::string> headers = {};  // "Content-Type: application/json"
-  // get: takes the body of an answer that is a success piece by piece, as it comes, however long
-  // that takes; where it says false, that was enough. Called by the thread that performs.
+  // get, post: takes the body of an answer that is a success piece by piece, as it comes; where it
+  // says false, that was enough. However long that takes, unless a limit below says otherwise.
+  // Called by the thread that performs.
   std::function<bool(std::string_view)> take = {};
+  int most_seconds = 0;  // until all of the answer is there; 0: as the client has it
+  int most_silence = 0;  // seconds without a byte, before the answer too; 0: as the client has it
 };
 
 struct HttpResponse {

@@ -17,10 +17,7 @@ bool is_name_char(char c) {
 }
 
 // A piece of the source, by byte offsets.
-struct Span {
-  size_t begin = 0;
-  size_t end = 0;
-};
+using Span = EvolveBlock;
 
 // The lines of a text without their newlines.
 std::vector<Span> lines_of(std::string_view text, Span within) {
@@ -31,19 +28,6 @@ std::vector<Span> lines_of(std::string_view text, Span within) {
     begin = end + 1;
   }
   return out;
-}
-
-Result<Span> find_block(std::string_view source) {
-  std::optional<Span> start, end;
-  for (const Span& line : lines_of(source, {0, source.size()})) {
-    std::string_view text = source.substr(line.begin, line.end - line.begin);
-    if (text.find(kBlockStart) != std::string_view::npos) start = line;
-    if (text.find(kBlockEnd) != std::string_view::npos) end = line;
-  }
-  if (!start) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockStart));
-  if (!end) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockEnd));
-  if (end->begin <= start->begin) return bad_input("the EVOLVE block ends before it starts");
-  return Span{std::min(start->end + 1, source.size()), end->begin};
 }
 
 // Reads one line from its start on.
@@ -127,6 +111,19 @@ Result<Assignment> find_assignment(std::string_view source, Span block, const st
 }
 
 }  // namespace
+
+Result<EvolveBlock> find_block(std::string_view source) {
+  std::optional<Span> start, end;
+  for (const Span& line : lines_of(source, {0, source.size()})) {
+    std::string_view text = source.substr(line.begin, line.end - line.begin);
+    if (text.find(kBlockStart) != std::string_view::npos) start = line;
+    if (text.find(kBlockEnd) != std::string_view::npos) end = line;
+  }
+  if (!start) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockStart));
+  if (!end) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockEnd));
+  if (end->begin <= start->begin) return bad_input("the EVOLVE block ends before it starts");
+  return EvolveBlock{std::min(start->end + 1, source.size()), end->begin};
+}
 
 Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names) {
   auto block = find_block(source);

@@ -17,6 +17,15 @@ namespace evolve::search {
 constexpr std::string_view kBlockStart = "# EVOLVE-BLOCK-START";
 constexpr std::string_view kBlockEnd = "# EVOLVE-BLOCK-END";
 
+// The block's place in a source, by byte offsets: the lines between the markers.
+struct EvolveBlock {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// Bad input: a marker is missing, or the block ends before it starts.
+Result<EvolveBlock> find_block(std::string_view source);
+
 // The values that the block assigns to the names. Bad input: no block, a name with no such
 // assignment or with several, a value that is no whole number.
 Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names);

@@ -38,6 +38,7 @@ int run_step(CLI::App& app, int argc, char** argv, Run run) {
     if (status) return 0;
     fmt::print(stderr, "{}: {}\n", app.get_name(), status.error().message);
     if (!status.error().detail.empty()) fmt::print(stderr, "{}\n", status.error().detail);
+    if (!status.error().hint.empty()) fmt::print(stderr, "hint: {}\n", status.error().hint);
     return exit_code(status.error().code);
   } catch (const CLI::ParseError& error) {
     int code = app.exit(error);

@@ -88,7 +88,7 @@ void add_header(Transfer& transfer, const char* text) {
 bool prepare_sending(Transfer& transfer) {
   CURL* handle = transfer.handle.get();
   const HttpRequest& request = transfer.request;
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive_start);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, request.take ? receive : receive_start);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
   // Asking first costs a second on servers that do not answer that.
   add_header(transfer, "Expect:");
@@ -133,6 +133,24 @@ void prepare_security(CURL* handle, const HttpOptions& options) {
   }
 }
 
+// How long an answer may take. What is taken as it comes may come slowly.
+void prepare_limits(CURL* handle, const HttpRequest& request, const HttpOptions& options) {
+  const bool is_free = static_cast<bool>(request.take);
+  if (request.most_silence > 0) {
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.most_silence));
+  } else if (!is_free) {
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_seconds));
+  }
+  if (request.most_seconds > 0) {
+    curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(request.most_seconds));
+  } else if (!is_free) {
+    curl_easy_setopt(handle, CURLOPT_TIMEOUT,
+                     static_cast<long>(options.timeout_seconds) * kMostTimeouts);
+  }
+}
+
 // False: there is no file of that name.
 bool prepare(Transfer& transfer, const HttpOptions& options) {
   CURL* handle = transfer.handle.get();
@@ -142,13 +160,7 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.timeout_seconds));
-  // What is taken as it comes may come slowly.
-  if (!transfer.request.take) {
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_seconds));
-    curl_easy_setopt(handle, CURLOPT_TIMEOUT,
-                     static_cast<long>(options.timeout_seconds) * kMostTimeouts);
-  }
+  prepare_limits(handle, transfer.request, options);
   // A server that is gone without a word is found out.
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   prepare_security(handle, options);

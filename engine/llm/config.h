@@ -1,0 +1,63 @@
+// llm.json: a campaign's models, what they cost, and how they are chosen among. The format is in
+// engine/llm/README.md.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/core/result.h"
+#include "engine/llm/chat.h"
+
+namespace evolve::llm {
+
+// How a proposal is made.
+enum class Mode { rewrite, diff, crossover, repair };
+constexpr size_t kModes = 4;
+const char* mode_name(Mode mode);
+std::optional<Mode> mode_named(std::string_view name);
+
+struct Model {
+  std::string name;
+  Api api = Api::openai;
+  std::string base_url;
+  std::string key_variable;  // empty: no key is sent
+  double weight = 1;
+  double input_usd_per_million = 0;
+  double cached_input_usd_per_million = 0;
+  double output_usd_per_million = 0;
+  std::optional<double> temperature;
+  int64_t max_tokens = 16384;  // of a reply
+  std::string max_tokens_key = "max_tokens";
+  int64_t context_tokens = 131072;  // of prompt and reply
+  int64_t prompt_tokens = 32768;    // the longest prompt, as we estimate it
+  double requests_per_minute = 0;   // 0: no limit of ours
+  bool stream = true;
+  bool has_seed = false;  // a seed is sent
+
+  // What a prompt and its reply cost at most, of tokens as the arguments say, in USD.
+  [[nodiscard]] double cost(int64_t input_tokens, int64_t output_tokens,
+                            int64_t cached_input_tokens = 0) const;
+  [[nodiscard]] double worst_cost() const { return cost(prompt_tokens, max_tokens); }
+  [[nodiscard]] int64_t worst_tokens() const { return prompt_tokens + max_tokens; }
+};
+
+enum class Bandit { ucb, thompson };
+
+struct Config {
+  std::vector<Model> models;  // at least one, of distinct names
+  Bandit bandit = Bandit::ucb;
+  double mode_weights[kModes] = {2, 2, 1, 1};
+  // What judging a proposal is worth beside asking for it, for the choice of a model alone.
+  double evaluation_usd = 0.05;
+  std::optional<double> budget_usd;  // of the campaign
+  std::optional<int64_t> budget_tokens;
+};
+
+// Bad input: what is not of the format, with the key's place ("models[1].weight") and the nearest
+// known name.
+Result<Config> read_config(const nlohmann::json& from);
+
+}  // namespace evolve::llm

@@ -1,0 +1,217 @@
+#include "engine/llm/prompt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/llm/bandit.h"
+#include "engine/search/random.h"
+
+namespace evolve::llm {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kBytesPerToken = 3;
+// What the API wraps around messages.
+constexpr int64_t kEnvelopeTokens = 64;
+
+constexpr std::array<const char*, 8> kDropOrder = {"tried",      "inspirations", "learnings",
+                                                   "rejections", "device",       "spec",
+                                                   "bottleneck", "diagnosis"};
+
+struct Choice {
+  Mode mode = Mode::rewrite;
+  Material material;
+  std::vector<std::string> parents;
+};
+
+bool is_rejected(const History& history, const std::string& id) {
+  const Past* past = history.find(id);
+  return past != nullptr && past->rejection.has_value();
+}
+
+Choice choose(const PromptRequest& request) {
+  const bool parent_is_rejected = is_rejected(request.history, request.parent.id);
+  std::vector<Mode> possible;
+  if (!parent_is_rejected) {
+    possible = {Mode::rewrite, Mode::diff};
+    if (!request.second_parent.id.empty()) possible.push_back(Mode::crossover);
+  }
+  if (parent_is_rejected || !request.rejected.id.empty()) possible.push_back(Mode::repair);
+  Choice out;
+  // A parent that was rejected is to be mended, whatever the weights.
+  out.mode = parent_is_rejected ? Mode::repair
+                                : choose_mode(request.config, possible, request.random_seed,
+                                              request.round, request.index);
+  out.material = {request.spec, request.evidence, request.history, request.parent, {}};
+  out.parents = {request.parent.id};
+  if (out.mode == Mode::crossover) {
+    out.material.second_parent = request.second_parent;
+    out.parents.push_back(request.second_parent.id);
+  } else if (out.mode == Mode::repair && !request.rejected.id.empty()) {
+    out.material.parent = request.rejected;
+    out.parents.insert(out.parents.begin(), request.rejected.id);
+  }
+  return out;
+}
+
+// A prompt's two texts.
+struct Texts {
+  std::string system, user;
+
+  [[nodiscard]] int64_t tokens() const {
+    return kEnvelopeTokens + estimated_tokens(system.size() + user.size());
+  }
+};
+
+Texts fill(const Templates& templates, Mode mode, const Slots& slots) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, slot] : slots) texts[name] = slot_text(slot);
+  return {templates.system.fill(texts), templates.of_mode.at(mode_name(mode)).fill(texts)};
+}
+
+// Drops entries worth at least so many bytes, in the order of priority. False: there is none left.
+bool drop(Slots& slots, size_t bytes) {
+  size_t dropped = 0;
+  for (const char* name : kDropOrder) {
+    std::vector<std::string>& entries = slots[name].entries;
+    size_t count = 0;
+    while (count < entries.size() && dropped < bytes) dropped += entries[count++].size() + 1;
+    entries.erase(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(count));
+    if (dropped >= bytes) return true;
+  }
+  return dropped > 0;
+}
+
+json left_out(const Slots& all, const Slots& kept) {
+  json out = json::array();
+  for (const char* name : kDropOrder) {
+    auto before = all.find(name);
+    if (before == all.end()) continue;
+    const size_t count = before->second.entries.size();
+    const size_t left = count - kept.at(name).entries.size();
+    if (left > 0) out.push_back({{"slot", name}, {"entries", left}, {"of", count}});
+  }
+  return out;
+}
+
+json rejected(json prompt, const char* kind, const std::string& reason) {
+  prompt["verdict"] = "rejected";
+  prompt["kind"] = kind;
+  prompt["reason"] = reason;
+  return prompt;
+}
+
+std::string budget_words(const Config& config, const History& history, const Place& place,
+                         const Model& model) {
+  if (config.budget_usd &&
+      history.cost_usd() + place.earlier_usd + model.worst_cost() > *config.budget_usd) {
+    return fmt::format(
+        "the budget of {:.2f} USD has no room: spent {:.2f}, earlier places of the round at most "
+        "{:.2f}, this one at most {:.2f}",
+        *config.budget_usd, history.cost_usd(), place.earlier_usd, model.worst_cost());
+  }
+  return fmt::format(
+      "the budget of {} tokens has no room: spent {}, earlier places of the round at most {}, this "
+      "one at most {}",
+      config.budget_tokens.value_or(0), history.tokens(), place.earlier_tokens,
+      model.worst_tokens());
+}
+
+ChatRequest chat_of(const Model& model, Texts texts, const PromptRequest& request) {
+  ChatRequest out;
+  out.api = model.api;
+  out.base_url = model.base_url;
+  out.model = model.name;
+  out.system = std::move(texts.system);
+  out.messages = {{"user", std::move(texts.user)}};
+  out.max_tokens = model.max_tokens;
+  out.max_tokens_key = model.max_tokens_key;
+  out.temperature = model.temperature;
+  out.stream = model.stream;
+  if (model.has_seed) {
+    constexpr uint64_t kMost = uint64_t{1} << 31U;
+    constexpr int kPlaceBits = 24;
+    search::Random random(request.random_seed,
+                          (static_cast<uint64_t>(request.round) << kPlaceBits) +
+                              static_cast<uint64_t>(request.index));
+    out.seed = static_cast<int64_t>(random.below(kMost));
+  }
+  return out;
+}
+
+}  // namespace
+
+int64_t estimated_tokens(size_t bytes) {
+  return static_cast<int64_t>((bytes + kBytesPerToken - 1) / kBytesPerToken);
+}
+
+std::vector<std::string> Templates::files() {
+  std::vector<std::string> out = {"system.md"};
+  for (size_t i = 0; i < kModes; ++i)
+    out.push_back(std::string(mode_name(static_cast<Mode>(i))) + ".md");
+  return out;
+}
+
+Result<Templates> Templates::read(
+    const std::string& folder,
+    const std::function<Result<std::string>(const std::string& path)>& read_file) {
+  Templates out;
+  for (const std::string& file : files()) {
+    const std::string path = folder + "/" + file;
+    auto text = read_file(path);
+    if (!text) return std::move(text).error();
+    auto parsed = Template::parse(*text, path);
+    if (!parsed) return std::move(parsed).error();
+    const std::string name = file.substr(0, file.find('.'));
+    (name == "system" ? out.system : out.of_mode[name]) = *std::move(parsed);
+  }
+  return out;
+}
+
+json make_prompt(const PromptRequest& request, const Templates& templates) {
+  const Place place =
+      plan_round(request.config, request.history, request.random_seed, request.round, request.index)
+          .back();
+  const Model& model = request.config.models[place.model];
+  const Choice choice = choose(request);
+  json out = {{"variant", request.id},  {"round", request.round},
+              {"index", request.index}, {"mode", mode_name(choice.mode)},
+              {"model", model.name},    {"parents", choice.parents}};
+  if (!place.fits) {
+    return rejected(std::move(out), "budget",
+                    budget_words(request.config, request.history, place, model));
+  }
+  const Slots all = make_slots(choice.mode, choice.material);
+  Slots slots = all;
+  for (const char* name : kDropOrder) slots[name];  // each is there, to be looked at
+  Texts texts = fill(templates, choice.mode, slots);
+  while (texts.tokens() > model.prompt_tokens) {
+    const auto excess = static_cast<size_t>(texts.tokens() - model.prompt_tokens) * kBytesPerToken;
+    if (!drop(slots, excess)) {
+      return rejected(std::move(out), "context",
+                      fmt::format("task, sources and format alone are about {} tokens: the prompt "
+                                  "may have {}",
+                                  texts.tokens(), model.prompt_tokens));
+    }
+    texts = fill(templates, choice.mode, slots);
+  }
+  out["verdict"] = "ok";
+  out["left_out"] = left_out(all, slots);
+  out["estimate"] = {{"input_tokens", texts.tokens()},
+                     {"worst_usd", model.worst_cost()},
+                     {"spent_usd", request.history.cost_usd()},
+                     {"earlier_usd", place.earlier_usd}};
+  out["prices"] = {{"input_usd_per_million", model.input_usd_per_million},
+                   {"cached_input_usd_per_million", model.cached_input_usd_per_million},
+                   {"output_usd_per_million", model.output_usd_per_million}};
+  out["connection"] = {{"key_variable", model.key_variable},
+                       {"requests_per_minute", model.requests_per_minute}};
+  out["request"] = chat_record(chat_of(model, std::move(texts), request));
+  return out;
+}
+
+}  // namespace evolve::llm

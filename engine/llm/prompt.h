@@ -1,0 +1,54 @@
+// The prompt of one place of a round: exactly what will be sent, without secrets, and why.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/core/result.h"
+#include "engine/llm/config.h"
+#include "engine/llm/slots.h"
+#include "engine/llm/template.h"
+
+namespace evolve::llm {
+
+// How many tokens a text is, as we estimate it: a token of code is some three bytes or more with
+// the tokenizers of today, so that the estimate is rather too large.
+int64_t estimated_tokens(size_t bytes);
+
+// The campaign's templates: "system", and one a mode.
+struct Templates {
+  Template system;
+  std::map<std::string, Template> of_mode;
+
+  // The files' names, without folder.
+  static std::vector<std::string> files();
+  // `read` gives a file's text by its path. Bad input: as Template::parse.
+  static Result<Templates> read(
+      const std::string& folder,
+      const std::function<Result<std::string>(const std::string& path)>& read_file);
+};
+
+struct PromptRequest {
+  Config config;
+  nlohmann::json spec;
+  nlohmann::json evidence;
+  History history;
+  Source parent, second_parent;
+  Source rejected;  // what repair may start from; without one it is for a parent that is rejected
+  std::string id;
+  int round = 0;
+  int index = 0;
+  uint64_t random_seed = 0;
+};
+
+// Returns prompt.json (engine/llm/README.md). What does not fit the model's prompt_tokens is left
+// out: entries of `tried`, the oldest first, then inspirations, learnings, rejections, the device,
+// the spec, the bottleneck, the diagnosis; never the task, sources or format. Where these alone do
+// not fit, and where the budget has no room for the worst case of this place and of the earlier
+// ones of its round, the verdict is "rejected".
+nlohmann::json make_prompt(const PromptRequest& request, const Templates& templates);
+
+}  // namespace evolve::llm

@@ -1,0 +1,251 @@
+#include "engine/llm/slots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/llm/fences.h"
+#include "engine/llm/lines.h"
+#include "engine/llm/members.h"
+
+namespace evolve::llm {
+
+namespace {
+
+using nlohmann::json;
+using search::member;
+
+constexpr size_t kMostEntries = 100;     // of a slot, whatever the budget
+constexpr size_t kMostEntryBytes = 600;  // of what stands in one line
+constexpr size_t kMostDiagnosis = 4000;  // bytes
+
+// A text as it is; of anything else its JSON.
+std::string words_in(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_null() ? "" : value.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+std::string entry_line(std::string_view text) {
+  return one_line(text, kMostEntryBytes);
+}
+
+std::string tensor_words(const json& spec, const char* list) {
+  std::vector<std::string> out;
+  for (const json& one : list_at(spec, list)) {
+    std::vector<std::string> shape;
+    for (const json& size : list_at(one, "shape")) shape.push_back(words_in(size));
+    out.push_back(fmt::format("{} {}[{}]", words_in(member(one, "name")),
+                              words_in(member(one, "dtype")), fmt::join(shape, ", ")));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+std::string task_of(const json& spec) {
+  const std::string entry = words_in(member(spec, "entry"));
+  std::string out = fmt::format("Kernel `{}`: {}\n", words_in(member(spec, "name")),
+                                words_in(member(spec, "formula")));
+  out += fmt::format("The file exports `{}`, which takes the inputs in this order.\n", entry);
+  out += fmt::format("Inputs: {}.\nOutputs: {}.", tensor_words(spec, "inputs"),
+                     tensor_words(spec, "outputs"));
+  const std::vector<std::string> names = texts_at(spec, "gradients");
+  if (!names.empty()) {
+    out += fmt::format("\nIt is differentiated by: {}. Gradients are judged and timed, too.",
+                       fmt::join(names, ", "));
+  }
+  return out;
+}
+
+std::string format_of(Mode mode, const json& spec) {
+  const std::string entry = words_in(member(spec, "entry"));
+  std::string out = "Begin with one line `<plan>…</plan>`: what you change, and why it is faster. ";
+  if (mode == Mode::diff) {
+    out +=
+        "Then give the change as SEARCH/REPLACE edits, one or several, each of this form:\n\n"
+        "<<<<<<< SEARCH\nlines of the EVOLVE block, copied exactly, with their "
+        "indentation\n=======\n"
+        "the lines that take their place\n>>>>>>> REPLACE\n\n"
+        "Each SEARCH must be in the EVOLVE block exactly once: copy as many lines as make it "
+        "unique. Edits may not overlap.";
+  } else {
+    out += fmt::format(
+        "Then give one fenced block, ```python … ```, and no other: all that stands between the "
+        "lines `# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`, in full, with nothing left out. It "
+        "defines `{}`.",
+        entry);
+  }
+  return out +
+         "\nText outside of the EVOLVE block stays as it is. End with up to three lines "
+         "`<learning>…</learning>`: what is worth knowing for later tries, with its reason.";
+}
+
+std::string outcome_of(const Past& past) {
+  if (past.rejection) {
+    const Rejection& why = *past.rejection;
+    return fmt::format("rejected by {}{}: {}: {}", why.step.empty() ? "a step" : why.step,
+                       why.case_name.empty() ? "" : fmt::format(" (case {})", why.case_name),
+                       why.kind, why.reason);
+  }
+  return past.score ? fmt::format("{:.3f}x the seed's speed", *past.score) : "no result";
+}
+
+std::string words_of(const Past& past) {
+  return entry_line(fmt::format("{} (round {}, from {}): {} -> {}", past.variant, past.round,
+                                fmt::join(past.parents, " and "),
+                                past.note.empty() ? "no note" : past.note, outcome_of(past)));
+}
+
+// The last ones of a list, which is the newest.
+void keep_newest(std::vector<std::string>& entries) {
+  if (entries.size() > kMostEntries) {
+    entries.erase(entries.begin(),
+                  entries.begin() + static_cast<ptrdiff_t>(entries.size() - kMostEntries));
+  }
+}
+
+std::vector<std::string> tried_of(const Material& material) {
+  std::vector<std::string> out;
+  for (const Past* past : material.history.lineage(material.parent.id)) {
+    out.push_back(words_of(*past));
+  }
+  keep_newest(out);
+  return out;
+}
+
+// Of other lineages, each kind of failure once, where it was last.
+std::vector<std::string> rejections_of(const Material& material) {
+  std::set<const Past*> told;
+  for (const Past* past : material.history.lineage(material.parent.id)) told.insert(past);
+  std::set<std::string> seen;
+  std::vector<std::string> out;
+  const auto& entries = material.history.entries;
+  for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
+    if (!it->rejection || told.contains(&*it)) continue;
+    if (!seen.insert(it->rejection->kind + "\n" + it->rejection->reason).second) continue;
+    out.push_back(words_of(*it));
+  }
+  std::reverse(out.begin(), out.end());
+  keep_newest(out);
+  return out;
+}
+
+std::vector<std::string> learnings_of(const Material& material) {
+  std::set<std::string> seen;
+  std::vector<std::string> out;
+  auto add = [&](const std::string& learning) {
+    if (!learning.empty() && seen.insert(learning).second)
+      out.push_back("- " + entry_line(learning));
+  };
+  for (const json& one : list_at(material.evidence, "learnings")) add(words_in(one));
+  for (const Past& past : material.history.entries) {
+    for (const std::string& learning : past.learnings) add(learning);
+  }
+  keep_newest(out);
+  return out;
+}
+
+std::string percent(const json& share) {
+  return share.is_number() ? fmt::format("{:.0f} %", 100 * share.get<double>()) : "?";
+}
+
+// What analyze says of a case (facts.json).
+std::string facts_words(const std::string& name, const json& facts) {
+  std::string out = name.empty() ? "" : name + ": ";
+  const json& seconds = member(member(facts, "modelled"), "seconds");
+  if (seconds.is_number())
+    out += fmt::format("modelled time {:.4g} ms; ", 1e3 * seconds.get<double>());
+  out += fmt::format("bottleneck {}: {}", words_in(member(facts, "bottleneck")),
+                     words_in(member(facts, "evidence")));
+  const json& prize = member(facts, "prize");
+  if (prize.is_object()) {
+    out += fmt::format("; {} shorter without: {}", percent(member(prize, "share")),
+                       words_in(member(prize, "what")));
+  }
+  const json& spills = member(member(facts, "spills"), "stores_executed");
+  if (spills.is_number()) out += fmt::format("; register spills {:.0f}", spills.get<double>());
+  const json& used = member(member(facts, "vmem"), "allocated_bytes");
+  const json& capacity = member(member(facts, "vmem"), "capacity_bytes");
+  if (used.is_number() && capacity.is_number()) {
+    out += fmt::format("; VMEM {:.1f} of {:.1f} MiB", used.get<double>() / (1 << 20),
+                       capacity.get<double>() / (1 << 20));
+  }
+  return entry_line(out);
+}
+
+std::vector<std::string> bottleneck_of(const json& evidence) {
+  std::vector<std::string> out;
+  if (member(evidence, "bottleneck").is_string()) out.push_back(facts_words("", evidence));
+  const json& cases = member(evidence, "cases");
+  if (!cases.is_object()) return out;
+  for (const auto& [name, facts] : cases.items()) {
+    if (member(facts, "bottleneck").is_string()) out.push_back(facts_words(name, facts));
+  }
+  return out;
+}
+
+// Others that did well, the best one last. Their sources are shown where the evidence has them.
+std::vector<std::string> inspirations_of(const Material& material) {
+  std::vector<std::string> out;
+  std::set<std::string> told = {material.parent.id, material.second_parent.id};
+  for (const json& one : list_at(material.evidence, "inspirations")) {
+    const std::string id = words_in(member(one, "variant"));
+    if (!told.insert(id).second) continue;
+    const json& score = member(one, "score");
+    std::string entry = entry_line(fmt::format(
+        "{}{}: {}", id, score.is_number() ? fmt::format(", {:.3f}x", score.get<double>()) : "",
+        words_in(member(one, "note"))));
+    const std::string source = words_in(member(one, "source"));
+    if (!source.empty()) entry += "\n" + source;
+    out.push_back(entry);
+  }
+  for (const Elite& elite : material.history.elites) {
+    if (!told.insert(elite.variant).second) continue;
+    out.push_back(
+        entry_line(fmt::format("{}, {:.3f}x: {}", elite.variant, elite.score, elite.note)));
+  }
+  std::reverse(out.begin(), out.end());
+  keep_newest(out);
+  return out;
+}
+
+std::vector<std::string> entry_of(std::string text) {
+  if (text.empty()) return {};
+  return {std::move(text)};
+}
+
+}  // namespace
+
+std::string slot_text(const Slot& slot) {
+  if (slot.entries.empty()) return {};
+  const std::string text = fmt::format("{}", fmt::join(slot.entries, "\n"));
+  return slot.language.empty() ? text : fenced(text, slot.language);
+}
+
+std::string diagnosis_of(const Material& material) {
+  std::string given = words_in(member(material.evidence, "diagnosis"));
+  if (given.empty()) {
+    const Past* past = material.history.find(material.parent.id);
+    if (past != nullptr && past->rejection) given = outcome_of(*past);
+  }
+  return std::string(start_of(given, kMostDiagnosis));
+}
+
+Slots make_slots(Mode mode, const Material& material) {
+  Slots out;
+  out["task"] = {{task_of(material.spec)}, ""};
+  out["spec"] = {{words_in(material.spec)}, "json"};
+  out["format"] = {{format_of(mode, material.spec)}, ""};
+  out["parent_source"] = {{material.parent.text}, "python"};
+  if (mode == Mode::crossover)
+    out["second_parent_source"] = {entry_of(material.second_parent.text), "python"};
+  out["bottleneck"] = {bottleneck_of(material.evidence), "text"};
+  out["tried"] = {tried_of(material), "text"};
+  out["rejections"] = {rejections_of(material), "text"};
+  out["inspirations"] = {inspirations_of(material), "text"};
+  out["learnings"] = {learnings_of(material), "text"};
+  out["device"] = {entry_of(words_in(member(material.evidence, "device"))), "text"};
+  if (mode == Mode::repair) out["diagnosis"] = {entry_of(diagnosis_of(material)), "text"};
+  return out;
+}
+
+}  // namespace evolve::llm

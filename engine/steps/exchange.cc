@@ -1,0 +1,108 @@
+// Step exchange: asks a model what prompt.json says; the only step that calls out. Its results are
+// recorded: a replay takes them from the ledger. A fault ends it with 3, and nothing is written;
+// what another try does not mend ends it with 2.
+#include "engine/llm/exchange.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "engine/llm/record.h"
+#include "engine/steps/step.h"
+#include "engine/world/fd.h"
+#include "engine/world/http.h"
+
+namespace {
+
+using namespace evolve;
+
+struct Arguments {
+  std::string prompt, out, pace;
+  int timeout = 600, silence = 300, tries = 6;
+};
+
+constexpr double kFirstPause = 1;
+
+double seconds_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Waits for our turn at a model: who holds the file's lock takes the next time that is free.
+Status take_turn(const std::string& file, double requests_per_minute) {
+  double start = 0;
+  {
+    const world::Fd lock(::open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!lock.is_open() || ::flock(lock.get(), LOCK_EX) != 0)
+      return external(fmt::format("lock '{}.lock': {}", file, std::strerror(errno)));
+    std::string state;
+    if (std::filesystem::exists(file)) {
+      auto text = world::read_file(file);
+      if (!text) return std::move(text).error();
+      state = *std::move(text);
+    }
+    const llm::Turn turn = llm::next_turn(state, seconds_since_epoch(), requests_per_minute);
+    if (auto status = world::write_file_atomic(file, turn.state); !status) return status;
+    start = turn.start;
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(start - seconds_since_epoch()));
+  return {};
+}
+
+// The file of a model's turns: named by its server and name, whatever letters these have.
+std::string pace_file(const std::string& folder, const llm::ChatRequest& request) {
+  return fmt::format("{}/{}.turn", folder,
+                     digest_of(request.base_url + "\n" + request.model).brief());
+}
+
+Status run(const Arguments& arguments) {
+  auto prompt = steps::read_json(arguments.prompt);
+  if (!prompt) return std::move(prompt).error();
+  if (llm::is_rejected(*prompt)) return steps::write_json(arguments.out, llm::passed_on(*prompt));
+  auto question = llm::read_question(*prompt);
+  if (!question) return std::move(question).error().within(arguments.prompt);
+  auto key = llm::usable_key(question->key_variable, std::getenv(question->key_variable.c_str()));
+  if (!key) return std::move(key).error();
+  llm::Conduct conduct;
+  conduct.patience = world::patience();
+  conduct.patience.tries = arguments.tries;
+  conduct.patience.first_pause = kFirstPause;
+  conduct.monotonic_seconds = monotonic_seconds;
+  conduct.random_seed = digest_of(question->digest).low;
+  conduct.most_seconds = arguments.timeout;
+  conduct.most_silence = std::min(arguments.silence, arguments.timeout);
+  if (!arguments.pace.empty() && question->requests_per_minute > 0) {
+    conduct.take_turn = [&]() {
+      return take_turn(pace_file(arguments.pace, question->request), question->requests_per_minute);
+    };
+  }
+  world::CurlHttp http({});
+  auto exchange = llm::converse(http, question->request, *key, question->key_variable, conduct);
+  if (!exchange) return std::move(exchange).error();
+  return steps::write_json(arguments.out,
+                           llm::exchange_record(*prompt, *question, *exchange, *key));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("asks a model, and records its answer", "exchange");
+  Arguments arguments;
+  app.add_option("--prompt", arguments.prompt, "prompt.json")->required();
+  app.add_option("--out", arguments.out, "exchange.json")->required();
+  app.add_option("--timeout", arguments.timeout, "seconds an attempt may take")
+      ->check(CLI::Range(1, 86400));
+  app.add_option("--silence", arguments.silence, "seconds without a byte that end an attempt")
+      ->check(CLI::Range(1, 86400));
+  app.add_option("--tries", arguments.tries, "attempts in all")->check(CLI::Range(1, 100));
+  app.add_option("--pace", arguments.pace,
+                 "folder by which processes share a model's requests_per_minute");
+  return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
+}

@@ -1,0 +1,105 @@
+// From an exchange to a kernel and its variant.json.
+#include <catch2/catch.hpp>
+
+#include "engine/llm/record.h"
+#include "tests/fakes.h"
+
+using namespace evolve;
+using namespace evolve::llm;
+using nlohmann::json;
+
+namespace {
+
+std::string kernel(const std::string& block) {
+  return "import jax\n# EVOLVE-BLOCK-START\n" + block + "# EVOLVE-BLOCK-END\n";
+}
+const std::string old_block = "BLOCK = 128\ndef add(x):\n    return x\n";
+const std::string reply =
+    "<plan>bigger</plan>\n```python\nBLOCK = 256\ndef add(x):\n    return x\n```\n"
+    "<learning>it helps</learning>";
+
+AdoptRequest request_of(const std::string& text, const std::string& mode = "rewrite") {
+  AdoptRequest out;
+  out.prompt = json::parse(R"({"verdict":"ok","variant":"v0007","round":2,"model":"m",
+    "parents":["v0001"],"request":{"api":"openai","base_url":"http://h/v1","model":"m",
+    "max_tokens":9,"messages":[{"role":"user","content":"?"}]},"prices":{}})");
+  out.prompt["mode"] = mode;
+  Exchange exchange;
+  exchange.reply.text = text;
+  exchange.reply.finish = Finish::stop;
+  exchange.reply.input_tokens = 30;
+  exchange.reply.output_tokens = 12;
+  auto question = read_question(out.prompt);
+  REQUIRE(question);
+  question->output_usd_per_million = 1e6;
+  out.exchange = exchange_record(out.prompt, *question, exchange, "");
+  out.spec = json::parse(R"({"entry":"add","parameters":[{"name":"BLOCK"}]})");
+  out.id = "v0007";
+  out.round = 2;
+  out.parent = kernel(old_block);
+  return out;
+}
+
+Adopted adopted(const AdoptRequest& request) {
+  auto out = adopt(request);
+  if (!out) FAIL(out.error().message);
+  return *std::move(out);
+}
+
+}  // namespace
+
+TEST_CASE("a usable reply becomes a kernel and a variant") {
+  const Adopted out = adopted(request_of(reply));
+  CHECK(out.kernel == kernel("BLOCK = 256\ndef add(x):\n    return x\n"));
+  CHECK(out.variant == json::parse(R"({"id":"v0007","round":2,"mutator":"llm","model":"m",
+    "mode":"rewrite","parents":["v0001"],"parameters":{"BLOCK":256},
+    "note":"rewrite by m: bigger","cost_usd":12.0,"tokens":42,"learnings":["it helps"]})"));
+}
+
+TEST_CASE("a reply without the parameters' lines has none") {
+  const Adopted out = adopted(request_of("```python\ndef add(x):\n    return x + 1\n```"));
+  CHECK(!out.variant.contains("problem"));
+  CHECK(out.variant["parameters"] == json::object());
+}
+
+TEST_CASE("an unusable reply is the parent's kernel and a reason") {
+  const Adopted out = adopted(request_of("no"));
+  CHECK(out.kernel == kernel(old_block));
+  CHECK(out.variant["problem"]["kind"] == "no-code");
+  CHECK(out.variant["parameters"]["BLOCK"] == 128);
+  CHECK(out.variant["cost_usd"] == 12.0);
+}
+
+TEST_CASE("a prompt that was rejected is passed on") {
+  AdoptRequest request = request_of(reply);
+  request.prompt.update({{"verdict", "rejected"}, {"kind", "budget"}, {"reason", "no room"}});
+  request.exchange = passed_on(request.prompt);
+  CHECK(request.exchange["kind"] == "budget");
+  const Adopted out = adopted(request);
+  CHECK(out.kernel == kernel(old_block));
+  CHECK(out.variant["problem"] == json::parse(R"({"kind":"budget","reason":"no room"})"));
+  CHECK(out.variant["cost_usd"] == 0.0);
+}
+
+TEST_CASE("repair changes the rejected kernel, and falls back to the parent") {
+  AdoptRequest request = request_of(reply, "repair");
+  request.prompt["parents"] = {"v0005", "v0001"};
+  CHECK(!adopt(request));
+  request.rejected = kernel("BLOCK = 1\ndef add(x):\n    return y\n");
+  CHECK(adopted(request).kernel == kernel("BLOCK = 256\ndef add(x):\n    return x\n"));
+  request = request_of("no", "repair");
+  request.prompt["parents"] = {"v0005", "v0001"};
+  request.rejected = kernel("BLOCK = 1\ndef add(x):\n    return y\n");
+  CHECK(adopted(request).kernel == kernel(old_block));
+}
+
+TEST_CASE("records that do not belong together are refused") {
+  AdoptRequest request = request_of(reply);
+  request.id = "v0008";
+  CHECK(!adopt(request));
+  request = request_of(reply);
+  request.prompt["request"]["max_tokens"] = 10;
+  auto out = adopt(request);
+  REQUIRE(!out);
+  CHECK(out.error().message == "the exchange answers another prompt");
+}

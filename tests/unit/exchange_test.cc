@@ -1,0 +1,196 @@
+// An exchange with a server in memory that plays a script: what is asked again, and what is not.
+#include "engine/llm/exchange.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/llm/record.h"
+#include "tests/fakes.h"
+
+using namespace evolve;
+using namespace evolve::llm;
+using nlohmann::json;
+using tests::FakeHttp;
+
+namespace {
+
+const std::string key = "sk-proj-abcdefghijklmnop";
+const std::string good =
+    "data: {\"model\":\"m-1\",\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":"
+    "\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":"
+    "200}}\n\ndata: [DONE]\n\n";
+
+struct Conversation {
+  FakeHttp http;
+  std::vector<double> pauses;
+  double now = 0;
+  int turns = 0;
+  int tries = 5;
+
+  Result<Exchange> run(uint64_t seed = 1) {
+    ChatRequest request;
+    request.base_url = "http://host/v1";
+    request.model = "m";
+    request.messages = {{"user", "hello"}};
+    request.max_tokens = 10;
+    Conduct conduct;
+    conduct.patience = {[this](double seconds) { pauses.push_back(seconds); }, tries, 1};
+    conduct.monotonic_seconds = [this] { return now += 2; };
+    conduct.take_turn = [this]() -> Status {
+      ++turns;
+      return {};
+    };
+    conduct.random_seed = seed;
+    conduct.most_seconds = 60;
+    conduct.most_silence = 30;
+    return converse(http, request, key, "MODEL_KEY", conduct);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an answer at once is one attempt") {
+  Conversation one;
+  one.http.answers = {FakeHttp::of(200, good)};
+  auto exchange = one.run();
+  REQUIRE(exchange);
+  CHECK(exchange->reply.text == "hi");
+  CHECK(exchange->attempts.size() == 1);
+  CHECK(exchange->seconds == 2);
+  CHECK(one.http.asked.front().most_seconds == 60);
+  CHECK(one.http.asked.front().most_silence == 30);
+}
+
+TEST_CASE("what may pass is asked again, and each attempt is kept") {
+  Conversation one;
+  one.http.answers = {
+      FakeHttp::of(429, R"({"error":{"message":"slow down"}})", 17), FakeHttp::of(500, "oops"),
+      FakeHttp::of(529, R"({"type":"error","error":{"type":"overloaded_error","message":"busy"}})"),
+      FakeHttp::broken("timed out", good.substr(0, 40)), FakeHttp::of(200, good)};
+  auto exchange = one.run();
+  REQUIRE(exchange);
+  std::vector<std::string> outcomes;
+  for (const Attempt& attempt : exchange->attempts) outcomes.push_back(attempt.outcome);
+  CHECK(outcomes == std::vector<std::string>{"HTTP 429: slow down", "HTTP 500: oops",
+                                             "HTTP 529: busy", "timed out", "ok"});
+  CHECK(one.turns == 5);
+  REQUIRE(one.pauses.size() == 4);
+  CHECK(one.pauses[0] == 17);  // what the server asks for
+  for (size_t i = 1; i < one.pauses.size(); ++i) {
+    const auto most = static_cast<double>(1 << i);
+    CHECK(one.pauses[i] >= most / 2);
+    CHECK(one.pauses[i] < most);
+  }
+}
+
+TEST_CASE("a stream that ends early is asked for again") {
+  Conversation one;
+  one.http.answers = {FakeHttp::of(200, good.substr(0, good.find("data: {\"choices\":[],"))
+                                            .replace(good.find("\"stop\""), 6, "null")),
+                      FakeHttp::of(200, good)};
+  auto exchange = one.run();
+  REQUIRE(exchange);
+  CHECK(exchange->attempts.front().outcome == "the stream broke off");
+  CHECK(exchange->attempts.front().status == 200);
+}
+
+TEST_CASE("pauses are the same for the same seed alone") {
+  auto pauses = [](uint64_t seed) {
+    Conversation one;
+    (void)one.run(seed);
+    return one.pauses;
+  };
+  CHECK(pauses(1) == pauses(1));
+  CHECK(pauses(1) != pauses(2));
+}
+
+TEST_CASE("a fault that outlasts the attempts is external") {
+  Conversation one;
+  one.tries = 3;
+  auto exchange = one.run();
+  REQUIRE(!exchange);
+  CHECK(exchange.error().code == ErrorCode::external);
+  CHECK(exchange.error().message ==
+        "http://host/v1/chat/completions: connection refused (3 attempts)");
+  CHECK(one.http.asked.size() == 3);
+}
+
+TEST_CASE("nobody waits for a server that asks for an hour") {
+  Conversation one;
+  one.http.answers = {FakeHttp::of(429, "later", 3600)};
+  auto exchange = one.run();
+  REQUIRE(!exchange);
+  CHECK(exchange.error().code == ErrorCode::external);
+  CHECK(one.pauses.empty());
+}
+
+TEST_CASE("what is wrong for good is not asked again, and its key is not told") {
+  for (int status : {400, 401, 403, 404, 422}) {
+    Conversation one;
+    one.http.answers = {FakeHttp::of(
+        status, R"({"error":{"message":"Incorrect API key: )" + key + R"w( (sk-pr**op)"}})w")};
+    auto exchange = one.run();
+    REQUIRE(!exchange);
+    CHECK(exchange.error().code == ErrorCode::bad_input);
+    CHECK(one.http.asked.size() == 1);
+    CHECK(exchange.error().message.find("Incorrect API key: *** (***)") != std::string::npos);
+    const bool is_about_key = status == 401 || status == 403;
+    CHECK((exchange.error().hint.find("MODEL_KEY") != std::string::npos) == is_about_key);
+  }
+}
+
+TEST_CASE("an account without money is no matter of patience") {
+  Conversation one;
+  one.http.answers = {
+      FakeHttp::of(429, R"({"error":{"message":"quota","code":"insufficient_quota"}})")};
+  auto exchange = one.run();
+  REQUIRE(!exchange);
+  CHECK(exchange.error().code == ErrorCode::bad_input);
+  CHECK(one.http.asked.size() == 1);
+}
+
+TEST_CASE("a key is what stands in the variable, without blanks around it") {
+  CHECK(*usable_key("K", " abc\n") == "abc");
+  CHECK(usable_key("", nullptr)->empty());
+  CHECK(usable_key("K", nullptr).error().message ==
+        "environment variable 'K': not set: the model's key is there");
+  auto broken = usable_key("K", "ab\r\nX-Header: c");
+  REQUIRE(!broken);
+  CHECK(broken.error().code == ErrorCode::bad_input);
+  CHECK(broken.error().message.find("X-Header") == std::string::npos);
+}
+
+TEST_CASE("turns at a model are as far apart as its limit says") {
+  Turn first = next_turn("", 1000, 30);
+  CHECK(first.start == 1000);
+  Turn second = next_turn(first.state, 1000.5, 30);
+  CHECK(second.start == 1002);
+  CHECK(next_turn(second.state, 2000, 30).start == 2000);
+  // A clock that was set back, and a file that is damaged.
+  CHECK(next_turn("99999999\n", 1000, 30).start == 1000);
+  CHECK(next_turn("nan", 1000, 30).start == 1000);
+}
+
+TEST_CASE("the record of an exchange has its cost, and not the key") {
+  Conversation one;
+  one.http.answers = {FakeHttp::of(503, "key " + key), FakeHttp::of(200, good)};
+  auto exchange = one.run();
+  REQUIRE(exchange);
+  exchange->reply.text += key;
+  json prompt = {{"variant", "v0007"}, {"round", 1}, {"mode", "diff"}, {"model", "m"}};
+  prompt["request"] = {{"api", "openai"},
+                       {"base_url", "http://host/v1"},
+                       {"model", "m"},
+                       {"max_tokens", 10},
+                       {"messages", {{{"role", "user"}, {"content", "hello"}}}}};
+  prompt["prices"] = {{"input_usd_per_million", 3.0}, {"output_usd_per_million", 15.0}};
+  auto question = read_question(prompt);
+  REQUIRE(question);
+  const json record = exchange_record(prompt, *question, *exchange, key);
+  CHECK(record["cost_usd"].get<double>() == Approx(1000 * 3e-6 + 200 * 15e-6));
+  CHECK(record["tokens"] ==
+        json::parse(R"({"input":1000,"output":200,"cached_input":0,"estimated":false})"));
+  CHECK(record["attempts"].size() == 2);
+  CHECK(record["request_digest"] == question->digest);
+  CHECK(record.dump().find(key) == std::string::npos);
+  CHECK(record["text"] == "hi***");
+}
