@@ -28,6 +28,7 @@ import normalise
 import rewrite
 from rewrite_choice import Parent, propose, source_digest
 from rewrites import rewrites
+from source_text import Edit, Source
 
 HONEST = sorted((ROOT / "tests" / "steps" / "honest").glob("*/*.py"))
 SMALL_SEED = (ROOT / "tests" / "data" / "small" / "kernel.py").read_text()
@@ -80,6 +81,7 @@ NOT_REORDERED = {
         SUM_IN_OUTPUT,
         ("lambda i, j, k: (i, j)", "lambda i, j, k: (j, 0)"),
     ),
+    "an output's block of all of j's steps": (SEED, ("lambda i, j, k: (i, j)", "lambda i, j, k: (i, 0)")),
     "an output's block of several steps": (SUM_IN_OUTPUT, ("lambda i, j, k: (i, j)", "lambda i, j, k: (i // 2, j)")),
 }
 
@@ -91,11 +93,43 @@ def test_a_grid_keeps_its_order(name: str) -> None:
     assert not found(changed(source, change), "grid order")
 
 
+def test_an_index_map_with_a_name_is_reordered_where_it_serves_one_call() -> None:
+    named = changed(
+        SEED,
+        ("lambda i, j, k: (i, k)", "of_x"),
+        ("def matmul(x, y):", "def of_x(i, j, k):\n    return i, k\n\n\ndef matmul(x, y):"),
+    )
+    (text,) = found(named, "grid order").values()
+    assert "def of_x(j, i, k):\n    return i, k\n" in text
+    twice = changed(named, ("# EVOLVE-BLOCK-END", "other = of_x\n# EVOLVE-BLOCK-END"))
+    assert not found(twice, "grid order")
+
+
+def test_index_maps_keep_what_scalar_prefetch_gives_them() -> None:
+    scalars = changed(
+        SEED,
+        ("def matmul_kernel(x_ref", "def matmul_kernel(order_ref, x_ref"),
+        ("        grid=(pl", "        grid_spec=pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(pl"),
+        ("scratch_shapes=[pltpu.VMEM((bm, bn), jnp.float32)],", "scratch_shapes=[pltpu.VMEM((bm, bn), jnp.float32)]),"),
+        ("lambda i, j, k: (i, k)", "lambda i, j, k, order: (order[i], k)"),
+        ("lambda i, j, k: (k, j)", "lambda i, j, k, order: (k, j)"),
+        ("lambda i, j, k: (i, j)", "lambda i, j, k, order: (order[i], j)"),
+    )
+    (text,) = found(scalars, "grid order").values()
+    assert "lambda j, i, k, order: (order[i], k)" in text
+    # Two steps of i may have the same block: the author alone may say that they need no order.
+    said = changed(scalars, ('("parallel", "parallel", "arbitrary")', '("arbitrary", "arbitrary", "arbitrary")'))
+    assert not found(said, "grid order")
+    assert not found(said, "semantics")
+
+
 def test_an_axis_becomes_parallel_where_each_of_its_steps_has_output_blocks_of_its_own() -> None:
     texts = found(SUM_IN_OUTPUT, "semantics")
     assert sorted(texts) == ["axis i: arbitrary -> parallel", "axis j: arbitrary -> parallel"]
     wanted = 'compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "arbitrary", "arbitrary"))'
     assert wanted in texts["axis i: arbitrary -> parallel"]
+    summed = changed(SUM_IN_SCRATCH, ("lambda i, j, k: (i, j)", "lambda i, j, k: (k, j)"))
+    assert list(found(summed, "semantics")) == ["axis j: arbitrary -> parallel"], "sums are carried along k"
 
 
 @pytest.mark.parametrize(
@@ -201,6 +235,22 @@ def test_steps_are_not_told_apart_where_more_hangs_on_the_product(change: tuple[
     texts = found(source, "end steps").values()
     # What is before the statement that adds stays before it.
     assert all("block_product():\n        x, y" not in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("    x, y = x_ref", "    peek = acc_ref[0, 0]\n    x, y = x_ref")],
+        [("    k = pl.program_id(2)\n", "    k = pl.program_id(2)\n    left = k\n")],
+        [
+            ("    x, y = x_ref", "    spare = y_ref[...]\n    x, y = x_ref"),
+            ("        out_ref[...] =", "        out_ref[...] = x"),
+        ],
+        [("@pl.when(k == 0)", "@pl.when(pl.program_id(1) == 0)")],
+    ],
+)
+def test_steps_are_not_told_apart_where_memory_or_names_have_other_users(changes: list[tuple[str, str]]) -> None:
+    assert not found(changed(SEED, *changes), "end steps")
 
 
 def test_scratch_is_widened_where_everything_is_cast() -> None:
@@ -346,18 +396,34 @@ def test_an_edit_stays_within_the_block_and_off_the_parameters() -> None:
     assert set(rewrites(moved)) == {"semantics", "buffering"}
 
 
+def test_an_edit_elsewhere_or_of_a_parameter_is_none() -> None:
+    source = Source(SEED)
+
+    def edit(old: str, new: str) -> Edit:
+        return Edit(SEED.index(old), SEED.index(old) + len(old), new)
+
+    ours = edit("left = k_size", "left = k_size + 0")
+    assert source.edited([ours]) == SEED.replace("left = k_size", "left = k_size + 0")
+    assert source.edited([ours, ours]) == source.edited([ours])
+    assert source.edited([ours, edit("left", "right")]) is None
+    assert source.edited([edit("import functools", "import os")]) is None
+    assert source.edited([edit("BLOCK_M = 512", "BLOCK_M = 256")]) is None
+    assert source.edited([edit("BLOCK_M = 512", "BLOCK_M = 512")]) == SEED
+    assert source.edited([edit("    left = k", "    spare = 3\n    left = k")]) is None
+
+
 def test_comments_and_layout_stay_and_columns_are_counted_in_characters() -> None:
     commented = changed(
         SEED,
-        ("        grid=(", "        # Größe ≥ 1\n        grid=("),
-        ("    left = ", "    left = "),
+        ("        grid=(", '        # Größe ≥ 1\n        metadata={"éé": "k"}, grid=('),
         ("lambda i, j, k: (k, j)),", "lambda i, j, k: (k, j)),  # ä"),
-        ('name="matmul"', 'name="ü",   metadata={"é": "k"}'),
+        ('name="matmul"', 'name="ü",   backend="é"'),
     )
     (text,) = found(commented, "grid order").values()
     lines = [(a, b) for a, b in zip(commented.splitlines(), text.splitlines(), strict=True) if a != b]
     assert len(lines) == 4
     assert "# Größe ≥ 1" in text
+    assert 'metadata={"éé": "k"}, grid=(pl.cdiv(n, bn), pl.cdiv(m, bm), pl.cdiv(k, bk)),' in text
     assert "lambda j, i, k: (k, j)),  # ä" in text
 
 
