@@ -415,7 +415,8 @@ def test_an_edit_elsewhere_or_of_a_parameter_is_none() -> None:
 def test_comments_and_layout_stay_and_columns_are_counted_in_characters() -> None:
     commented = changed(
         SEED,
-        ("        grid=(", '        # Größe ≥ 1\n        metadata={"éé": "k"}, grid=('),
+        ("        grid=(", "        # Größe ≥ 1\n        grid=("),
+        ("dimension_semantics=", 'note="éé", dimension_semantics='),
         ("lambda i, j, k: (k, j)),", "lambda i, j, k: (k, j)),  # ä"),
         ('name="matmul"', 'name="ü",   backend="é"'),
     )
@@ -423,7 +424,8 @@ def test_comments_and_layout_stay_and_columns_are_counted_in_characters() -> Non
     lines = [(a, b) for a, b in zip(commented.splitlines(), text.splitlines(), strict=True) if a != b]
     assert len(lines) == 4
     assert "# Größe ≥ 1" in text
-    assert 'metadata={"éé": "k"}, grid=(pl.cdiv(n, bn), pl.cdiv(m, bm), pl.cdiv(k, bk)),' in text
+    said = found(commented, "semantics")["axis i: parallel -> arbitrary"]
+    assert 'note="éé", dimension_semantics=("arbitrary", "parallel", "arbitrary")' in said
     assert "lambda j, i, k: (k, j)),  # ä" in text
 
 
