@@ -246,6 +246,8 @@ def test_steps_are_not_told_apart_where_more_hangs_on_the_product(change: tuple[
             ("    x, y = x_ref", "    spare = y_ref[...]\n    x, y = x_ref"),
             ("        out_ref[...] =", "        out_ref[...] = x"),
         ],
+        [("    x, y = x_ref", "    scale = out_ref[...]\n    x, y = x_ref")],
+        [("    x, y = x_ref", "    fill(y_ref)\n    x, y = x_ref")],
         [("@pl.when(k == 0)", "@pl.when(pl.program_id(1) == 0)")],
     ],
 )
