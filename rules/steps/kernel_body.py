@@ -217,13 +217,13 @@ class KernelBody:
         return out
 
     def _taken_by(self, node: ast.Assign | ast.AugAssign, call: ast.Call) -> str | None:
-        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
         value = node.value
         is_cast = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "astype"
         if is_cast and isinstance(node, ast.Assign):
             value = value.func.value  # type: ignore[attr-defined]
         is_sum = isinstance(node, ast.Assign) or isinstance(node.op, ast.Add)
-        return whole(target) if value is call and is_sum else None
+        return whole(targets[0]) if value is call and is_sum and len(targets) == 1 else None
 
     def is_matrix(self, node: ast.expr) -> bool:
         """Whether an expression is a matrix: the whole of a block of two dimensions, as loaded, cast or masked."""
