@@ -103,8 +103,8 @@ class KernelBody:
     def work(self, last: ast.stmt) -> list[ast.stmt] | None:
         """The statements up to `last` that make what it needs: assignments to names, under static conditions too.
 
-        They are neighbours, nothing behind `last` uses their names, and they change no memory: so they may become a
-        function that is called where `last` is.
+        They are neighbours, nothing behind `last` uses their names, and they read no memory but inputs, which stay as
+        they are: so they may become a function that is called where `last` is, or later.
         """
         if last not in self.statements:
             return None
@@ -116,17 +116,18 @@ class KernelBody:
         while first < at and set(_stored(self.statements[first])) & behind:
             first += 1
         work = self.statements[first:at]
-        made = {name for node in work for name in _stored(node)}
-        stored_within = [name for node in work for name in _stored(node)]
-        stored = _stored(self.function)
+        stored, stored_within = _stored(self.function), [name for node in work for name in _stored(node)]
+        made = set(stored_within)
         is_own = all(stored.count(name) == stored_within.count(name) for name in made)
         is_own = is_own and not made & set(self.kernel.bound)
+        read = {n.id for node in work for n in ast.walk(node) if isinstance(n, ast.Name)}
+        memory = {*self.kernel.outputs, *self.kernel.scratch, *filter(self.is_written, self.kernel.inputs)}
         has_long_text = any(
             isinstance(n, ast.Constant) and isinstance(n.value, str) and n.lineno != n.end_lineno
             for node in [*work, last]
             for n in ast.walk(node)
         )
-        return work if is_own and not made & behind and not has_long_text else None
+        return work if is_own and not (made & behind or read & memory or has_long_text) else None
 
     def _is_pure(self, node: ast.stmt) -> bool:
         if isinstance(node, ast.If):
@@ -216,13 +217,13 @@ class KernelBody:
         return out
 
     def _taken_by(self, node: ast.Assign | ast.AugAssign, call: ast.Call) -> str | None:
-        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
         value = node.value
         is_cast = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "astype"
         if is_cast and isinstance(node, ast.Assign):
             value = value.func.value  # type: ignore[attr-defined]
         is_sum = isinstance(node, ast.Assign) or isinstance(node.op, ast.Add)
-        return whole(target) if value is call and is_sum else None
+        return whole(targets[0]) if value is call and is_sum and len(targets) == 1 else None
 
     def is_matrix(self, node: ast.expr) -> bool:
         """Whether an expression is a matrix: the whole of a block of two dimensions, as loaded, cast or masked."""

@@ -151,7 +151,7 @@ def _order_edits(source: Source, call: KernelCall) -> Callable[[tuple[int, ...]]
     inside = [node for node in program_axes(source, source.tree) if source.is_inside(node, call.kernel.function)]
     others = {c.kernel.function for c in find_calls(source) if c.kernel is not None and c is not call}
     outside = [node for node in program_axes(source, source.tree) if node not in inside]
-    if any(program_axis(source, node) is None for node in inside):
+    if any(program_axis(source, node) not in range(rank) for node in inside):
         return None
     if any(not any(source.is_inside(node, function) for function in others) for node in outside):
         return None
