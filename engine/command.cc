@@ -74,6 +74,7 @@ Result<Command> command_of(const Graph& graph, EdgeId id, const Lookup& lookup,
   out.arguments = graph.extension(id, "arguments");
   if (!placement.is_elsewhere) out.environment = environment;
   for (const auto& [name, value] : lookup.declared_environment(id)) out.environment[name] = value;
+  for (const auto& [name, value] : lookup.secrets(id)) out.environment[name] = value;
   out.timeout_seconds = extensions->timeout_seconds;
   out.console = graph.binding(id, "pool") == "console";
   out.is_sandboxed = extensions->is_sandboxed;

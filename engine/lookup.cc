@@ -103,6 +103,16 @@ std::vector<std::pair<std::string, std::string>> Lookup::declared_environment(Ed
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> Lookup::secrets(EdgeId edge) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::istringstream names(graph_.extension(edge, "secrets"));
+  for (std::string name; names >> name;) {
+    auto it = surroundings_.environment.find(name);
+    if (it != surroundings_.environment.end()) out.emplace_back(*it);
+  }
+  return out;
+}
+
 bool Lookup::is_dirty(NodeId node) const {
   return index(node) < dirty_.size() && dirty_[index(node)];
 }

@@ -120,6 +120,9 @@ class Lookup {
   // The key of an edge that ran and read `discovered`, symbolic paths, besides its declared inputs.
   Result<KeyWriter> full_key(EdgeId edge, const KeyWriter& declared,
                              std::span<const std::string> discovered);
+  // The variables that the edge declares in `secrets = NAME …`, as far as they are set: its command
+  // may see them, and no key or record holds them.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> secrets(EdgeId edge) const;
   // The values of the variables that the edge declares in `environment = NAME …`.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> declared_environment(
       EdgeId edge) const;

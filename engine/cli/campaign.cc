@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/cli/machine.h"
 #include "engine/core/manifest.h"
+#include "engine/llm/config.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -83,6 +86,29 @@ Result<std::string> beside(const std::string& folder, const std::string& given, 
   return from_root(absolute(folder + "/" + (given.empty() ? usual : given)));
 }
 
+// The language models that a pipeline names: which variables have their keys.
+Status read_models(Campaign& campaign, const std::string& folder,
+                   const std::string& pipeline_path) {
+  if (campaign.pipeline.mutate.llm.empty()) return {};
+  CampaignShape& shape = campaign.shape;
+  shape.llm = *beside(folder, campaign.pipeline.mutate.llm, "");
+  auto text = world::read_file(shape.llm);
+  if (!text) {
+    return bad_input(
+        fmt::format("{}: mutate.llm: {}", from_root(pipeline_path), text.error().message));
+  }
+  const auto record = nlohmann::json::parse(*text, nullptr, false);
+  if (record.is_discarded()) return bad_input(shape.llm + ": not JSON");
+  auto config = llm::read_config(record);
+  if (!config) return std::move(config).error().within(shape.llm);
+  std::set<std::string> keys;
+  for (const llm::Model& model : config->models) {
+    if (!model.key_variable.empty()) keys.insert(model.key_variable);
+  }
+  shape.llm_keys = {keys.begin(), keys.end()};
+  return {};
+}
+
 // Fills in the kernel's files and cases.
 Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   const Pipeline& pipeline = campaign.pipeline;
@@ -128,6 +154,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
                        "", "evolve model calibrate writes such a file");
     }
   }
+  if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
   shape.entry = campaign.spec.entry;
   for (const auto& one : campaign.spec.cases) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);

@@ -26,7 +26,7 @@ constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit"};
 
-constexpr std::array kMutators = {"sweep", "rewrite"};
+constexpr std::array kMutators = {"sweep", "rewrite", "llm"};
 constexpr int kMostWeight = 1000;
 // As engine/search/sampler.h names them, which is above us; the tests hold the two together.
 const std::vector<std::string> kSamplers = {"model", "random",    "grid", "latin",
@@ -323,6 +323,7 @@ class PipelineReader {
     out.mix = {{mutator, 1}};
     read_mix(mutate);
     mutate.choice("sampler", out.sampler, kSamplers);
+    read_llm(mutate);
     int64_t random_seed = 0;
     mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());
     out.random_seed = static_cast<uint64_t>(random_seed);
@@ -332,6 +333,20 @@ class PipelineReader {
                   fmt::format("mutate.explore: expected at most 1, got {}", out.explore));
     }
     mutate.finish();
+  }
+
+  void read_llm(YamlMap& mutate) {
+    Pipeline::Mutate& out = pipeline_.mutate;
+    mutate.text("llm", out.llm);
+    const bool asks = std::any_of(out.mix.begin(), out.mix.end(),
+                                  [](const auto& share) { return share.first == "llm"; });
+    if (asks && !mutate.has("llm")) {
+      errors_.add_missing(mutate.key_at(mutate.has("mix") ? "mix" : "mutator"),
+                          "mutate.llm: the mutator 'llm' needs the path of a configuration of "
+                          "models");
+    }
+    if (!asks && mutate.has("llm"))
+      notice(mutate.key_at("llm"), "'mutate.llm' has no effect: no variant is a model's");
   }
 
   // mix: { sweep: 3, rewrite: 1 }

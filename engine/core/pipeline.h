@@ -64,6 +64,7 @@ struct Pipeline {
     // order of kMutators.
     std::vector<std::pair<std::string, int>> mix = {{"sweep", 1}};
     std::string sampler = "local";  // of the sweep
+    std::string llm;  // path of the language models' configuration (engine/llm/README.md)
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of the sweep's proposals drawn from the whole space
   };

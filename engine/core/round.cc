@@ -436,15 +436,21 @@ class RoundWriter {
     EdgeText edge;
     edge.rule = "select";
     edge.outputs = {folder + "/selection.json", folder + "/history.jsonl"};
-    for (int lineage = 1; lineage <= shape_.survival.capacity(); ++lineage) {
-      edge.outputs.push_back(fmt::format("{}/lineage-{}.py", folder, lineage));
-      flags += " --lineage-out " + edge.outputs.back();
+    const Ancestry descent = ancestry_of(shape_, round + 1);
+    for (const std::string& lineage : descent.lineages) {
+      edge.outputs.push_back(lineage);
+      flags += " --lineage-out " + lineage;
+    }
+    for (const std::string& evidence : descent.evidence) {
+      edge.outputs.push_back(evidence);
+      flags += " --evidence-out " + evidence;
     }
     edge.inputs = {"$work/spec.json", "$work/seed.py"};
     if (const Ancestry before = ancestry_of(shape_, round); !before.selection.empty()) {
       edge.inputs.push_back(before.selection);
       edge.inputs.push_back(before.history);
       edge.inputs.insert(edge.inputs.end(), before.lineages.begin(), before.lineages.end());
+      edge.inputs.insert(edge.inputs.end(), before.evidence.begin(), before.evidence.end());
       flags += fmt::format(" --previous {} --history {}", before.selection, before.history);
     }
     if (is_cut()) {
@@ -488,10 +494,10 @@ int Survival::capacity() const {
 
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, survival, random_seed, mix, sampler, explore, target,
-               compile_flags, constants, is_measured, timing, is_sandboxed, entry, spec, seed,
-               reference, xla, marker_start, marker_end, bench_cases, check_cases, step_sources,
-               node_pools] = shape;
+  const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, explore,
+               target, compile_flags, constants, is_measured, timing, is_sandboxed, entry, spec,
+               seed, reference, xla, marker_start, marker_end, bench_cases, check_cases,
+               step_sources, node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {}", rounds, variants, random_seed, explore, is_measured,
@@ -507,12 +513,12 @@ Digest digest_of(const CampaignShape& shape) {
   }
   out.add("finalists", "", std::to_string(finalists));
   out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
-  for (const auto* text : {&sampler, &target, &constants, &entry, &spec, &seed, &reference, &xla,
-                           &marker_start, &marker_end}) {
+  for (const auto* text : {&sampler, &llm, &target, &constants, &entry, &spec, &seed, &reference,
+                           &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
-  for (const auto* list : {&compile_flags, &bench_cases, &check_cases, &step_sources}) {
+  for (const auto* list : {&llm_keys, &compile_flags, &bench_cases, &check_cases, &step_sources}) {
     out.add("list", "", std::to_string(list->size()));
     for (const std::string& item : *list) out.add("item", "", item);
   }

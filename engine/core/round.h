@@ -38,7 +38,7 @@ Timing within_budget(Timing timing, double budget, int variants, size_t cases);
 
 // A mutator, and how many of the variants it proposes, as a share of all mutators' weights.
 struct MutatorShare {
-  std::string name;  // "sweep" or "rewrite"
+  std::string name;  // "sweep", "rewrite" or "llm"
   int weight = 1;
 };
 
@@ -64,6 +64,8 @@ struct CampaignShape {
   uint64_t random_seed = 0;
   std::vector<MutatorShare> mix = {{"sweep", 1}};
   std::string sampler = "local";           // of the sweep
+  std::string llm;                         // path of the models' configuration; empty: none
+  std::vector<std::string> llm_keys;       // names of the variables with their keys
   double explore = 0.25;                   // share of its proposals drawn from the whole space
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"

@@ -47,18 +47,111 @@ void add_flags(EdgeText& edge, const std::string& flags) {
   edge.bindings.back().second += flags;
 }
 
+void add_input(EdgeText& edge, const std::string& flag, const std::string& path) {
+  edge.inputs.push_back(path);
+  add_flags(edge, fmt::format(" --{} {}", flag, path));
+}
+
 // What a round is proposed from.
 void add_ancestry(EdgeText& edge, const CampaignShape& shape, int round) {
-  add_flags(edge, fmt::format(" --round {} --random-seed {}", round, shape.random_seed));
   const Ancestry ancestry = ancestry_of(shape, round);
   if (ancestry.selection.empty()) return;
-  edge.inputs.push_back(ancestry.selection);
-  edge.inputs.push_back(ancestry.history);
-  add_flags(edge,
-            fmt::format(" --selection {} --history {}", ancestry.selection, ancestry.history));
-  for (const std::string& lineage : ancestry.lineages) {
-    edge.inputs.push_back(lineage);
-    add_flags(edge, " --lineage " + lineage);
+  add_input(edge, "selection", ancestry.selection);
+  for (const std::string& lineage : ancestry.lineages) add_input(edge, "lineage", lineage);
+}
+
+// And by what.
+void add_history(EdgeText& edge, const CampaignShape& shape, int round) {
+  add_flags(edge, fmt::format(" --round {} --random-seed {}", round, shape.random_seed));
+  const Ancestry ancestry = ancestry_of(shape, round);
+  if (!ancestry.history.empty()) add_input(edge, "history", ancestry.history);
+}
+
+// What the round before proposed: a model may be asked to mend what was turned down.
+void add_previous(EdgeText& edge, const CampaignShape& shape, int round) {
+  if (round == 1) return;
+  const std::string folder = round_folder(round - 1);
+  add_flags(edge, " --previous-dir " + folder);
+  for (const std::string& id : variants_of_round(shape, round - 1))
+    edge.inputs.push_back(fmt::format("{}/{}/kernel.py", folder, id));
+}
+
+// A variant that a model proposes.
+struct Asked {
+  std::string id;
+  std::string folder;
+  std::string place;  // the flags that say which it is
+
+  [[nodiscard]] std::string prompt() const { return folder + "/prompt.json"; }
+  [[nodiscard]] std::string exchange() const { return folder + "/exchange.json"; }
+};
+
+EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) {
+  EdgeText out;
+  out.rule = "prompt";
+  out.outputs = {asked.prompt()};
+  out.implicit = {"$steps/prompt"};
+  for (const char* file : {"system", "rewrite", "diff", "crossover", "repair"})
+    out.implicit.push_back(fmt::format("$rules/prompts/{}.md", file));
+  const std::string seed = "$work/" + variant_folder(shape, 0);
+  out.bindings = {{"subject", asked.id},
+                  {"flags", fmt::format("--templates $rules/prompts --seed-dir {}{} --out {}", seed,
+                                        asked.place, asked.prompt())}};
+  add_input(out, "spec", "$work/spec.json");
+  add_input(out, "config", shape.llm);
+  add_input(out, "seed", "$work/seed.py");
+  for (const std::string& name : shape.bench_cases)
+    out.inputs.push_back(fmt::format("{}/{}/facts.json", seed, name));
+  add_ancestry(out, shape, round);
+  for (const std::string& evidence : ancestry_of(shape, round).evidence)
+    add_input(out, "evidence", evidence);
+  add_history(out, shape, round);
+  add_previous(out, shape, round);
+  return out;
+}
+
+EdgeText exchange_edge(const CampaignShape& shape, const Asked& asked) {
+  EdgeText out;
+  out.rule = "exchange";
+  out.outputs = {asked.exchange()};
+  out.implicit = {"$steps/exchange"};
+  out.bindings = {{"subject", asked.id}, {"class", "recorded"}};
+  if (!shape.llm_keys.empty())
+    out.bindings.emplace_back("secrets", fmt::format("{}", fmt::join(shape.llm_keys, " ")));
+  out.bindings.emplace_back("flags", fmt::format("--out {} --pace $work", asked.exchange()));
+  add_input(out, "prompt", asked.prompt());
+  return out;
+}
+
+EdgeText adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
+  EdgeText out;
+  out.rule = "adopt";
+  out.outputs = {asked.folder + "/kernel.py", asked.folder + "/variant.json"};
+  out.implicit = {"$steps/adopt"};
+  out.bindings = {{"subject", asked.id},
+                  {"flags", fmt::format("--round {} --kernel-out {} --variant-out {}{}", round,
+                                        out.outputs[0], out.outputs[1], asked.place)}};
+  add_input(out, "spec", "$work/spec.json");
+  add_input(out, "seed", "$work/seed.py");
+  add_input(out, "prompt", asked.prompt());
+  add_input(out, "exchange", asked.exchange());
+  add_ancestry(out, shape, round);
+  add_previous(out, shape, round);
+  return out;
+}
+
+// What is asked, what is answered, and what is made of the answer, apart: an answer is paid for
+// once.
+void write_llm(const CampaignShape& shape, int round, const Share& share, ManifestText& text) {
+  for (size_t i = 0; i < share.ids.size(); ++i) {
+    const std::string& id = share.ids[i];
+    const Asked asked = {id, fmt::format("{}/{}", round_folder(round), id),
+                         fmt::format(" --id {} --place {}", id, share.places[i])};
+    EdgeText prompt = prompt_edge(shape, round, asked);
+    add_flags(prompt, fmt::format(" --index {}", i));
+    text.add(prompt);
+    text.add(exchange_edge(shape, asked));
+    text.add(adopt_edge(shape, round, asked));
   }
 }
 
@@ -71,9 +164,11 @@ std::string round_folder(int round) {
 Ancestry ancestry_of(const CampaignShape& shape, int round) {
   if (round == 1) return {};
   const std::string folder = round_folder(round - 1);
-  Ancestry out = {folder + "/selection.json", folder + "/history.jsonl", {}};
+  Ancestry out = {folder + "/selection.json", folder + "/history.jsonl", {}, {}};
   for (int lineage = 1; lineage <= shape.survival.capacity(); ++lineage) {
     out.lineages.push_back(fmt::format("{}/lineage-{}.py", folder, lineage));
+    if (!shape.llm.empty())
+      out.evidence.push_back(fmt::format("{}/evidence-{}.json", folder, lineage));
   }
   return out;
 }
@@ -88,20 +183,27 @@ void write_seed_variant(const CampaignShape& /*shape*/, ManifestText& text) {
 void write_mutators(const CampaignShape& shape, int round, ManifestText& text) {
   const std::string folder = round_folder(round);
   for (const auto& [mutator, share] : shares_of(shape, round)) {
+    if (mutator == "llm") {
+      write_llm(shape, round, share, text);
+      continue;
+    }
     const std::string subject = fmt::format("round-{} {}", round, mutator);
     const std::string places = fmt::format(" --places {}", fmt::join(share.places, ","));
     if (mutator == "sweep") {
       EdgeText edge = proposals("mutate", subject, share.ids, folder);
       edge.implicit = {"$steps/mutate"};
       add_flags(edge, fmt::format(" --mutator sweep --sampler {} --explore {}", shape.sampler,
-                                  shape.explore) + places);
+                                  shape.explore) +
+                          places);
       add_ancestry(edge, shape, round);
+      add_history(edge, shape, round);
       text.add(edge);
     } else {
       EdgeText edge = proposals("rewrite", subject, share.ids, folder);
       edge.implicit = {"$work/steps/rewrite.py"};
       edge.order_only = {"$work/steps/all"};
       add_ancestry(edge, shape, round);
+      add_history(edge, shape, round);
       const std::string depfile = folder + "/rewrite.d";
       add_flags(edge, places + " --depfile " + depfile);
       edge.bindings.emplace_back("depfile", depfile);

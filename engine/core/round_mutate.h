@@ -23,6 +23,7 @@ struct Ancestry {
   std::string selection;
   std::string history;
   std::vector<std::string> lineages;
+  std::vector<std::string> evidence;  // what the compiler said of each, where models are asked
 };
 Ancestry ancestry_of(const CampaignShape& shape, int round);
 

@@ -17,7 +17,8 @@ Past read_past(const json& from) {
   out.variant = text_at(from, "variant");
   out.round = count_at(from, "round");
   out.mutator = text_at(from, "mutator");
-  out.model = text_at(from, "model");
+  const json& exchange = member(from, "exchange");
+  out.model = text_at(exchange, "model");
   out.parents = texts_at(from, "parents");
   out.note = text_at(from, "note");
   out.score = amount_at(from, "score");
@@ -26,9 +27,9 @@ Past read_past(const json& from) {
     out.rejection = Rejection{text_at(why, "step"), text_at(why, "case"), text_at(why, "kind"),
                               text_at(why, "reason")};
   }
-  out.cost_usd = amount_at(from, "cost_usd").value_or(0);
-  out.tokens = count_at(from, "tokens");
-  out.learnings = texts_at(from, "learnings");
+  out.cost_usd = amount_at(exchange, "cost_usd").value_or(0);
+  out.tokens = count_at(exchange, "tokens");
+  out.learnings = texts_at(exchange, "learnings");
   return out;
 }
 

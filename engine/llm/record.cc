@@ -163,14 +163,14 @@ Result<Adopted> adopt(const AdoptRequest& request) {
   out.variant =
       search::variant_record(request.id, request.round, texts_at(request.prompt, "parents"), "llm",
                              parameters_of(proposal.kernel, request.spec), note);
-  out.variant.update({{"model", text_at(request.prompt, "model")},
-                      {"mode", mode},
-                      {"cost_usd", amount_at(request.exchange, "cost_usd").value_or(0)},
-                      {"tokens", count_at(tokens, "input") + count_at(tokens, "output")},
-                      {"learnings", proposal.learnings}});
+  json& exchange = out.variant["exchange"];
+  exchange = {{"model", text_at(request.prompt, "model")},
+              {"mode", mode},
+              {"cost_usd", amount_at(request.exchange, "cost_usd").value_or(0)},
+              {"tokens", count_at(tokens, "input") + count_at(tokens, "output")},
+              {"learnings", proposal.learnings}};
   if (proposal.problem) {
-    out.variant["problem"] = {{"kind", proposal.problem->kind},
-                              {"reason", proposal.problem->reason}};
+    exchange["problem"] = {{"kind", proposal.problem->kind}, {"reason", proposal.problem->reason}};
   }
   out.kernel = std::move(proposal.kernel);
   return out;

@@ -1,5 +1,6 @@
 // Step adopt: the kernel that a model's answer makes of its parent, or why it makes none.
 #include "engine/llm/record.h"
+#include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 
 namespace {
@@ -7,10 +8,30 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string exchange, prompt, spec, parent, second_parent, rejected, kernel_out, variant_out;
+  std::string exchange, prompt, spec, previous_dir, kernel_out, variant_out;
+  steps::ParentFiles files;
   std::string id;
-  int round = 0;
+  int round = 0, place = 0;
 };
+
+// The sources that the prompt named, but for the place's own parent.
+Status read_others(const Arguments& arguments, const steps::Parents& parents,
+                   llm::AdoptRequest& request) {
+  const std::string mode = request.prompt.value("mode", "");
+  const auto named = request.prompt.value("parents", std::vector<std::string>());
+  if (mode == "crossover" && named.size() > 1) {
+    const steps::ParentFile* second = parents.find(named[1]);
+    if (second == nullptr) return bad_input(fmt::format("'{}' is no survivor", named[1]));
+    auto text = world::read_file(second->path);
+    if (!text) return std::move(text).error();
+    request.second_parent = *std::move(text);
+  } else if (mode == "repair" && named.size() > 1) {
+    auto text = world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, named[0]));
+    if (!text) return std::move(text).error();
+    request.rejected = *std::move(text);
+  }
+  return {};
+}
 
 Status run(const Arguments& arguments) {
   llm::AdoptRequest request;
@@ -23,14 +44,12 @@ Status run(const Arguments& arguments) {
     if (!record) return std::move(record).error();
     *into = *std::move(record);
   }
-  for (const auto& [path, into] : {std::pair(&arguments.parent, &request.parent),
-                                   {&arguments.second_parent, &request.second_parent},
-                                   {&arguments.rejected, &request.rejected}}) {
-    if (path->empty()) continue;
-    auto text = world::read_file(*path);
-    if (!text) return std::move(text).error();
-    *into = *std::move(text);
-  }
+  auto parents = steps::Parents::read(arguments.files);
+  if (!parents) return std::move(parents).error();
+  auto parent = world::read_file(parents->of_place(static_cast<size_t>(arguments.place)).path);
+  if (!parent) return std::move(parent).error();
+  request.parent = *std::move(parent);
+  if (auto status = read_others(arguments, *parents, request); !status) return status;
   auto adopted = llm::adopt(request);
   if (!adopted) return std::move(adopted).error();
   if (auto status = world::write_file_atomic(arguments.kernel_out, adopted->kernel); !status)
@@ -46,9 +65,11 @@ int main(int argc, char** argv) {
   app.add_option("--exchange", arguments.exchange, "exchange.json")->required();
   app.add_option("--prompt", arguments.prompt, "prompt.json")->required();
   app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--parent", arguments.parent, "the parent's kernel.py")->required();
-  app.add_option("--second-parent", arguments.second_parent, "the same as for prompt");
-  app.add_option("--rejected", arguments.rejected, "the same as for prompt");
+  arguments.files.add_options(app);
+  app.add_option("--previous-dir", arguments.previous_dir, "the folder of the round before");
+  app.add_option("--place", arguments.place, "the variant's place in the round, from 0")
+      ->required()
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--id", arguments.id, "v0007")->required();
   app.add_option("--round", arguments.round)->required()->check(CLI::NonNegativeNumber);
   app.add_option("--kernel-out", arguments.kernel_out, "kernel.py")->required();

@@ -3,6 +3,7 @@
 #include "engine/search/mutation.h"
 #include "engine/search/sampler.h"
 #include "engine/search/sweep.h"
+#include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 
@@ -12,8 +13,9 @@ using namespace evolve;
 
 struct Arguments {
   std::string mutator = "sweep", sampler = "local";
-  std::string spec, seed, selection, history, round_dir;
-  std::vector<std::string> lineages, ids;
+  std::string spec, history, round_dir;
+  steps::ParentFiles files;
+  std::vector<std::string> ids;
   std::vector<size_t> places;
   int round = 0;
   uint64_t random_seed = 0;
@@ -47,7 +49,7 @@ Status write_variant(const Arguments& arguments, const std::string& id, const st
 
 Status copy_seed(const Arguments& arguments, const search::Space& space) {
   const std::string& id = arguments.ids.front();
-  auto seed = read_source(id, arguments.seed, space);
+  auto seed = read_source(id, arguments.files.seed, space);
   if (!seed) return std::move(seed).error();
   return write_variant(
       arguments, id, seed->text,
@@ -80,51 +82,36 @@ class Sweep {
     std::vector<size_t> parent_of;  // by id
   };
 
-  // The parents of the round's places, as the selection before gave them; where there is none, or
-  // nothing in a parent to sweep, for a model's kernel may have no parameters, the seed.
+  // The parents of the round's places; the seed where there is nothing in a parent to sweep: a
+  // model's kernel may have no parameters.
   Status read_parents() {
-    search::PreviousSelection previous;
-    if (!arguments_.selection.empty()) {
-      auto read = steps::read_previous(arguments_.selection);
-      if (!read) return std::move(read).error();
-      previous = *std::move(read);
-    }
+    auto parents = steps::Parents::read(arguments_.files);
+    if (!parents) return std::move(parents).error();
     for (size_t i = 0; i < arguments_.ids.size(); ++i) {
-      const size_t place = arguments_.places.at(i);
-      const auto number =
-          place < previous.places.size() ? static_cast<size_t>(previous.places[place]) : 0;
-      const bool is_seed = number == 0 || number > arguments_.lineages.size() ||
-                           previous.survivors[number - 1].variant.parameters.empty();
-      auto status = is_seed ? want(arguments_.ids[i], seed_id(), arguments_.seed, seed_structure())
-                            : want(arguments_.ids[i], previous.survivors[number - 1].variant.id,
-                                   arguments_.lineages[number - 1],
-                                   previous.survivors[number - 1].variant.structure);
-      if (!status) return status;
+      steps::ParentFile parent = parents->of_place(arguments_.places.at(i));
+      if (!parent.has_parameters) parent = parents->seed();
+      if (parent.structure.empty() && !history_.empty())
+        parent.structure = history_.front().structure;
+      if (auto status = want(arguments_.ids[i], parent); !status) return status;
     }
     return {};
   }
 
-  static std::string seed_id() { return "v0000"; }
-  [[nodiscard]] std::string seed_structure() const {
-    return history_.empty() ? "" : history_.front().structure;
-  }
-
   // Asks for the variant `id` as a child of `parent`.
-  Status want(const std::string& id, const std::string& parent, const std::string& path,
-              const std::string& structure) {
+  Status want(const std::string& id, const steps::ParentFile& parent) {
     auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
-      return one.parents.front().structure == structure;
+      return one.parents.front().structure == parent.structure;
     });
     if (group == groups_.end()) group = groups_.insert(group, Group());
     auto& parents = group->parents;
     auto known = std::find_if(parents.begin(), parents.end(),
-                              [&](const Source& one) { return one.id == parent; });
+                              [&](const Source& one) { return one.id == parent.id; });
     group->ids.push_back(id);
     group->parent_of.push_back(static_cast<size_t>(known - parents.begin()));
     if (known != parents.end()) return {};
-    auto source = read_source(parent, path, space_);
+    auto source = read_source(parent.id, parent.path, space_);
     if (!source) return std::move(source).error();
-    source->structure = structure;
+    source->structure = parent.structure;
     parents.push_back(*std::move(source));
     return {};
   }
@@ -171,10 +158,8 @@ int main(int argc, char** argv) {
   app.add_option("--sampler", arguments.sampler, "how the sweep searches")
       ->check(CLI::IsMember(search::sampler_names()));
   app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--seed", arguments.seed, "the seed's source")->required();
-  app.add_option("--selection", arguments.selection, "selection.json of the round before");
+  arguments.files.add_options(app);
   app.add_option("--history", arguments.history, "its history.jsonl");
-  app.add_option("--lineage", arguments.lineages, "the survivors' sources, in their order");
   app.add_option("--round", arguments.round)->check(CLI::NonNegativeNumber);
   app.add_option("--random-seed", arguments.random_seed);
   app.add_option("--explore", arguments.explore, "share of proposals drawn from the whole space")

@@ -1,6 +1,8 @@
 // Step prompt: what a model is asked for one variant; nothing is asked yet.
 #include "engine/llm/prompt.h"
 
+#include "engine/search/random.h"
+#include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 
 namespace {
@@ -8,21 +10,61 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, config, templates, selection, evidence, out;
-  std::string parent, parent_id, second_parent, second_parent_id, rejected, rejected_id;
+  std::string spec, config, templates, history, seed_dir, previous_dir, out;
+  steps::ParentFiles files;
+  std::vector<std::string> evidence;
   std::string id;
-  int round = 0, index = 0;
+  int round = 0, place = 0, index = 0;
   uint64_t random_seed = 0;
 };
 
-// A record, or null where it is not given.
-Result<nlohmann::json> read_optional(const std::string& path) {
-  return path.empty() ? Result<nlohmann::json>(nlohmann::json()) : steps::read_json(path);
+Result<llm::Source> read_source(const steps::ParentFile* parent) {
+  if (parent == nullptr) return llm::Source{};
+  auto text = world::read_file(parent->path);
+  if (!text) return std::move(text).error();
+  return llm::Source{parent->id, *std::move(text)};
 }
 
-Result<llm::Source> read_source(const std::string& path, const std::string& id) {
-  if (path.empty()) return llm::Source{};
-  auto text = world::read_file(path);
+// What the compiler said of the parent.
+Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::ParentFile& parent) {
+  if (parent.lineage > 0 && parent.lineage <= arguments.evidence.size())
+    return steps::read_json(arguments.evidence[parent.lineage - 1]);
+  auto cases = steps::read_spec(arguments.spec);
+  if (!cases) return std::move(cases).error();
+  return steps::read_evidence(arguments.seed_dir, steps::benches_of(*cases));
+}
+
+// The campaign so far: the selection, and as its `history` what became of all variants.
+Result<nlohmann::json> read_campaign(const Arguments& arguments) {
+  if (arguments.files.selection.empty()) return nlohmann::json();
+  auto selection = steps::read_json(arguments.files.selection);
+  if (!selection) return std::move(selection).error();
+  auto lines = world::read_file(arguments.history);
+  if (!lines) return std::move(lines).error();
+  (*selection)["history"] = nlohmann::json::array();
+  for (size_t begin = 0; begin < lines->size();) {
+    const size_t end = std::min(lines->find('\n', begin), lines->size());
+    (*selection)["history"].push_back(
+        nlohmann::json::parse(lines->substr(begin, end - begin), nullptr, false));
+    begin = end + 1;
+  }
+  return selection;
+}
+
+// A variant of the round before that a step turned down, drawn from those; nothing where there is
+// none. One without code of its own has nothing to mend.
+Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History& history) {
+  std::vector<const llm::Past*> rejected;
+  for (const llm::Past& past : history.entries) {
+    const bool has_code = past.rejection && past.rejection->step != "adopt";
+    if (past.round == arguments.round - 1 && past.round > 0 && has_code) rejected.push_back(&past);
+  }
+  if (rejected.empty()) return llm::Source{};
+  search::Random random(arguments.random_seed, static_cast<uint64_t>(arguments.round));
+  const size_t first = random.below(rejected.size());
+  const std::string& id =
+      rejected[(first + static_cast<size_t>(arguments.index)) % rejected.size()]->variant;
+  auto text = world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, id));
   if (!text) return std::move(text).error();
   return llm::Source{id, *std::move(text)};
 }
@@ -37,20 +79,24 @@ Status run(const Arguments& arguments) {
   if (!templates) return std::move(templates).error();
   auto spec = steps::read_json(arguments.spec);
   if (!spec) return std::move(spec).error();
-  auto selection = read_optional(arguments.selection);
-  if (!selection) return std::move(selection).error();
-  auto evidence = read_optional(arguments.evidence);
+  auto parents = steps::Parents::read(arguments.files);
+  if (!parents) return std::move(parents).error();
+  const auto place = static_cast<size_t>(arguments.place);
+  auto campaign = read_campaign(arguments);
+  if (!campaign) return std::move(campaign).error();
+  llm::History history = llm::read_history(*campaign);
+  auto evidence = read_evidence(arguments, parents->of_place(place));
   if (!evidence) return std::move(evidence).error();
-  auto parent = read_source(arguments.parent, arguments.parent_id);
+  auto parent = read_source(&parents->of_place(place));
   if (!parent) return std::move(parent).error();
-  auto second = read_source(arguments.second_parent, arguments.second_parent_id);
+  auto second = read_source(parents->beside(place));
   if (!second) return std::move(second).error();
-  auto rejected = read_source(arguments.rejected, arguments.rejected_id);
+  auto rejected = draw_rejected(arguments, history);
   if (!rejected) return std::move(rejected).error();
-  const llm::PromptRequest request{
-      *std::move(config), *std::move(spec),   *std::move(evidence), llm::read_history(*selection),
-      *std::move(parent), *std::move(second), *std::move(rejected), arguments.id,
-      arguments.round,    arguments.index,    arguments.random_seed};
+  const llm::PromptRequest request{*std::move(config),   *std::move(spec),     *std::move(evidence),
+                                   std::move(history),   *std::move(parent),   *std::move(second),
+                                   *std::move(rejected), arguments.id,         arguments.round,
+                                   arguments.index,      arguments.random_seed};
   return steps::write_json(arguments.out, llm::make_prompt(request, *templates));
 }
 
@@ -63,21 +109,17 @@ int main(int argc, char** argv) {
   app.add_option("--config", arguments.config, "llm.json")->required();
   app.add_option("--templates", arguments.templates, "folder of system.md, rewrite.md, …")
       ->required();
-  app.add_option("--selection", arguments.selection, "selection.json of the round before");
-  app.add_option("--evidence", arguments.evidence, "evidence.json");
-  auto* parent_id = app.add_option("--parent-id", arguments.parent_id, "v0003")->required();
-  app.add_option("--parent", arguments.parent, "its kernel.py")->required()->needs(parent_id);
-  auto* second_id = app.add_option("--second-parent-id", arguments.second_parent_id);
-  auto* second = app.add_option("--second-parent", arguments.second_parent, "for crossover");
-  second->needs(second_id);
-  second_id->needs(second);
-  auto* rejected_id = app.add_option("--rejected-id", arguments.rejected_id);
-  auto* rejected = app.add_option("--rejected", arguments.rejected, "for repair");
-  rejected->needs(rejected_id);
-  rejected_id->needs(rejected);
+  arguments.files.add_options(app);
+  app.add_option("--history", arguments.history, "its history.jsonl");
+  app.add_option("--evidence", arguments.evidence, "evidence-K.json of the survivors, in order");
+  app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
+  app.add_option("--previous-dir", arguments.previous_dir, "the folder of the round before");
   app.add_option("--id", arguments.id, "v0007")->required();
   app.add_option("--round", arguments.round)->required()->check(CLI::NonNegativeNumber);
-  app.add_option("--index", arguments.index, "the variant's place in the round, from 0")
+  app.add_option("--place", arguments.place, "the variant's place in the round, from 0")
+      ->required()
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--index", arguments.index, "its number among those that models propose, from 0")
       ->required()
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--random-seed", arguments.random_seed);

@@ -13,7 +13,7 @@ using namespace evolve;
 
 struct Arguments {
   std::string spec, previous, history, cut, round_dir, seed_dir, seed_kernel, out, history_out;
-  std::vector<std::string> variants, lineages_out;
+  std::vector<std::string> variants, lineages_out, evidence_out;
   int round = 1;
   search::PopulationRule rule;
 };
@@ -66,6 +66,10 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   return request;
 }
 
+std::string previous_folder(const Arguments& arguments) {
+  return arguments.previous.substr(0, arguments.previous.find_last_of('/') + 1);
+}
+
 // The source of a survivor: this round's kernel, the lineage file beside the previous selection, or
 // the seed.
 std::string source_of(const Arguments& arguments, const search::SelectionRequest& request,
@@ -73,7 +77,7 @@ std::string source_of(const Arguments& arguments, const search::SelectionRequest
   for (const search::Evaluated& variant : request.variants) {
     if (variant.id == id) return fmt::format("{}/{}/kernel.py", arguments.round_dir, id);
   }
-  std::string folder = arguments.previous.substr(0, arguments.previous.find_last_of('/') + 1);
+  const std::string folder = previous_folder(arguments);
   for (size_t i = 0; i < request.before.size(); ++i) {
     if (request.before[i].variant.id == id) return fmt::format("{}lineage-{}.py", folder, i + 1);
   }
@@ -90,6 +94,34 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
     auto source = world::read_file(path);
     if (!source) return std::move(source).error();
     if (auto status = world::write_file_atomic(arguments.lineages_out[i], *source); !status)
+      return status;
+  }
+  return {};
+}
+
+// What the compiler said of a survivor, by case: this round's facts, what lies beside the previous
+// selection, or the seed's.
+Result<nlohmann::json> evidence_of(const Arguments& arguments,
+                                   const search::SelectionRequest& request, const std::string& id) {
+  std::string folder = arguments.seed_dir;
+  for (const search::Evaluated& variant : request.variants) {
+    if (variant.id == id) folder = fmt::format("{}/{}", arguments.round_dir, id);
+  }
+  for (size_t i = 0; i < request.before.size(); ++i) {
+    if (request.before[i].variant.id == id)
+      return steps::read_json(fmt::format("{}evidence-{}.json", previous_folder(arguments), i + 1));
+  }
+  return steps::read_evidence(folder, request.cases);
+}
+
+Status write_evidence(const Arguments& arguments, const search::SelectionRequest& request,
+                      const search::Selection& selection) {
+  for (size_t i = 0; i < arguments.evidence_out.size(); ++i) {
+    const std::string id =
+        i < selection.survivors.size() ? selection.survivors[i].variant.id : request.seed.id;
+    auto evidence = evidence_of(arguments, request, id);
+    if (!evidence) return std::move(evidence).error();
+    if (auto status = steps::write_json(arguments.evidence_out[i], *evidence); !status)
       return status;
   }
   return {};
@@ -133,6 +165,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
   app.add_option("--seed-kernel", arguments.seed_kernel, "the seed's source")->required();
   app.add_option("--out", arguments.out, "selection.json")->required();
+  app.add_option("--evidence-out", arguments.evidence_out, "evidence-K.json, beside lineage-K.py");
   app.add_option("--history-out", arguments.history_out, "history.jsonl")->required();
   app.add_option("--lineage-out", arguments.lineages_out,
                  "lineage-K.py, one for each that may survive")
@@ -143,6 +176,7 @@ int main(int argc, char** argv) {
     auto selection = search::select(*request);
     if (!selection) return std::move(selection).error();
     if (auto status = write_lineages(arguments, *request, *selection); !status) return status;
+    if (auto status = write_evidence(arguments, *request, *selection); !status) return status;
     if (auto status = write_history(arguments, *request, *selection); !status) return status;
     return steps::write_json(arguments.out, search::selection_record(*selection));
   });

@@ -80,6 +80,18 @@ inline Result<search::Evaluated> read_variant(const std::string& folder,
       has_times);
 }
 
+// What the compiler said of a variant, by case: what a model is shown.
+inline Result<nlohmann::json> read_evidence(const std::string& folder,
+                                            const std::vector<search::BenchCase>& cases) {
+  nlohmann::json out = {{"cases", nlohmann::json::object()}};
+  for (const search::BenchCase& one : cases) {
+    auto facts = read_json(fmt::format("{}/{}/facts.json", folder, one.name));
+    if (!facts) return std::move(facts).error();
+    out["cases"][one.name] = *std::move(facts);
+  }
+  return out;
+}
+
 // What a variant's own measurements read of a cut or a race: no more than whether it is in, so that
 // nothing else has it measured anew.
 inline Status write_admission(const std::string& path, bool is_in) {

@@ -51,23 +51,24 @@ Adopted adopted(const AdoptRequest& request) {
 TEST_CASE("a usable reply becomes a kernel and a variant") {
   const Adopted out = adopted(request_of(reply));
   CHECK(out.kernel == kernel("BLOCK = 256\ndef add(x):\n    return x\n"));
-  CHECK(out.variant == json::parse(R"({"id":"v0007","round":2,"mutator":"llm","model":"m",
-    "mode":"rewrite","parents":["v0001"],"parameters":{"BLOCK":256},
-    "note":"rewrite by m: bigger","cost_usd":12.0,"tokens":42,"learnings":["it helps"]})"));
+  CHECK(out.variant == json::parse(R"({"id":"v0007","round":2,"mutator":"llm",
+    "parents":["v0001"],"parameters":{"BLOCK":256},"note":"rewrite by m: bigger",
+    "exchange":{"model":"m","mode":"rewrite","cost_usd":12.0,"tokens":42,
+                "learnings":["it helps"]}})"));
 }
 
 TEST_CASE("a reply without the parameters' lines has none") {
   const Adopted out = adopted(request_of("```python\ndef add(x):\n    return x + 1\n```"));
-  CHECK(!out.variant.contains("problem"));
+  CHECK(!out.variant["exchange"].contains("problem"));
   CHECK(out.variant["parameters"] == json::object());
 }
 
 TEST_CASE("an unusable reply is the parent's kernel and a reason") {
   const Adopted out = adopted(request_of("no"));
   CHECK(out.kernel == kernel(old_block));
-  CHECK(out.variant["problem"]["kind"] == "no-code");
+  CHECK(out.variant["exchange"]["problem"]["kind"] == "no-code");
   CHECK(out.variant["parameters"]["BLOCK"] == 128);
-  CHECK(out.variant["cost_usd"] == 12.0);
+  CHECK(out.variant["exchange"]["cost_usd"] == 12.0);
 }
 
 TEST_CASE("a prompt that was rejected is passed on") {
@@ -77,8 +78,9 @@ TEST_CASE("a prompt that was rejected is passed on") {
   CHECK(request.exchange["kind"] == "budget");
   const Adopted out = adopted(request);
   CHECK(out.kernel == kernel(old_block));
-  CHECK(out.variant["problem"] == json::parse(R"({"kind":"budget","reason":"no room"})"));
-  CHECK(out.variant["cost_usd"] == 0.0);
+  CHECK(out.variant["exchange"]["problem"] ==
+        json::parse(R"({"kind":"budget","reason":"no room"})"));
+  CHECK(out.variant["exchange"]["cost_usd"] == 0.0);
 }
 
 TEST_CASE("repair changes the rejected kernel, and falls back to the parent") {

@@ -29,8 +29,8 @@ const std::map<std::string, std::set<std::string>>& allowed() {
       {"k8s", {"engine/core"}},
       {"engine/steps", {"engine/core", "engine/search", "engine/llm", "engine/ir", "engine/world"}},
       {"engine/cli",
-       {"engine/core", "engine", "engine/ir", "engine/search", "engine/ninja", "engine/world",
-        "cache", "k8s"}},
+       {"engine/core", "engine", "engine/ir", "engine/search", "engine/llm", "engine/ninja",
+        "engine/world", "cache", "k8s"}},
   };
   return rooms;
 }

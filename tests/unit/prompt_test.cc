@@ -67,7 +67,7 @@ History history_of(int tried) {
                        {"parents", {fmt::format("v{:04}", i - 1)}},
                        {"note", fmt::format("note-{}", i)},
                        {"score", 1.0 + 0.01 * i},
-                       {"learnings", {fmt::format("learned-{}", i)}}});
+                       {"exchange", {{"learnings", {fmt::format("learned-{}", i)}}}}});
   }
   history.push_back({{"variant", "v9000"},
                      {"parents", {"v8000"}},
@@ -231,8 +231,9 @@ TEST_CASE("a history is read leniently") {
   CHECK(none.entries.empty());
   CHECK(read_history({{"history", "x"}, {"survivors", 1}}).entries.empty());
   const History odd = read_history(json::parse(
-      R"({"history":[1,{"variant":7,"cost_usd":-1,"tokens":1e300,"score":"x","parents":"v1"}]})"));
-  REQUIRE(odd.entries.size() == 1);
+      R"({"history":[1,{"variant":7,"score":"x","parents":"v1",
+          "exchange":{"cost_usd":-1,"tokens":1e300}},{"exchange":3}]})"));
+  REQUIRE(odd.entries.size() == 2);
   CHECK(odd.cost_usd() == 0);
   CHECK(!odd.entries[0].score);
 }

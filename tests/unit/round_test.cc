@@ -30,9 +30,10 @@ CampaignShape shape() {
 std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
   auto graph = std::make_unique<Graph>();
   std::string rules;
-  for (const char* rule : {"normalise", "spec", "mutate", "rewrite", "secret", "expect", "audit",
-                           "lower", "contract", "compile", "check", "interpret", "analyze",
-                           "measure", "cut", "race", "time", "trace", "select"}) {
+  for (const char* rule :
+       {"normalise", "spec",  "mutate", "rewrite",  "prompt",  "exchange", "adopt",     "secret",
+        "expect",    "audit", "lower",  "contract", "compile", "check",    "interpret", "analyze",
+        "measure",   "cut",   "race",   "time",     "trace",   "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {

@@ -1,0 +1,81 @@
+// Whose children a round's variants are: what the selection of the round before says of a place.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/steps/step.h"
+#include "engine/steps/variant.h"
+
+namespace evolve::steps {
+
+// The files that a round starts from.
+struct ParentFiles {
+  std::string seed;                   // the seed's kernel
+  std::string selection;              // of the round before; empty: there was none
+  std::vector<std::string> lineages;  // its survivors' kernels, in their order
+
+  void add_options(CLI::App& app) {
+    app.add_option("--seed", seed, "the seed's source")->required();
+    app.add_option("--selection", selection, "selection.json of the round before");
+    app.add_option("--lineage", lineages, "the survivors' sources, in their order");
+  }
+};
+
+struct ParentFile {
+  std::string id;
+  std::string path;
+  std::string structure;  // empty: not known
+  bool has_parameters = true;
+  size_t lineage = 0;  // its number, from 1; 0: the seed
+};
+
+// Who may be a parent, and of which place.
+class Parents {
+ public:
+  static Result<Parents> read(const ParentFiles& files) {
+    Parents out;
+    out.seed_ = {"v0000", files.seed, "", true, 0};
+    if (files.selection.empty()) return out;
+    auto previous = read_previous(files.selection);
+    if (!previous) return std::move(previous).error();
+    out.places_ = std::move(previous->places);
+    for (size_t i = 0; i < std::min(previous->survivors.size(), files.lineages.size()); ++i) {
+      const search::Evaluated& variant = previous->survivors[i].variant;
+      out.survivors_.push_back(
+          {variant.id, files.lineages[i], variant.structure, !variant.parameters.empty(), i + 1});
+    }
+    return out;
+  }
+
+  [[nodiscard]] const ParentFile& seed() const { return seed_; }
+  // The survivor that the place was given to; where it was given to none, the seed.
+  [[nodiscard]] const ParentFile& of_place(size_t place) const {
+    const size_t number = place < places_.size() ? static_cast<size_t>(places_[place]) : 0;
+    return number == 0 || number > survivors_.size() ? seed_ : survivors_[number - 1];
+  }
+  // The survivor after the place's own, in a ring; null where there is no other.
+  [[nodiscard]] const ParentFile* beside(size_t place) const {
+    const ParentFile& own = of_place(place);
+    for (size_t i = 0; i < survivors_.size(); ++i) {
+      if (&survivors_[i] != &own) continue;
+      const ParentFile& next = survivors_[(i + 1) % survivors_.size()];
+      return next.id == own.id ? nullptr : &next;
+    }
+    return nullptr;
+  }
+  // By id; null: nobody is called so.
+  [[nodiscard]] const ParentFile* find(const std::string& id) const {
+    for (const ParentFile& one : survivors_) {
+      if (one.id == id) return &one;
+    }
+    return id == seed_.id ? &seed_ : nullptr;
+  }
+
+ private:
+  ParentFile seed_;
+  std::vector<ParentFile> survivors_;
+  std::vector<int> places_;
+};
+
+}  // namespace evolve::steps
