@@ -26,7 +26,9 @@ struct HttpRequest {
   // Called by the thread that performs.
   std::function<bool(std::string_view)> take = {};
   int most_seconds = 0;  // until all of the answer is there; 0: as the client has it
-  int most_silence = 0;  // seconds without a byte, before the answer too; 0: as the client has it
+  // Seconds without a byte, before the answer too, after which it is given up; by libcurl, which
+  // looks at the mean of the last five seconds, as much as five later. 0: as the client has it.
+  int most_silence = 0;
 };
 
 struct HttpResponse {

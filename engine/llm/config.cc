@@ -72,7 +72,7 @@ class Fields {
       return bad_input(fmt::format("{}: expected an object", where.empty() ? "llm" : where));
     for (const auto& [key, value] : from.items()) {
       auto reader = readers_.find(key);
-      const std::string place = where.empty() ? key : where + "." + key;
+      const std::string place = where.empty() ? key : fmt::format("{}.{}", where, key);
       if (reader == readers_.end()) return unknown(key, place);
       if (auto status = reader->second(value, place); !status) return status;
     }

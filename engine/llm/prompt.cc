@@ -28,13 +28,13 @@ struct Choice {
   std::vector<std::string> parents;
 };
 
-bool is_rejected(const History& history, const std::string& id) {
+bool was_rejected(const History& history, const std::string& id) {
   const Past* past = history.find(id);
   return past != nullptr && past->rejection.has_value();
 }
 
 Choice choose(const PromptRequest& request) {
-  const bool parent_is_rejected = is_rejected(request.history, request.parent.id);
+  const bool parent_is_rejected = was_rejected(request.history, request.parent.id);
   std::vector<Mode> possible;
   if (!parent_is_rejected) {
     possible = {Mode::rewrite, Mode::diff};
@@ -152,7 +152,7 @@ int64_t estimated_tokens(size_t bytes) {
 std::vector<std::string> Templates::files() {
   std::vector<std::string> out = {"system.md"};
   for (size_t i = 0; i < kModes; ++i)
-    out.push_back(std::string(mode_name(static_cast<Mode>(i))) + ".md");
+    out.push_back(fmt::format("{}.md", mode_name(static_cast<Mode>(i))));
   return out;
 }
 

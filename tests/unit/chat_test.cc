@@ -171,6 +171,25 @@ TEST_CASE("a stream may come byte by byte, with any line ends") {
   }
 }
 
+TEST_CASE(
+    "an event's lines belong together wherever the stream is cut, and its end may be missing") {
+  const std::string stream = "event: x\r\n: no\r\ndata: one\r\ndata:two\r\n\r\ndata: three";
+  for (size_t cut = 0; cut <= stream.size(); ++cut) {
+    std::vector<std::string> told;
+    EventReader reader([&told](std::string_view name, std::string_view data) {
+      told.push_back(fmt::format("{}|{}", name, data));
+    });
+    reader.add(std::string_view(stream).substr(0, cut));
+    reader.add(std::string_view(stream).substr(cut));
+    CHECK(told == std::vector<std::string>{"x|one\ntwo"});
+    reader.finish();
+    CHECK(told.back() == "|three");
+  }
+  std::string_view no_end = openai_stream;
+  no_end.remove_suffix(std::string_view("\n\ndata: [DONE]\n\n").size());
+  check_openai(read_pieces(Api::openai, {no_end}));
+}
+
 TEST_CASE("a stream that ends before the model said why broke off") {
   const std::string no_finish =
       openai_stream.substr(0, openai_stream.find(R"("finish_reason":"stop")"));
