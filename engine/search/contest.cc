@@ -30,8 +30,8 @@ bool Contest::is_ahead(const Ranked& a, const Ranked& b) const {
   return a.score > b.score && !is_tie(a, b);
 }
 
-std::vector<Survivor> Contest::best_of(std::vector<Ranked*> left, size_t count) const {
-  const size_t contenders = left.size();
+std::vector<Survivor> Contest::best_of(std::vector<Ranked*> left, size_t count,
+                                       size_t contenders) const {
   std::vector<Survivor> out;
   while (!left.empty() && out.size() < count) {
     const Ranked& best = *left.front();

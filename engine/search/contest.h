@@ -26,8 +26,9 @@ class Contest {
   [[nodiscard]] bool is_ahead(const Ranked& a, const Ranked& b) const;
 
   // The best `count` of `left`, which are sorted by score, each with the reason why; those that are
-  // the same as one of these are marked so, and are not among them.
-  std::vector<Survivor> best_of(std::vector<Ranked*> left, size_t count) const;
+  // the same as one of these are marked so, and are not among them. `contenders` is how many there
+  // were, for the reasons.
+  std::vector<Survivor> best_of(std::vector<Ranked*> left, size_t count, size_t contenders) const;
 
  private:
   [[nodiscard]] double tie_width(const Ranked& a, const Ranked& b) const;

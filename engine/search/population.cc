@@ -57,14 +57,15 @@ class Policy {
     } else if (rule_.policy == "pareto") {
       keep_front();
     } else {
-      out_.survivors = best_of(left_, rule_.top_k);
+      out_.survivors =
+          contest_.best_of(left_, static_cast<size_t>(rule_.top_k), out_.ranking.size());
     }
     if (out_.places.empty()) give_places_in_turn();
   }
 
  private:
   [[nodiscard]] std::vector<Survivor> best_of(const std::vector<Ranked*>& from, int count) const {
-    return contest_.best_of(from, static_cast<size_t>(count));
+    return contest_.best_of(from, static_cast<size_t>(count), from.size());
   }
 
   [[nodiscard]] Ranked* ranked(const std::string& id) const {
