@@ -18,13 +18,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-}  // namespace
-
-Status run_show(const CommonOptions& common, const std::string& variant) {
-  auto session = open_session(common);
-  if (!session) return std::move(session).error();
-  const Campaign& campaign = session->campaign;
-  if (campaign.folder_of(variant).empty()) {
+// The folder of a variant that was built.
+Result<std::string> built_folder(const Campaign& campaign, const std::string& variant) {
+  std::string folder = campaign.folder_of(variant);
+  if (folder.empty()) {
     std::vector<std::string> known = {"xla"};
     for (int number = 0; number <= campaign.shape.rounds * campaign.shape.variants; ++number) {
       known.push_back(variant_id(number));
@@ -35,13 +32,66 @@ Status run_show(const CommonOptions& common, const std::string& variant) {
                                       : fmt::format(": there are v0000 to {}", known.back())));
   }
   std::error_code error;
-  if (!fs::exists(campaign.folder_of(variant), error)) {
+  if (!fs::exists(folder, error)) {
     return bad_input(fmt::format("variant '{}' was not built yet", variant), "",
                      fmt::format("evolve build {}", variant == "xla" ? "round-0" : variant));
   }
+  return folder;
+}
+
+std::string headed(const std::string& head, const std::string& text) {
+  return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");
+}
+
+}  // namespace
+
+Status run_show(const CommonOptions& common, const std::string& variant) {
+  auto session = open_session(common);
+  if (!session) return std::move(session).error();
+  const Campaign& campaign = session->campaign;
+  if (auto folder = built_folder(campaign, variant); !folder) return std::move(folder).error();
   auto report = variant_report(campaign, variant, *session->state->ledger);
   if (!report) return std::move(report).error();
   print_out(common.json ? report->dump(2) + "\n" : variant_text(*report));
+  return {};
+}
+
+Status run_prompt_show(const CommonOptions& common, const std::string& variant, bool has_reply) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  auto folder = built_folder(*campaign, variant);
+  if (!folder) return std::move(folder).error();
+  const json prompt = read_json(*folder + "/prompt.json");
+  if (!prompt.is_object()) {
+    return bad_input(fmt::format("no model was asked for '{}'", variant), "",
+                     fmt::format("evolve show {}", variant));
+  }
+  const json exchange = has_reply ? read_json(*folder + "/exchange.json") : json();
+  if (common.json) {
+    json out = {{"prompt", prompt}};
+    if (exchange.is_object()) out["exchange"] = exchange;
+    print_out(out.dump(2) + "\n");
+    return {};
+  }
+  if (!prompt.contains("request")) {
+    print_out(fmt::format("nothing was sent: {}: {}\n", prompt.value("kind", ""),
+                          prompt.value("reason", "")));
+    return {};
+  }
+  const json& request = prompt["request"];
+  std::string text =
+      fmt::format("--- {} of {} by {}, at most {} tokens\n", prompt.value("mode", ""), variant,
+                  request.value("model", ""), request.value("max_tokens", int64_t{0}));
+  text += headed("system", request.value("system", ""));
+  for (const json& message : request.value("messages", json::array()))
+    text += headed(message.value("role", ""), message.value("content", ""));
+  if (exchange.is_object()) {
+    text += headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
+                               exchange.value("/tokens/output"_json_pointer, int64_t{0}),
+                               exchange.value("cost_usd", 0.0), exchange.value("finish", "")),
+                   exchange.value("text", ""));
+  }
+  print_out(text);
   return {};
 }
 

@@ -48,6 +48,7 @@ struct Arguments {
   ClusterSettings cluster;
   AgentSettings agent;
   std::string until;
+  bool has_reply = false;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -219,6 +220,14 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       "show", "show a variant: its origin, verdicts, times and who paid for them");
   show->add_option("variant", arguments.variant, "v0007, or xla")->required();
 
+  auto* prompt = app.add_subcommand("prompt", "what language models are asked: show");
+  prompt->require_subcommand(1);
+  auto* show_prompt =
+      prompt->add_subcommand("show", "print what was sent for a variant, word for word");
+  show_prompt->add_option("variant", arguments.variant, "v0007")->required();
+  show_prompt->add_flag("--reply", arguments.has_reply, "and what came back");
+  add_common(*show_prompt, arguments);
+
   auto* best = app.add_subcommand("best", "write the best variant's kernel.py");
   best->add_option("-o,--out", arguments.out, "file to write (default: stdout)");
 
@@ -297,7 +306,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   add_common(*check, arguments);
 
   for (CLI::App* command : app.get_subcommands({})) {
-    if (command != cache && command != kernel) add_common(*command, arguments);
+    if (command != cache && command != kernel && command != prompt) add_common(*command, arguments);
   }
   add_analyze(app, arguments);
   add_model(app, arguments);
@@ -348,6 +357,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "build") return run_build(common, arguments.build);
   if (name == "run") return run_rounds(common, arguments.build, arguments.until);
   if (name == "show") return run_show(common, arguments.variant);
+  if (name == "prompt") return run_prompt_show(common, arguments.variant, arguments.has_reply);
   if (name == "best") return run_best(common, arguments.out);
   if (name == "cache") {
     const CLI::App* cache = app.get_subcommands().front();

@@ -250,6 +250,26 @@ TEST_CASE("the declared environment is part of the key, the rest is not") {
   CHECK(world.ledger.records.back().reason == "environment 'MODE': a -> b");
 }
 
+TEST_CASE("a secret is seen by its command alone, and is in no key and no record") {
+  World world;
+  REQUIRE(world.load(
+      "rule cat\n  command = cat $out $in\nbuild out: cat in\n  secrets = TOKEN OTHER\n"));
+  world.files.files["in"] = "1";
+  world.environment = {{"TOKEN", "sk-planted"}, {"USER", "me"}};
+  std::vector<std::map<std::string, std::string>> seen;
+  world.runner.at_start = [&](const std::vector<Command>& running) {
+    seen.push_back(running.back().environment);
+  };
+  CHECK(world.build()->ran == 1);
+  REQUIRE(seen.size() == 1);
+  // What is not set is not there, rather than empty.
+  CHECK(seen[0] == std::map<std::string, std::string>{{"TOKEN", "sk-planted"}});
+  for (const auto& part : world.ledger.records.back().result.parts)
+    CHECK(part.value.find("sk-planted") == std::string::npos);
+  world.environment["TOKEN"] = "another";
+  CHECK(world.build()->ran == 0);
+}
+
 TEST_CASE("the verdict of a report is a result, not a fault") {
   World world;
   REQUIRE(

@@ -90,6 +90,44 @@ TEST_CASE("mutators take turns as their weights say, from round to round") {
   CHECK(digest_of(campaign) != digest_of(shape()));
 }
 
+TEST_CASE("a model's variant is asked for, answered and adopted, and only its answer is recorded") {
+  CampaignShape campaign = shape();
+  campaign.mix = {{"sweep", 1}, {"llm", 1}};
+  campaign.llm = "pipelines/models.json";
+  campaign.llm_keys = {"ONE_KEY", "TWO_KEY"};
+  auto graph = graph_of(campaign, "w");
+  auto maker = [&](const std::string& path) {
+    return *graph->node(*graph->find_node(path)).made_by;
+  };
+  auto has_input = [&](EdgeId edge, const std::string& path) {
+    const auto& inputs = graph->edge(edge).inputs;
+    auto node = graph->find_node(path);
+    return node && std::find(inputs.begin(), inputs.end(), *node) != inputs.end();
+  };
+  const EdgeId prompt = maker("w/round-2/v0010/prompt.json");
+  const EdgeId exchange = maker("w/round-2/v0010/exchange.json");
+  const EdgeId adopt = maker("w/round-2/v0010/kernel.py");
+  for (const char* file :
+       {"pipelines/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
+        "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
+    CHECK(has_input(prompt, file));
+  CHECK(graph->edge(exchange).explicit_inputs().size() == 1);
+  CHECK(has_input(adopt, "w/round-2/v0010/exchange.json"));
+  CHECK(has_input(adopt, "w/round-1/lineage-1.py"));
+  CHECK(graph->extension(exchange, "class") == "recorded");
+  CHECK(graph->extension(prompt, "class").empty());
+  CHECK(graph->extension(adopt, "class").empty());
+  // The keys are the exchange's alone.
+  CHECK(graph->extension(exchange, "secrets") == "ONE_KEY TWO_KEY");
+  CHECK(graph->extension(prompt, "secrets").empty());
+  // Its number among the models' variants is not its place in the round.
+  const std::string flags = graph->extension(prompt, "flags");
+  CHECK(flags.find(" --place 1 ") != std::string::npos);
+  CHECK(flags.ends_with(" --index 0"));
+  // Without models nobody writes evidence.
+  CHECK(!graph_of(shape(), "w")->find_node("w/round-1/evidence-1.json"));
+}
+
 TEST_CASE("what one mutator proposes for a round is one edge") {
   CampaignShape campaign = shape();
   campaign.mix = {{"sweep", 1}, {"rewrite", 1}};

@@ -451,3 +451,20 @@ TEST_CASE("cases are read from a spec.json") {
   CHECK_FALSE((*cases)[1].judged.is_bench);
   CHECK_FALSE(read_cases(json::parse(R"({"cases": [{"name": "a"}]})")));
 }
+
+TEST_CASE(
+    "a model's answer that was no kernel is a rejection, though its parent stands in for it") {
+  json variant = variant_record_of_v0001;
+  variant["exchange"] = {{"model", "m"},
+                         {"problem", {{"kind", "no-code"}, {"reason", "no fenced block"}}}};
+  auto records = ok_records();
+  auto read =
+      read_evaluated(variant, judged_cases, [&](const std::string& name, const std::string& file) {
+        return evolve::Result<json>(records.at(name + "/" + file));
+      });
+  REQUIRE(read);
+  REQUIRE(read->rejection);
+  CHECK(read->rejection->step == "adopt");
+  CHECK(read->rejection->kind == "no-code");
+  CHECK(read->exchange["model"] == "m");
+}
