@@ -70,11 +70,13 @@ Result<PastVariant> read_line(const json& from) {
 
 }  // namespace
 
-void append_round(History& history, const SelectionRequest& request, const Selection& selection) {
+History history_of_round(const History& before, const SelectionRequest& request,
+                         const Selection& selection) {
+  History out;
   std::map<std::string, double> scores;
   for (const Ranked& ranked : selection.ranking) scores[ranked.variant.id] = ranked.score;
   std::map<std::string, std::string> known;  // the first variant of each program
-  for (const PastVariant& past : history) known.try_emplace(past.program, past.id);
+  for (const PastVariant& past : before) known.try_emplace(past.program, past.id);
   auto append = [&](const Evaluated& variant) {
     PastVariant past = past_of(variant);
     past.program = program_of(variant, request.cases);
@@ -83,10 +85,11 @@ void append_round(History& history, const SelectionRequest& request, const Selec
       const auto& [first, is_new] = known.try_emplace(past.program, past.id);
       if (!is_new) past.known_as = first->second;
     }
-    history.push_back(std::move(past));
+    out.push_back(std::move(past));
   };
-  if (history.empty()) append(request.seed);
+  if (before.empty()) append(request.seed);
   for (const Evaluated& variant : request.variants) append(variant);
+  return out;
 }
 
 Result<History> read_history(std::string_view lines) {

@@ -36,8 +36,10 @@ struct PastVariant {
 };
 using History = std::vector<PastVariant>;
 
-// Appends a round's variants as `selection` judged them; to an empty history the seed first.
-void append_round(History& history, const SelectionRequest& request, const Selection& selection);
+// What became of a round's variants, as `selection` judged them; where nothing was `before`, the
+// seed first. Its lines go behind those.
+History history_of_round(const History& before, const SelectionRequest& request,
+                         const Selection& selection);
 
 // Of history.jsonl. External error for what is no such text, with the line's number.
 Result<History> read_history(std::string_view lines);

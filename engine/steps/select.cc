@@ -130,10 +130,16 @@ Status write_evidence(const Arguments& arguments, const search::SelectionRequest
 // The history of the rounds before, and this one.
 Status write_history(const Arguments& arguments, const search::SelectionRequest& request,
                      const search::Selection& selection) {
-  auto history = steps::read_history(arguments.history);
-  if (!history) return std::move(history).error();
-  search::append_round(*history, request, selection);
-  return world::write_file_atomic(arguments.history_out, search::history_lines(*history));
+  std::string lines;
+  if (!arguments.history.empty()) {
+    auto text = world::read_file(arguments.history);
+    if (!text) return std::move(text).error();
+    lines = *std::move(text);
+  }
+  auto before = search::read_history(lines);
+  if (!before) return std::move(before).error().within(arguments.history);
+  lines += search::history_lines(search::history_of_round(*before, request, selection));
+  return world::write_file_atomic(arguments.history_out, lines);
 }
 
 }  // namespace

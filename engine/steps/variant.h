@@ -87,6 +87,8 @@ inline Result<nlohmann::json> read_evidence(const std::string& folder,
   for (const search::BenchCase& one : cases) {
     auto facts = read_json(fmt::format("{}/{}/facts.json", folder, one.name));
     if (!facts) return std::move(facts).error();
+    out["device"]["kind"] = facts->value("target", "");
+    out["device"]["vmem_bytes"] = facts->value("/vmem/capacity_bytes"_json_pointer, 0.0);
     out["cases"][one.name] = *std::move(facts);
   }
   return out;

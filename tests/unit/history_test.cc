@@ -38,7 +38,8 @@ SelectionRequest request_of(std::vector<Evaluated> variants) {
 History after(History history, const SelectionRequest& request) {
   auto selection = select(request);
   REQUIRE(selection);
-  append_round(history, request, *selection);
+  const History round = history_of_round(history, request, *selection);
+  history.insert(history.end(), round.begin(), round.end());
   return history;
 }
 

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "engine/core/digest.h"
 #include "engine/search/selection_record.h"
+#include "tests/synthetic_rounds.h"
 
 using namespace evolve::search;
 using nlohmann::json;
@@ -242,4 +244,33 @@ TEST_CASE("a cell is what the compiler made of a program") {
         "mxu vmem-2 mxu-2 block-19");
   CHECK(cell_of(json::parse(R"({"bottleneck": "vector"})")) == "vector vmem-0 mxu-0 block-0");
   CHECK(cell_of(json()) == "unknown vmem-0 mxu-0 block-0");
+}
+
+TEST_CASE("a campaign's selections are pinned, whatever the policy: the same on any machine") {
+  std::map<std::string, std::string> digests;
+  for (const std::string& policy : policy_names()) {
+    PopulationRule one = rule(policy, 3);
+    one.random_seed = 7;
+    one.migration_interval = 2;
+    evolve::tests::SyntheticRounds rounds(one, 40, 11);
+    std::string all;
+    History history;
+    for (int round = 1; round <= 5; ++round) {
+      const SelectionRequest request = rounds.next();
+      auto selection = select(request);
+      REQUIRE(selection);
+      const json record = selection_record(*selection);
+      const History made = history_of_round(history, request, *selection);
+      history.insert(history.end(), made.begin(), made.end());
+      REQUIRE(rounds.take(record));
+      all += record.dump();
+    }
+    CHECK(history.size() == 1 + 5 * 40);
+    digests[policy] = evolve::digest_of(all + history_lines(history)).brief();
+  }
+  std::string text;
+  for (const auto& [policy, digest] : digests) text += policy + " " + digest + "\n";
+  CHECK(text ==
+        "islands def607b9c76a\nlineages cd761b5b1b64\nmap_elites 9492f7a67242\n"
+        "pareto 0d0405516563\ntop 7908ab488443\n");
 }

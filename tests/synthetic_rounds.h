@@ -1,0 +1,92 @@
+// Rounds of a campaign that never was: times drawn by chance, better from round to round, some
+// variants turned down, some with a program that is known.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/search/history.h"
+#include "engine/search/random.h"
+#include "engine/search/selection.h"
+#include "engine/search/selection_record.h"
+
+namespace evolve::tests {
+
+class SyntheticRounds {
+ public:
+  SyntheticRounds(search::PopulationRule rule, int variants, uint64_t seed)
+      : rule_(std::move(rule)), variants_(variants), random_(seed) {
+    seed_ = variant("v0000", 0, "");
+    seed_.rejection.reset();
+    seed_.seconds = {{"big", 1.0}, {"wide", 1.0}};
+  }
+
+  // What the next round's select step is given.
+  search::SelectionRequest next() {
+    search::SelectionRequest out;
+    out.cases = {{"big", 2}, {"wide", 1}};
+    out.round = ++round_;
+    out.rule = rule_;
+    out.seed = seed_;
+    out.before = before_.survivors;
+    out.places = before_.places;
+    out.lineages_made = before_.lineages_made;
+    for (int i = 0; i < variants_; ++i) {
+      const auto place = static_cast<size_t>(i);
+      const std::string parent =
+          before_.places.empty()
+              ? seed_.id
+              : before_.survivors[static_cast<size_t>(before_.places[place] - 1)].variant.id;
+      out.variants.push_back(variant(fmt::format("v{:04}", ++made_), round_, parent));
+    }
+    return out;
+  }
+
+  // The round's record, as the next round's step reads it.
+  Status take(const nlohmann::json& record) {
+    auto read = search::read_selection(record);
+    if (!read) return std::move(read).error();
+    before_ = *std::move(read);
+    return {};
+  }
+
+ private:
+  search::Evaluated variant(const std::string& id, int round, const std::string& parent) {
+    search::Evaluated out;
+    out.id = id;
+    out.round = round;
+    out.mutator = "sweep";
+    if (!parent.empty()) out.parents = {parent};
+    out.parameters = {{"BLOCK_M", static_cast<int64_t>(random_.below(1 << 20))}};
+    out.note = "BLOCK_M 512 -> 1024";
+    out.source = fmt::format("{:064x}", random_.next());
+    out.structure = fmt::format("{:064x}", random_.below(5));
+    out.cell = fmt::format("mxu vmem-{} mxu-{} block-19", random_.below(4), random_.below(4));
+    // A third of the programs is there already.
+    const uint64_t program = random_.below(static_cast<uint64_t>(3 * made_ + 10));
+    out.programs = {{"big", fmt::format("{:032x}", program)},
+                    {"wide", fmt::format("{:032x}", program)}};
+    if (random_.below(4) == 0) {
+      out.rejection = {"check", "wide", "incorrect", "off by 3 at [0, 7]", {}};
+      return out;
+    }
+    out.time_kind = "modelled";
+    for (const char* name : {"big", "wide"})
+      out.seconds[name] = search::rounded(0.5 + random_.unit() * (1.0 + 1.0 / (1 + round)));
+    return out;
+  }
+
+  search::PopulationRule rule_;
+  int variants_;
+  search::Random random_;
+  search::Evaluated seed_;
+  search::PreviousSelection before_;
+  int round_ = 0;
+  int made_ = 0;
+};
+
+}  // namespace evolve::tests
