@@ -29,10 +29,9 @@ constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
 constexpr std::array kMutators = {"sweep", "rewrite", "llm"};
 constexpr int kMostWeight = 1000;
 // As engine/search/sampler.h names them, which is above us; the tests hold the two together.
-const std::vector<std::string> kSamplers = {"model", "random",    "grid", "latin",
-                                            "local", "evolution", "tpe"};
+constexpr std::array kSamplers = {"model", "random", "grid", "latin", "local", "evolution", "tpe"};
 // As engine/search/population.h names them.
-const std::vector<std::string> kPolicies = {"top", "lineages", "islands", "map_elites", "pareto"};
+constexpr std::array kPolicies = {"top", "lineages", "islands", "map_elites", "pareto"};
 
 // Keys of other Glaucis versions: they load, and have no effect.
 struct OldKey {
@@ -273,11 +272,17 @@ class PipelineReader {
               top_k, most, most));
     }
     pipeline_.batch.top_k = std::min(top_k, most);
+    const Pipeline::Select& rule = pipeline_.select;
+    if (rule.policy == "islands" && rule.islands * pipeline_.batch.top_k > kMostVariants) {
+      errors_.add(select.key_at("islands"),
+                  fmt::format("select.islands: {} islands of {} survivors each are more than {}",
+                              rule.islands, pipeline_.batch.top_k, kMostVariants));
+    }
   }
 
   void read_policy(YamlMap& select) {
     Pipeline::Select& out = pipeline_.select;
-    select.choice("policy", out.policy, kPolicies);
+    select.choice("policy", out.policy, {kPolicies.begin(), kPolicies.end()});
     select.choice("ties", out.ties, {"interval", "point"});
     select.whole("islands", out.islands, 1, kMostIslands);
     select.whole("migration_interval", out.migration_interval, 1, kMostRounds);
@@ -322,7 +327,7 @@ class PipelineReader {
     mutate.choice("mutator", mutator, {kMutators.begin(), kMutators.end()});
     out.mix = {{mutator, 1}};
     read_mix(mutate);
-    mutate.choice("sampler", out.sampler, kSamplers);
+    mutate.choice("sampler", out.sampler, {kSamplers.begin(), kSamplers.end()});
     read_llm(mutate);
     int64_t random_seed = 0;
     mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());

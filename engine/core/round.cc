@@ -555,6 +555,7 @@ std::string variant_id(int number) {
 const std::string& mutator_of(const CampaignShape& shape, int number) {
   int all = 0;
   for (const MutatorShare& share : shape.mix) all += share.weight;
+  if (all == 0) return shape.mix.front().name;
   // Smooth weighted round-robin, as nginx spreads requests: everyone gains its weight, the richest
   // has the turn and pays for it.
   std::vector<int> credit(shape.mix.size());

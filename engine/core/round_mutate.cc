@@ -205,7 +205,7 @@ void write_mutators(const CampaignShape& shape, int round, ManifestText& text) {
       add_ancestry(edge, shape, round);
       add_history(edge, shape, round);
       const std::string depfile = folder + "/rewrite.d";
-      add_flags(edge, places + " --depfile " + depfile);
+      add_flags(edge, fmt::format("{} --depfile {}", places, depfile));
       edge.bindings.emplace_back("depfile", depfile);
       text.add(edge);
     }

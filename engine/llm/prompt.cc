@@ -53,6 +53,8 @@ Choice choose(const PromptRequest& request) {
     out.parents.push_back(request.second_parent.id);
   } else if (out.mode == Mode::repair && !request.rejected.id.empty()) {
     out.material.parent = request.rejected;
+    // Which is the parent's, and says nothing of the one that is to be mended.
+    if (out.material.evidence.is_object()) out.material.evidence.erase("cases");
     out.parents.insert(out.parents.begin(), request.rejected.id);
   }
   return out;

@@ -96,29 +96,45 @@ class Policy {
     if (out_.survivors.empty()) return;
     for (size_t i = 0; i < request_.variants.size(); ++i)
       out_.places.push_back(static_cast<int>(i % out_.survivors.size()) + 1);
+    shift_places();
+  }
+
+  // A round's places are its mutators', always the same ones: so that each of these comes to each
+  // survivor, who gets which place moves on by one a round.
+  void shift_places() {
+    if (out_.places.empty()) return;
+    const auto shift = static_cast<size_t>(request_.round - 1) % out_.places.size();
+    std::rotate(out_.places.begin(), out_.places.begin() + static_cast<long>(shift),
+                out_.places.end());
   }
 
   // --- lineages
 
   void keep_lineages() {
-    std::set<std::string> parents;
-    for (const Survivor& lineage : request_.before) {
-      parents.insert(lineage.variant.id);
-      out_.survivors.push_back(carried_on(lineage));
-    }
-    found_lineages(parents);
+    for (const Survivor& lineage : request_.before) out_.survivors.push_back(carried_on(lineage));
+    found_lineages();
     end_converged();
-    while (static_cast<int>(out_.survivors.size()) > rule_.most_lineages) end_most_stagnant();
+    while (static_cast<int>(out_.survivors.size()) > std::max(rule_.most_lineages, 1))
+      end_most_stagnant();
     order_survivors();
   }
 
-  // Of the round's best variants those begin a lineage of which no lineage is a parent.
-  void found_lineages(const std::set<std::string>& parents) {
+  // The lineage's best that a variant is a child of: the first of its parents that is one; empty:
+  // of none. (A mended variant's first parent is the one that was turned down.)
+  [[nodiscard]] std::string lineage_of(const Evaluated& variant) const {
+    for (const std::string& parent : variant.parents) {
+      for (const Survivor& lineage : request_.before) {
+        if (lineage.variant.id == parent) return parent;
+      }
+    }
+    return {};
+  }
+
+  // Of the round's best variants those begin a lineage that are of none.
+  void found_lineages() {
     const auto round = those(left_, [&](const Evaluated& one) { return is_new(one); });
     for (Survivor& founder : best_of(round, rule_.top_k)) {
-      const auto& its = founder.variant.parents;
-      if (std::any_of(its.begin(), its.end(), [&](const auto& id) { return parents.contains(id); }))
-        continue;
+      if (!lineage_of(founder.variant).empty()) continue;
       founder.name = fmt::format("L{}", ++out_.lineages_made);
       founder.path = {founder.variant.id};
       out_.survivors.push_back(std::move(founder));
@@ -129,9 +145,8 @@ class Policy {
   [[nodiscard]] Survivor carried_on(const Survivor& lineage) const {
     const std::string& id = lineage.variant.id;
     const Ranked* own = ranked(id);
-    const auto children = those(left_, [&](const Evaluated& one) {
-      return is_new(one) && !one.parents.empty() && one.parents.front() == id;
-    });
+    const auto children =
+        those(left_, [&](const Evaluated& one) { return is_new(one) && lineage_of(one) == id; });
     Survivor out = lineage;
     const std::vector<Survivor> best = best_of(children, 1);
     const Ranked* child = best.empty() ? nullptr : ranked(best.front().variant.id);
@@ -171,7 +186,12 @@ class Policy {
       return a.stagnant_rounds != b.stagnant_rounds ? a.stagnant_rounds < b.stagnant_rounds
                                                     : a.score > b.score;
     };
-    auto worst = std::max_element(out_.survivors.begin(), out_.survivors.end(), worse);
+    auto best =
+        std::max_element(out_.survivors.begin(), out_.survivors.end(),
+                         [](const Survivor& a, const Survivor& b) { return a.score < b.score; });
+    // What is best so far stays, however long nothing was better.
+    std::iter_swap(out_.survivors.begin(), best);
+    auto worst = std::max_element(out_.survivors.begin() + 1, out_.survivors.end(), worse);
     end(worst, worst->stagnant_rounds == 0
                    ? std::string("below_top_k")
                    : fmt::format("stagnant_{}_rounds", worst->stagnant_rounds));
@@ -239,6 +259,7 @@ class Policy {
       const auto& its = islands[place % islands.size()];
       out_.places.push_back(its[place / islands.size() % its.size()]);
     }
+    shift_places();
   }
 
   // --- map_elites

@@ -9,7 +9,8 @@
 //               round in which no child is faster leaves it stagnant for one round more. Where
 //               there are more than `most_lineages`, the one that is stagnant for longest goes, of
 //               several the slowest. Otherwise than there, "faster" is by more than a tie, unless
-//               the rule is by_point, and a lineage that came to another's program ends.
+//               the rule is by_point; the best lineage never goes; and one that came to another's
+//               program ends.
 //   islands     `islands` of them, with the best `top_k` of each: variants compete with those of
 //               their island alone. Every `migration_interval` rounds the best of each is offered
 //               to the next one, in a ring.
@@ -18,6 +19,9 @@
 //               mapping elites, 2015). Parents are drawn from them, each with the same chance.
 //   pareto      who is not beaten: nobody else is faster in a case, by more than a tie, and slower
 //               in none. The best, then the best of each case, then the others; `top_k` of them.
+//
+// Where times are measured, who is measured at all (cut.h, race.h) hangs on the mean over the cases
+// alone, whatever the policy: so many are measured again as survive, and as many more.
 //
 // The seed competes in the first round, but for `lineages`, whose founders are variants.
 #pragma once

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "engine/core/did_you_mean.h"
 
@@ -142,7 +143,7 @@ Result<StopRule> StopRule::parse(std::string_view text) {
     if (!quantity) return std::move(quantity).error();
     reader.take(">=");
     const auto least = reader.take_number();
-    if (!least || *least <= 0)
+    if (!least || !std::isfinite(*least) || *least <= 0)
       return reader.wrong(fmt::format("{}: a number above 0 was expected", (*quantity)->name));
     Condition condition = {(*quantity)->name, *least};
     std::string_view word = reader.take_word();

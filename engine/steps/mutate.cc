@@ -75,8 +75,9 @@ class Sweep {
   }
 
  private:
-  // Parents that differ in parameters alone, the best first, and whose children are wanted.
+  // Parents of one island that differ in parameters alone, and whose children are wanted.
   struct Group {
+    int island = 0;
     std::vector<Source> parents;
     std::vector<std::string> ids;
     std::vector<size_t> parent_of;  // by id
@@ -100,9 +101,9 @@ class Sweep {
   // Asks for the variant `id` as a child of `parent`.
   Status want(const std::string& id, const steps::ParentFile& parent) {
     auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
-      return one.parents.front().structure == parent.structure;
+      return one.island == parent.island && one.parents.front().structure == parent.structure;
     });
-    if (group == groups_.end()) group = groups_.insert(group, Group());
+    if (group == groups_.end()) group = groups_.insert(group, Group{parent.island, {}, {}, {}});
     auto& parents = group->parents;
     auto known = std::find_if(parents.begin(), parents.end(),
                               [&](const Source& one) { return one.id == parent.id; });

@@ -28,6 +28,7 @@ struct ParentFile {
   std::string structure;  // empty: not known
   bool has_parameters = true;
   size_t lineage = 0;  // its number, from 1; 0: the seed
+  int island = 0;      // 0: there are none
 };
 
 // Who may be a parent, and of which place.
@@ -35,15 +36,15 @@ class Parents {
  public:
   static Result<Parents> read(const ParentFiles& files) {
     Parents out;
-    out.seed_ = {"v0000", files.seed, "", true, 0};
+    out.seed_ = {"v0000", files.seed, "", true, 0, 0};
     if (files.selection.empty()) return out;
     auto previous = read_previous(files.selection);
     if (!previous) return std::move(previous).error();
     out.places_ = std::move(previous->places);
     for (size_t i = 0; i < std::min(previous->survivors.size(), files.lineages.size()); ++i) {
       const search::Evaluated& variant = previous->survivors[i].variant;
-      out.survivors_.push_back(
-          {variant.id, files.lineages[i], variant.structure, !variant.parameters.empty(), i + 1});
+      out.survivors_.push_back({variant.id, files.lineages[i], variant.structure,
+                                !variant.parameters.empty(), i + 1, previous->survivors[i].island});
     }
     return out;
   }
@@ -54,13 +55,12 @@ class Parents {
     const size_t number = place < places_.size() ? static_cast<size_t>(places_[place]) : 0;
     return number == 0 || number > survivors_.size() ? seed_ : survivors_[number - 1];
   }
-  // The survivor after the place's own, in a ring; null where there is no other.
+  // The next other survivor after the place's own, in a ring; null where there is none.
   [[nodiscard]] const ParentFile* beside(size_t place) const {
     const ParentFile& own = of_place(place);
-    for (size_t i = 0; i < survivors_.size(); ++i) {
-      if (&survivors_[i] != &own) continue;
-      const ParentFile& next = survivors_[(i + 1) % survivors_.size()];
-      return next.id == own.id ? nullptr : &next;
+    for (size_t i = 0; own.lineage > 0 && i < survivors_.size(); ++i) {
+      const ParentFile& next = survivors_[(own.lineage + i) % survivors_.size()];
+      if (next.id != own.id) return &next;
     }
     return nullptr;
   }

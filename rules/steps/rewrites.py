@@ -36,6 +36,14 @@ def canonical(text: str) -> str:
     return normalise.canonical(text, "kernel.py")
 
 
+def _all_of(transform: Callable[[Source], Iterator[Rewrite]], source: Source) -> list[Rewrite]:
+    """What a transformation finds; nothing where names stand for each other in a circle, or too deep."""
+    try:
+        return list(transform(source))
+    except RecursionError:
+        return []
+
+
 def rewrites(text: str) -> dict[str, list[Rewrite]]:
     """All legal rewrites of a source, by kind; kinds without any are left out. What is not understood has none."""
     try:
@@ -46,7 +54,7 @@ def rewrites(text: str) -> dict[str, list[Rewrite]]:
     out: dict[str, list[Rewrite]] = {}
     for kind, transform in KINDS.items():
         found: dict[str, Rewrite] = {}
-        for rewritten in transform(source):
+        for rewritten in _all_of(transform, source):
             try:
                 form = canonical(rewritten.text)
             except (SyntaxError, ValueError):

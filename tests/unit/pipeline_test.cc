@@ -403,4 +403,7 @@ TEST_CASE("what a policy does not go by has no effect, and that is told") {
   CHECK(islands.notices[0].find("'select.cells' has no effect: the policy is 'islands'") !=
         std::string::npos);
   CHECK(parsed(kernel_line + "select: { ties: point }\n").select.ties == "point");
+  CHECK(error(kernel_line + "batch: { top_k: 20, max_active_lineages: 20 }\n"
+                            "select: { policy: islands, islands: 51 }\n")
+            .find("51 islands of 20 survivors each are more than 1000") != std::string::npos);
 }

@@ -1,5 +1,7 @@
 #include "engine/search/population.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -159,6 +161,43 @@ TEST_CASE("lineages: of two with the same program the first goes on") {
   CHECK(pruned(second) == Texts{"L2 same_as_L1"});
 }
 
+TEST_CASE("lineages: a mended variant is a child of its second parent, a crossover of its first") {
+  Campaign campaign(rule("lineages", 2));
+  campaign.round({even("v0001", 1, 0.5), even("v0002", 1, 0.6), even("v0003", 1, 0.9)});
+  Evaluated mended = even("v0004", 2, 0.4);
+  mended.parents = {"v0003", "v0002"};
+  Evaluated crossed = even("v0005", 2, 0.45);
+  crossed.parents = {"v0001", "v0002"};
+  CHECK(survivors(campaign.round({mended, crossed})) == Texts{"L2 v0004", "L1 v0005"});
+}
+
+TEST_CASE("lineages: what is best so far stays, however long nothing was better") {
+  PopulationRule one = rule("lineages", 1);
+  one.most_lineages = 1;
+  Campaign campaign(one);
+  campaign.round({even("v0001", 1, 0.5)});
+  const Selection& second = campaign.round({even("v0002", 2, 0.7)});
+  CHECK(survivors(second) == Texts{"L1 v0001"});
+  CHECK(pruned(second) == Texts{"L2 below_top_k"});
+}
+
+TEST_CASE("every place comes to every survivor, from round to round") {
+  for (const std::string policy : {"top", "lineages", "islands", "pareto"}) {
+    INFO(policy);
+    PopulationRule two = rule(policy, policy == "islands" ? 1 : 2);
+    two.islands = 2;
+    Campaign campaign(two);
+    const auto variants = [](int round) {
+      return std::vector<Evaluated>{timed(fmt::format("v{:04}", 2 * round - 1), round, 0.4, 0.9),
+                                    timed(fmt::format("v{:04}", 2 * round), round, 0.9, 0.5)};
+    };
+    const Places first = campaign.round(variants(1)).places;
+    REQUIRE(first.size() == 2);
+    REQUIRE(first[0] != first[1]);
+    CHECK(campaign.round(variants(2)).places == Places{first[1], first[0]});
+  }
+}
+
 TEST_CASE("islands: variants compete at home, until the best migrate") {
   PopulationRule two = rule("islands", 1);
   two.islands = 2;
@@ -176,7 +215,7 @@ TEST_CASE("islands: variants compete at home, until the best migrate") {
   CHECK(second.survivors[1].reason.starts_with("island 2: "));
   // A child is of the island whose place it was given.
   CHECK(survivors(campaign.round({even("v0007", 3, 0.35, "v0003"),
-                                  even("v0008", 3, 0.3, "v0003")})) == Texts{"2 v0008", "1 v0007"});
+                                  even("v0008", 3, 0.3, "v0003")})) == Texts{"1 v0008", "2 v0007"});
 }
 
 TEST_CASE("map_elites: the best of each cell, parents by chance, the same for the same seed") {
@@ -271,6 +310,6 @@ TEST_CASE("a campaign's selections are pinned, whatever the policy: the same on 
   std::string text;
   for (const auto& [policy, digest] : digests) text += policy + " " + digest + "\n";
   CHECK(text ==
-        "islands def607b9c76a\nlineages cd761b5b1b64\nmap_elites 9492f7a67242\n"
-        "pareto 0d0405516563\ntop 7908ab488443\n");
+        "islands 4e276947e7d2\nlineages dc114bceaa91\nmap_elites 9492f7a67242\n"
+        "pareto 69eea80026c8\ntop 634b4a8de9d4\n");
 }

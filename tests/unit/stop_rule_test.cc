@@ -69,6 +69,8 @@ TEST_CASE("what is no rule is refused with its column") {
   CHECK(error("stagnant") == "'stagnant': column 9: stagnant: a number above 0 was expected");
   CHECK(error("stagnant -1") ==
         "'stagnant -1': column 10: stagnant: a number above 0 was expected");
+  CHECK(error("cost>=nan") == "'cost>=nan': column 7: cost: a number above 0 was expected");
+  CHECK(error("speedup inf") == "'speedup inf': column 9: speedup: a number above 0 was expected");
   CHECK(error("rounds 3 wall 2h") ==
         "'rounds 3 wall 2h': column 10: 'and' or 'or' was expected, not 'wall'");
   CHECK(error("rounds 3 & wall 2h") ==
