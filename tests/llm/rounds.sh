@@ -1,0 +1,32 @@
+# Three rounds by two models, one an API; what they came to, again, when there is nobody to ask. Sourced by run.sh.
+# shellcheck shell=bash
+
+campaign rounds 3 4 'llm: 3, sweep: 1' "$(model chat/ok openai)" "$(model messages/ok anthropic)"
+evolve_in rounds run -p small/rounds.yaml >"$PROJECT/said" 2>&1 || fail "rounds: $(tail -n 5 "$PROJECT/said")"
+cp "$PROJECT/said" "$PROJECT/undisturbed"
+history=$PROJECT/rounds/rounds/round-3/history.jsonl
+is "who was asked" 'chat/ok messages/ok' "$(grep -o '"model":"[^"]*"' "$history" | cut -d'"' -f4 | sort -u | xargs)"
+is "variants of models" 9 "$(grep -c '"mutator":"llm"' "$history")"
+is "the campaign gets faster" 'BLOCK_M=512' "$(evolve_in rounds show "$(sed -n 's/^ *best \(v[0-9]*\) .*/\1/p' \
+  "$PROJECT/said" | tail -n 1)" -p small/rounds.yaml | grep -o 'BLOCK_M=512' | head -n 1)"
+
+stop_llm
+asked=$(find "$PROJECT/rounds" -name exchange.json | wc -l)
+is "exchanges" 9 "$asked"
+cp -r "$PROJECT/rounds/rounds" "$PROJECT/was"
+rm -r "$PROJECT/rounds/rounds" "$PROJECT"/rounds/memo.db*
+evolve_in rounds build round-3 -p small/rounds.yaml >>"$PROJECT/said" 2>&1 || fail "again: $(tail -n 5 "$PROJECT/said")"
+grep -q ' 0 ran, ' <(tail -n 8 "$PROJECT/said") || fail "again: $(tail -n 5 "$PROJECT/said")"
+is "the same files" '' "$(diff -rq "$PROJECT/was" "$PROJECT/rounds/rounds" | grep -v '\.d\b\|\.ninja\b')"
+evolve_in rounds replay round-3 -p small/rounds.yaml --verify >>"$PROJECT/said" 2>&1 || fail "replay: $(tail -n 3 "$PROJECT/said")"
+is "replay" ': 0 differences' "$(tail -n 1 "$PROJECT/said" | grep -o ': 0 differences$')"
+
+# The key: searched where its name is found.
+evolve_in rounds export round-3 -p small/rounds.yaml -o round-3.evolve >>"$PROJECT/said" 2>&1
+mkdir "$PROJECT/stranger"
+(cd "$PROJECT/stranger" && "$EVOLVE" import ../round-3.evolve && "$EVOLVE" replay round-3 --out is) >>"$PROJECT/said" 2>&1
+for place in rounds stranger; do
+  grep -rqaF LITELLM_KEY "$PROJECT/$place" || fail "$place: not even the key's name is there"
+done
+is "the key" '' "$(cd "$PROJECT" && grep -rlaF "$LITELLM_KEY" rounds was stranger round-3.evolve said)"
+start_llm
