@@ -56,7 +56,7 @@ fails() {
   ask "$@"
   is "$*: code" "$code" "$CODE"
   [[ $SAID == exchange:*$words* ]] || fail "$*: other words: $SAID"
-  [[ $SAID != *"$LITELLM_KEY"* ]] || fail "$*: tells the key"
+  [[ $SAID != *sk-* ]] || fail "$*: tells the key"
   is "$*: files" prompt.json "$(ls "$PROJECT/asking")"
 }
 
@@ -83,15 +83,15 @@ TIMEOUT=1 fails 3 'timed out' stall openai "$UPSTREAM"
 fails 3 'connect' ok openai "http://127.0.0.1:$(free_ports 1)/v1"
 
 # The same in a campaign: what a reply came to is its variant's verdict, and the others go on.
-scenarios='ok rate-limited error truncated no-code two-blocks cpp bad-diff'
+scenarios='rate-limited truncated no-code two-blocks cpp bad-diff'
 models=()
 for scenario in $scenarios; do
   models+=("$(model "chat/$scenario" openai)" "$(model "messages/$scenario" anthropic)")
 done
-campaign verdicts 1 16 'llm: 1' "${models[@]}"
+campaign verdicts 1 12 'llm: 1' "${models[@]}"
 evolve_in verdicts run -p small/verdicts.yaml -q >"$PROJECT/said" 2>&1 || fail "verdicts: $(tail -n 3 "$PROJECT/said")"
 is "verdicts" "$(for api in chat messages; do
-  for verdict in ok=- rate-limited=- error=- truncated=truncated no-code=no-code two-blocks=several-blocks \
+  for verdict in rate-limited=- truncated=truncated no-code=no-code two-blocks=several-blocks \
     cpp=wrong-language bad-diff=diff-does-not-apply; do
     echo "$api/$verdict"
   done
