@@ -36,21 +36,24 @@ hint: sudo apt-get install ${missing[*]}"
 }
 
 # need_python LOCK…: the environment .venv with just what the lock files name, by hash.
-need_python() {
-  local lock
-  for lock in "$@"; do
-    local stamp=".venv/.installed-${lock##*/}"
+need_python() { need_environment .venv "$@"; }
+
+# need_environment FOLDER LOCK…: the same, in this folder.
+need_environment() {
+  local folder=$1 lock
+  for lock in "${@:2}"; do
+    local stamp="$folder/.installed-${lock##*/}"
     cmp -s "$lock" "$stamp" && continue
-    if [ ! -x .venv/bin/python ]; then
+    if [ ! -x "$folder/bin/python" ]; then
       local python=python3
       [ -x /usr/bin/python3.11 ] && python=/usr/bin/python3.11
-      say "making the Python environment .venv"
+      say "making the Python environment $folder"
       "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
         die "$("$python" --version) is there; the lock files are for Python 3.11 (Debian 12's)"
-      "$python" -m venv .venv || die "python3 -m venv failed"
+      "$python" -m venv "$folder" || die "python3 -m venv failed"
     fi
     say "installing the Python packages of $lock"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$lock" ||
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$lock" ||
       die "pip could not install $lock"
     cp "$lock" "$stamp"
   done

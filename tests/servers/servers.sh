@@ -1,5 +1,5 @@
-# Servers that no Debian package has, built from Go modules; sourced after pipelines/setup.sh. A folder here names a
-# program and its version (go.mod) and the checksums of all that it is made of (go.sum).
+# Servers that no Debian package has; sourced after pipelines/setup.sh. Most are built from Go modules: a folder here
+# names a program and its version (go.mod) and the checksums of all that it is made of (go.sum).
 # shellcheck shell=bash
 
 GO_TOOLCHAIN=golang.org/toolchain@v0.0.1-go1.25.5.linux-amd64
@@ -48,4 +48,10 @@ need_server() {
   (cd "$source" && GOTOOLCHAIN=local "$GO" build "${flags[@]}" -o "$OLDPWD/build/servers/$1" "$program") ||
     die "go could not build $1"
   cat "$source"/go.sum "$source"/*.go >"build/servers/$1.made-of"
+}
+
+# need_litellm: makes build/servers/litellm, a Python environment (a minute, 0.8 GB).
+need_litellm() {
+  mkdir -p build/servers
+  need_environment build/servers/litellm tests/servers/litellm/requirements.lock
 }

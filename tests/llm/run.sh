@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The llm tier: campaigns whose variants a language model proposes, through a real LiteLLM proxy and by both APIs; the
+# model behind it plays a script (tests/servers/litellm), so that each way to answer badly comes when it is asked for.
+#   tests/llm/run.sh [PART…]     scenarios injection rounds replay
+source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
+cd "$ROOT" || exit 1
+source tests/servers/ports.sh
+source tests/servers/litellm.sh
+# What the proxy's key is called by those who ask it, and the key: it must be found nowhere.
+export LITELLM_KEY=sk-planted-0123456789abcdef LITELLM_MASTER_KEY=sk-planted-0123456789abcdef
+# shellcheck disable=SC2034 # of the parts
+STEPS=$(dirname "$EVOLVE")/steps
+COUNT=0
+trap stop_llm EXIT
+
+python() { "$ROOT/.venv/bin/python" "$@"; }
+
+# model NAME API: a model of llm.json, by the proxy.
+model() {
+  local base=$PROXY
+  [ "$2" != openai ] || base=$PROXY/v1
+  printf '{"name": "%s", "api": "%s", "base_url": "%s", "key_variable": "LITELLM_KEY", ' "$1" "$2" "$base"
+  printf '"input_usd_per_million": 1, "output_usd_per_million": 4}'
+}
+
+# campaign NAME ROUNDS VARIANTS MIX MODEL…: small/NAME.yaml and its models.
+campaign() {
+  local name=$1 rounds=$2 variants=$3 mix=$4 models
+  shift 4
+  models=$(IFS=,; echo "$*")
+  printf '{"models": [%s], "budget": {"usd": 50}}\n' "$models" >"$PROJECT/small/$name.json"
+  cat >"$PROJECT/small/$name.yaml" <<END
+kernel: { name: small, spec: spec.yaml }
+session: { max_iterations: $rounds }
+batch: { variants_per_round: $variants, top_k: 2 }
+mutate: { mix: { $mix }, llm: $name.json }
+END
+}
+
+# evolve_in STATE COMMAND… : in the project.
+evolve_in() {
+  local state=$1
+  shift
+  (cd "$PROJECT" && exec "$EVOLVE" "$@" --state "$state")
+}
+
+# is WHAT EXPECTED ACTUAL
+is() {
+  COUNT=$((COUNT + 1))
+  [ "$2" = "$3" ] || fail "$1: '$3' instead of '$2'"
+}
+
+new_project
+# So the script, which doubles the first parameter, makes it faster twice.
+sed -i 's/^BLOCK_M = 512/BLOCK_M = 128/' "$PROJECT/small/kernel.py"
+choose_llm_ports
+start_llm || finish 0
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(scenarios injection rounds replay)
+for part in "${parts[@]}"; do
+  # shellcheck disable=SC1090 # the parts
+  source "tests/llm/$part.sh"
+  printf '==> llm: %s: ended after %s s\n' "$part" "$SECONDS"
+done
+stop_llm
+finish "$COUNT"

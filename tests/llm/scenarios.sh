@@ -1,0 +1,106 @@
+# Each way to answer, by both APIs: what is recorded and what is made of it, or which fault is told and that nothing is
+# stored. Sourced by run.sh.
+# shellcheck shell=bash
+
+# What all are asked: a prompt of a campaign's first round, for a whole block.
+campaign asked 1 1 'llm: 1' "$(model ok openai)"
+sed -i 's/"budget"/"modes": {"rewrite": 1}, "budget"/' "$PROJECT/small/asked.json"
+evolve_in asked build v0001 -p small/asked.yaml -q || fail "the campaign that is asked for"
+work=$PROJECT/asked/asked
+
+# ask NAME API BASE: asks that model; sets CODE and SAID, and leaves exchange.json, and of an answer kernel.py and variant.json.
+ask() {
+  local out=$PROJECT/asking
+  rm -rf "$out" && mkdir "$out"
+  python - "$work/round-1/v0001/prompt.json" "$@" >"$out/prompt.json" <<'PY'
+import json, sys
+prompt = json.load(open(sys.argv[1]))
+request = prompt["request"]
+request["model"], request["api"], request["base_url"] = sys.argv[2:5]
+# The model knows a first try by its words: they must be others by each way.
+request["messages"][-1]["content"] += f"\nThis is asked by {' '.join(sys.argv[2:])}.\n"
+json.dump(prompt, sys.stdout)
+PY
+  SAID=$("$STEPS/exchange" --prompt "$out/prompt.json" --out "$out/exchange.json" --timeout "${TIMEOUT:-20}" \
+    --silence "${TIMEOUT:-20}" --tries 2 2>&1)
+  CODE=$?
+  [ "$CODE" -eq 0 ] || return 0
+  "$STEPS/adopt" --round 1 --id v0001 --place 0 --spec "$work/spec.json" --seed "$work/seed.py" --prompt "$out/prompt.json" \
+    --exchange "$out/exchange.json" --kernel-out "$out/kernel.py" --variant-out "$out/variant.json" || fail "adopt: $*"
+}
+
+# answers EXPECTED NAME API BASE: attempts, the verdict of the exchange, how the reply ended, the problem, and the
+# parameter that the script doubles.
+answers() {
+  local expected=$1
+  shift
+  ask "$@"
+  [ "$CODE" -eq 0 ] || { fail "$*: code $CODE: $SAID"; return; }
+  is "$*" "$expected" "$(python - "$PROJECT/asking" <<'PY'
+import json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+exchange, variant = (json.loads((folder / name).read_text()) for name in ("exchange.json", "variant.json"))
+told = variant["exchange"]
+assert exchange["attempts"][-1]["outcome"] == "ok" and exchange["tokens"]["input"] > 1000 and exchange["text"]
+assert told["cost_usd"] == exchange["cost_usd"] > 0 and not exchange["cut_off"] and not exchange["tokens"]["estimated"]
+print(*(one["status"] for one in exchange["attempts"]), exchange["verdict"], exchange["finish"],
+      told.get("problem", {}).get("kind", "-"), variant["parameters"]["BLOCK_M"])
+PY
+)"
+}
+
+# fails CODE WORDS NAME API BASE: a fault or an error, in words, and nothing is stored.
+fails() {
+  local code=$1 words=$2
+  shift 2
+  ask "$@"
+  is "$*: code" "$code" "$CODE"
+  [[ $SAID == exchange:*$words* ]] || fail "$*: other words: $SAID"
+  [[ $SAID != *sk-* ]] || fail "$*: tells the key"
+  is "$*: files" prompt.json "$(ls "$PROJECT/asking")"
+}
+
+for api in openai anthropic; do
+  base=$PROXY
+  [ "$api" != openai ] || base=$PROXY/v1
+  answers '200 ok stop - 256' ok "$api" "$base"
+  answers '429 200 ok stop - 256' rate-limited "$api" "$base"
+  answers '500 200 ok stop - 256' error "$api" "$base"
+  answers '200 ok length truncated 128' truncated "$api" "$base"
+  answers '200 ok stop no-code 128' no-code "$api" "$base"
+  answers '200 ok stop several-blocks 128' two-blocks "$api" "$base"
+  answers '200 ok stop diff-does-not-apply 128' bad-diff "$api" "$base"
+  answers '200 ok stop wrong-language 128' cpp "$api" "$base"
+  # The proxy ends the broken stream in good order: an open fence alone shows that something is missing.
+  answers '200 ok stop truncated 128' broken "$api" "$base"
+  TIMEOUT=1 fails 3 'timed out' stall "$api" "$base"
+  LITELLM_KEY=sk-another-0123456789abcdef fails 2 'HTTP 400' ok "$api" "$base"
+  LITELLM_KEY='' fails 2 "'LITELLM_KEY': not set" ok "$api" "$base"
+done
+# Without a proxy between.
+fails 3 'the stream broke off (2 attempts)' broken openai "$UPSTREAM"
+TIMEOUT=1 fails 3 'timed out' stall openai "$UPSTREAM"
+fails 3 'connect' ok openai "http://127.0.0.1:$(free_ports 1)/v1"
+
+# The same in a campaign: what a reply came to is its variant's verdict, and the others go on.
+scenarios='rate-limited truncated no-code two-blocks cpp bad-diff'
+models=()
+for scenario in $scenarios; do
+  models+=("$(model "chat/$scenario" openai)" "$(model "messages/$scenario" anthropic)")
+done
+campaign verdicts 1 12 'llm: 1' "${models[@]}"
+evolve_in verdicts run -p small/verdicts.yaml -q >"$PROJECT/said" 2>&1 || fail "verdicts: $(tail -n 3 "$PROJECT/said")"
+is "verdicts" "$(for api in chat messages; do
+  for verdict in rate-limited=- truncated=truncated no-code=no-code two-blocks=several-blocks \
+    cpp=wrong-language bad-diff=diff-does-not-apply; do
+    echo "$api/$verdict"
+  done
+done | sort)" "$(python - "$PROJECT/verdicts/verdicts/round-1/history.jsonl" <<'PY' | sort
+import json, sys
+for entry in map(json.loads, open(sys.argv[1])):
+    if "exchange" in entry:
+        kind = entry.get("rejection", {}).get("kind", "-")
+        assert kind == entry["exchange"].get("problem", {}).get("kind", "-"), entry
+        print(f"{entry['exchange']['model']}={kind}")
+PY
+)"
