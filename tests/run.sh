@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Command 2 of the README: installs what is missing, builds, and runs the tests.
 #   tests/run.sh                 every tier that needs no long campaign (under five minutes, warm)
-#   tests/run.sh TIER…           unit contract property fault golden steps cluster
+#   tests/run.sh TIER…           unit contract property fault golden steps cluster llm
 #   THOROUGH=1 tests/run.sh      also what CI alone has the time for
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,9 +16,10 @@ need_server bazel-remote
 need_server fake-gcs-server
 
 tiers=("$@")
-[ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster})
+[ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster llm})
 # A control plane takes ten minutes to compile, once.
 case " ${tiers[*]} " in *" cluster "*) need_server kubernetes ;; esac
+case " ${tiers[*]} " in *" llm "*) need_litellm ;; esac
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
 (cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error --timeout 2700 -j "$(nproc)" -L "^($pattern)\$") || {

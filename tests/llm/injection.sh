@@ -7,11 +7,11 @@ campaign orders 2 2 'llm: 1' "$(model chat/orders openai)" "$(model messages/ord
 cp -r "$PROJECT/small" "$PROJECT/hostile"
 # Of a seed no comment and no docstring is sent, but its other texts are.
 sed -i "s/^# EVOLVE-BLOCK-START/&\n# a comment: $orders/; s/^BLOCK_M = .*/&\nNOTE = '\`\`\`\\\\n$orders'/" "$PROJECT/hostile/kernel.py"
-evolve_in orders run -p hostile/orders.yaml -q >"$PROJECT/said" 2>&1 || fail "orders: $(tail -n 3 "$PROJECT/said")"
+in_project run -p hostile/orders.yaml -q >"$PROJECT/said" 2>&1 || fail "orders: $(tail -n 3 "$PROJECT/said")"
 
 # found PROMPT: how often the orders are in fences, and how often out of them.
 found() {
-  python - "$PROJECT/orders/orders/$1/prompt.json" "$orders" <<'PY'
+  python - "$PROJECT/state/orders/$1/prompt.json" "$orders" <<'PY'
 import json, re, sys
 prompt = json.load(open(sys.argv[1]))["request"]
 fence, inside, outside = "", 0, 0
@@ -28,7 +28,7 @@ for text in [prompt["system"], *(message["content"] for message in prompt["messa
 print(inside, outside)
 PY
 }
-history=$PROJECT/orders/orders/round-2/history.jsonl
+history=$PROJECT/state/orders/round-2/history.jsonl
 # Those of the second round also have what the models gave: code, plans, learnings.
 for place in 'round-1/v0001 1' 'round-1/v0002 1' 'round-2/v0003 4' 'round-2/v0004 4'; do
   read -r prompt least <<<"$place"
@@ -38,6 +38,6 @@ for place in 'round-1/v0001 1' 'round-1/v0002 1' 'round-2/v0003 4' 'round-2/v000
 done
 is "variants that obey the spec" 4 "$(grep '"mutator":"llm"' "$history" | grep -vc '"rejection"')"
 is "what the models changed" 'BLOCK_M=256 BLOCK_M=512' "$(for id in v0001 v0003; do
-  evolve_in orders show $id -p hostile/orders.yaml | grep -o 'BLOCK_M=[0-9]*' | head -n 1
+  in_project show $id -p hostile/orders.yaml | grep -o 'BLOCK_M=[0-9]*' | head -n 1
 done | xargs)"
-is "the key" '' "$(cd "$PROJECT" && grep -rlaF "$LITELLM_KEY" orders said)"
+is "the key" '' "$(cd "$PROJECT" && grep -rlaF "$LITELLM_KEY" state said)"

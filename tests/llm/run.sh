@@ -37,12 +37,8 @@ mutate: { mix: { $mix }, llm: $name.json }
 END
 }
 
-# evolve_in STATE COMMAND… : in the project.
-evolve_in() {
-  local state=$1
-  shift
-  (cd "$PROJECT" && exec "$EVOLVE" "$@" --state "$state")
-}
+# in_project COMMAND…: all campaigns share a state folder, and so the seed's results.
+in_project() { (cd "$PROJECT" && exec "$EVOLVE" "$@" --state state); }
 
 # is WHAT EXPECTED ACTUAL
 is() {

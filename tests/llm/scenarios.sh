@@ -5,8 +5,8 @@
 # What all are asked: a prompt of a campaign's first round, for a whole block.
 campaign asked 1 1 'llm: 1' "$(model ok openai)"
 sed -i 's/"budget"/"modes": {"rewrite": 1}, "budget"/' "$PROJECT/small/asked.json"
-evolve_in asked build v0001 -p small/asked.yaml -q || fail "the campaign that is asked for"
-work=$PROJECT/asked/asked
+in_project build v0001 -p small/asked.yaml -q || fail "the campaign that is asked for"
+work=$PROJECT/state/asked
 
 # ask NAME API BASE: asks that model; sets CODE and SAID, and leaves exchange.json, and of an answer kernel.py and variant.json.
 ask() {
@@ -89,13 +89,13 @@ for scenario in $scenarios; do
   models+=("$(model "chat/$scenario" openai)" "$(model "messages/$scenario" anthropic)")
 done
 campaign verdicts 1 12 'llm: 1' "${models[@]}"
-evolve_in verdicts run -p small/verdicts.yaml -q >"$PROJECT/said" 2>&1 || fail "verdicts: $(tail -n 3 "$PROJECT/said")"
+in_project run -p small/verdicts.yaml -q >"$PROJECT/said" 2>&1 || fail "verdicts: $(tail -n 3 "$PROJECT/said")"
 is "verdicts" "$(for api in chat messages; do
   for verdict in rate-limited=- truncated=truncated no-code=no-code two-blocks=several-blocks \
     cpp=wrong-language bad-diff=diff-does-not-apply; do
     echo "$api/$verdict"
   done
-done | sort)" "$(python - "$PROJECT/verdicts/verdicts/round-1/history.jsonl" <<'PY' | sort
+done | sort)" "$(python - "$PROJECT/state/verdicts/round-1/history.jsonl" <<'PY' | sort
 import json, sys
 for entry in map(json.loads, open(sys.argv[1])):
     if "exchange" in entry:

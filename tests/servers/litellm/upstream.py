@@ -3,9 +3,9 @@
     python upstream.py [--port PORT]     prints "listening on PORT"; 0, the default, takes a free one
 
 Scenarios: ok, rate-limited (429, then ok), error (500, then ok), stall (a first piece, then nothing), broken (the
-stream ends before it says why), truncated, no-code, two-blocks, bad-diff, cpp, orders (ok, with orders to whoever reads
-its code, plan and learning). Each answers whole or streamed, as it is asked. The first try of a scenario is counted by prompt, so that exchanges do not disturb one another. GET /requests
-tells how often each was asked.
+stream ends before it says why), truncated, no-code, two-blocks, bad-diff, cpp, orders (ok, with orders to whoever
+reads its code, plan and learning). Each answers whole or streamed, as it is asked. The first try of a scenario is
+counted by prompt, so that exchanges do not disturb one another. GET /requests tells how often each was asked.
 """
 
 from __future__ import annotations
