@@ -85,6 +85,7 @@ class Policy {
       return a.score != b.score ? a.score > b.score : is_earlier(a.variant.id, b.variant.id);
     });
     std::vector<Ranked*> theirs;
+    theirs.reserve(all.size());
     for (const Survivor& one : all) theirs.push_back(ranked(one.variant.id));
     if (theirs.empty()) return;
     const std::string best = best_of(theirs, 1).front().variant.id;
@@ -254,6 +255,7 @@ class Policy {
     for (size_t i = 0; i < out_.survivors.size(); ++i)
       numbers[out_.survivors[i].island].push_back(static_cast<int>(i) + 1);
     std::vector<std::vector<int>> islands;
+    islands.reserve(numbers.size());
     for (auto& [island, its] : numbers) islands.push_back(std::move(its));
     for (size_t place = 0; place < request_.variants.size() && !islands.empty(); ++place) {
       const auto& its = islands[place % islands.size()];
@@ -268,6 +270,7 @@ class Policy {
     std::map<std::string, std::vector<Ranked*>> cells;
     for (Ranked* one : left_) cells[one->variant.cell].push_back(one);
     std::vector<Ranked*> elites;
+    elites.reserve(cells.size());
     for (const auto& [cell, its] : cells)
       elites.push_back(ranked(best_of(its, 1).front().variant.id));
     std::sort(elites.begin(), elites.end(), [](const Ranked* a, const Ranked* b) {
