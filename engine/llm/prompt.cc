@@ -163,7 +163,7 @@ Result<Templates> Templates::read(
     const std::function<Result<std::string>(const std::string& path)>& read_file) {
   Templates out;
   for (const std::string& file : files()) {
-    const std::string path = folder + "/" + file;
+    const std::string path = fmt::format("{}/{}", folder, file);
     auto text = read_file(path);
     if (!text) return std::move(text).error();
     auto parsed = Template::parse(*text, path);
