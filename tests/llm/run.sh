@@ -12,6 +12,7 @@ export LITELLM_KEY=sk-planted-0123456789abcdef LITELLM_MASTER_KEY=sk-planted-012
 STEPS=$(dirname "$EVOLVE")/steps
 COUNT=0
 trap stop_llm EXIT
+trap 'exit 124' TERM
 
 python() { "$ROOT/.venv/bin/python" "$@"; }
 
