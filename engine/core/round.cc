@@ -49,7 +49,7 @@ class RoundWriter {
         write_bench("xla", "$work/round-0/xla", name, outputs);
       }
     }
-    write_seed_variant(shape_, text_);
+    write_seed_variant(text_);
     write_variant(0, outputs);
     outputs.emplace_back("task");
     add({"phony", {"round-0"}, outputs, {}, {}, {}});

@@ -173,7 +173,7 @@ Ancestry ancestry_of(const CampaignShape& shape, int round) {
   return out;
 }
 
-void write_seed_variant(const CampaignShape& /*shape*/, ManifestText& text) {
+void write_seed_variant(ManifestText& text) {
   EdgeText edge = proposals("mutate", variant_id(0), {variant_id(0)}, round_folder(0));
   edge.implicit = {"$steps/mutate"};
   add_flags(edge, " --mutator seed");

@@ -11,7 +11,7 @@
 
 namespace evolve {
 
-void write_seed_variant(const CampaignShape& shape, ManifestText& text);
+void write_seed_variant(ManifestText& text);
 void write_mutators(const CampaignShape& shape, int round, ManifestText& text);
 
 // "$work/round-2".

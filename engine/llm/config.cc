@@ -182,13 +182,6 @@ const char* mode_name(Mode mode) {
   return kModeNames[static_cast<size_t>(mode)];
 }
 
-std::optional<Mode> mode_named(std::string_view name) {
-  for (size_t i = 0; i < kModes; ++i) {
-    if (name == kModeNames[i]) return static_cast<Mode>(i);
-  }
-  return std::nullopt;
-}
-
 double Model::cost(int64_t input_tokens, int64_t output_tokens, int64_t cached_input_tokens) const {
   constexpr double kMillion = 1e6;
   const int64_t cached = std::min(cached_input_tokens, input_tokens);

@@ -17,7 +17,6 @@ namespace evolve::llm {
 enum class Mode { rewrite, diff, crossover, repair };
 constexpr size_t kModes = 4;
 const char* mode_name(Mode mode);
-std::optional<Mode> mode_named(std::string_view name);
 
 struct Model {
   std::string name;

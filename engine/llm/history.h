@@ -1,5 +1,5 @@
-// What a campaign has tried so far, as selection.json tells it. All of it is read leniently: a
-// selection without a history is one of a campaign that has asked no model yet.
+// What a campaign has tried so far: its selection.json, with the lines of history.jsonl as the list
+// `history`. All of it is read leniently: without a history nothing was tried yet.
 #pragma once
 
 #include <cstdint>
