@@ -155,6 +155,8 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     }
   }
   if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
+  shape.proposals = *beside(folder, pipeline.mutate.proposals,
+                            fmt::format("{}-proposals", campaign.name).c_str());
   shape.entry = campaign.spec.entry;
   for (const auto& one : campaign.spec.cases) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);

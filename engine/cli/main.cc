@@ -18,6 +18,7 @@
 #include "engine/cli/lock.h"
 #include "engine/cli/model_command.h"
 #include "engine/cli/ninja.h"
+#include "engine/cli/person_command.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/replay.h"
 #include "engine/cli/why.h"
@@ -49,6 +50,8 @@ struct Arguments {
   AgentSettings agent;
   std::string until;
   bool has_reply = false;
+  ProposeCommand proposal;
+  RoundCommand open_round;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -193,6 +196,37 @@ void add_build_options(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(1, 3600));
 }
 
+// What a person does for a round.
+void add_person(CLI::App& app, Arguments& arguments) {
+  ProposeCommand& proposal = arguments.proposal;
+  auto* propose =
+      app.add_subcommand("propose", "propose a kernel for a place of a round that is a person's");
+  propose->add_option("--file", proposal.file, "the kernel, whole or its EVOLVE block; -: stdin");
+  propose->add_option("--parent", proposal.parents,
+                      "the variants that it was made from (default: as evolve round open says)");
+  propose->add_option("--pass", proposal.passed, "no kernel for this place, and why");
+  auto* edit = app.add_subcommand(
+      "edit", "open an editor on a variant's kernel, and propose what you make of it");
+  edit->add_option("from", arguments.variant, "v0007")->required();
+  for (CLI::App* command : {propose, edit}) {
+    command->add_option("--note", proposal.note, "what is new, in a line: mutators read it, too");
+    command->add_option("--variant", proposal.variant, "the place (default: the first open one)");
+    command->add_flag("--replace", proposal.replace, "in place of what was proposed for it");
+  }
+
+  auto* round = app.add_subcommand("round", "people's part of a round: open, close");
+  round->require_subcommand(1);
+  auto* open = round->add_subcommand(
+      "open", "build the round before, say whose kernels are wanted, and wait for them");
+  open->add_flag("!--no-wait", arguments.open_round.waits, "say it, and do not wait");
+  add_build_options(*open, arguments);
+  auto* close = round->add_subcommand("close", "give up the places that nobody has filled");
+  for (CLI::App* command : {open, close}) {
+    command->add_option("round", arguments.round, "N or round-N")->required();
+    add_common(*command, arguments);
+  }
+}
+
 void add_commands(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "evolve " EVOLVE_VERSION);
@@ -227,6 +261,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   show_prompt->add_option("variant", arguments.variant, "v0007")->required();
   show_prompt->add_flag("--reply", arguments.has_reply, "and what came back");
   add_common(*show_prompt, arguments);
+
+  add_person(app, arguments);
 
   auto* best = app.add_subcommand("best", "write the best variant's kernel.py");
   best->add_option("-o,--out", arguments.out, "file to write (default: stdout)");
@@ -306,7 +342,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   add_common(*check, arguments);
 
   for (CLI::App* command : app.get_subcommands({})) {
-    if (command != cache && command != kernel && command != prompt) add_common(*command, arguments);
+    // Those whose commands have them have none themselves.
+    if (command->get_subcommands({}).empty()) add_common(*command, arguments);
   }
   add_analyze(app, arguments);
   add_model(app, arguments);
@@ -326,6 +363,13 @@ Result<int> round_number(const std::string& text) {
     return bad_input(fmt::format("'{}' is no round", text), "", "evolve log 3");
   }
   return std::stoi(digits);
+}
+
+Status dispatch_round(const std::string& name, const Arguments& arguments) {
+  auto round = round_number(arguments.round);
+  if (!round) return std::move(round).error();
+  if (name == "close") return run_round_close(arguments.common, *round);
+  return run_round_open(arguments.common, arguments.build, arguments.open_round, *round);
 }
 
 Status dispatch_cache(const std::string& name, const Arguments& arguments) {
@@ -358,6 +402,12 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "run") return run_rounds(common, arguments.build, arguments.until);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "prompt") return run_prompt_show(common, arguments.variant, arguments.has_reply);
+  if (name == "propose") return run_propose(common, arguments.proposal);
+  if (name == "edit") return run_edit(common, arguments.variant, arguments.proposal);
+  if (name == "round") {
+    return dispatch_round(app.get_subcommands().front()->get_subcommands().front()->get_name(),
+                          arguments);
+  }
   if (name == "best") return run_best(common, arguments.out);
   if (name == "cache") {
     const CLI::App* cache = app.get_subcommands().front();

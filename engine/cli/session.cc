@@ -6,6 +6,7 @@
 
 #include "engine/cli/lock.h"
 #include "engine/cli/progress.h"
+#include "engine/cli/proposals.h"
 #include "engine/core/did_you_mean.h"
 
 namespace evolve::cli {
@@ -61,7 +62,11 @@ Result<std::vector<NodeId>> find_targets(const Session& session,
       return bad_input(fmt::format("unknown target '{}', did you mean '{}'?", name, *near));
     }
   }
-  return session.graph->targets(resolved);
+  auto targets = session.graph->targets(resolved);
+  if (!targets) return targets;
+  if (auto status = check_none_open(session.campaign, *session.graph, *targets); !status)
+    return status.error();
+  return targets;
 }
 
 }  // namespace evolve::cli

@@ -27,7 +27,8 @@ Status read_graph(Session& session);
 // Both.
 Result<Session> open_session(const CommonOptions& common);
 
-// The nodes that targets name: a path below the campaign's folder may be given without it.
+// The nodes that targets name: a path below the campaign's folder may be given without it. Bad
+// input: there is no such target, or it needs what a person has yet to propose.
 Result<std::vector<NodeId>> find_targets(const Session& session,
                                          const std::vector<std::string>& names);
 

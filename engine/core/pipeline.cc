@@ -26,7 +26,7 @@ constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit"};
 
-constexpr std::array kMutators = {"sweep", "rewrite", "llm"};
+constexpr std::array kMutators = {"sweep", "rewrite", "llm", "person"};
 constexpr int kMostWeight = 1000;
 // As engine/search/sampler.h names them, which is above us; the tests hold the two together.
 constexpr std::array kSamplers = {"model", "random", "grid", "latin", "local", "evolution", "tpe"};
@@ -329,6 +329,11 @@ class PipelineReader {
     read_mix(mutate);
     mutate.choice("sampler", out.sampler, {kSamplers.begin(), kSamplers.end()});
     read_llm(mutate);
+    mutate.text("proposals", out.proposals);
+    if (mutate.has("proposals") && !has_mutator("person")) {
+      notice(mutate.key_at("proposals"),
+             "'mutate.proposals' has no effect: no variant is a person's");
+    }
     int64_t random_seed = 0;
     mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());
     out.random_seed = static_cast<uint64_t>(random_seed);
@@ -340,11 +345,16 @@ class PipelineReader {
     mutate.finish();
   }
 
+  [[nodiscard]] bool has_mutator(const std::string& name) const {
+    const auto& mix = pipeline_.mutate.mix;
+    return std::any_of(mix.begin(), mix.end(),
+                       [&](const auto& share) { return share.first == name; });
+  }
+
   void read_llm(YamlMap& mutate) {
     Pipeline::Mutate& out = pipeline_.mutate;
     mutate.text("llm", out.llm);
-    const bool asks = std::any_of(out.mix.begin(), out.mix.end(),
-                                  [](const auto& share) { return share.first == "llm"; });
+    const bool asks = has_mutator("llm");
     if (asks && !mutate.has("llm")) {
       errors_.add_missing(mutate.key_at(mutate.has("mix") ? "mix" : "mutator"),
                           "mutate.llm: the mutator 'llm' needs the path of a configuration of "

@@ -494,9 +494,9 @@ int Survival::capacity() const {
 
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, explore,
-               target, compile_flags, constants, is_measured, timing, is_sandboxed, entry, spec,
-               seed, reference, xla, marker_start, marker_end, bench_cases, check_cases,
+  const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, proposals,
+               explore, target, compile_flags, constants, is_measured, timing, is_sandboxed, entry,
+               spec, seed, reference, xla, marker_start, marker_end, bench_cases, check_cases,
                step_sources, node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
@@ -513,8 +513,8 @@ Digest digest_of(const CampaignShape& shape) {
   }
   out.add("finalists", "", std::to_string(finalists));
   out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
-  for (const auto* text : {&sampler, &llm, &target, &constants, &entry, &spec, &seed, &reference,
-                           &xla, &marker_start, &marker_end}) {
+  for (const auto* text : {&sampler, &llm, &proposals, &target, &constants, &entry, &spec, &seed,
+                           &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
@@ -550,22 +550,6 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
 
 std::string variant_id(int number) {
   return fmt::format("v{:04}", number);
-}
-
-const std::string& mutator_of(const CampaignShape& shape, int number) {
-  int all = 0;
-  for (const MutatorShare& share : shape.mix) all += share.weight;
-  if (all == 0) return shape.mix.front().name;
-  // Smooth weighted round-robin, as nginx spreads requests: everyone gains its weight, the richest
-  // has the turn and pays for it.
-  std::vector<int> credit(shape.mix.size());
-  size_t chosen = 0;
-  for (int turn = 0; turn <= (number - 1) % all; ++turn) {
-    for (size_t i = 0; i < credit.size(); ++i) credit[i] += shape.mix[i].weight;
-    chosen = static_cast<size_t>(std::max_element(credit.begin(), credit.end()) - credit.begin());
-    credit[chosen] -= all;
-  }
-  return shape.mix[chosen].name;
 }
 
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {

@@ -38,7 +38,7 @@ Timing within_budget(Timing timing, double budget, int variants, size_t cases);
 
 // A mutator, and how many of the variants it proposes, as a share of all mutators' weights.
 struct MutatorShare {
-  std::string name;  // "sweep", "rewrite" or "llm"
+  std::string name;  // "sweep", "rewrite", "llm" or "person"
   int weight = 1;
 };
 
@@ -66,6 +66,7 @@ struct CampaignShape {
   std::string sampler = "local";           // of the sweep
   std::string llm;                         // path of the models' configuration; empty: none
   std::vector<std::string> llm_keys;       // names of the variables with their keys
+  std::string proposals;                   // folder of what people propose
   double explore = 0.25;                   // share of its proposals drawn from the whole space
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"
@@ -95,9 +96,6 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape);
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);
-// Which mutator proposes a variant: each as often as its weight says, evenly mixed, from round to
-// round. REQUIRES: number > 0.
-const std::string& mutator_of(const CampaignShape& shape, int number);
 // The variants of a round: round 0 has the seed alone.
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round);
 // A variant's folder below the campaign's: "round-1/v0007".

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace evolve {
@@ -155,7 +156,67 @@ void write_llm(const CampaignShape& shape, int round, const Share& share, Manife
   }
 }
 
+// What a person proposes: their file in its canonical form, too, so that its markers are known.
+void write_person(const CampaignShape& shape, int round, const Share& share, ManifestText& text) {
+  for (size_t i = 0; i < share.ids.size(); ++i) {
+    const std::string& id = share.ids[i];
+    const std::string folder = fmt::format("{}/{}", round_folder(round), id);
+    const std::string proposed = folder + "/proposed.py";
+    text.add(
+        {"normalise",
+         {proposed},
+         {proposal_path(shape, id)},
+         {"$rules/steps/normalise.py"},
+         {},
+         {{"subject", id + " proposal"},
+          {"flags", fmt::format("--markers {} {} --on-error keep", shell_word(shape.marker_start),
+                                shell_word(shape.marker_end))}}});
+    EdgeText adopt;
+    adopt.rule = "adopt";
+    adopt.outputs = {folder + "/kernel.py", folder + "/variant.json"};
+    adopt.implicit = {"$steps/adopt"};
+    adopt.bindings = {
+        {"subject", id},
+        {"flags", fmt::format("--round {} --kernel-out {} --variant-out {} --id {} --place {}",
+                              round, adopt.outputs[0], adopt.outputs[1], id, share.places[i])}};
+    add_input(adopt, "spec", "$work/spec.json");
+    add_input(adopt, "seed", "$work/seed.py");
+    add_input(adopt, "proposal", proposal_path(shape, id));
+    add_input(adopt, "canonical", proposed);
+    add_ancestry(adopt, shape, round);
+    text.add(adopt);
+  }
+}
+
 }  // namespace
+
+const std::string& mutator_of(const CampaignShape& shape, int number) {
+  int all = 0;
+  for (const MutatorShare& share : shape.mix) all += share.weight;
+  if (all == 0) return shape.mix.front().name;
+  // Smooth weighted round-robin, as nginx spreads requests: everyone gains its weight, the richest
+  // has the turn and pays for it.
+  std::vector<int> credit(shape.mix.size());
+  size_t chosen = 0;
+  for (int turn = 0; turn <= (number - 1) % all; ++turn) {
+    for (size_t i = 0; i < credit.size(); ++i) credit[i] += shape.mix[i].weight;
+    chosen = static_cast<size_t>(std::max_element(credit.begin(), credit.end()) - credit.begin());
+    credit[chosen] -= all;
+  }
+  return shape.mix[chosen].name;
+}
+
+std::string proposal_path(const CampaignShape& shape, const std::string& id) {
+  return fmt::format("{}/{}.py", shape.proposals, id);
+}
+
+std::vector<std::string> proposed_variants(const CampaignShape& shape, int last) {
+  std::vector<std::string> out;
+  for (int number = 1; number <= last * shape.variants; ++number) {
+    if (mutator_of(shape, number) == "person") out.push_back(variant_id(number));
+  }
+  return out;
+}
 
 std::string round_folder(int round) {
   return fmt::format("$work/round-{}", round);
@@ -185,6 +246,10 @@ void write_mutators(const CampaignShape& shape, int round, ManifestText& text) {
   for (const auto& [mutator, share] : shares_of(shape, round)) {
     if (mutator == "llm") {
       write_llm(shape, round, share, text);
+      continue;
+    }
+    if (mutator == "person") {
+      write_person(shape, round, share, text);
       continue;
     }
     const std::string subject = fmt::format("round-{} {}", round, mutator);

@@ -11,6 +11,14 @@
 
 namespace evolve {
 
+// Which mutator proposes a variant: each as often as its weight says, evenly mixed, from round to
+// round. REQUIRES: number > 0.
+const std::string& mutator_of(const CampaignShape& shape, int number);
+// The file in which a person proposes a variant, whose place is a person's.
+std::string proposal_path(const CampaignShape& shape, const std::string& id);
+// The variants of rounds up to `last` that people propose, in their order.
+std::vector<std::string> proposed_variants(const CampaignShape& shape, int last);
+
 void write_seed_variant(ManifestText& text);
 void write_mutators(const CampaignShape& shape, int round, ManifestText& text);
 

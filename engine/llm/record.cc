@@ -54,9 +54,9 @@ Status check_belongs(const AdoptRequest& request) {
 }
 
 // What the code changes, and what is there beside it.
-Result<ReplyContext> context_of(const AdoptRequest& request) {
+Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
   const std::string mode = text_at(request.prompt, "mode");
-  ReplyContext out;
+  search::AdoptionContext out;
   out.entry = text_at(request.spec, "entry");
   out.parent = request.parent;
   if (mode == "crossover") {

@@ -6,72 +6,27 @@
 #include <array>
 #include <set>
 
+#include "engine/core/lines.h"
 #include "engine/llm/edits.h"
 #include "engine/llm/fences.h"
-#include "engine/llm/lines.h"
 #include "engine/search/mutation.h"
 
 namespace evolve::llm {
 
 namespace {
 
+using search::bound_names;
+using search::Code;
+using search::is_same_text;
 using search::kBlockEnd;
 using search::kBlockStart;
+using search::Problem;
 
 constexpr size_t kMostNoteBytes = 500;
 constexpr size_t kMostLearnings = 10;
 
-// A source in three pieces; the markers are parts of head and tail.
-struct Pieces {
-  std::string_view head, block, tail;
-};
-
-Pieces pieces_of(std::string_view source, const search::EvolveBlock& block) {
-  return {source.substr(0, block.begin), source.substr(block.begin, block.end - block.begin),
-          source.substr(block.end)};
-}
-
-// What the reply gives: lines for the block, or a problem.
-struct Found {
-  std::string block;
-  std::optional<Problem> problem;
-};
-
-Found refused(const char* kind, std::string reason) {
+Code refused(const char* kind, std::string reason) {
   return {{}, Problem{kind, std::move(reason)}};
-}
-
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// The name that a line at the left margin binds: "def f(", "class C", "NAME =", "NAME: int =".
-std::string_view bound_name(std::string_view line) {
-  for (std::string_view word : {"def ", "class ", "async def "}) {
-    if (!line.starts_with(word)) continue;
-    const std::string_view rest = without_blanks(line.substr(word.size()));
-    return rest.substr(
-        0, static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_word_char) -
-                               rest.begin()));
-  }
-  const auto end = std::find_if_not(line.begin(), line.end(), is_word_char);
-  const std::string_view name = line.substr(0, static_cast<size_t>(end - line.begin()));
-  const std::string_view rest = without_blanks(line.substr(name.size()));
-  const bool is_assigned = (rest.starts_with('=') && !rest.starts_with("==")) ||
-                           (rest.starts_with(':') && rest.find('=') != std::string_view::npos);
-  return is_assigned ? name : std::string_view();
-}
-
-std::set<std::string_view> bound_names(std::string_view text) {
-  std::set<std::string_view> out;
-  for (std::string_view line : lines_of(text)) {
-    if (!bound_name(line).empty()) out.insert(bound_name(line));
-  }
-  return out;
-}
-
-bool defines(std::string_view text, const std::string& name) {
-  return bound_names(text).contains(name);
 }
 
 bool is_python(const std::string& language) {
@@ -94,17 +49,8 @@ bool is_other_language(const std::string& language) {
   return kLanguages.contains(language);
 }
 
-// Blank lines at either end, and blanks at lines' ends, make no difference.
-bool is_same_text(std::string_view a, std::string_view b) {
-  const auto left = lines_of(without_blanks(a)), right = lines_of(without_blanks(b));
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](std::string_view one, std::string_view other) {
-                      return without_end_blanks(one) == without_end_blanks(other);
-                    });
-}
-
 // The Python of a reply, or why there is none.
-Found python_of(const std::vector<FencedBlock>& blocks, const ReplyContext& context) {
+Code python_of(const std::vector<FencedBlock>& blocks, const search::AdoptionContext& context) {
   std::vector<std::string> texts;
   std::string other;
   for (const FencedBlock& block : blocks) {
@@ -129,7 +75,7 @@ Found python_of(const std::vector<FencedBlock>& blocks, const ReplyContext& cont
   if (texts.size() == 1) return {texts.front(), std::nullopt};
   std::vector<std::string> whole;
   std::copy_if(texts.begin(), texts.end(), std::back_inserter(whole),
-               [&](const std::string& text) { return defines(text, context.entry); });
+               [&](const std::string& text) { return bound_names(text).contains(context.entry); });
   if (whole.size() == 1) return {whole.front(), std::nullopt};
   return refused("several-blocks",
                  fmt::format("{} different Python blocks, of which {} define '{}': one is expected",
@@ -137,51 +83,7 @@ Found python_of(const std::vector<FencedBlock>& blocks, const ReplyContext& cont
                              context.entry));
 }
 
-// Drops the lines at the code's start that the parent's head has, and at its end those of the tail:
-// a file that was written without its markers.
-std::string without_frame(std::string_view code, const Pieces& parent) {
-  auto known = [](std::string_view text) {
-    std::set<std::string_view> out;
-    for (std::string_view line : lines_of(text)) out.insert(without_end_blanks(line));
-    return out;
-  };
-  std::set<std::string_view> head = known(parent.head), tail = known(parent.tail);
-  head.insert("");
-  tail.insert("");
-  const auto lines = lines_of(code);
-  size_t begin = 0, end = lines.size();
-  while (begin < end && head.contains(without_end_blanks(lines[begin]))) ++begin;
-  while (end > begin && tail.contains(without_end_blanks(lines[end - 1]))) --end;
-  return joined(std::vector<std::string_view>(lines.begin() + static_cast<ptrdiff_t>(begin),
-                                              lines.begin() + static_cast<ptrdiff_t>(end)));
-}
-
-// The block's lines of a code that is the whole file, or the block alone.
-Found block_of(const std::string& code, const Pieces& parent) {
-  const bool has_start = code.find(kBlockStart) != std::string::npos;
-  const bool has_end = code.find(kBlockEnd) != std::string::npos;
-  if (has_start != has_end)
-    return refused("outside-block", "only one of the EVOLVE block's two markers is in the code");
-  if (has_start) {
-    auto block = search::find_block(code);
-    if (!block) return refused("outside-block", block.error().message);
-    return {joined(lines_of(pieces_of(code, *block).block)), std::nullopt};
-  }
-  std::string rest = without_frame(code, parent);
-  std::set<std::string_view> outside = bound_names(parent.head);
-  outside.merge(bound_names(parent.tail));
-  for (std::string_view name : bound_names(rest)) {
-    if (outside.contains(name)) {
-      return refused("outside-block",
-                     fmt::format("the code has no markers, and binds '{}', which is outside of the "
-                                 "EVOLVE block",
-                                 name));
-    }
-  }
-  return {std::move(rest), std::nullopt};
-}
-
-Found edited_block(const Edits& edits, std::string_view parent, const search::EvolveBlock& block) {
+Code edited_block(const Edits& edits, std::string_view parent, const search::EvolveBlock& block) {
   Edited edited = apply_edits(parent, block.begin, block.end, edits.edits);
   if (edited.problems.empty()) return {std::move(edited.block), std::nullopt};
   const bool is_outside = std::all_of(edited.problems.begin(), edited.problems.end(),
@@ -198,8 +100,8 @@ std::vector<FencedBlock> bare_file(std::string_view text) {
   return {{"python", std::string(text), true}};
 }
 
-Found find_code(std::string_view text, Finish finish, const ReplyContext& context,
-                const search::EvolveBlock& block) {
+Code find_code(std::string_view text, Finish finish, const search::AdoptionContext& context,
+               const search::EvolveBlock& block) {
   if (without_blanks(text).empty()) {
     return refused("empty", finish == Finish::filtered ? "the provider's filter stopped the reply"
                             : finish == Finish::length ? "the reply has no text within its limit"
@@ -214,9 +116,9 @@ Found find_code(std::string_view text, Finish finish, const ReplyContext& contex
   if (!blocks.empty() && !blocks.back().is_closed)
     return refused("truncated", "the last fenced block has no end");
   if (blocks.empty()) blocks = bare_file(text);
-  Found code = python_of(blocks, context);
+  Code code = python_of(blocks, context);
   if (code.problem) return code;
-  return block_of(code.block, pieces_of(context.parent, block));
+  return search::block_of(code.text, *search::pieces_of(context.parent));
 }
 
 std::vector<std::string> tagged(std::string_view text, const std::string& tag, size_t most) {
@@ -245,39 +147,18 @@ std::string_view without_thoughts(std::string_view text) {
   return end == std::string_view::npos ? std::string_view() : text.substr(end + kClose.size());
 }
 
-// A block that brings markers of its own would move the block of its children.
-bool keeps_markers(const std::string& kernel, const Pieces& parent) {
-  auto block = search::find_block(kernel);
-  return block && block->begin == parent.head.size() &&
-         kernel.size() - block->end == parent.tail.size();
-}
-
 }  // namespace
 
-Result<Proposal> read_proposal(std::string_view text, Finish finish, const ReplyContext& context) {
+Result<Proposal> read_proposal(std::string_view text, Finish finish,
+                               const search::AdoptionContext& context) {
   auto block = search::find_block(context.parent);
   if (!block) return std::move(block).error();
-  const Pieces parent = pieces_of(context.parent, *block);
   text = without_thoughts(text);
-  Proposal out;
+  auto adopted = search::adopt(find_code(text, finish, context, *block), context);
+  if (!adopted) return std::move(adopted).error();
+  Proposal out = {std::move(adopted->kernel), std::move(adopted->problem), {}, {}};
   out.learnings = tagged(text, "learning", kMostLearnings);
   for (std::string& plan : tagged(text, "plan", 1)) out.plan = std::move(plan);
-  Found found = find_code(text, finish, context, *block);
-  if (!found.problem && defines(parent.block, context.entry) &&
-      !defines(found.block, context.entry)) {
-    found = refused("no-code", fmt::format("the code does not define '{}'", context.entry));
-  }
-  if (!found.problem && is_same_text(found.block, parent.block))
-    found = refused("unchanged", "the code is the parent's");
-  out.kernel = fmt::format("{}{}{}", parent.head, found.block, parent.tail);
-  if (!found.problem && !keeps_markers(out.kernel, parent))
-    found = refused("outside-block", "the code has markers of an EVOLVE block of its own");
-  for (const std::string& other : context.others) {
-    if (!found.problem && is_same_text(out.kernel, other))
-      found = refused("unchanged", "the code is that of another parent");
-  }
-  if (found.problem) out.kernel = context.parent;
-  out.problem = std::move(found.problem);
   return out;
 }
 

@@ -306,9 +306,11 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   auto read = read_variant_core(variant, "id", "variant.json");
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
-  // A model's answer that was no kernel is none, whatever was built in its place.
-  if (const json& problem = member(out.exchange, "problem"); problem.is_object())
-    out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
+  // A proposal that was no kernel is none, whatever was built in its place.
+  for (const json* from : {&variant, static_cast<const json*>(&out.exchange)}) {
+    if (const json& problem = member(*from, "problem"); problem.is_object())
+      out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
+  }
   std::optional<Rejection> not_modelled, not_reached;
   std::vector<JudgedCase> judged;
   judged.reserve(cases.size());

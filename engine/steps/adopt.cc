@@ -1,5 +1,8 @@
-// Step adopt: the kernel that a model's answer makes of its parent, or why it makes none.
+// Step adopt: the kernel that a model's answer, or a person's proposal, makes of its parent; or why
+// it makes none.
 #include "engine/llm/record.h"
+#include "engine/search/mutation.h"
+#include "engine/search/proposal_file.h"
 #include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 
@@ -8,7 +11,7 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string exchange, prompt, spec, previous_dir, kernel_out, variant_out;
+  std::string exchange, prompt, proposal, canonical, spec, previous_dir, kernel_out, variant_out;
   steps::ParentFiles files;
   std::string id;
   int round = 0, place = 0;
@@ -33,10 +36,18 @@ Status read_others(const Arguments& arguments, const steps::Parents& parents,
   return {};
 }
 
-Status run(const Arguments& arguments) {
+// A variant's kernel and variant.json.
+struct Adopted {
+  std::string kernel;
+  nlohmann::json variant;
+};
+
+Result<Adopted> adopt_answer(const Arguments& arguments, const steps::Parents& parents,
+                             std::string parent) {
   llm::AdoptRequest request;
   request.id = arguments.id;
   request.round = arguments.round;
+  request.parent = std::move(parent);
   for (const auto& [path, into] : {std::pair(&arguments.exchange, &request.exchange),
                                    {&arguments.prompt, &request.prompt},
                                    {&arguments.spec, &request.spec}}) {
@@ -44,13 +55,54 @@ Status run(const Arguments& arguments) {
     if (!record) return std::move(record).error();
     *into = *std::move(record);
   }
+  if (auto status = read_others(arguments, parents, request); !status) return status.error();
+  auto adopted = llm::adopt(request);
+  if (!adopted) return std::move(adopted).error();
+  return Adopted{std::move(adopted->kernel), std::move(adopted->variant)};
+}
+
+// What the file says above its code, or else what became of it.
+std::string note_of(const search::ProposalFile& proposal, const search::Adoption& adoption) {
+  if (!proposal.note.empty()) return proposal.note;
+  return adoption.problem ? adoption.problem->kind : "no note";
+}
+
+Result<Adopted> adopt_person(const Arguments& arguments, const std::string& parent_id,
+                             const std::string& parent) {
+  auto spec = steps::read_json(arguments.spec);
+  if (!spec) return std::move(spec).error();
+  auto space = search::Space::from_spec_json(*spec);
+  if (!space) return std::move(space).error();
+  auto text = world::read_file(arguments.proposal);
+  if (!text) return std::move(text).error();
+  auto proposal = search::read_proposal_file(*text);
+  if (!proposal) return std::move(proposal).error().within(arguments.proposal);
+  auto canonical = world::read_file(arguments.canonical);
+  if (!canonical) return std::move(canonical).error();
+  auto adoption =
+      search::adopt_proposal(*proposal, *canonical, {parent, {}, spec->value("entry", "")});
+  if (!adoption) return std::move(adoption).error();
+  auto point = search::read_parameters(adoption->kernel, space->names());
+  const auto parents =
+      proposal->parents.empty() ? std::vector<std::string>{parent_id} : proposal->parents;
+  Adopted out = {std::move(adoption->kernel),
+                 search::variant_record(arguments.id, arguments.round, parents, "person",
+                                        point ? *std::move(point) : search::Point(),
+                                        note_of(*proposal, *adoption))};
+  if (adoption->problem)
+    out.variant["problem"] = {{"kind", adoption->problem->kind},
+                              {"reason", adoption->problem->reason}};
+  return out;
+}
+
+Status run(const Arguments& arguments) {
   auto parents = steps::Parents::read(arguments.files);
   if (!parents) return std::move(parents).error();
-  auto parent = world::read_file(parents->of_place(static_cast<size_t>(arguments.place)).path);
-  if (!parent) return std::move(parent).error();
-  request.parent = *std::move(parent);
-  if (auto status = read_others(arguments, *parents, request); !status) return status;
-  auto adopted = llm::adopt(request);
+  const steps::ParentFile& parent = parents->of_place(static_cast<size_t>(arguments.place));
+  auto source = world::read_file(parent.path);
+  if (!source) return std::move(source).error();
+  auto adopted = arguments.proposal.empty() ? adopt_answer(arguments, *parents, *std::move(source))
+                                            : adopt_person(arguments, parent.id, *source);
   if (!adopted) return std::move(adopted).error();
   if (auto status = world::write_file_atomic(arguments.kernel_out, adopted->kernel); !status)
     return status;
@@ -60,10 +112,14 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the kernel of a model's answer", "adopt");
+  CLI::App app("the kernel of a model's answer, or of a person's proposal", "adopt");
   Arguments arguments;
-  app.add_option("--exchange", arguments.exchange, "exchange.json")->required();
-  app.add_option("--prompt", arguments.prompt, "prompt.json")->required();
+  auto* prompt = app.add_option("--prompt", arguments.prompt, "prompt.json");
+  auto* exchange = app.add_option("--exchange", arguments.exchange, "exchange.json")->needs(prompt);
+  auto* proposal = app.add_option("--proposal", arguments.proposal, "a person's file");
+  auto* canonical = app.add_option("--canonical", arguments.canonical, "it, in its canonical form");
+  exchange->excludes(proposal);
+  proposal->needs(canonical);
   app.add_option("--spec", arguments.spec, "spec.json")->required();
   arguments.files.add_options(app);
   app.add_option("--previous-dir", arguments.previous_dir, "the folder of the round before");

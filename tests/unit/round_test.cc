@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/core/manifest.h"
+#include "engine/core/round_mutate.h"
 
 using namespace evolve;
 

@@ -1,0 +1,272 @@
+#include "engine/cli/person_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+
+#include "engine/cli/machine.h"
+#include "engine/cli/proposals.h"
+#include "engine/cli/report.h"
+#include "engine/core/edge_text.h"
+#include "engine/world/console.h"
+#include "engine/world/files.h"
+#include "engine/world/signals.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// How often an open round looks for new files. They may come from other machines, of which a file
+// system tells nobody.
+constexpr int kLookMilliseconds = 300;
+
+Result<std::string> read_given(const std::string& file) {
+  if (file != "-") return world::load_text(file);
+  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+}
+
+// "v0011, v0012" of those that are open.
+std::vector<std::string> open_ids(const std::vector<PersonPlace>& places) {
+  std::vector<std::string> out;
+  for (const PersonPlace& one : places) {
+    if (one.is_open) out.push_back(one.id);
+  }
+  return out;
+}
+
+// What is left to do in a round.
+std::string next_step(int round, const std::vector<std::string>& open) {
+  if (open.empty()) return fmt::format("evolve build round-{}", round);
+  return fmt::format("round-{} still waits for {}", round, fmt::join(open, ", "));
+}
+
+// Puts a proposal into its place, and says so.
+Status store(const CommonOptions& common, const Campaign& campaign, const PersonPlace& place,
+             const search::ProposalFile& proposal, const CheckedProposal& checked) {
+  world::DiskFiles files;
+  if (auto status = files.make_folders(fs::path(place.path).parent_path().string()); !status)
+    return status;
+  if (auto status = files.write(place.path, search::proposal_text(proposal)); !status)
+    return status;
+  auto places = places_of(campaign, place.round);
+  if (!places) return std::move(places).error();
+  const std::vector<std::string> open = open_ids(*places);
+  json report = {
+      {"variant", place.id}, {"round", place.round}, {"file", place.path}, {"open", open}};
+  if (!checked.known_as.empty()) report["known_as"] = checked.known_as;
+  std::string text = fmt::format("{}: {} {}\n", place.id,
+                                 proposal.passed ? "passed in" : "proposed in", place.path);
+  if (!checked.known_as.empty()) {
+    text += fmt::format(
+        "       its source is that of {}: it gets its results, and nothing new is learned\n",
+        checked.known_as);
+  }
+  text += fmt::format("       {}\n", next_step(place.round, open));
+  print_result(common, report, text);
+  return {};
+}
+
+Status check_free(const PersonPlace& place, bool replace) {
+  if (place.is_open || replace) return {};
+  return bad_input(fmt::format("{}: something is proposed already: {}", place.id, place.path), "",
+                   "--replace puts this in its place");
+}
+
+// Proposes the text of a file that the person knows as `name`.
+Status propose(const CommonOptions& common, const Campaign& campaign, const PersonPlace& place,
+               const std::string& text, const std::string& name, const ProposeCommand& command) {
+  auto proposal = search::read_proposal_file(text);
+  if (!proposal) return std::move(proposal).error().within(name);
+  if (!command.note.empty()) proposal->note = command.note;
+  if (!command.parents.empty()) proposal->parents = command.parents;
+  if (command.passed) proposal->passed = command.passed;
+  auto checked = check_proposal(campaign, place, *proposal, name);
+  if (!checked) return std::move(checked).error();
+  return store(common, campaign, place, *proposal, *checked);
+}
+
+// The editor's own words, with the file behind them, as git has it.
+std::string editor_line(const std::string& file) {
+  std::string editor = variable("VISUAL");
+  if (editor.empty()) editor = variable("EDITOR");
+  if (editor.empty()) editor = "vi";
+  return fmt::format("{} {}", editor, shell_word(file));
+}
+
+// A variant's kernel as a proposal, for an editor.
+std::string draft_of(const std::string& variant, const std::string& kernel,
+                     const std::string& note) {
+  search::ProposalFile out;
+  out.parents = {variant};
+  out.note = note;
+  out.code = kernel;
+  // A place to write the note in.
+  return (note.empty() ? "# evolve: note: \n" : "") + search::proposal_text(out);
+}
+
+json place_record(const PersonPlace& place) {
+  json out = {{"variant", place.id}, {"file", place.path}, {"open", place.is_open}};
+  if (!place.parent.empty()) {
+    out["parent"] = place.parent;
+    out["parent_kernel"] = place.parent_path;
+  }
+  return out;
+}
+
+void tell_places(const CommonOptions& common, int round, const std::vector<PersonPlace>& places) {
+  if (common.json) {
+    json event = {{"event", "open"}, {"round", round}, {"places", json::array()}};
+    for (const PersonPlace& one : places) event["places"].push_back(place_record(one));
+    print_out(event.dump() + "\n");
+    return;
+  }
+  std::vector<std::vector<std::string>> rows = {{"place", "child of", "its kernel", "proposed"}};
+  for (const PersonPlace& one : places)
+    rows.push_back({one.id, one.parent, one.parent_path, one.is_open ? "-" : one.path});
+  print_out(fmt::format("round-{}\n\n{}\n", round, table(rows, "  ")));
+  const std::vector<std::string> open = open_ids(places);
+  if (!open.empty())
+    print_out(
+        fmt::format("  evolve propose --file K.py --note \"…\", or evolve edit {}; "
+                    "evolve round close {} goes on without\n",
+                    places.front().parent, round));
+}
+
+void tell_proposed(const CommonOptions& common, const PersonPlace& place) {
+  if (common.json) {
+    print_out(json({{"event", "proposed"}, {"variant", place.id}, {"file", place.path}}).dump() +
+              "\n");
+  } else {
+    print_out(fmt::format("{}: proposed in {}\n", place.id, place.path));
+  }
+}
+
+// Waits until no place is open; tells of each as it is filled.
+Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
+                    std::vector<PersonPlace> places, int round) {
+  while (!open_ids(places).empty()) {
+    pollfd interrupt = {world::interrupt_descriptor(), POLLIN, 0};
+    ::poll(&interrupt, 1, kLookMilliseconds);
+    if (world::was_interrupted()) {
+      return Error{ErrorCode::interrupted,
+                   fmt::format("interrupted: {}", next_step(round, open_ids(places))), "",
+                   fmt::format("evolve round open {}", round)};
+    }
+    auto now = places_of(campaign, round);
+    if (!now) return std::move(now).error();
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i].is_open && !(*now)[i].is_open) tell_proposed(common, (*now)[i]);
+    }
+    places = *std::move(now);
+  }
+  if (!common.json) print_out(next_step(round, {}) + "\n");
+  return {};
+}
+
+}  // namespace
+
+Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
+  if (command.file.empty() && !command.passed)
+    return bad_input("propose: no kernel is given", "", "--file K.py, or --pass \"why not\"");
+  std::string text;
+  if (!command.file.empty()) {
+    // Before the campaign changes to its root.
+    auto given = read_given(command.file);
+    if (!given) return std::move(given).error().within(command.file);
+    text = *std::move(given);
+  }
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  auto place = find_place(*campaign, command.variant);
+  if (!place) return std::move(place).error();
+  if (auto status = check_free(*place, command.replace); !status) return status;
+  return propose(common, *campaign, *place, text, command.file == "-" ? "stdin" : command.file,
+                 command);
+}
+
+Status run_edit(const CommonOptions& common, const std::string& variant, ProposeCommand command) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  auto place = find_place(*campaign, command.variant);
+  if (!place) return std::move(place).error();
+  if (auto status = check_free(*place, command.replace); !status) return status;
+  const std::string folder = campaign->folder_of(variant);
+  auto kernel =
+      folder.empty() ? Result<std::string>(bad_input("")) : world::read_file(folder + "/kernel.py");
+  if (!kernel) {
+    return bad_input(fmt::format("variant '{}' was not built", variant), "",
+                     "evolve log names those that survive; v0000 is the seed");
+  }
+  // Beside what is proposed: a clean-up of the state folder is none of a person's work.
+  const std::string proposals = fs::absolute(campaign->shape.proposals).string();
+  const std::string path = fmt::format("{}/{}-{}.draft.py", proposals, place->id, variant);
+  const std::string begun = draft_of(variant, *kernel, command.note);
+  world::DiskFiles files;
+  // What could not be proposed before is gone on with.
+  if (std::error_code error; !fs::exists(path, error)) {
+    if (auto status = files.make_folders(proposals); !status) return status;
+    if (auto status = files.write(path, begun); !status) return status;
+  }
+  if (auto status = world::run_on_console(editor_line(path)); !status) return status;
+  auto edited = world::read_file(path);
+  if (!edited) return std::move(edited).error();
+  if (*edited == begun) {
+    if (auto status = files.remove(path); !status) return status;
+    return bad_input(fmt::format("{}: nothing was changed, so nothing is proposed", variant));
+  }
+  command.note.clear();  // the text has it
+  auto status = propose(common, *campaign, *place, *edited, path, command);
+  if (status) return files.remove(path);
+  Error error = std::move(status).error();
+  error.hint =
+      fmt::format("evolve edit {} --variant {} goes on with your text, which is kept in {}",
+                  variant, place->id, path);
+  return error;
+}
+
+Status run_round_open(const CommonOptions& given, const BuildCommand& build,
+                      const RoundCommand& command, int round) {
+  CommonOptions common = given;
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  if (auto places = places_of(*campaign, round); !places) return std::move(places).error();
+  if (round > 1) {
+    common.campaign.pipeline = fs::absolute(campaign->path).string();
+    if (!common.campaign.state.empty())
+      common.campaign.state = fs::absolute(campaign->state).string();
+    BuildCommand before = build;
+    before.targets = {fmt::format("round-{}", round - 1)};
+    if (auto status = run_build(common, before); !status) return status;
+  }
+  auto places = places_of(*campaign, round);
+  if (!places) return std::move(places).error();
+  tell_places(common, round, *places);
+  if (!command.waits || open_ids(*places).empty()) return {};
+  world::watch_interrupts();
+  return wait_for_all(common, *campaign, *std::move(places), round);
+}
+
+Status run_round_close(const CommonOptions& common, int round) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  auto places = places_of(*campaign, round);
+  if (!places) return std::move(places).error();
+  for (const PersonPlace& one : *places) {
+    if (!one.is_open) continue;
+    search::ProposalFile none;
+    none.passed = "the round was closed";
+    if (auto status = store(common, *campaign, one, none, {}); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace evolve::cli

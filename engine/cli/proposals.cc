@@ -1,0 +1,304 @@
+#include "engine/cli/proposals.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "engine/cli/report.h"
+#include "engine/cli/state.h"
+#include "engine/core/lines.h"
+#include "engine/core/round_mutate.h"
+#include "engine/core/sha256.h"
+#include "engine/search/history.h"
+#include "engine/search/mutation.h"
+#include "engine/search/selection_record.h"
+#include "engine/world/capture.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+int number_of(const std::string& id) {
+  return search::is_variant_id(id) ? std::stoi(id.substr(1)) : 0;
+}
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// Whose child a place is, as the selection of the round before says.
+Status find_parent(const Campaign& campaign, PersonPlace& place) {
+  place.parent = variant_id(0);
+  place.parent_path = campaign.work + "/seed.py";
+  if (place.round == 1) return {};
+  const nlohmann::json record = selection_of(campaign, place.round - 1);
+  if (!record.is_object()) {
+    place.parent.clear();
+    return {};
+  }
+  auto selection = search::read_selection(record);
+  if (!selection) return std::move(selection).error();
+  const auto index =
+      static_cast<size_t>(number_of(place.id) - 1 - (place.round - 1) * campaign.shape.variants);
+  const auto& places = selection->places;
+  const size_t survivor = index < places.size() ? static_cast<size_t>(places[index]) : 0;
+  if (survivor == 0 || survivor > selection->survivors.size()) return {};
+  place.parent = selection->survivors[survivor - 1].variant.id;
+  place.parent_path =
+      fmt::format("{}/round-{}/lineage-{}.py", campaign.work, place.round - 1, survivor);
+  return {};
+}
+
+Result<PersonPlace> place_of(const Campaign& campaign, const std::string& id) {
+  PersonPlace out;
+  out.id = id;
+  out.round = (number_of(id) - 1) / campaign.shape.variants + 1;
+  out.path = proposal_path(campaign.shape, id);
+  out.is_open = !exists(out.path);
+  if (auto status = find_parent(campaign, out); !status) return status.error();
+  return out;
+}
+
+Error no_places(const Campaign& campaign, const std::string& where) {
+  return bad_input(fmt::format("{}: no variant is a person's{}", campaign.path, where), "",
+                   "mutate: { mix: { sweep: 3, person: 1 } } in the pipeline gives people a share");
+}
+
+// A folder of this process alone, gone when the object is.
+class Scratch {
+ public:
+  explicit Scratch(const Campaign& campaign)
+      : path_(fmt::format("{}/proposal-{}", campaign.work, ::getpid())) {}
+  ~Scratch() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  Status make() const { return world::DiskFiles().make_folders(path_); }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The canonical form of a text that messages call `name`; with `markers` it keeps those of an
+// EVOLVE block, where there is one.
+class Normaliser {
+ public:
+  explicit Normaliser(const Campaign& campaign) : campaign_(campaign), scratch_(campaign) {}
+
+  Result<std::string> plain(const std::string& text, const std::string& name) const {
+    return run(text, name, {});
+  }
+  Result<std::string> marked(const std::string& text, const std::string& name) const {
+    const CampaignShape& shape = campaign_.shape;
+    auto its_own =
+        run(text, name, {"--on-error", "keep", "--markers", shape.marker_start, shape.marker_end});
+    const bool is_done = !its_own || search::pieces_of(*its_own);
+    // What stands in a variant's folder has the canonical markers.
+    const bool has_canonical = static_cast<bool>(search::pieces_of(text));
+    if (is_done || !has_canonical) return its_own;
+    return run(text, name,
+               {"--markers", std::string(search::kBlockStart), std::string(search::kBlockEnd)});
+  }
+
+ private:
+  Result<std::string> run(const std::string& text, const std::string& name,
+                          std::vector<std::string> flags) const {
+    if (auto status = scratch_.make(); !status) return status.error();
+    const std::string from = scratch_.file("given.py"), to = scratch_.file("canonical.py");
+    if (auto status = world::write_file_atomic(from, text); !status) return status.error();
+    std::vector<std::string> words = {
+        campaign_.python, "-I", campaign_.rules + "/steps/normalise.py", "--source", from,
+        "--out",          to};
+    words.insert(words.end(), flags.begin(), flags.end());
+    auto ended = world::capture(words, process_environment());
+    if (!ended) return std::move(ended).error();
+    if (ended->code != 0) return refusal(ended->err, from, name);
+    return world::read_file(to);
+  }
+
+  // The step's words, with the name that the person knows.
+  static Error refusal(std::string words, const std::string& from, const std::string& name) {
+    for (size_t at = words.find(from); at != std::string::npos; at = words.find(from, at))
+      words.replace(at, from.size(), name);
+    constexpr std::string_view kOpening = "evolve: error: ";
+    if (words.starts_with(kOpening)) words.erase(0, kOpening.size());
+    const size_t end = words.find('\n');
+    return bad_input(
+        words.substr(0, end),
+        end == std::string::npos ? "" : std::string(without_end_blanks(words.substr(end + 1))));
+  }
+
+  const Campaign& campaign_;
+  Scratch scratch_;
+};
+
+// The first line of `given` that `wanted` has not, for people; empty: there is none.
+std::string first_new_line(std::string_view given, std::string_view wanted) {
+  std::set<std::string_view> known;
+  for (std::string_view line : lines_of(wanted)) known.insert(line);
+  for (std::string_view line : lines_of(given)) {
+    if (!known.contains(line)) return one_line(line, 80);
+  }
+  return {};
+}
+
+// What a file has outside of its block must be what the seed has there: it would not be used.
+Status check_frame(const std::string& canonical, const std::string& seed, const std::string& name) {
+  auto given = search::pieces_of(canonical);
+  if (!given) return {};
+  auto wanted = search::pieces_of(seed);
+  if (!wanted) return std::move(wanted).error();
+  const std::string hint = "only what is between the EVOLVE block's markers can be changed";
+  for (const auto& [is, should] :
+       {std::pair(given->head, wanted->head), {given->tail, wanted->tail}}) {
+    if (search::is_same_text(is, should)) continue;
+    const std::string added = first_new_line(is, should);
+    const std::string lost = first_new_line(should, is);
+    return bad_input(fmt::format("{}: outside of the EVOLVE block {}", name,
+                                 !added.empty()  ? fmt::format("'{}' is new", added)
+                                 : !lost.empty() ? fmt::format("'{}' is missing", lost)
+                                                 : "lines have another order"),
+                     "", hint);
+  }
+  return {};
+}
+
+// The first variant so far with this source.
+Result<std::string> known_source(const Campaign& campaign, const std::string& canonical) {
+  const int round = last_round(campaign);
+  if (round == 0) return std::string();
+  const std::string path = fmt::format("{}/round-{}/history.jsonl", campaign.work, round);
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto history = search::read_history(*text);
+  if (!history) return std::move(history).error().within(path);
+  const std::string digest = sha256(canonical);
+  const auto known =
+      std::find_if(history->begin(), history->end(),
+                   [&](const search::PastVariant& past) { return past.source == digest; });
+  return known == history->end() ? std::string() : known->id;
+}
+
+// The kernel that a proposal is held against.
+Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& place,
+                                  const search::ProposalFile& proposal) {
+  std::string path = place.parent_path;
+  for (const std::string& parent : proposal.parents) {
+    const std::string folder = campaign.folder_of(parent);
+    if (folder.empty() || !exists(folder + "/kernel.py")) {
+      return bad_input(fmt::format("parent '{}': no such variant was built", parent), "",
+                       "evolve log names those that survive");
+    }
+    if (number_of(parent) > (place.round - 1) * campaign.shape.variants)
+      return bad_input(fmt::format("parent '{}': it is not older than '{}'", parent, place.id));
+    if (parent == proposal.parents.front()) path = folder + "/kernel.py";
+  }
+  return path.empty() || !exists(path) ? std::string() : world::read_file(path);
+}
+
+}  // namespace
+
+Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) {
+  if (round < 1 || round > campaign.shape.rounds) {
+    return bad_input(
+        fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds));
+  }
+  std::vector<PersonPlace> out;
+  for (const std::string& id : variants_of_round(campaign.shape, round)) {
+    if (mutator_of(campaign.shape, number_of(id)) != "person") continue;
+    auto place = place_of(campaign, id);
+    if (!place) return std::move(place).error();
+    out.push_back(*std::move(place));
+  }
+  if (out.empty()) return no_places(campaign, fmt::format(" in round-{}", round));
+  return out;
+}
+
+Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) {
+  const auto all = proposed_variants(campaign.shape, campaign.shape.rounds);
+  if (all.empty()) return no_places(campaign, "");
+  for (const std::string& one : all) {
+    const bool is_it = id.empty() ? !exists(proposal_path(campaign.shape, one)) : one == id;
+    if (is_it) return place_of(campaign, one);
+  }
+  if (id.empty()) {
+    return bad_input(fmt::format("{}: something is proposed for every place", campaign.path), "",
+                     fmt::format("evolve propose --variant {} --replace", all.back()));
+  }
+  return bad_input(fmt::format(
+      "'{}' is not a person's to propose: {} are", id,
+      fmt::join(all.begin(),
+                all.begin() + std::min<ptrdiff_t>(static_cast<ptrdiff_t>(all.size()), 8), ", ")));
+}
+
+Status check_none_open(const Campaign& campaign, const Graph& graph,
+                       const std::vector<NodeId>& targets) {
+  std::set<NodeId> open;
+  for (const std::string& id : proposed_variants(campaign.shape, campaign.shape.rounds)) {
+    const std::string path = proposal_path(campaign.shape, id);
+    const auto node = graph.find_node(path);
+    if (node && !exists(path)) open.insert(*node);
+  }
+  if (open.empty()) return {};
+  std::set<NodeId> seen(targets.begin(), targets.end());
+  std::vector<NodeId> pending = targets;
+  std::set<std::string> needed;
+  while (!pending.empty()) {
+    const NodeId node = pending.back();
+    pending.pop_back();
+    if (open.contains(node)) needed.insert(fs::path(graph.path(node)).stem().string());
+    const auto maker = graph.node(node).made_by;
+    if (!maker) continue;
+    for (const NodeId input : graph.edge(*maker).inputs) {
+      if (seen.insert(input).second) pending.push_back(input);
+    }
+  }
+  if (needed.empty()) return {};
+  const int round = (number_of(*needed.begin()) - 1) / campaign.shape.variants + 1;
+  return bad_input(
+      fmt::format("round-{}: nobody has proposed {} yet", round, fmt::join(needed, ", ")), "",
+      fmt::format("evolve round open {}, and then evolve propose or evolve edit", round));
+}
+
+Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPlace& place,
+                                       const search::ProposalFile& proposal,
+                                       const std::string& name) {
+  auto parent = parent_source(campaign, place, proposal);
+  if (!parent) return std::move(parent).error();
+  if (proposal.passed) return CheckedProposal();
+  const Normaliser normaliser(campaign);
+  // With the file's own numbers of lines.
+  const std::string as_given = std::string(proposal.lines_above, '\n') + proposal.code;
+  if (auto plain = normaliser.plain(as_given, name); !plain) return std::move(plain).error();
+  auto seed_text = world::read_file(campaign.shape.seed);
+  if (!seed_text) return std::move(seed_text).error();
+  auto seed = normaliser.marked(*seed_text, campaign.shape.seed);
+  if (!seed) return std::move(seed).error();
+  auto canonical = normaliser.marked(proposal.code, name);
+  if (!canonical) return std::move(canonical).error();
+  if (auto status = check_frame(*canonical, *seed, name); !status) return status.error();
+  auto adoption = search::adopt_proposal(
+      proposal, *canonical, {parent->empty() ? *seed : *parent, {}, campaign.shape.entry});
+  if (!adoption) return std::move(adoption).error();
+  if (const auto& problem = adoption->problem)
+    return bad_input(fmt::format("{}: {}: {}", name, problem->kind, problem->reason));
+  auto source = normaliser.plain(adoption->kernel, name);
+  if (!source) return std::move(source).error();
+  auto known = known_source(campaign, *source);
+  if (!known) return std::move(known).error();
+  return CheckedProposal{*known};
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,100 @@
+#include "engine/search/proposal_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "engine/core/lines.h"
+#include "engine/search/mutation.h"
+
+namespace evolve::search {
+
+namespace {
+
+constexpr std::string_view kOpening = "# evolve:";
+constexpr size_t kMostNoteBytes = 500;
+
+Result<std::vector<std::string>> read_parents(std::string_view text) {
+  std::vector<std::string> out;
+  while (true) {
+    const size_t comma = text.find(',');
+    const std::string_view id = without_blanks(text.substr(0, comma));
+    if (!is_variant_id(id)) return bad_input(fmt::format("parents: '{}' is no variant's id", id));
+    out.emplace_back(id);
+    if (comma == std::string_view::npos) return out;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// Takes one line at the top, without its opening.
+Status take(std::string_view line, ProposalFile& out) {
+  const size_t colon = line.find(':');
+  const std::string_view key = without_blanks(line.substr(0, colon));
+  const std::string_view value =
+      colon == std::string_view::npos ? "" : without_blanks(line.substr(colon + 1));
+  if (key == "note") {
+    out.note = one_line(value, kMostNoteBytes);
+  } else if (key == "pass") {
+    out.passed = one_line(value, kMostNoteBytes);
+  } else if (key == "parents") {
+    auto parents = read_parents(value);
+    if (!parents) return std::move(parents).error();
+    out.parents = *std::move(parents);
+  } else {
+    return bad_input(fmt::format("'{}': expected 'parents', 'note' or 'pass' and a colon", key));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_variant_id(std::string_view text) {
+  return text.size() > 4 && text.size() < 10 && text.front() == 'v' &&
+         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+Result<ProposalFile> read_proposal_file(std::string_view text) {
+  ProposalFile out;
+  while (text.starts_with(kOpening)) {
+    ++out.lines_above;
+    const size_t end = text.find('\n');
+    auto taken =
+        take(text.substr(kOpening.size(), end == std::string_view::npos ? std::string_view::npos
+                                                                        : end - kOpening.size()),
+             out);
+    if (!taken) return std::move(taken).error().within(fmt::format("line {}", out.lines_above));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  out.code = text;
+  return out;
+}
+
+std::string proposal_text(const ProposalFile& proposal) {
+  std::string out;
+  auto say = [&](const char* key, const std::string& value) {
+    out += fmt::format("{} {}: {}\n", kOpening, key, one_line(value, kMostNoteBytes));
+  };
+  if (!proposal.parents.empty())
+    say("parents", fmt::format("{}", fmt::join(proposal.parents, ", ")));
+  if (!proposal.note.empty()) say("note", proposal.note);
+  if (proposal.passed) say("pass", *proposal.passed);
+  return out + proposal.code;
+}
+
+Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view canonical,
+                                const AdoptionContext& context) {
+  if (proposal.passed) {
+    const std::string& why = *proposal.passed;
+    return adopt({{}, Problem{"passed", why.empty() ? "nothing was proposed" : why}}, context);
+  }
+  auto parent = pieces_of(context.parent);
+  if (!parent) return std::move(parent).error();
+  auto checked = adopt(block_of(std::string(canonical), *parent), context);
+  // With its author's comments, where its markers are the canonical ones.
+  const bool has_markers = proposal.code.find(kBlockStart) != std::string::npos;
+  if (!checked || checked->problem || !has_markers) return checked;
+  return adopt(block_of(proposal.code, *parent), context);
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,32 @@
+#include "engine/world/console.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+
+#include "engine/world/files.h"
+
+extern char** environ;
+
+namespace evolve::world {
+
+Status run_on_console(const std::string& line) {
+  // In this process' own group: only that one may read from the terminal.
+  std::string shell = "/bin/sh", flag = "-c", command = line;
+  std::array<char*, 4> words = {shell.data(), flag.data(), command.data(), nullptr};
+  pid_t pid = 0;
+  const int failure = ::posix_spawn(&pid, shell.c_str(), nullptr, nullptr, words.data(), environ);
+  if (failure != 0) return system_error("posix_spawn", shell, failure);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return system_error("waitpid", shell, errno);
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return external(fmt::format("'{}' ended with {}", line,
+                              WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
+}
+
+}  // namespace evolve::world
