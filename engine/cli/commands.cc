@@ -66,19 +66,20 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
     return bad_input(fmt::format("no model was asked for '{}'", variant), "",
                      fmt::format("evolve show {}", variant));
   }
+  const json sent = read_json(*folder + "/request.json");
   const json exchange = has_reply ? read_json(*folder + "/exchange.json") : json();
   if (common.json) {
-    json out = {{"prompt", prompt}};
+    json out = {{"prompt", prompt}, {"request", sent}};
     if (exchange.is_object()) out["exchange"] = exchange;
     print_out(out.dump(2) + "\n");
     return {};
   }
-  if (!prompt.contains("request")) {
+  if (!sent.contains("request")) {
     print_out(fmt::format("nothing was sent: {}: {}\n", prompt.value("kind", ""),
                           prompt.value("reason", "")));
     return {};
   }
-  const json& request = prompt["request"];
+  const json& request = sent["request"];
   std::string text =
       fmt::format("--- {} of {} by {}, at most {} tokens\n", prompt.value("mode", ""), variant,
                   request.value("model", ""), request.value("max_tokens", int64_t{0}));
@@ -86,9 +87,11 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   for (const json& message : request.value("messages", json::array()))
     text += headed(message.value("role", ""), message.value("content", ""));
   if (exchange.is_object()) {
+    const json made = read_json(*folder + "/variant.json");
+    const double cost = made.is_object() ? made.value("/exchange/cost_usd"_json_pointer, 0.0) : 0;
     text += headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
-                               exchange.value("/tokens/output"_json_pointer, int64_t{0}),
-                               exchange.value("cost_usd", 0.0), exchange.value("finish", "")),
+                               exchange.value("/tokens/output"_json_pointer, int64_t{0}), cost,
+                               exchange.value("finish", "")),
                    exchange.value("text", ""));
   }
   print_out(text);

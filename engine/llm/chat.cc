@@ -102,6 +102,10 @@ bool looks_like_key(const std::string& word, const std::string& key) {
 
 }  // namespace
 
+int64_t estimated_tokens(size_t bytes) {
+  return static_cast<int64_t>((bytes + kBytesPerToken - 1) / kBytesPerToken);
+}
+
 json chat_record(const ChatRequest& request) {
   json out = {{"api", request.api == Api::openai ? "openai" : "anthropic"},
               {"base_url", request.base_url},

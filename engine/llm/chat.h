@@ -39,7 +39,12 @@ struct ChatRequest {
   bool stream = true;
 };
 
-// The request as it stands in prompt.json; and read back, an external error where it is not one.
+// How many tokens a text is, as we estimate it: a token of code is some three bytes or more with
+// the tokenizers of today, so that the estimate is rather too large.
+constexpr size_t kBytesPerToken = 3;
+int64_t estimated_tokens(size_t bytes);
+
+// The request as it stands in request.json; and read back, an external error where it is not one.
 nlohmann::json chat_record(const ChatRequest& request);
 Result<ChatRequest> read_chat_record(const nlohmann::json& record);
 

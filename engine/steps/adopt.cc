@@ -1,5 +1,6 @@
 // Step adopt: the kernel that a model's answer makes of its parent, or why it makes none.
-#include "engine/llm/record.h"
+#include "engine/llm/adopt.h"
+
 #include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 

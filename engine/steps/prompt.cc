@@ -10,7 +10,7 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, config, templates, history, seed_dir, previous_dir, out;
+  std::string spec, config, templates, history, seed_dir, previous_dir, request_out, out;
   steps::ParentFiles files;
   std::vector<std::string> evidence;
   std::string id;
@@ -97,7 +97,10 @@ Status run(const Arguments& arguments) {
                                    std::move(history),   *std::move(parent),   *std::move(second),
                                    *std::move(rejected), arguments.id,         arguments.round,
                                    arguments.index,      arguments.random_seed};
-  return steps::write_json(arguments.out, llm::make_prompt(request, *templates));
+  const llm::Prompt prompt = llm::make_prompt(request, *templates);
+  if (auto status = steps::write_json(arguments.request_out, prompt.request); !status)
+    return status;
+  return steps::write_json(arguments.out, prompt.record);
 }
 
 }  // namespace
@@ -123,6 +126,7 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--random-seed", arguments.random_seed);
+  app.add_option("--request-out", arguments.request_out, "request.json")->required();
   app.add_option("--out", arguments.out, "prompt.json")->required();
   return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
 }

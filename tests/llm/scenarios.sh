@@ -12,19 +12,23 @@ work=$PROJECT/state/asked
 ask() {
   local out=$PROJECT/asking
   rm -rf "$out" && mkdir "$out"
-  python - "$work/round-1/v0001/prompt.json" "$@" >"$out/prompt.json" <<'PY'
+  cp "$work/round-1/v0001/prompt.json" "$out/prompt.json"
+  python - "$work/round-1/v0001/request.json" "$@" >"$out/request.json" <<'PY'
 import json, sys
-prompt = json.load(open(sys.argv[1]))
-request = prompt["request"]
+record = json.load(open(sys.argv[1]))
+request = record["request"]
 request["model"], request["api"], request["base_url"] = sys.argv[2:5]
 # The model knows a first try by its words: they must be others by each way.
 request["messages"][-1]["content"] += f"\nThis is asked by {' '.join(sys.argv[2:])}.\n"
-json.dump(prompt, sys.stdout)
+json.dump(record, sys.stdout)
 PY
-  SAID=$("$STEPS/exchange" --prompt "$out/prompt.json" --out "$out/exchange.json" --timeout "${TIMEOUT:-20}" \
-    --silence "${TIMEOUT:-20}" --tries 2 2>&1)
+  SAID=$("$STEPS/exchange" --request "$out/request.json" --prompt "$out/prompt.json" --out "$out/exchange.json" \
+    --timeout "${TIMEOUT:-20}" --silence "${TIMEOUT:-20}" --tries 2 2>&1)
   CODE=$?
   [ "$CODE" -eq 0 ] || return 0
+  # As the step prompt would have said it.
+  digest=$(grep -o '"request_digest": "[^"]*"' "$out/exchange.json")
+  sed -i "s/\"request_digest\": \"[^\"]*\"/$digest/" "$out/prompt.json"
   "$STEPS/adopt" --round 1 --id v0001 --place 0 --spec "$work/spec.json" --seed "$work/seed.py" --prompt "$out/prompt.json" \
     --exchange "$out/exchange.json" --kernel-out "$out/kernel.py" --variant-out "$out/variant.json" || fail "adopt: $*"
 }
@@ -42,7 +46,8 @@ folder = pathlib.Path(sys.argv[1])
 exchange, variant = (json.loads((folder / name).read_text()) for name in ("exchange.json", "variant.json"))
 told = variant["exchange"]
 assert exchange["attempts"][-1]["outcome"] == "ok" and exchange["tokens"]["input"] > 1000 and exchange["text"]
-assert told["cost_usd"] == exchange["cost_usd"] > 0 and not exchange["cut_off"] and not exchange["tokens"]["estimated"]
+tokens = exchange["tokens"]
+assert abs(told["cost_usd"] * 1e6 - tokens["input"] - 4 * tokens["output"]) < 1e-6 < told["cost_usd"] and not exchange["cut_off"] and not exchange["tokens"]["estimated"]
 print(*(one["status"] for one in exchange["attempts"]), exchange["verdict"], exchange["finish"],
       told.get("problem", {}).get("kind", "-"), variant["parameters"]["BLOCK_M"])
 PY
@@ -57,7 +62,7 @@ fails() {
   is "$*: code" "$code" "$CODE"
   [[ $SAID == exchange:*$words* ]] || fail "$*: other words: $SAID"
   [[ $SAID != *sk-* ]] || fail "$*: tells the key"
-  is "$*: files" prompt.json "$(ls "$PROJECT/asking")"
+  is "$*: files" 'prompt.json request.json' "$(cd "$PROJECT/asking" && echo *)"
 }
 
 for api in openai anthropic; do

@@ -18,7 +18,7 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
     Model model;
     model.name = fmt::format("m{}", i);
     model.weight = weights[i];
-    model.output_usd_per_million = prices.empty() ? 10 : prices[i];
+    model.prices.output = prices.empty() ? 10 : prices[i];
     out.models.push_back(model);
   }
   return out;

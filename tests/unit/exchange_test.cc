@@ -19,6 +19,15 @@ const std::string good =
     "\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":"
     "200}}\n\ndata: [DONE]\n\n";
 
+ChatRequest request_of() {
+  ChatRequest out;
+  out.base_url = "http://host/v1";
+  out.model = "m";
+  out.messages = {{"user", "hello"}};
+  out.max_tokens = 10;
+  return out;
+}
+
 struct Conversation {
   FakeHttp http;
   std::vector<double> pauses;
@@ -27,11 +36,6 @@ struct Conversation {
   int tries = 5;
 
   Result<Exchange> run(uint64_t seed = 1) {
-    ChatRequest request;
-    request.base_url = "http://host/v1";
-    request.model = "m";
-    request.messages = {{"user", "hello"}};
-    request.max_tokens = 10;
     Conduct conduct;
     conduct.patience = {[this](double seconds) { pauses.push_back(seconds); }, tries, 1};
     conduct.monotonic_seconds = [this] { return now += 2; };
@@ -42,7 +46,7 @@ struct Conversation {
     conduct.random_seed = seed;
     conduct.most_seconds = 60;
     conduct.most_silence = 30;
-    return converse(http, request, key, "MODEL_KEY", conduct);
+    return converse(http, request_of(), key, "MODEL_KEY", conduct);
   }
 };
 
@@ -170,27 +174,30 @@ TEST_CASE("turns at a model are as far apart as its limit says") {
   CHECK(next_turn("nan", 1000, 30).start == 1000);
 }
 
-TEST_CASE("the record of an exchange has its cost, and not the key") {
+TEST_CASE("the record of an exchange has its tokens, and not the key") {
   Conversation one;
   one.http.answers = {FakeHttp::of(503, "key " + key), FakeHttp::of(200, good)};
   auto exchange = one.run();
   REQUIRE(exchange);
   exchange->reply.text += key;
-  json prompt = {{"variant", "v0007"}, {"round", 1}, {"mode", "diff"}, {"model", "m"}};
-  prompt["request"] = {{"api", "openai"},
-                       {"base_url", "http://host/v1"},
-                       {"model", "m"},
-                       {"max_tokens", 10},
-                       {"messages", {{{"role", "user"}, {"content", "hello"}}}}};
-  prompt["prices"] = {{"input_usd_per_million", 3.0}, {"output_usd_per_million", 15.0}};
-  auto question = read_question(prompt);
-  REQUIRE(question);
-  const json record = exchange_record(prompt, *question, *exchange, key);
-  CHECK(record["cost_usd"].get<double>() == Approx(1000 * 3e-6 + 200 * 15e-6));
+  const Question question = {"v0007", request_of()};
+  const json record = exchange_record(question, *exchange, key);
   CHECK(record["tokens"] ==
         json::parse(R"({"input":1000,"output":200,"cached_input":0,"estimated":false})"));
   CHECK(record["attempts"].size() == 2);
-  CHECK(record["request_digest"] == question->digest);
+  CHECK(record["request_digest"] == digest_of_request(request_record(question)));
   CHECK(record.dump().find(key) == std::string::npos);
   CHECK(record["text"] == "hi***");
+}
+
+TEST_CASE("two variants with the same words are two questions, and each is read back") {
+  const Question one = {"v0007", request_of()}, other = {"v0008", request_of()};
+  CHECK(digest_of_request(request_record(one)) != digest_of_request(request_record(other)));
+  auto read = read_question(request_record(one));
+  REQUIRE(read);
+  CHECK(request_record(*read) == request_record(one));
+  auto nothing = read_question(request_record({"v0009", std::nullopt}));
+  REQUIRE(nothing);
+  CHECK(!nothing->request);
+  CHECK(!read_question(json::object()));
 }
