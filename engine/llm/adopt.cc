@@ -15,10 +15,6 @@ namespace {
 using nlohmann::json;
 using search::member;
 
-bool is_rejected(const json& prompt) {
-  return text_at(prompt, "verdict") == "rejected";
-}
-
 Finish finish_of(const json& exchange) {
   const std::string name = text_at(exchange, "finish");
   for (Finish one : {Finish::stop, Finish::length, Finish::filtered}) {
@@ -64,8 +60,9 @@ Result<ReplyContext> context_of(const AdoptRequest& request) {
 // What was asked came to: a kernel, or why there is none.
 Result<Proposal> proposal_of(const AdoptRequest& request) {
   Proposal out;
-  if (is_rejected(request.prompt)) {
-    out.problem = {text_at(request.prompt, "kind"), text_at(request.prompt, "reason")};
+  for (const json* record : {&request.prompt, &request.exchange}) {
+    if (text_at(*record, "verdict") != "rejected") continue;
+    out.problem = {text_at(*record, "kind"), text_at(*record, "reason")};
     return out;
   }
   auto context = context_of(request);

@@ -20,6 +20,15 @@ json tokens_record(const ChatRequest& request, const Reply& reply) {
           {"estimated", !has_input || !has_output}};
 }
 
+json attempts_record(const std::vector<Attempt>& attempts) {
+  json out = json::array();
+  for (const Attempt& one : attempts) {
+    out.push_back({{"status", one.status}, {"outcome", one.outcome}, {"pause_seconds", one.pause}});
+    if (one.is_control) out.back()["control"] = true;
+  }
+  return out;
+}
+
 }  // namespace
 
 json request_record(const Question& question) {
@@ -56,22 +65,25 @@ Connection read_connection(const json& prompt) {
 
 json exchange_record(const Question& question, const Exchange& exchange, const std::string& key) {
   const Reply& reply = exchange.reply;
-  json attempts = json::array();
-  for (const Attempt& one : exchange.attempts) {
-    attempts.push_back(
-        {{"status", one.status}, {"outcome", one.outcome}, {"pause_seconds", one.pause}});
+  json out = {{"verdict", "ok"},
+              {"variant", question.variant},
+              {"model", question.request->model},
+              {"request_digest", digest_of_request(request_record(question))},
+              {"attempts", attempts_record(exchange.attempts)}};
+  if (exchange.refusal) {
+    out.update({{"verdict", "rejected"},
+                {"kind", "refused"},
+                {"reason", *exchange.refusal},
+                {"tokens", tokens_record(control_question(*question.request), reply)}});
+    return out;
   }
-  return {{"verdict", "ok"},
-          {"variant", question.variant},
-          {"model", question.request->model},
-          {"request_digest", digest_of_request(request_record(question))},
-          {"text", without_exactly(reply.text, key)},
-          {"answered_by", without_exactly(reply.model, key)},
-          {"finish", finish_name(reply.finish)},
-          {"cut_off", reply.is_cut_off},
-          {"tokens", tokens_record(*question.request, reply)},
-          {"latency_seconds", exchange.seconds},
-          {"attempts", attempts}};
+  out.update({{"text", without_exactly(reply.text, key)},
+              {"answered_by", without_exactly(reply.model, key)},
+              {"finish", finish_name(reply.finish)},
+              {"cut_off", reply.is_cut_off},
+              {"tokens", tokens_record(*question.request, reply)},
+              {"latency_seconds", exchange.seconds}});
+  return out;
 }
 
 json unasked_record(const Question& question) {

@@ -31,8 +31,8 @@ struct Connection {
 nlohmann::json connection_record(const Connection& connection);
 Connection read_connection(const nlohmann::json& prompt);
 
-// exchange.json of an answer; tokens that the server did not count are estimated, and said to be.
-// REQUIRES: the question has a request.
+// exchange.json of an answer or a refusal; tokens that the server did not count are estimated, and
+// said to be. REQUIRES: the question has a request.
 nlohmann::json exchange_record(const Question& question, const Exchange& exchange,
                                const std::string& key);
 // exchange.json of a question without a request.

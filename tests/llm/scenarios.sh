@@ -54,6 +54,26 @@ PY
 )"
 }
 
+# refuses WORDS NAME API BASE: the prompt is refused in these words, which is its variant's verdict.
+refuses() {
+  local words=$1
+  shift
+  ask "$@"
+  [ "$CODE" -eq 0 ] || { fail "$*: code $CODE: $SAID"; return; }
+  is "$*" '400 control-200 refused refused 128' "$(python - "$PROJECT/asking" "$words" <<'PY'
+import json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+exchange, variant = (json.loads((folder / name).read_text()) for name in ("exchange.json", "variant.json"))
+problem = variant["exchange"]["problem"]
+assert sys.argv[2] in problem["reason"] and "sk-" not in problem["reason"], problem
+# Nothing was paid for the long prompt.
+assert exchange["tokens"]["input"] < 100 and 0 < variant["exchange"]["cost_usd"] < 1e-3
+print(*("control-" * one.get("control", False) + str(one["status"]) for one in exchange["attempts"]),
+      exchange["kind"], problem["kind"], variant["parameters"]["BLOCK_M"])
+PY
+)"
+}
+
 # fails CODE WORDS NAME API BASE: a fault or an error, in words, and nothing is stored.
 fails() {
   local code=$1 words=$2
@@ -79,25 +99,29 @@ for api in openai anthropic; do
   # The proxy ends the broken stream in good order: an open fence alone shows that something is missing.
   answers '200 ok stop truncated 128' broken "$api" "$base"
   TIMEOUT=1 fails 3 'timed out' stall "$api" "$base"
+  refuses 'maximum context length' refused "$api" "$base"
+  fails 2 "'max_tokens' is not supported" unsupported "$api" "$base"
   LITELLM_KEY=sk-another-0123456789abcdef fails 2 'HTTP 400' ok "$api" "$base"
   LITELLM_KEY='' fails 2 "'LITELLM_KEY': not set" ok "$api" "$base"
 done
 # Without a proxy between.
+refuses 'maximum context length' refused openai "$UPSTREAM"
+fails 2 "'max_tokens' is not supported" unsupported openai "$UPSTREAM"
 fails 3 'the stream broke off (2 attempts)' broken openai "$UPSTREAM"
 TIMEOUT=1 fails 3 'timed out' stall openai "$UPSTREAM"
 fails 3 'connect' ok openai "http://127.0.0.1:$(free_ports 1)/v1"
 
 # The same in a campaign: what a reply came to is its variant's verdict, and the others go on.
-scenarios='rate-limited truncated no-code two-blocks cpp bad-diff'
+scenarios='rate-limited truncated no-code two-blocks cpp bad-diff refused'
 models=()
 for scenario in $scenarios; do
   models+=("$(model "chat/$scenario" openai)" "$(model "messages/$scenario" anthropic)")
 done
-campaign verdicts 1 12 'llm: 1' "${models[@]}"
+campaign verdicts 1 14 'llm: 1' "${models[@]}"
 in_project run -p small/verdicts.yaml -q >"$PROJECT/said" 2>&1 || fail "verdicts: $(tail -n 3 "$PROJECT/said")"
 is "verdicts" "$(for api in chat messages; do
   for verdict in rate-limited=- truncated=truncated no-code=no-code two-blocks=several-blocks \
-    cpp=wrong-language bad-diff=diff-does-not-apply; do
+    cpp=wrong-language bad-diff=diff-does-not-apply refused=refused; do
     echo "$api/$verdict"
   done
 done | sort)" "$(python - "$PROJECT/state/verdicts/round-1/history.jsonl" <<'PY' | sort

@@ -103,6 +103,21 @@ TEST_CASE("a prompt that was rejected is passed on") {
   CHECK(out.variant["exchange"]["cost_usd"] == 0.0);
 }
 
+TEST_CASE("a refusal is the variant's verdict, and costs what finding it out did") {
+  AdoptRequest request = request_of(reply);
+  Exchange exchange;
+  exchange.refusal = "HTTP 400: too long";
+  exchange.reply.text = "Yes.";
+  exchange.reply.input_tokens = 8;
+  exchange.reply.output_tokens = 2;
+  request.exchange = exchange_record(question_of(), exchange, "");
+  const Adopted out = adopted(request);
+  CHECK(out.kernel == kernel(old_block));
+  CHECK(out.variant["exchange"]["problem"] ==
+        json::parse(R"({"kind":"refused","reason":"HTTP 400: too long"})"));
+  CHECK(out.variant["exchange"]["cost_usd"] == 2.0);
+}
+
 TEST_CASE("repair changes the rejected kernel, and falls back to the parent") {
   AdoptRequest request = request_of(reply, "repair");
   request.prompt["parents"] = {"v0005", "v0001"};

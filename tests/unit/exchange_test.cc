@@ -1,6 +1,8 @@
 // An exchange with a server in memory that plays a script: what is asked again, and what is not.
 #include "engine/llm/exchange.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "engine/llm/record.h"
@@ -128,7 +130,7 @@ TEST_CASE("nobody waits for a server that asks for an hour") {
 }
 
 TEST_CASE("what is wrong for good is not asked again, and its key is not told") {
-  for (int status : {400, 401, 403, 404, 422}) {
+  for (int status : {401, 402, 403, 404}) {
     Conversation one;
     one.http.answers = {FakeHttp::of(
         status, R"({"error":{"message":"Incorrect API key: )" + key + R"w( (sk-pr**op)"}})w")};
@@ -140,6 +142,68 @@ TEST_CASE("what is wrong for good is not asked again, and its key is not told") 
     const bool is_about_key = status == 401 || status == 403;
     CHECK((exchange.error().hint.find("MODEL_KEY") != std::string::npos) == is_about_key);
   }
+}
+
+TEST_CASE("what is refused of this request alone is a refusal") {
+  for (int status : {400, 413, 422}) {
+    Conversation one;
+    one.http.answers = {
+        FakeHttp::of(status, R"({"error":{"message":"too long for )" + key + R"("}})"),
+        FakeHttp::of(503, "busy"), FakeHttp::of(200, good)};
+    auto exchange = one.run();
+    REQUIRE(exchange);
+    CHECK(exchange->refusal == fmt::format("HTTP {}: too long for ***", status));
+    std::vector<std::pair<int, bool>> attempts;
+    for (const Attempt& attempt : exchange->attempts)
+      attempts.emplace_back(attempt.status, attempt.is_control);
+    CHECK(attempts == std::vector<std::pair<int, bool>>{{status, false}, {503, true}, {200, true}});
+    CHECK(one.pauses.size() == 1);
+    // All but its words is as it was.
+    json asked = json::parse(one.http.asked.front().body);
+    json control = json::parse(one.http.asked.back().body);
+    CHECK(control["messages"] == json::parse(R"([{"role":"user","content":"Say yes."}])"));
+    asked.erase("messages");
+    control.erase("messages");
+    CHECK(asked == control);
+
+    const json record = exchange_record({"v0007", request_of()}, *exchange, key);
+    CHECK(record["verdict"] == "rejected");
+    CHECK(record["kind"] == "refused");
+    CHECK(record["reason"] == *exchange->refusal);
+    CHECK(record["tokens"]["input"] == 1000);
+    CHECK(record["attempts"][2]["control"] == true);
+    CHECK(!record.contains("text"));
+  }
+}
+
+TEST_CASE("what is refused of any request is the user's to mend") {
+  const std::string unsupported =
+      R"({"error":{"message":"Unsupported parameter: 'max_tokens'","param":"max_tokens"}})";
+  Conversation one;
+  one.http.answers = {FakeHttp::of(400, unsupported), FakeHttp::of(400, "another")};
+  auto exchange = one.run();
+  REQUIRE(!exchange);
+  CHECK(exchange.error().code == ErrorCode::bad_input);
+  CHECK(exchange.error().message.ends_with("HTTP 400: Unsupported parameter: 'max_tokens'"));
+  CHECK(exchange.error().hint ==
+        "a question of a few words is refused, too: look at the model in llm.json");
+  CHECK(one.http.asked.size() == 2);
+}
+
+TEST_CASE("while the control question has no answer, nothing is known of a refusal") {
+  Conversation one;
+  one.tries = 2;
+  one.http.answers = {FakeHttp::of(400, "no"), FakeHttp::of(500, "oops"),
+                      FakeHttp::of(500, "oops")};
+  auto fault = one.run();
+  REQUIRE(!fault);
+  CHECK(fault.error().code == ErrorCode::external);
+  Conversation other;
+  other.http.answers = {FakeHttp::of(400, "no"), FakeHttp::of(401, "who?")};
+  auto unknown = other.run();
+  REQUIRE(!unknown);
+  CHECK(unknown.error().code == ErrorCode::bad_input);
+  CHECK(unknown.error().message.ends_with("HTTP 401: who?"));
 }
 
 TEST_CASE("an account without money is no matter of patience") {
