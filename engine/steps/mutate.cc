@@ -68,8 +68,8 @@ class Sweep {
     if (auto status = read_parents(); !status) return status;
     // What is swept together are the places of one structure: what is known of a point of one says
     // nothing of the same point of another.
-    for (Group& group : groups_) {
-      if (auto status = propose(group); !status) return status;
+    for (size_t number = 0; number < groups_.size(); ++number) {
+      if (auto status = propose(groups_[number], number); !status) return status;
     }
     return {};
   }
@@ -80,7 +80,7 @@ class Sweep {
     int island = 0;
     std::vector<Source> parents;
     std::vector<std::string> ids;
-    std::vector<size_t> parent_of;  // by id
+    std::vector<search::SweepPlace> places;  // by id
   };
 
   // The parents of the round's places; the seed where there is nothing in a parent to sweep: a
@@ -88,18 +88,23 @@ class Sweep {
   Status read_parents() {
     auto parents = steps::Parents::read(arguments_.files);
     if (!parents) return std::move(parents).error();
+    // Counted through the campaign, so that rounds and groups of few places explore, too.
+    const auto before = static_cast<size_t>(
+        std::count_if(history_.begin(), history_.end(),
+                      [](const search::PastVariant& past) { return past.mutator == "sweep"; }));
     for (size_t i = 0; i < arguments_.ids.size(); ++i) {
       steps::ParentFile parent = parents->of_place(arguments_.places.at(i));
       if (!parent.has_parameters) parent = parents->seed();
       if (parent.structure.empty() && !history_.empty())
         parent.structure = history_.front().structure;
-      if (auto status = want(arguments_.ids[i], parent); !status) return status;
+      const bool explores = search::explores(before + i, arguments_.explore);
+      if (auto status = want(arguments_.ids[i], parent, explores); !status) return status;
     }
     return {};
   }
 
   // Asks for the variant `id` as a child of `parent`.
-  Status want(const std::string& id, const steps::ParentFile& parent) {
+  Status want(const std::string& id, const steps::ParentFile& parent, bool explores) {
     auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
       return one.island == parent.island && one.parents.front().structure == parent.structure;
     });
@@ -108,7 +113,7 @@ class Sweep {
     auto known = std::find_if(parents.begin(), parents.end(),
                               [&](const Source& one) { return one.id == parent.id; });
     group->ids.push_back(id);
-    group->parent_of.push_back(static_cast<size_t>(known - parents.begin()));
+    group->places.push_back({static_cast<size_t>(known - parents.begin()), explores});
     if (known != parents.end()) return {};
     auto source = read_source(parent.id, parent.path, space_);
     if (!source) return std::move(source).error();
@@ -117,10 +122,14 @@ class Sweep {
     return {};
   }
 
-  Status propose(const Group& group) {
-    search::SweepRequest request{
-        space_,          arguments_.sampler, {}, {}, arguments_.random_seed, arguments_.round,
-        group.parent_of, arguments_.explore};
+  // Each group of a round draws from a stream of its own: two islands do not explore the same
+  // points.
+  Status propose(const Group& group, size_t number) {
+    constexpr unsigned kRoundBits = 32;
+    const uint64_t stream =
+        (uint64_t{number} << kRoundBits) + static_cast<uint64_t>(arguments_.round);
+    search::SweepRequest request{space_, arguments_.sampler, {}, {}, arguments_.random_seed,
+                                 stream, group.places};
     for (const Source& parent : group.parents) request.parents.push_back({parent.id, parent.point});
     for (const search::PastVariant& past : history_) {
       if (past.structure != group.parents.front().structure) continue;
