@@ -28,13 +28,13 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
 void add(History& history, const std::string& model, int count, double score, double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
     Past past;
-    past.variant = fmt::format("v{:04}", history.entries.size());
+    past.id = fmt::format("v{:04}", history.entries.size());
     past.model = model;
     past.parents = {"v0000"};
     if (score > 0) {
       past.score = score;
     } else {
-      past.rejection = Rejection{"check", "", "incorrect", ""};
+      past.rejection = search::Rejection{"check", "", "incorrect", "", {}};
     }
     past.cost_usd = cost;
     past.tokens = 1000;
