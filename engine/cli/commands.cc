@@ -43,6 +43,17 @@ std::string headed(const std::string& head, const std::string& text) {
   return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");
 }
 
+// What came back, and what it cost by its variant.json.
+std::string reply_text(const json& exchange, const json& made) {
+  if (exchange.value("verdict", "") == "rejected")
+    return headed(exchange.value("kind", ""), exchange.value("reason", ""));
+  const double cost = made.is_object() ? made.value("/exchange/cost_usd"_json_pointer, 0.0) : 0;
+  return headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
+                            exchange.value("/tokens/output"_json_pointer, int64_t{0}), cost,
+                            exchange.value("finish", "")),
+                exchange.value("text", ""));
+}
+
 }  // namespace
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
@@ -86,14 +97,7 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   text += headed("system", request.value("system", ""));
   for (const json& message : request.value("messages", json::array()))
     text += headed(message.value("role", ""), message.value("content", ""));
-  if (exchange.is_object()) {
-    const json made = read_json(*folder + "/variant.json");
-    const double cost = made.is_object() ? made.value("/exchange/cost_usd"_json_pointer, 0.0) : 0;
-    text += headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
-                               exchange.value("/tokens/output"_json_pointer, int64_t{0}), cost,
-                               exchange.value("finish", "")),
-                   exchange.value("text", ""));
-  }
+  if (exchange.is_object()) text += reply_text(exchange, read_json(*folder + "/variant.json"));
   print_out(text);
   return {};
 }

@@ -133,3 +133,6 @@ for entry in map(json.loads, open(sys.argv[1])):
         print(f"{entry['exchange']['model']}={kind}")
 PY
 )"
+refused=$(grep '"kind":"refused"' "$PROJECT/state/verdicts/round-1/history.jsonl" | sed 's/.*"variant":"\([^"]*\)".*/\1/' | head -n 1)
+in_project prompt show "$refused" --reply -p small/verdicts.yaml | grep -A 1 '^--- refused$' | grep -q '^HTTP 400: ' ||
+  fail "prompt show: $refused was refused"
