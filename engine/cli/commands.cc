@@ -43,6 +43,17 @@ std::string headed(const std::string& head, const std::string& text) {
   return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");
 }
 
+// What came back, and what it cost by its variant.json.
+std::string reply_text(const json& exchange, const json& made) {
+  if (exchange.value("verdict", "") == "rejected")
+    return headed(exchange.value("kind", ""), exchange.value("reason", ""));
+  const double cost = made.is_object() ? made.value("/exchange/cost_usd"_json_pointer, 0.0) : 0;
+  return headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
+                            exchange.value("/tokens/output"_json_pointer, int64_t{0}), cost,
+                            exchange.value("finish", "")),
+                exchange.value("text", ""));
+}
+
 }  // namespace
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
@@ -66,31 +77,27 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
     return bad_input(fmt::format("no model was asked for '{}'", variant), "",
                      fmt::format("evolve show {}", variant));
   }
+  const json sent = read_json(*folder + "/request.json");
   const json exchange = has_reply ? read_json(*folder + "/exchange.json") : json();
   if (common.json) {
-    json out = {{"prompt", prompt}};
+    json out = {{"prompt", prompt}, {"request", sent}};
     if (exchange.is_object()) out["exchange"] = exchange;
     print_out(out.dump(2) + "\n");
     return {};
   }
-  if (!prompt.contains("request")) {
+  if (!sent.contains("request")) {
     print_out(fmt::format("nothing was sent: {}: {}\n", prompt.value("kind", ""),
                           prompt.value("reason", "")));
     return {};
   }
-  const json& request = prompt["request"];
+  const json& request = sent["request"];
   std::string text =
       fmt::format("--- {} of {} by {}, at most {} tokens\n", prompt.value("mode", ""), variant,
                   request.value("model", ""), request.value("max_tokens", int64_t{0}));
   text += headed("system", request.value("system", ""));
   for (const json& message : request.value("messages", json::array()))
     text += headed(message.value("role", ""), message.value("content", ""));
-  if (exchange.is_object()) {
-    text += headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
-                               exchange.value("/tokens/output"_json_pointer, int64_t{0}),
-                               exchange.value("cost_usd", 0.0), exchange.value("finish", "")),
-                   exchange.value("text", ""));
-  }
+  if (exchange.is_object()) text += reply_text(exchange, read_json(*folder + "/variant.json"));
   print_out(text);
   return {};
 }

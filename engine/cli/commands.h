@@ -14,7 +14,8 @@ namespace evolve::cli {
 struct CommonOptions {
   CampaignOptions campaign;
   bool json = false;
-  bool color = false;  // of stderr
+  bool color = false;             // of stderr
+  bool has_told_notices = false;  // of the pipeline: who builds round after round tells them once
 };
 
 struct BuildCommand {
@@ -32,7 +33,8 @@ struct BuildCommand {
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);
 // Builds round after round, until `rule` (engine/search/stop_rule.h), or where it is empty the
-// pipeline's session.until, says that it is enough, or the last round is done.
+// pipeline's session.until, says that it is enough, or the last round is done. Rounds that are
+// built already are gone through, whatever the rule says of them: they cost nothing.
 Status run_rounds(const CommonOptions& common, const BuildCommand& command,
                   const std::string& rule);
 Status run_show(const CommonOptions& common, const std::string& variant);

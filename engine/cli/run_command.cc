@@ -8,6 +8,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/cli/why.h"
 #include "engine/search/history.h"
 #include "engine/search/stop_rule.h"
 #include "engine/world/clock.h"
@@ -74,6 +75,16 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
   return out;
 }
 
+// Whether a round is there already.
+Result<bool> is_built(Session& session, int round) {
+  if (auto status = read_graph(session); !status) return std::move(status).error();
+  auto targets = find_targets(session, {fmt::format("round-{}", round)});
+  if (!targets) return std::move(targets).error();
+  auto runs = would_run(session, *targets);
+  if (!runs) return std::move(runs).error();
+  return !*runs;
+}
+
 void tell(const CommonOptions& common, bool is_quiet, int round, const search::Standpoint& at,
           const std::string& why) {
   if (common.json) {
@@ -106,6 +117,7 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
   }
   auto session = open_without_graph(common);
   if (!session) return std::move(session).error();
+  common.has_told_notices = true;
   if (common.campaign.pipeline.empty())
     common.campaign.pipeline = fs::absolute(session->campaign.path).string();
   const bool is_given = !rule_given.empty();
@@ -131,6 +143,12 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
     at->wall_seconds = clock.monotonic_seconds() - begin;
     std::string why;
     if (rule) why = rule->reason(*at).value_or("");
+    if (!why.empty() && round < last) {
+      // What was built before this run was spent before it, too: the rule is for what comes then.
+      auto is_next_built = is_built(*session, round + 1);
+      if (!is_next_built) return std::move(is_next_built).error();
+      if (*is_next_built) why.clear();
+    }
     if (why.empty() && round == last) why = "that was the last round";
     tell(common, command.quiet, round, *at, why);
     if (!why.empty()) return {};

@@ -14,7 +14,10 @@ namespace evolve::cli {
 Result<Session> open_without_graph(const CommonOptions& common) {
   auto campaign = open_campaign(common.campaign);
   if (!campaign) return std::move(campaign).error();
-  for (const std::string& notice : campaign->pipeline.notices) print_warning(notice, common.color);
+  if (!common.has_told_notices) {
+    for (const std::string& notice : campaign->pipeline.notices)
+      print_warning(notice, common.color);
+  }
   auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
   if (!toolchain) return std::move(toolchain).error();
   if (auto locked = check_lock(*campaign, *toolchain); !locked) return std::move(locked).error();

@@ -51,9 +51,16 @@ class Why {
         lookup_(graph_, session.state->files, *session.state->memo, *session.state->ledger,
                 snapshot_, {machine_, process_environment()}) {}
 
+  Result<bool> would_run() {
+    auto found = look();
+    if (!found) return std::move(found).error();
+    return std::any_of(found->begin(), found->end(),
+                       [](const Pending& one) { return one.need != Pending::Need::restore; });
+  }
+
   // What is not up to date.
   Result<json> pending() {
-    auto found = scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
+    auto found = look();
     if (!found) return std::move(found).error();
     json rows = json::array();
     for (const Pending& one : *found) {
@@ -125,6 +132,10 @@ class Why {
   }
 
  private:
+  Result<std::vector<Pending>> look() {
+    return scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
+  }
+
   Result<json> row_of(const Pending& one) {
     static const std::map<Pending::Need, const char*> kNeeds = {
         {Pending::Need::run, "run"},
@@ -384,6 +395,10 @@ std::string last_build_text(const json& last, bool is_all) {
 }
 
 }  // namespace
+
+Result<bool> would_run(Session& session, const std::vector<NodeId>& targets) {
+  return Why(session, targets).would_run();
+}
 
 Status tell_pending(const CommonOptions& common, Session& session,
                     const std::vector<NodeId>& targets) {

@@ -83,6 +83,7 @@ struct Asked {
   std::string folder;
   std::string place;  // the flags that say which it is
 
+  [[nodiscard]] std::string request() const { return folder + "/request.json"; }
   [[nodiscard]] std::string prompt() const { return folder + "/prompt.json"; }
   [[nodiscard]] std::string exchange() const { return folder + "/exchange.json"; }
 };
@@ -90,14 +91,16 @@ struct Asked {
 EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) {
   EdgeText out;
   out.rule = "prompt";
-  out.outputs = {asked.prompt()};
+  out.outputs = {asked.request(), asked.prompt()};
   out.implicit = {"$steps/prompt"};
   for (const char* file : {"system", "rewrite", "diff", "crossover", "repair"})
     out.implicit.push_back(fmt::format("$rules/prompts/{}.md", file));
   const std::string seed = "$work/" + variant_folder(shape, 0);
-  out.bindings = {{"subject", asked.id},
-                  {"flags", fmt::format("--templates $rules/prompts --seed-dir {}{} --out {}", seed,
-                                        asked.place, asked.prompt())}};
+  out.bindings = {
+      {"subject", asked.id},
+      {"flags", fmt::format("--templates $rules/prompts --seed-dir {}{} --request-out {} "
+                            "--out {}",
+                            seed, asked.place, asked.request(), asked.prompt())}};
   add_input(out, "spec", "$work/spec.json");
   add_input(out, "config", shape.llm);
   add_input(out, "seed", "$work/seed.py");
@@ -111,6 +114,8 @@ EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) 
   return out;
 }
 
+// What is answered depends on the request alone: prompt.json, which has prices and rates, too, only
+// has to be there.
 EdgeText exchange_edge(const CampaignShape& shape, const Asked& asked) {
   EdgeText out;
   out.rule = "exchange";
@@ -119,8 +124,10 @@ EdgeText exchange_edge(const CampaignShape& shape, const Asked& asked) {
   out.bindings = {{"subject", asked.id}, {"class", "recorded"}};
   if (!shape.llm_keys.empty())
     out.bindings.emplace_back("secrets", fmt::format("{}", fmt::join(shape.llm_keys, " ")));
-  out.bindings.emplace_back("flags", fmt::format("--out {} --pace $work", asked.exchange()));
-  add_input(out, "prompt", asked.prompt());
+  out.order_only = {asked.prompt()};
+  out.bindings.emplace_back(
+      "flags", fmt::format("--out {} --pace $work --prompt {}", asked.exchange(), asked.prompt()));
+  add_input(out, "request", asked.request());
   return out;
 }
 

@@ -59,11 +59,22 @@ json body_of(const ChatRequest& request) {
   return out;
 }
 
-// Errors that another try does not mend, though the answer began as a success.
-bool is_lasting(const std::string& type) {
-  static const std::array<const char*, 4> kTypes = {"invalid_request_error", "authentication_error",
-                                                    "permission_error", "not_found_error"};
-  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+// Of an error within an answer that began as a success: by the status that it would have had, or
+// by its type. What we do not know may pass.
+Cause cause_of_error(const json& error) {
+  const json& code = member(error, "code");
+  const std::string digits = code.is_number_integer() ? code.dump() : text_of(code);
+  constexpr size_t kDigits = 3;
+  const bool is_status =
+      digits.size() == kDigits &&
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (is_status) return cause_of_status(std::stoi(digits));
+  const std::string type = text_at(error, "type");
+  if (type == "invalid_request_error" || type == "request_too_large") return Cause::request;
+  static const std::array<const char*, 4> kSetup = {"authentication_error", "permission_error",
+                                                    "not_found_error", "billing_error"};
+  const bool is_setup = std::find(kSetup.begin(), kSetup.end(), type) != kSetup.end();
+  return is_setup ? Cause::setup : Cause::passing;
 }
 
 // The message of an error object, in any of the forms in use; empty where there is none.
@@ -101,6 +112,10 @@ bool looks_like_key(const std::string& word, const std::string& key) {
 }
 
 }  // namespace
+
+int64_t estimated_tokens(size_t bytes) {
+  return static_cast<int64_t>((bytes + kBytesPerToken - 1) / kBytesPerToken);
+}
 
 json chat_record(const ChatRequest& request) {
   json out = {{"api", request.api == Api::openai ? "openai" : "anthropic"},
@@ -157,6 +172,16 @@ HttpRequest http_request(const ChatRequest& request, const std::string& key) {
   return out;
 }
 
+Cause cause_of_status(int status) {
+  constexpr int kBadRequest = 400, kTimeout = 408, kTooLarge = 413, kUnprocessable = 422,
+                kTooMany = 429, kServerError = 500;
+  if (status == kBadRequest || status == kTooLarge || status == kUnprocessable)
+    return Cause::request;
+  const bool is_passing =
+      status == 0 || status == kTimeout || status == kTooMany || status >= kServerError;
+  return is_passing ? Cause::passing : Cause::setup;
+}
+
 const char* finish_name(Finish finish) {
   switch (finish) {
     case Finish::stop: return "stop";
@@ -203,7 +228,7 @@ std::optional<ChatError> ReplyReader::finish() {
   if (reply_.is_cut_off) {
     reply_.finish = Finish::length;
   } else if (!is_done_ && !is_finished_) {
-    return ChatError{"the stream broke off", true};
+    return ChatError{"the stream broke off", Cause::passing};
   }
   return std::nullopt;
 }
@@ -214,7 +239,7 @@ std::optional<ChatError> ReplyReader::finish_whole() {
     return std::nullopt;
   }
   const json body = parse_shallow(whole_);
-  if (!body.is_object()) return ChatError{"the answer is no JSON", true};
+  if (!body.is_object()) return ChatError{"the answer is no JSON", Cause::passing};
   if (!member(body, "error").is_null()) {
     take_event(whole_);
     return error_;
@@ -233,7 +258,7 @@ std::optional<ChatError> ReplyReader::finish_whole() {
       return std::nullopt;
     }
   }
-  return ChatError{"the answer is no reply: " + error_words(whole_), true};
+  return ChatError{"the answer is no reply: " + error_words(whole_), Cause::passing};
 }
 
 void ReplyReader::take_event(std::string_view data) {
@@ -243,14 +268,15 @@ void ReplyReader::take_event(std::string_view data) {
   }
   const json event = parse_shallow(data);
   if (!event.is_object()) {
-    error_ = ChatError{"an event of the stream is no JSON", true};
+    error_ = ChatError{"an event of the stream is no JSON", Cause::passing};
     return;
   }
   if (!member(event, "error").is_null()) {
-    const std::string type = text_of(member(member(event, "error"), "type"));
+    const json& error = member(event, "error");
+    const std::string type = text_at(error, "type");
     std::string message = message_of(event);
     if (message.empty()) message = type.empty() ? "an error without words" : type;
-    error_ = ChatError{one_line(message, kMostErrorBytes), !is_lasting(type)};
+    error_ = ChatError{one_line(message, kMostErrorBytes), cause_of_error(error)};
     return;
   }
   if (api_ == Api::openai) {

@@ -39,7 +39,12 @@ struct ChatRequest {
   bool stream = true;
 };
 
-// The request as it stands in prompt.json; and read back, an external error where it is not one.
+// How many tokens a text is, as we estimate it: a token of code is some three bytes or more with
+// the tokenizers of today, so that the estimate is rather too large.
+constexpr size_t kBytesPerToken = 3;
+int64_t estimated_tokens(size_t bytes);
+
+// The request as it stands in request.json; and read back, an external error where it is not one.
 nlohmann::json chat_record(const ChatRequest& request);
 Result<ChatRequest> read_chat_record(const nlohmann::json& record);
 
@@ -64,10 +69,19 @@ struct Reply {
 constexpr size_t kMostReplyBytes = size_t{8} << 20;
 constexpr size_t kMostStreamBytes = size_t{64} << 20;
 
-// Why there is no reply: what the server says, and whether it may be otherwise in a moment.
+// What there is no reply for.
+enum class Cause {
+  passing,  // may be otherwise in a moment: no answer, too many requests, an error of the server's
+  request,  // what was asked, or how: the same will be refused again
+  setup,    // the user's to mend: the key, the address, the model's name, an account without money
+};
+// Of an answer that is no success, by its status; 0: there was none.
+Cause cause_of_status(int status);
+
+// Why there is no reply: what the server says.
 struct ChatError {
   std::string message;
-  bool is_passing = false;
+  Cause cause = Cause::setup;
 };
 
 // Reads an answer that is a success as it comes. Servers that were asked for a stream and send a

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/core/did_you_mean.h"
+#include "engine/llm/members.h"
 
 namespace evolve::llm {
 
@@ -131,9 +132,9 @@ Result<Model> read_model(const json& from, const std::string& where) {
       .text("base_url", model.base_url)
       .text("key_variable", model.key_variable)
       .number("weight", model.weight)
-      .number("input_usd_per_million", model.input_usd_per_million)
-      .number("cached_input_usd_per_million", model.cached_input_usd_per_million)
-      .number("output_usd_per_million", model.output_usd_per_million)
+      .number("input_usd_per_million", model.prices.input)
+      .number("cached_input_usd_per_million", model.prices.cached_input)
+      .number("output_usd_per_million", model.prices.output)
       .number("temperature", model.temperature)
       .tokens("max_tokens", model.max_tokens)
       .tokens("context_tokens", model.context_tokens)
@@ -146,7 +147,7 @@ Result<Model> read_model(const json& from, const std::string& where) {
     if (!from.contains(key)) return bad_input(fmt::format("{}: '{}' is missing", where, key));
   }
   if (!from.contains("cached_input_usd_per_million"))
-    model.cached_input_usd_per_million = model.input_usd_per_million;
+    model.prices.cached_input = model.prices.input;
   has_prompt_tokens = from.contains("prompt_tokens");
   const int64_t room = model.context_tokens - model.max_tokens;
   if (model.name.empty()) return bad_input(where + ".name: is empty");
@@ -182,12 +183,25 @@ const char* mode_name(Mode mode) {
   return kModeNames[static_cast<size_t>(mode)];
 }
 
-double Model::cost(int64_t input_tokens, int64_t output_tokens, int64_t cached_input_tokens) const {
+json prices_record(const Prices& prices) {
+  return {{"input_usd_per_million", prices.input},
+          {"cached_input_usd_per_million", prices.cached_input},
+          {"output_usd_per_million", prices.output}};
+}
+
+Prices read_prices(const json& record) {
+  return {amount_at(record, "input_usd_per_million").value_or(0),
+          amount_at(record, "cached_input_usd_per_million").value_or(0),
+          amount_at(record, "output_usd_per_million").value_or(0)};
+}
+
+double Prices::cost(int64_t input_tokens, int64_t output_tokens,
+                    int64_t cached_input_tokens) const {
   constexpr double kMillion = 1e6;
   const int64_t cached = std::min(cached_input_tokens, input_tokens);
-  return (static_cast<double>(input_tokens - cached) * input_usd_per_million +
-          static_cast<double>(cached) * cached_input_usd_per_million +
-          static_cast<double>(output_tokens) * output_usd_per_million) /
+  return (static_cast<double>(input_tokens - cached) * input +
+          static_cast<double>(cached) * cached_input +
+          static_cast<double>(output_tokens) * output) /
          kMillion;
 }
 

@@ -18,15 +18,27 @@ enum class Mode { rewrite, diff, crossover, repair };
 constexpr size_t kModes = 4;
 const char* mode_name(Mode mode);
 
+// USD per million tokens.
+struct Prices {
+  double input = 0;
+  double cached_input = 0;
+  double output = 0;
+
+  // In USD; cached tokens are of the input.
+  [[nodiscard]] double cost(int64_t input_tokens, int64_t output_tokens,
+                            int64_t cached_input_tokens = 0) const;
+};
+// As they stand in llm.json and in prompt.json: each with "_usd_per_million" behind its name.
+nlohmann::json prices_record(const Prices& prices);
+Prices read_prices(const nlohmann::json& record);
+
 struct Model {
   std::string name;
   Api api = Api::openai;
   std::string base_url;
   std::string key_variable;  // empty: no key is sent
   double weight = 1;
-  double input_usd_per_million = 0;
-  double cached_input_usd_per_million = 0;
-  double output_usd_per_million = 0;
+  Prices prices;
   std::optional<double> temperature;
   int64_t max_tokens = 16384;  // of a reply
   std::string max_tokens_key = "max_tokens";
@@ -36,10 +48,8 @@ struct Model {
   bool stream = true;
   bool has_seed = false;  // a seed is sent
 
-  // What a prompt and its reply cost at most, of tokens as the arguments say, in USD.
-  [[nodiscard]] double cost(int64_t input_tokens, int64_t output_tokens,
-                            int64_t cached_input_tokens = 0) const;
-  [[nodiscard]] double worst_cost() const { return cost(prompt_tokens, max_tokens); }
+  // What a prompt and its reply take at most, in USD and in tokens.
+  [[nodiscard]] double worst_cost() const { return prices.cost(prompt_tokens, max_tokens); }
   [[nodiscard]] int64_t worst_tokens() const { return prompt_tokens + max_tokens; }
 };
 

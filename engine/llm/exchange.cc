@@ -22,7 +22,8 @@ struct Outcome {
   int status = 0;
   std::optional<ChatError> error;
   Reply reply;
-  double asked = 0;  // seconds that the server asks us to wait
+  double asked = 0;         // seconds that the server asks us to wait
+  bool is_stopped = false;  // by us
 };
 
 // The same, for 429, is said by OpenAI of a moment's rate and of an account without money.
@@ -49,7 +50,9 @@ Outcome attempt(Http& http, HttpRequest call, Api api, const Conduct& conduct) {
   out.status = response.status;
   out.asked = response.retry_after_seconds;
   if (!is_success(response.status)) {
-    out.error = ChatError{words_of(response), is_passing(response) && !is_quota(response.body)};
+    const Cause cause = is_quota(response.body) ? Cause::setup : cause_of_status(response.status);
+    out.error = ChatError{words_of(response), cause};
+    out.is_stopped = response.status == 0 && !is_passing(response);
     return out;
   }
   out.error = reader.finish();
@@ -67,6 +70,8 @@ Error lasting_error(const std::string& url, const Outcome& outcome,
                    : fmt::format("the key is that of the environment variable '{}'", key_variable);
   } else if (outcome.status == kNotFound) {
     out.hint = "look at the model's 'base_url' and name";
+  } else if (outcome.error->cause == Cause::request) {
+    out.hint = "a question of a few words is refused, too: look at the model in llm.json";
   }
   return out;
 }
@@ -76,41 +81,94 @@ double sound(double seconds) {
   return std::isfinite(seconds) && seconds > 0 ? seconds : 0;
 }
 
+// One exchange, attempt by attempt.
+class Conversation {
+ public:
+  Conversation(Http& http, const std::string& key, const std::string& key_variable,
+               const Conduct& conduct)
+      : http_(http),
+        key_(key),
+        key_variable_(key_variable),
+        conduct_(conduct),
+        random_(conduct.random_seed) {}
+
+  Result<Exchange> hold(const ChatRequest& request) {
+    auto answer = ask(request, false);
+    if (!answer) return std::move(answer).error();
+    if (answer->error) {
+      auto control = ask(control_question(request), true);
+      if (!control) return std::move(control).error();
+      if (control->error)
+        return lasting_error(http_request(request, "").url, *answer, key_variable_);
+      exchange_.refusal = std::move(answer->error->message);
+      answer = std::move(control);
+    }
+    exchange_.reply = std::move(answer->reply);
+    return std::move(exchange_);
+  }
+
+ private:
+  // Asks until there is a reply, or the request is refused.
+  Result<Outcome> ask(const ChatRequest& request, bool is_control) {
+    const HttpRequest call = http_request(request, key_);
+    double pause = 0, next_pause = conduct_.patience.first_pause;
+    for (int tries = 1;; ++tries) {
+      auto outcome = attempt_once(call, request.api, {0, "ok", pause, is_control});
+      if (!outcome) return std::move(outcome).error();
+      if (!outcome->error || outcome->error->cause == Cause::request) return outcome;
+      if (outcome->error->cause == Cause::setup)
+        return lasting_error(call.url, *outcome, key_variable_);
+      const std::string& words = outcome->error->message;
+      if (tries >= conduct_.patience.tries || outcome->is_stopped)
+        return external(fmt::format("{}: {} ({} attempts)", call.url, words, tries));
+      const double asked = sound(outcome->asked);
+      if (asked > kMostAsked) {
+        return external(
+            fmt::format("{}: {}; the server asks to wait {:.0f} s", call.url, words, asked));
+      }
+      pause = std::max(asked, std::min(next_pause, kMostPause) * (0.5 + random_.unit() / 2));
+      next_pause *= 2;
+      conduct_.patience.pause(pause);
+    }
+  }
+
+  // `record` is what is known of the attempt before it is made.
+  Result<Outcome> attempt_once(const HttpRequest& call, Api api, Attempt record) {
+    if (conduct_.take_turn) {
+      if (auto status = conduct_.take_turn(); !status) return std::move(status).error();
+    }
+    const double start = conduct_.monotonic_seconds();
+    Outcome out = attempt(http_, call, api, conduct_);
+    exchange_.seconds = conduct_.monotonic_seconds() - start;
+    record.status = out.status;
+    if (out.error) {
+      out.error->message = without_key(out.error->message, key_);
+      record.outcome = out.error->message;
+    }
+    exchange_.attempts.push_back(std::move(record));
+    return out;
+  }
+
+  Http& http_;
+  const std::string& key_;
+  const std::string& key_variable_;
+  const Conduct& conduct_;
+  search::Random random_;
+  Exchange exchange_;
+};
+
 }  // namespace
+
+ChatRequest control_question(const ChatRequest& request) {
+  ChatRequest out = request;
+  if (!out.system.empty()) out.system = "You answer with one word.";
+  out.messages = {{"user", "Say yes."}};
+  return out;
+}
 
 Result<Exchange> converse(Http& http, const ChatRequest& request, const std::string& key,
                           const std::string& key_variable, const Conduct& conduct) {
-  const HttpRequest call = http_request(request, key);
-  search::Random random(conduct.random_seed);
-  Exchange out;
-  double pause = 0, next_pause = conduct.patience.first_pause;
-  for (int tries = 1;; ++tries) {
-    if (conduct.take_turn) {
-      if (auto status = conduct.take_turn(); !status) return std::move(status).error();
-    }
-    const double start = conduct.monotonic_seconds();
-    Outcome outcome = attempt(http, call, request.api, conduct);
-    out.seconds = conduct.monotonic_seconds() - start;
-    if (outcome.error) outcome.error->message = without_key(outcome.error->message, key);
-    out.attempts.push_back({outcome.status, outcome.error ? outcome.error->message : "ok", pause});
-    if (!outcome.error) {
-      out.reply = std::move(outcome.reply);
-      return out;
-    }
-    if (!outcome.error->is_passing && outcome.status != 0)
-      return lasting_error(call.url, outcome, key_variable);
-    const double asked = sound(outcome.asked);
-    const bool is_over = tries >= conduct.patience.tries || !outcome.error->is_passing;
-    if (is_over || asked > kMostAsked) {
-      return external(fmt::format("{}: {}{}", call.url, outcome.error->message,
-                                  is_over
-                                      ? fmt::format(" ({} attempts)", tries)
-                                      : fmt::format("; the server asks to wait {:.0f} s", asked)));
-    }
-    pause = std::max(asked, std::min(next_pause, kMostPause) * (0.5 + random.unit() / 2));
-    next_pause *= 2;
-    conduct.patience.pause(pause);
-  }
+  return Conversation(http, key, key_variable, conduct).hold(request);
 }
 
 Result<std::string> usable_key(const std::string& variable, const char* value) {

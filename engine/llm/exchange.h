@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,23 +26,32 @@ struct Conduct {
 };
 
 struct Attempt {
-  int status = 0;       // HTTP's; 0: no answer
-  std::string outcome;  // "ok", or what was wrong
-  double pause = 0;     // seconds waited before it
+  int status = 0;           // HTTP's; 0: no answer
+  std::string outcome;      // "ok", or what was wrong
+  double pause = 0;         // seconds waited before it
+  bool is_control = false;  // the control question's
 };
 
 struct Exchange {
+  // The server's words, where it refused this request and no other; then `reply` is the control
+  // question's.
+  std::optional<std::string> refusal;
   Reply reply;
   std::vector<Attempt> attempts;
   double seconds = 0;  // of the attempt that was answered
 };
 
-// Asks, and asks again after 429, 5xx, no answer, or a stream that breaks off: after a pause that
-// grows and is jittered ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015: half of it
-// is fixed), and is no shorter than what the server asks for. External error: it did not help, or
-// the server asks for more than five minutes. Bad input: an answer that another try does not mend
-// (400, 401, 403, 404, an exhausted quota); the hint names `key_variable`. Neither the key nor what
-// looks like it is in any message.
+// The same request with hardly any words. Who refuses it, too, refuses how we ask (the model, its
+// parameters, the account), and not what: error bodies do not tell these apart, as the same type
+// and code stand for both, and proxies drop them.
+ChatRequest control_question(const ChatRequest& request);
+
+// Asks, and asks again what may pass (Cause): after a pause that grows and is jittered
+// ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015: half of it is fixed), and is no
+// shorter than what the server asks for. A request that is refused, while the control question is
+// answered, is a refusal. External error: asking again did not help, or the server asks for more
+// than five minutes. Bad input: what is the user's to mend; the hint names `key_variable`. Neither
+// the key nor what looks like it is in any message, or in a refusal.
 Result<Exchange> converse(Http& http, const ChatRequest& request, const std::string& key,
                           const std::string& key_variable, const Conduct& conduct);
 

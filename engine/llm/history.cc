@@ -9,27 +9,11 @@ namespace evolve::llm {
 
 namespace {
 
-using nlohmann::json;
-using search::member;
-
-Past read_past(const json& from) {
-  Past out;
-  out.variant = text_at(from, "variant");
-  out.round = count_at(from, "round");
-  out.mutator = text_at(from, "mutator");
-  const json& exchange = member(from, "exchange");
-  out.model = text_at(exchange, "model");
-  out.parents = texts_at(from, "parents");
-  out.note = text_at(from, "note");
-  out.score = amount_at(from, "score");
-  const json& why = member(from, "rejection");
-  if (why.is_object()) {
-    out.rejection = Rejection{text_at(why, "step"), text_at(why, "case"), text_at(why, "kind"),
-                              text_at(why, "reason")};
-  }
-  out.cost_usd = amount_at(exchange, "cost_usd").value_or(0);
-  out.tokens = count_at(exchange, "tokens");
-  out.learnings = texts_at(exchange, "learnings");
+Past past_of(const search::PastVariant& variant) {
+  Past out = {variant, text_at(variant.exchange, "model"), 0, 0, {}};
+  out.cost_usd = amount_at(variant.exchange, "cost_usd").value_or(0);
+  out.tokens = count_at(variant.exchange, "tokens");
+  out.learnings = texts_at(variant.exchange, "learnings");
   return out;
 }
 
@@ -49,7 +33,7 @@ int64_t History::tokens() const {
 
 const Past* History::find(const std::string& variant) const {
   for (const Past& one : entries) {
-    if (one.variant == variant) return &one;
+    if (one.id == variant) return &one;
   }
   return nullptr;
 }
@@ -65,7 +49,7 @@ double History::base_score(const std::vector<std::string>& parents) const {
 
 std::vector<const Past*> History::lineage(const std::string& variant) const {
   std::map<std::string, const Past*> by_name;
-  for (const Past& one : entries) by_name.emplace(one.variant, &one);
+  for (const Past& one : entries) by_name.emplace(one.id, &one);
   std::set<std::string> ancestors;
   std::vector<std::string> left = {variant};
   while (!left.empty()) {
@@ -81,28 +65,20 @@ std::vector<const Past*> History::lineage(const std::string& variant) const {
     const bool is_child =
         std::any_of(one.parents.begin(), one.parents.end(),
                     [&](const std::string& parent) { return ancestors.contains(parent); });
-    if (is_child || ancestors.contains(one.variant)) out.push_back(&one);
+    if (is_child || ancestors.contains(one.id)) out.push_back(&one);
   }
   return out;
 }
 
-History read_history(const json& selection) {
+History history_of(const search::History& past, const std::vector<search::Survivor>& survivors) {
   History out;
-  for (const json& one : list_at(selection, "history")) {
-    if (one.is_object()) out.entries.push_back(read_past(one));
+  for (const search::PastVariant& one : past) {
+    out.entries.push_back(past_of(one));
+    if (one.score && !one.rejection) out.scores[one.id] = *one.score;
   }
-  for (const char* list : {"ranking", "survivors"}) {
-    for (const json& one : list_at(selection, list)) {
-      const std::string variant = text_at(one, "variant");
-      const auto score = amount_at(one, "score");
-      if (variant.empty() || !score) continue;
-      out.scores[variant] = *score;
-      if (list == std::string_view("survivors"))
-        out.elites.push_back({variant, *score, text_at(one, "note")});
-    }
-  }
-  for (const Past& one : out.entries) {
-    if (one.score && !one.rejection) out.scores.emplace(one.variant, *one.score);
+  for (const search::Survivor& one : survivors) {
+    out.scores[one.variant.id] = one.score;
+    out.elites.push_back({one.variant.id, one.score, one.variant.note});
   }
   return out;
 }

@@ -1,30 +1,19 @@
-// What a campaign has tried so far: its selection.json, with the lines of history.jsonl as the list
-// `history`. All of it is read leniently: without a history nothing was tried yet.
+// What a campaign has tried so far, as models are shown it and chosen by: the search's history, and
+// what it says of exchanges.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/search/history.h"
+
 namespace evolve::llm {
 
-struct Rejection {
-  std::string step, case_name, kind, reason;
-};
-
 // A variant that was judged.
-struct Past {
-  std::string variant;
-  int64_t round = 0;
-  std::string mutator;
+struct Past : search::PastVariant {
   std::string model;  // empty where no model proposed it
-  std::vector<std::string> parents;
-  std::string note;
-  std::optional<double> score;  // the speedup over the seed
-  std::optional<Rejection> rejection;
   double cost_usd = 0;
   int64_t tokens = 0;
   std::vector<std::string> learnings;
@@ -35,10 +24,11 @@ struct Elite {
   std::string variant;
   double score = 0;
   std::string note;
+  std::string source = {};  // empty: it is not shown
 };
 
 struct History {
-  std::vector<Past> entries;             // in the order of the file: the oldest first
+  std::vector<Past> entries;             // the oldest first
   std::vector<Elite> elites;             // the best first
   std::map<std::string, double> scores;  // by variant, wherever one is told
 
@@ -52,6 +42,6 @@ struct History {
   [[nodiscard]] std::vector<const Past*> lineage(const std::string& variant) const;
 };
 
-History read_history(const nlohmann::json& selection);
+History history_of(const search::History& past, const std::vector<search::Survivor>& survivors);
 
 }  // namespace evolve::llm

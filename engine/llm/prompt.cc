@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/llm/bandit.h"
+#include "engine/llm/record.h"
 #include "engine/search/random.h"
 
 namespace evolve::llm {
@@ -14,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kBytesPerToken = 3;
 // What the API wraps around messages.
 constexpr int64_t kEnvelopeTokens = 64;
 
@@ -60,7 +60,7 @@ Choice choose(const PromptRequest& request) {
   return out;
 }
 
-// A prompt's two texts.
+// What a prompt says.
 struct Texts {
   std::string system, user;
 
@@ -100,11 +100,19 @@ json left_out(const Slots& all, const Slots& kept) {
   return out;
 }
 
-json rejected(json prompt, const char* kind, const std::string& reason) {
+// Of a prompt with this question.
+Prompt with_request(json prompt, const Question& question) {
+  json request = request_record(question);
+  prompt["request_digest"] = digest_of_request(request);
+  return {std::move(request), std::move(prompt)};
+}
+
+Prompt rejected(json prompt, const char* kind, const std::string& reason) {
   prompt["verdict"] = "rejected";
   prompt["kind"] = kind;
   prompt["reason"] = reason;
-  return prompt;
+  const Question question = {prompt["variant"], std::nullopt};
+  return with_request(std::move(prompt), question);
 }
 
 std::string budget_words(const Config& config, const History& history, const Place& place,
@@ -147,10 +155,6 @@ ChatRequest chat_of(const Model& model, Texts texts, const PromptRequest& reques
 
 }  // namespace
 
-int64_t estimated_tokens(size_t bytes) {
-  return static_cast<int64_t>((bytes + kBytesPerToken - 1) / kBytesPerToken);
-}
-
 std::vector<std::string> Templates::files() {
   std::vector<std::string> out = {"system.md"};
   for (size_t i = 0; i < kModes; ++i)
@@ -174,7 +178,7 @@ Result<Templates> Templates::read(
   return out;
 }
 
-json make_prompt(const PromptRequest& request, const Templates& templates) {
+Prompt make_prompt(const PromptRequest& request, const Templates& templates) {
   const Place place =
       plan_round(request.config, request.history, request.random_seed, request.round, request.index)
           .back();
@@ -207,13 +211,9 @@ json make_prompt(const PromptRequest& request, const Templates& templates) {
                      {"worst_usd", model.worst_cost()},
                      {"spent_usd", request.history.cost_usd()},
                      {"earlier_usd", place.earlier_usd}};
-  out["prices"] = {{"input_usd_per_million", model.input_usd_per_million},
-                   {"cached_input_usd_per_million", model.cached_input_usd_per_million},
-                   {"output_usd_per_million", model.output_usd_per_million}};
-  out["connection"] = {{"key_variable", model.key_variable},
-                       {"requests_per_minute", model.requests_per_minute}};
-  out["request"] = chat_record(chat_of(model, std::move(texts), request));
-  return out;
+  out["prices"] = prices_record(model.prices);
+  out["connection"] = connection_record({model.key_variable, model.requests_per_minute});
+  return with_request(std::move(out), {request.id, chat_of(model, std::move(texts), request)});
 }
 
 }  // namespace evolve::llm

@@ -1,4 +1,4 @@
-// The prompt of one place of a round: exactly what will be sent, without secrets, and why.
+// The prompt of one place of a round: what will be sent, without secrets, and why.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,6 @@
 #include "engine/llm/template.h"
 
 namespace evolve::llm {
-
-// How many tokens a text is, as we estimate it: a token of code is some three bytes or more with
-// the tokenizers of today, so that the estimate is rather too large.
-int64_t estimated_tokens(size_t bytes);
 
 // The campaign's templates: "system", and one a mode.
 struct Templates {
@@ -44,11 +40,17 @@ struct PromptRequest {
   uint64_t random_seed = 0;
 };
 
-// Returns prompt.json (engine/llm/README.md). What does not fit the model's prompt_tokens is left
+// Both records of a prompt (engine/llm/README.md).
+struct Prompt {
+  nlohmann::json request;  // request.json: exactly what is sent, which is what an answer depends on
+  nlohmann::json record;   // prompt.json: all else, and why
+};
+
+// What does not fit the model's prompt_tokens is left
 // out: entries of `tried`, the oldest first, then inspirations, learnings, rejections, the device,
 // the spec, the bottleneck, the diagnosis; never the task, sources or format. Where these alone do
 // not fit, and where the budget has no room for the worst case of this place and of the earlier
 // ones of its round, the verdict is "rejected".
-nlohmann::json make_prompt(const PromptRequest& request, const Templates& templates);
+Prompt make_prompt(const PromptRequest& request, const Templates& templates);
 
 }  // namespace evolve::llm

@@ -1,47 +1,41 @@
-// The records after the prompt: exchange.json and variant.json (engine/llm/README.md).
+// The records about an exchange: request.json and exchange.json (engine/llm/README.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/core/result.h"
+#include "engine/llm/config.h"
 #include "engine/llm/exchange.h"
-#include "engine/llm/slots.h"
 
 namespace evolve::llm {
 
-// What an exchange needs of a prompt.json whose verdict is "ok".
+// What is asked for one variant. Two variants with the same words are two samples.
 struct Question {
-  ChatRequest request;
-  std::string digest;  // of the request, in hex
-  std::string key_variable;
-  double requests_per_minute = 0;
-  double input_usd_per_million = 0, cached_input_usd_per_million = 0, output_usd_per_million = 0;
+  std::string variant;
+  std::optional<ChatRequest> request;  // none: the prompt was rejected, and nothing is asked
 };
 
-// External error: not a prompt.json.
-Result<Question> read_question(const nlohmann::json& prompt);
-bool is_rejected(const nlohmann::json& prompt);
+// request.json, and read back; an external error where it is not one.
+nlohmann::json request_record(const Question& question);
+Result<Question> read_question(const nlohmann::json& record);
+// XXH3-128 of request.json, in hex: by it an answer belongs to its question.
+std::string digest_of_request(const nlohmann::json& record);
 
-// exchange.json of an answer; tokens that the server did not count are estimated, and said to be.
-nlohmann::json exchange_record(const nlohmann::json& prompt, const Question& question,
-                               const Exchange& exchange, const std::string& key);
-// exchange.json of a prompt that is rejected: nothing was asked.
-nlohmann::json passed_on(const nlohmann::json& prompt);
+// How a model is reached, which is no part of what it is asked: `connection` of prompt.json.
+struct Connection {
+  std::string key_variable;        // empty: no key is sent
+  double requests_per_minute = 0;  // 0: no limit of ours
+};
+nlohmann::json connection_record(const Connection& connection);
+Connection read_connection(const nlohmann::json& prompt);
 
-struct AdoptRequest {
-  nlohmann::json exchange, prompt, spec;
-  std::string id;
-  int round = 0;
-  std::string parent, second_parent, rejected;  // sources; empty: not given
-};
-struct Adopted {
-  std::string kernel;
-  nlohmann::json variant;
-};
-// The kernel and variant.json of an exchange. Without usable code the kernel is the parent's, and
-// variant.json says why. Bad input: records that do not belong together, or a source that is
-// missing or without an EVOLVE block.
-Result<Adopted> adopt(const AdoptRequest& request);
+// exchange.json of an answer or a refusal; tokens that the server did not count are estimated, and
+// said to be. REQUIRES: the question has a request.
+nlohmann::json exchange_record(const Question& question, const Exchange& exchange,
+                               const std::string& key);
+// exchange.json of a question without a request.
+nlohmann::json unasked_record(const Question& question);
 
 }  // namespace evolve::llm

@@ -19,6 +19,7 @@ using search::member;
 constexpr size_t kMostEntries = 100;     // of a slot, whatever the budget
 constexpr size_t kMostEntryBytes = 600;  // of what stands in one line
 constexpr size_t kMostDiagnosis = 4000;  // bytes
+constexpr size_t kMostInspiringSources = 2;
 
 // A text as it is; of anything else its JSON.
 std::string words_in(const json& value) {
@@ -81,7 +82,7 @@ std::string format_of(Mode mode, const json& spec) {
 
 std::string outcome_of(const Past& past) {
   if (past.rejection) {
-    const Rejection& why = *past.rejection;
+    const search::Rejection& why = *past.rejection;
     return fmt::format("rejected by {}{}: {}: {}", why.step.empty() ? "a step" : why.step,
                        why.case_name.empty() ? "" : fmt::format(" (case {})", why.case_name),
                        why.kind, why.reason);
@@ -90,7 +91,7 @@ std::string outcome_of(const Past& past) {
 }
 
 std::string words_of(const Past& past) {
-  return entry_line(fmt::format("{} (round {}, from {}): {} -> {}", past.variant, past.round,
+  return entry_line(fmt::format("{} (round {}, from {}): {} -> {}", past.id, past.round,
                                 fmt::join(past.parents, " and "),
                                 past.note.empty() ? "no note" : past.note, outcome_of(past)));
 }
@@ -136,7 +137,6 @@ std::vector<std::string> learnings_of(const Material& material) {
     if (!learning.empty() && seen.insert(learning).second)
       out.push_back("- " + entry_line(learning));
   };
-  for (const json& one : list_at(material.evidence, "learnings")) add(words_in(one));
   for (const Past& past : material.history.entries) {
     for (const std::string& learning : past.learnings) add(learning);
   }
@@ -150,7 +150,7 @@ std::string percent(const json& share) {
 
 // What analyze says of a case (facts.json).
 std::string facts_words(const std::string& name, const json& facts) {
-  std::string out = name.empty() ? "" : name + ": ";
+  std::string out = name + ": ";
   const json& seconds = member(member(facts, "modelled"), "seconds");
   if (seconds.is_number())
     out += fmt::format("modelled time {:.4g} ms; ", 1e3 * seconds.get<double>());
@@ -174,7 +174,6 @@ std::string facts_words(const std::string& name, const json& facts) {
 
 std::vector<std::string> bottleneck_of(const json& evidence) {
   std::vector<std::string> out;
-  if (member(evidence, "bottleneck").is_string()) out.push_back(facts_words("", evidence));
   const json& cases = member(evidence, "cases");
   if (!cases.is_object()) return out;
   for (const auto& [name, facts] : cases.items()) {
@@ -183,25 +182,16 @@ std::vector<std::string> bottleneck_of(const json& evidence) {
   return out;
 }
 
-// Others that did well, the best one last. Their sources are shown where the evidence has them.
+// Others that did well, the best one last, and of the best of them the sources.
 std::vector<std::string> inspirations_of(const Material& material) {
   std::vector<std::string> out;
   std::set<std::string> told = {material.parent.id, material.second_parent.id};
-  for (const json& one : list_at(material.evidence, "inspirations")) {
-    const std::string id = words_in(member(one, "variant"));
-    if (!told.insert(id).second) continue;
-    const json& score = member(one, "score");
-    std::string entry = entry_line(fmt::format(
-        "{}{}: {}", id, score.is_number() ? fmt::format(", {:.3f}x", score.get<double>()) : "",
-        words_in(member(one, "note"))));
-    const std::string source = words_in(member(one, "source"));
-    if (!source.empty()) entry += "\n" + source;
-    out.push_back(entry);
-  }
   for (const Elite& elite : material.history.elites) {
     if (!told.insert(elite.variant).second) continue;
     out.push_back(
         entry_line(fmt::format("{}, {:.3f}x: {}", elite.variant, elite.score, elite.note)));
+    if (!elite.source.empty() && out.size() <= kMostInspiringSources)
+      out.back() += "\n" + elite.source;
   }
   std::reverse(out.begin(), out.end());
   keep_newest(out);
@@ -222,12 +212,9 @@ std::string slot_text(const Slot& slot) {
 }
 
 std::string diagnosis_of(const Material& material) {
-  std::string given = words_in(member(material.evidence, "diagnosis"));
-  if (given.empty()) {
-    const Past* past = material.history.find(material.parent.id);
-    if (past != nullptr && past->rejection) given = outcome_of(*past);
-  }
-  return std::string(start_of(given, kMostDiagnosis));
+  const Past* past = material.history.find(material.parent.id);
+  if (past == nullptr || !past->rejection) return {};
+  return std::string(start_of(outcome_of(*past), kMostDiagnosis));
 }
 
 Slots make_slots(Mode mode, const Material& material) {

@@ -307,10 +307,8 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
   // A proposal that was no kernel is none, whatever was built in its place.
-  for (const json* from : {&variant, static_cast<const json*>(&out.exchange)}) {
-    if (const json& problem = member(*from, "problem"); problem.is_object())
-      out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
-  }
+  if (const json& problem = member(variant, "problem"); problem.is_object())
+    out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
   std::optional<Rejection> not_modelled, not_reached;
   std::vector<JudgedCase> judged;
   judged.reserve(cases.size());
@@ -412,6 +410,10 @@ json variant_record(const std::string& id, int round, const std::vector<std::str
                     const std::string& mutator, const Point& parameters, const std::string& note) {
   return {{"id", id},           {"round", round},           {"parents", parents},
           {"mutator", mutator}, {"parameters", parameters}, {"note", note}};
+}
+
+json problem_record(const Problem& problem) {
+  return {{"kind", problem.kind}, {"reason", problem.reason}};
 }
 
 }  // namespace evolve::search

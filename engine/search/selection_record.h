@@ -8,6 +8,7 @@
 
 #include "engine/core/judging.h"
 #include "engine/core/result.h"
+#include "engine/search/adoption.h"
 #include "engine/search/selection.h"
 
 namespace evolve::search {
@@ -54,5 +55,7 @@ nlohmann::json selection_record(const Selection& selection);
 nlohmann::json variant_record(const std::string& id, int round,
                               const std::vector<std::string>& parents, const std::string& mutator,
                               const Point& parameters, const std::string& note);
+// Its `problem`, where what was proposed is no kernel.
+nlohmann::json problem_record(const Problem& problem);
 
 }  // namespace evolve::search

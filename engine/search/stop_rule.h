@@ -12,8 +12,10 @@
 //   roofline X      the best variant is this share of the roofline, in its worst case
 //   cost X          usd that language models cost so far
 //   tokens N        that they read and wrote so far
-//   device T        s, min or h of devices so far, in which times were measured
-//   wall T          s, min or h since this run began
+//   device T        s, min or h of devices in which times were measured, by all runs so far
+//   wall T          s, min or h since this run began: another run has as much again
+//
+// It is asked after each round; no round is broken off.
 #pragma once
 
 #include <optional>

@@ -22,9 +22,7 @@ constexpr int kForbidden = 1000;     // points that a sampler may ask for in vai
 class Sweep {
  public:
   explicit Sweep(const SweepRequest& request)
-      : request_(request),
-        space_(request.space),
-        random_(request.random_seed, static_cast<uint64_t>(request.round)) {
+      : request_(request), space_(request.space), random_(request.random_seed, request.stream) {
     for (const Trial& trial : request.trials) used_.insert(trial.point);
     for (const Parent& parent : request.parents) used_.insert(parent.point);
   }
@@ -32,8 +30,8 @@ class Sweep {
   Result<std::vector<Proposal>> propose() {
     if (auto status = make_sampler(); !status) return std::move(status).error();
     std::vector<Proposal> out;
-    for (size_t place = 0; place < request_.places.size(); ++place) {
-      auto found = choose(static_cast<int>(place), request_.places[place]);
+    for (const SweepPlace& place : request_.places) {
+      auto found = choose(place);
       if (!found) return std::move(found).error();
       if (*found) {
         used_.insert((*found)->point);
@@ -72,22 +70,16 @@ class Sweep {
     if (auto index = space_.index_of(point)) sampler_->tell(*index, cost);
   }
 
-  // Whether place `i` of the round explores: spread evenly, so that a share of 1/4 is every fourth
-  // place.
-  [[nodiscard]] bool explores(int i) const {
-    return std::floor((i + 1) * request_.explore) > std::floor(i * request_.explore);
-  }
-
-  Result<Found> choose(int i, size_t parent) {
-    if (!explores(i)) {
-      auto point = is_local_ ? draw_near_parent(parent) : draw_by_sampler();
+  Result<Found> choose(const SweepPlace& place) {
+    if (!place.explores) {
+      auto point = is_local_ ? draw_near_parent(place.parent) : draw_by_sampler();
       if (!point) return std::move(point).error();
-      if (*point) return Found(proposal(**point, parent, ""));
+      if (*point) return Found(proposal(**point, place.parent, ""));
     }
     auto point = draw_anywhere();
     if (!point) return std::move(point).error();
     if (!*point) return Found();
-    return Found(proposal(**point, parent, " (from the whole space)"));
+    return Found(proposal(**point, place.parent, " (from the whole space)"));
   }
 
   [[nodiscard]] Proposal proposal(const Point& point, size_t wanted, const char* how) const {
@@ -178,6 +170,11 @@ class Sweep {
 
 }  // namespace
 
+bool explores(size_t ordinal, double share) {
+  const auto before = static_cast<double>(ordinal);
+  return std::floor((before + 1) * share) > std::floor(before * share);
+}
+
 Result<std::vector<Proposal>> propose(const SweepRequest& request) {
   if (request.parents.empty()) return internal_error("a sweep without a parent");
   for (const Parent& parent : request.parents) {
@@ -187,8 +184,8 @@ Result<std::vector<Proposal>> propose(const SweepRequest& request) {
       }
     }
   }
-  for (size_t parent : request.places) {
-    if (parent >= request.parents.size()) return internal_error("a place without a parent");
+  for (const SweepPlace& place : request.places) {
+    if (place.parent >= request.parents.size()) return internal_error("a place without a parent");
   }
   return Sweep(request).propose();
 }

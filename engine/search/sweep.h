@@ -23,16 +23,25 @@ struct Trial {
   std::optional<double> cost;  // above 0, the less the better; none: it was rejected
 };
 
+// A proposal that is wanted.
+struct SweepPlace {
+  size_t parent = 0;      // its number among the request's
+  bool explores = false;  // drawn from the whole space
+};
+
 struct SweepRequest {
   const Space& space;
   std::string sampler;          // one of sampler_names() (sampler.h)
   std::vector<Parent> parents;  // the best first; at least one
   std::vector<Trial> trials;    // of all rounds before, in the order of their ids
   uint64_t random_seed = 0;
-  int round = 1;
-  std::vector<size_t> places;  // the proposals wanted: the number of each one's parent
-  double explore = 0.25;       // share of them drawn from the whole space
+  uint64_t stream = 0;  // of the random numbers: a round's, and within it a request's own
+  std::vector<SweepPlace> places;
 };
+
+// Whether the sweep's proposal number `ordinal` of a campaign, from 0, explores: they are spread
+// evenly, so that of a share of 1/4 it is every fourth one.
+bool explores(size_t ordinal, double share);
 
 struct Proposal {
   Point point;
@@ -44,8 +53,7 @@ struct Proposal {
 // Proposes a point for each place, which all constraints allow: no two alike, none tried before, no
 // parent.
 //
-// Every 1/explore-th place of the round is drawn from the whole space by chance, the others by the
-// sampler:
+// A place that explores is drawn from the whole space by chance, the others by the sampler:
 //
 //   local   A place takes one of the nearest points to its parent that are left: one parameter one
 //           step up or down its list of values; when these are used up two steps in all, then

@@ -1,6 +1,6 @@
 // Step adopt: the kernel that a model's answer, or a person's proposal, makes of its parent; or why
 // it makes none.
-#include "engine/llm/record.h"
+#include "engine/llm/adopt.h"
 #include "engine/search/mutation.h"
 #include "engine/search/proposal_file.h"
 #include "engine/steps/parents.h"
@@ -89,9 +89,7 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
                  search::variant_record(arguments.id, arguments.round, parents, "person",
                                         point ? *std::move(point) : search::Point(),
                                         note_of(*proposal, *adoption))};
-  if (adoption->problem)
-    out.variant["problem"] = {{"kind", adoption->problem->kind},
-                              {"reason", adoption->problem->reason}};
+  if (adoption->problem) out.variant["problem"] = search::problem_record(*adoption->problem);
   return out;
 }
 

@@ -1,5 +1,6 @@
-// Step exchange: asks a model what prompt.json says; the only step that calls out. Its results are
-// recorded: a replay takes them from the ledger. A fault ends it with 3, and nothing is written;
+// Step exchange: asks a model what request.json says; the only step that calls out. Its results are
+// recorded: a replay takes them from the ledger. Of prompt.json it reads by whose key and how often
+// to ask, which is no part of what is answered. A fault ends it with 3, and nothing is written;
 // what another try does not mend ends it with 2.
 #include "engine/llm/exchange.h"
 
@@ -21,7 +22,7 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string prompt, out, pace;
+  std::string request, prompt, out, pace;
   int timeout = 600, silence = 300, tries = 6;
 };
 
@@ -63,31 +64,34 @@ std::string pace_file(const std::string& folder, const llm::ChatRequest& request
 }
 
 Status run(const Arguments& arguments) {
+  auto record = steps::read_json(arguments.request);
+  if (!record) return std::move(record).error();
+  auto question = llm::read_question(*record);
+  if (!question) return std::move(question).error().within(arguments.request);
+  if (!question->request) return steps::write_json(arguments.out, llm::unasked_record(*question));
   auto prompt = steps::read_json(arguments.prompt);
   if (!prompt) return std::move(prompt).error();
-  if (llm::is_rejected(*prompt)) return steps::write_json(arguments.out, llm::passed_on(*prompt));
-  auto question = llm::read_question(*prompt);
-  if (!question) return std::move(question).error().within(arguments.prompt);
-  auto key = llm::usable_key(question->key_variable, std::getenv(question->key_variable.c_str()));
+  const llm::Connection connection = llm::read_connection(*prompt);
+  auto key = llm::usable_key(connection.key_variable, std::getenv(connection.key_variable.c_str()));
   if (!key) return std::move(key).error();
   llm::Conduct conduct;
   conduct.patience = world::patience();
   conduct.patience.tries = arguments.tries;
   conduct.patience.first_pause = kFirstPause;
   conduct.monotonic_seconds = monotonic_seconds;
-  conduct.random_seed = digest_of(question->digest).low;
+  conduct.random_seed = digest_of(llm::digest_of_request(*record)).low;
   conduct.most_seconds = arguments.timeout;
   conduct.most_silence = std::min(arguments.silence, arguments.timeout);
-  if (!arguments.pace.empty() && question->requests_per_minute > 0) {
+  if (!arguments.pace.empty() && connection.requests_per_minute > 0) {
     conduct.take_turn = [&]() {
-      return take_turn(pace_file(arguments.pace, question->request), question->requests_per_minute);
+      return take_turn(pace_file(arguments.pace, *question->request),
+                       connection.requests_per_minute);
     };
   }
   world::CurlHttp http({});
-  auto exchange = llm::converse(http, question->request, *key, question->key_variable, conduct);
+  auto exchange = llm::converse(http, *question->request, *key, connection.key_variable, conduct);
   if (!exchange) return std::move(exchange).error();
-  return steps::write_json(arguments.out,
-                           llm::exchange_record(*prompt, *question, *exchange, *key));
+  return steps::write_json(arguments.out, llm::exchange_record(*question, *exchange, *key));
 }
 
 }  // namespace
@@ -95,7 +99,9 @@ Status run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("asks a model, and records its answer", "exchange");
   Arguments arguments;
-  app.add_option("--prompt", arguments.prompt, "prompt.json")->required();
+  app.add_option("--request", arguments.request, "request.json")->required();
+  app.add_option("--prompt", arguments.prompt, "prompt.json: by whose key, and how often")
+      ->required();
   app.add_option("--out", arguments.out, "exchange.json")->required();
   app.add_option("--timeout", arguments.timeout, "seconds an attempt may take")
       ->check(CLI::Range(1, 86400));

@@ -24,20 +24,17 @@ struct Arguments {
 
 // A parent's kernel.
 struct Source {
-  std::string id;
-  std::string path;
-  std::string structure;
+  steps::ParentFile file;
   std::string text;
   search::Point point;
 };
 
-Result<Source> read_source(const std::string& id, const std::string& path,
-                           const search::Space& space) {
-  auto text = world::read_file(path);
+Result<Source> read_source(const steps::ParentFile& file, const search::Space& space) {
+  auto text = world::read_file(file.path);
   if (!text) return std::move(text).error();
   auto point = search::read_parameters(*text, space.names());
-  if (!point) return std::move(point).error().within(path);
-  return Source{id, path, "", *std::move(text), *std::move(point)};
+  if (!point) return std::move(point).error().within(file.path);
+  return Source{file, *std::move(text), *std::move(point)};
 }
 
 Status write_variant(const Arguments& arguments, const std::string& id, const std::string& kernel,
@@ -49,7 +46,9 @@ Status write_variant(const Arguments& arguments, const std::string& id, const st
 
 Status copy_seed(const Arguments& arguments, const search::Space& space) {
   const std::string& id = arguments.ids.front();
-  auto seed = read_source(id, arguments.files.seed, space);
+  auto parents = steps::Parents::read(arguments.files);
+  if (!parents) return std::move(parents).error();
+  auto seed = read_source(parents->seed(), space);
   if (!seed) return std::move(seed).error();
   return write_variant(
       arguments, id, seed->text,
@@ -68,8 +67,8 @@ class Sweep {
     if (auto status = read_parents(); !status) return status;
     // What is swept together are the places of one structure: what is known of a point of one says
     // nothing of the same point of another.
-    for (Group& group : groups_) {
-      if (auto status = propose(group); !status) return status;
+    for (size_t number = 0; number < groups_.size(); ++number) {
+      if (auto status = propose(groups_[number], number); !status) return status;
     }
     return {};
   }
@@ -77,10 +76,9 @@ class Sweep {
  private:
   // Parents of one island that differ in parameters alone, and whose children are wanted.
   struct Group {
-    int island = 0;
-    std::vector<Source> parents;
+    std::vector<Source> parents;  // at least one
     std::vector<std::string> ids;
-    std::vector<size_t> parent_of;  // by id
+    std::vector<search::SweepPlace> places;  // by id
   };
 
   // The parents of the round's places; the seed where there is nothing in a parent to sweep: a
@@ -88,42 +86,52 @@ class Sweep {
   Status read_parents() {
     auto parents = steps::Parents::read(arguments_.files);
     if (!parents) return std::move(parents).error();
+    // Counted through the campaign, so that rounds and groups of few places explore, too.
+    const auto before = static_cast<size_t>(
+        std::count_if(history_.begin(), history_.end(),
+                      [](const search::PastVariant& past) { return past.mutator == "sweep"; }));
     for (size_t i = 0; i < arguments_.ids.size(); ++i) {
       steps::ParentFile parent = parents->of_place(arguments_.places.at(i));
       if (!parent.has_parameters) parent = parents->seed();
       if (parent.structure.empty() && !history_.empty())
         parent.structure = history_.front().structure;
-      if (auto status = want(arguments_.ids[i], parent); !status) return status;
+      const bool explores = search::explores(before + i, arguments_.explore);
+      if (auto status = want(arguments_.ids[i], parent, explores); !status) return status;
     }
     return {};
   }
 
   // Asks for the variant `id` as a child of `parent`.
-  Status want(const std::string& id, const steps::ParentFile& parent) {
+  Status want(const std::string& id, const steps::ParentFile& parent, bool explores) {
     auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
-      return one.island == parent.island && one.parents.front().structure == parent.structure;
+      const steps::ParentFile& its = one.parents.front().file;
+      return its.island == parent.island && its.structure == parent.structure;
     });
-    if (group == groups_.end()) group = groups_.insert(group, Group{parent.island, {}, {}, {}});
+    if (group == groups_.end()) group = groups_.insert(group, Group{});
     auto& parents = group->parents;
     auto known = std::find_if(parents.begin(), parents.end(),
-                              [&](const Source& one) { return one.id == parent.id; });
+                              [&](const Source& one) { return one.file.id == parent.id; });
     group->ids.push_back(id);
-    group->parent_of.push_back(static_cast<size_t>(known - parents.begin()));
+    group->places.push_back({static_cast<size_t>(known - parents.begin()), explores});
     if (known != parents.end()) return {};
-    auto source = read_source(parent.id, parent.path, space_);
+    auto source = read_source(parent, space_);
     if (!source) return std::move(source).error();
-    source->structure = parent.structure;
     parents.push_back(*std::move(source));
     return {};
   }
 
-  Status propose(const Group& group) {
-    search::SweepRequest request{
-        space_,          arguments_.sampler, {}, {}, arguments_.random_seed, arguments_.round,
-        group.parent_of, arguments_.explore};
-    for (const Source& parent : group.parents) request.parents.push_back({parent.id, parent.point});
+  // Each group of a round draws from a stream of its own: two islands do not explore the same
+  // points.
+  Status propose(const Group& group, size_t number) {
+    constexpr unsigned kRoundBits = 32;
+    const uint64_t stream =
+        (uint64_t{number} << kRoundBits) + static_cast<uint64_t>(arguments_.round);
+    search::SweepRequest request{space_, arguments_.sampler, {}, {}, arguments_.random_seed,
+                                 stream, group.places};
+    for (const Source& parent : group.parents)
+      request.parents.push_back({parent.file.id, parent.point});
     for (const search::PastVariant& past : history_) {
-      if (past.structure != group.parents.front().structure) continue;
+      if (past.structure != group.parents.front().file.structure) continue;
       request.trials.push_back(
           {past.parameters, past.score ? std::optional(1 / *past.score) : std::nullopt});
     }
@@ -133,11 +141,11 @@ class Sweep {
       const search::Proposal& proposal = (*proposals)[i];
       const Source& parent = group.parents.at(proposal.parent);
       auto kernel = search::write_parameters(parent.text, proposal.point);
-      if (!kernel) return std::move(kernel).error().within(parent.path);
+      if (!kernel) return std::move(kernel).error().within(parent.file.path);
       const std::string& id = group.ids[i];
       auto status = write_variant(arguments_, id, *kernel,
-                                  search::variant_record(id, arguments_.round, {parent.id}, "sweep",
-                                                         proposal.point, proposal.note));
+                                  search::variant_record(id, arguments_.round, {parent.file.id},
+                                                         "sweep", proposal.point, proposal.note));
       if (!status) return status;
     }
     return {};

@@ -10,7 +10,7 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, config, templates, history, seed_dir, previous_dir, out;
+  std::string spec, config, templates, history, seed_dir, previous_dir, request_out, out;
   steps::ParentFiles files;
   std::vector<std::string> evidence;
   std::string id;
@@ -34,21 +34,20 @@ Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::Pa
   return steps::read_evidence(arguments.seed_dir, steps::benches_of(*cases));
 }
 
-// The campaign so far: the selection, and as its `history` what became of all variants.
-Result<nlohmann::json> read_campaign(const Arguments& arguments) {
-  if (arguments.files.selection.empty()) return nlohmann::json();
-  auto selection = steps::read_json(arguments.files.selection);
-  if (!selection) return std::move(selection).error();
-  auto lines = world::read_file(arguments.history);
-  if (!lines) return std::move(lines).error();
-  (*selection)["history"] = nlohmann::json::array();
-  for (size_t begin = 0; begin < lines->size();) {
-    const size_t end = std::min(lines->find('\n', begin), lines->size());
-    (*selection)["history"].push_back(
-        nlohmann::json::parse(lines->substr(begin, end - begin), nullptr, false));
-    begin = end + 1;
+// The campaign so far, with the survivors' sources.
+Result<llm::History> read_campaign(const Arguments& arguments, const steps::Parents& parents) {
+  if (arguments.files.selection.empty()) return llm::History();
+  auto previous = steps::read_previous(arguments.files.selection);
+  if (!previous) return std::move(previous).error();
+  auto past = steps::read_history(arguments.history);
+  if (!past) return std::move(past).error();
+  llm::History out = llm::history_of(*past, previous->survivors);
+  for (llm::Elite& elite : out.elites) {
+    auto source = read_source(parents.find(elite.variant));
+    if (!source) return std::move(source).error();
+    elite.source = std::move(source->text);
   }
-  return selection;
+  return out;
 }
 
 // A variant of the round before that a step turned down, drawn from those; nothing where there is
@@ -63,7 +62,7 @@ Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History
   search::Random random(arguments.random_seed, static_cast<uint64_t>(arguments.round));
   const size_t first = random.below(rejected.size());
   const std::string& id =
-      rejected[(first + static_cast<size_t>(arguments.index)) % rejected.size()]->variant;
+      rejected[(first + static_cast<size_t>(arguments.index)) % rejected.size()]->id;
   auto text = world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, id));
   if (!text) return std::move(text).error();
   return llm::Source{id, *std::move(text)};
@@ -82,22 +81,24 @@ Status run(const Arguments& arguments) {
   auto parents = steps::Parents::read(arguments.files);
   if (!parents) return std::move(parents).error();
   const auto place = static_cast<size_t>(arguments.place);
-  auto campaign = read_campaign(arguments);
-  if (!campaign) return std::move(campaign).error();
-  llm::History history = llm::read_history(*campaign);
+  auto history = read_campaign(arguments, *parents);
+  if (!history) return std::move(history).error();
   auto evidence = read_evidence(arguments, parents->of_place(place));
   if (!evidence) return std::move(evidence).error();
   auto parent = read_source(&parents->of_place(place));
   if (!parent) return std::move(parent).error();
   auto second = read_source(parents->beside(place));
   if (!second) return std::move(second).error();
-  auto rejected = draw_rejected(arguments, history);
+  auto rejected = draw_rejected(arguments, *history);
   if (!rejected) return std::move(rejected).error();
   const llm::PromptRequest request{*std::move(config),   *std::move(spec),     *std::move(evidence),
-                                   std::move(history),   *std::move(parent),   *std::move(second),
+                                   *std::move(history),  *std::move(parent),   *std::move(second),
                                    *std::move(rejected), arguments.id,         arguments.round,
                                    arguments.index,      arguments.random_seed};
-  return steps::write_json(arguments.out, llm::make_prompt(request, *templates));
+  const llm::Prompt prompt = llm::make_prompt(request, *templates);
+  if (auto status = steps::write_json(arguments.request_out, prompt.request); !status)
+    return status;
+  return steps::write_json(arguments.out, prompt.record);
 }
 
 }  // namespace
@@ -123,6 +124,7 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--random-seed", arguments.random_seed);
+  app.add_option("--request-out", arguments.request_out, "request.json")->required();
   app.add_option("--out", arguments.out, "prompt.json")->required();
   return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
 }

@@ -11,7 +11,7 @@ in_project run -p hostile/orders.yaml -q >"$PROJECT/said" 2>&1 || fail "orders: 
 
 # found PROMPT: how often the orders are in fences, and how often out of them.
 found() {
-  python - "$PROJECT/state/orders/$1/prompt.json" "$orders" <<'PY'
+  python - "$PROJECT/state/orders/$1/request.json" "$orders" <<'PY'
 import json, re, sys
 prompt = json.load(open(sys.argv[1]))["request"]
 fence, inside, outside = "", 0, 0

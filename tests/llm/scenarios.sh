@@ -12,19 +12,23 @@ work=$PROJECT/state/asked
 ask() {
   local out=$PROJECT/asking
   rm -rf "$out" && mkdir "$out"
-  python - "$work/round-1/v0001/prompt.json" "$@" >"$out/prompt.json" <<'PY'
+  cp "$work/round-1/v0001/prompt.json" "$out/prompt.json"
+  python - "$work/round-1/v0001/request.json" "$@" >"$out/request.json" <<'PY'
 import json, sys
-prompt = json.load(open(sys.argv[1]))
-request = prompt["request"]
+record = json.load(open(sys.argv[1]))
+request = record["request"]
 request["model"], request["api"], request["base_url"] = sys.argv[2:5]
 # The model knows a first try by its words: they must be others by each way.
 request["messages"][-1]["content"] += f"\nThis is asked by {' '.join(sys.argv[2:])}.\n"
-json.dump(prompt, sys.stdout)
+json.dump(record, sys.stdout)
 PY
-  SAID=$("$STEPS/exchange" --prompt "$out/prompt.json" --out "$out/exchange.json" --timeout "${TIMEOUT:-20}" \
-    --silence "${TIMEOUT:-20}" --tries 2 2>&1)
+  SAID=$("$STEPS/exchange" --request "$out/request.json" --prompt "$out/prompt.json" --out "$out/exchange.json" \
+    --timeout "${TIMEOUT:-20}" --silence "${TIMEOUT:-20}" --tries 2 2>&1)
   CODE=$?
   [ "$CODE" -eq 0 ] || return 0
+  # As the step prompt would have said it.
+  digest=$(grep -o '"request_digest": "[^"]*"' "$out/exchange.json")
+  sed -i "s/\"request_digest\": \"[^\"]*\"/$digest/" "$out/prompt.json"
   "$STEPS/adopt" --round 1 --id v0001 --place 0 --spec "$work/spec.json" --seed "$work/seed.py" --prompt "$out/prompt.json" \
     --exchange "$out/exchange.json" --kernel-out "$out/kernel.py" --variant-out "$out/variant.json" || fail "adopt: $*"
 }
@@ -42,9 +46,30 @@ folder = pathlib.Path(sys.argv[1])
 exchange, variant = (json.loads((folder / name).read_text()) for name in ("exchange.json", "variant.json"))
 told = variant["exchange"]
 assert exchange["attempts"][-1]["outcome"] == "ok" and exchange["tokens"]["input"] > 1000 and exchange["text"]
-assert told["cost_usd"] == exchange["cost_usd"] > 0 and not exchange["cut_off"] and not exchange["tokens"]["estimated"]
+tokens = exchange["tokens"]
+assert abs(told["cost_usd"] * 1e6 - tokens["input"] - 4 * tokens["output"]) < 1e-6 < told["cost_usd"] and not exchange["cut_off"] and not exchange["tokens"]["estimated"]
 print(*(one["status"] for one in exchange["attempts"]), exchange["verdict"], exchange["finish"],
-      told.get("problem", {}).get("kind", "-"), variant["parameters"]["BLOCK_M"])
+      variant.get("problem", {}).get("kind", "-"), variant["parameters"]["BLOCK_M"])
+PY
+)"
+}
+
+# refuses WORDS NAME API BASE: the prompt is refused in these words, which is its variant's verdict.
+refuses() {
+  local words=$1
+  shift
+  ask "$@"
+  [ "$CODE" -eq 0 ] || { fail "$*: code $CODE: $SAID"; return; }
+  is "$*" '400 control-200 refused refused 128' "$(python - "$PROJECT/asking" "$words" <<'PY'
+import json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+exchange, variant = (json.loads((folder / name).read_text()) for name in ("exchange.json", "variant.json"))
+problem = variant["problem"]
+assert sys.argv[2] in problem["reason"] and "sk-" not in problem["reason"], problem
+# Nothing was paid for the long prompt.
+assert exchange["tokens"]["input"] < 100 and 0 < variant["exchange"]["cost_usd"] < 1e-3
+print(*("control-" * one.get("control", False) + str(one["status"]) for one in exchange["attempts"]),
+      exchange["kind"], problem["kind"], variant["parameters"]["BLOCK_M"])
 PY
 )"
 }
@@ -57,7 +82,7 @@ fails() {
   is "$*: code" "$code" "$CODE"
   [[ $SAID == exchange:*$words* ]] || fail "$*: other words: $SAID"
   [[ $SAID != *sk-* ]] || fail "$*: tells the key"
-  is "$*: files" prompt.json "$(ls "$PROJECT/asking")"
+  is "$*: files" 'prompt.json request.json' "$(cd "$PROJECT/asking" && echo *)"
 }
 
 for api in openai anthropic; do
@@ -74,25 +99,29 @@ for api in openai anthropic; do
   # The proxy ends the broken stream in good order: an open fence alone shows that something is missing.
   answers '200 ok stop truncated 128' broken "$api" "$base"
   TIMEOUT=1 fails 3 'timed out' stall "$api" "$base"
+  refuses 'maximum context length' refused "$api" "$base"
+  fails 2 "'max_tokens' is not supported" unsupported "$api" "$base"
   LITELLM_KEY=sk-another-0123456789abcdef fails 2 'HTTP 400' ok "$api" "$base"
   LITELLM_KEY='' fails 2 "'LITELLM_KEY': not set" ok "$api" "$base"
 done
 # Without a proxy between.
+refuses 'maximum context length' refused openai "$UPSTREAM"
+fails 2 "'max_tokens' is not supported" unsupported openai "$UPSTREAM"
 fails 3 'the stream broke off (2 attempts)' broken openai "$UPSTREAM"
 TIMEOUT=1 fails 3 'timed out' stall openai "$UPSTREAM"
 fails 3 'connect' ok openai "http://127.0.0.1:$(free_ports 1)/v1"
 
 # The same in a campaign: what a reply came to is its variant's verdict, and the others go on.
-scenarios='rate-limited truncated no-code two-blocks cpp bad-diff'
+scenarios='rate-limited truncated no-code two-blocks cpp bad-diff refused'
 models=()
 for scenario in $scenarios; do
   models+=("$(model "chat/$scenario" openai)" "$(model "messages/$scenario" anthropic)")
 done
-campaign verdicts 1 12 'llm: 1' "${models[@]}"
+campaign verdicts 1 14 'llm: 1' "${models[@]}"
 in_project run -p small/verdicts.yaml -q >"$PROJECT/said" 2>&1 || fail "verdicts: $(tail -n 3 "$PROJECT/said")"
 is "verdicts" "$(for api in chat messages; do
   for verdict in rate-limited=- truncated=truncated no-code=no-code two-blocks=several-blocks \
-    cpp=wrong-language bad-diff=diff-does-not-apply; do
+    cpp=wrong-language bad-diff=diff-does-not-apply refused=refused; do
     echo "$api/$verdict"
   done
 done | sort)" "$(python - "$PROJECT/state/verdicts/round-1/history.jsonl" <<'PY' | sort
@@ -100,7 +129,10 @@ import json, sys
 for entry in map(json.loads, open(sys.argv[1])):
     if "exchange" in entry:
         kind = entry.get("rejection", {}).get("kind", "-")
-        assert kind == entry["exchange"].get("problem", {}).get("kind", "-"), entry
+        assert kind == "-" or entry["rejection"]["step"] == "adopt", entry
         print(f"{entry['exchange']['model']}={kind}")
 PY
 )"
+refused=$(grep '"kind":"refused"' "$PROJECT/state/verdicts/round-1/history.jsonl" | sed 's/.*"variant":"\([^"]*\)".*/\1/' | head -n 1)
+in_project prompt show "$refused" --reply -p small/verdicts.yaml | grep -A 1 '^--- refused$' | grep -q '^HTTP 400: ' ||
+  fail "prompt show: $refused was refused"

@@ -1,4 +1,6 @@
 // From an exchange to a kernel and its variant.json.
+#include "engine/llm/adopt.h"
+
 #include <catch2/catch.hpp>
 
 #include "engine/llm/record.h"
@@ -18,21 +20,27 @@ const std::string reply =
     "<plan>bigger</plan>\n```python\nBLOCK = 256\ndef add(x):\n    return x\n```\n"
     "<learning>it helps</learning>";
 
+Question question_of(int64_t max_tokens = 9) {
+  ChatRequest request;
+  request.base_url = "http://h/v1";
+  request.model = "m";
+  request.messages = {{"user", "?"}};
+  request.max_tokens = max_tokens;
+  return {"v0007", request};
+}
+
 AdoptRequest request_of(const std::string& text, const std::string& mode = "rewrite") {
   AdoptRequest out;
   out.prompt = json::parse(R"({"verdict":"ok","variant":"v0007","round":2,"model":"m",
-    "parents":["v0001"],"request":{"api":"openai","base_url":"http://h/v1","model":"m",
-    "max_tokens":9,"messages":[{"role":"user","content":"?"}]},"prices":{}})");
+    "parents":["v0001"],"prices":{"output_usd_per_million":1e6}})");
+  out.prompt["request_digest"] = digest_of_request(request_record(question_of()));
   out.prompt["mode"] = mode;
   Exchange exchange;
   exchange.reply.text = text;
   exchange.reply.finish = Finish::stop;
   exchange.reply.input_tokens = 30;
   exchange.reply.output_tokens = 12;
-  auto question = read_question(out.prompt);
-  REQUIRE(question);
-  question->output_usd_per_million = 1e6;
-  out.exchange = exchange_record(out.prompt, *question, exchange, "");
+  out.exchange = exchange_record(question_of(), exchange, "");
   out.spec = json::parse(R"({"entry":"add","parameters":[{"name":"BLOCK"}]})");
   out.id = "v0007";
   out.round = 2;
@@ -57,30 +65,57 @@ TEST_CASE("a usable reply becomes a kernel and a variant") {
                 "learnings":["it helps"]}})"));
 }
 
+TEST_CASE("an answer costs what the prompt's prices say") {
+  AdoptRequest request = request_of(reply);
+  request.exchange["tokens"]["cached_input"] = 10;
+  request.prompt["prices"] = {{"input_usd_per_million", 1e6},
+                              {"cached_input_usd_per_million", 1e5},
+                              {"output_usd_per_million", 1e7}};
+  CHECK(adopted(request).variant["exchange"]["cost_usd"] == Approx(20 + 10 * 0.1 + 12 * 10));
+}
+
 TEST_CASE("a reply without the parameters' lines has none") {
   const Adopted out = adopted(request_of("```python\ndef add(x):\n    return x + 1\n```"));
-  CHECK(!out.variant["exchange"].contains("problem"));
+  CHECK(!out.variant.contains("problem"));
   CHECK(out.variant["parameters"] == json::object());
 }
 
 TEST_CASE("an unusable reply is the parent's kernel and a reason") {
   const Adopted out = adopted(request_of("no"));
   CHECK(out.kernel == kernel(old_block));
-  CHECK(out.variant["exchange"]["problem"]["kind"] == "no-code");
+  CHECK(out.variant["problem"]["kind"] == "no-code");
   CHECK(out.variant["parameters"]["BLOCK"] == 128);
   CHECK(out.variant["exchange"]["cost_usd"] == 12.0);
 }
 
 TEST_CASE("a prompt that was rejected is passed on") {
   AdoptRequest request = request_of(reply);
-  request.prompt.update({{"verdict", "rejected"}, {"kind", "budget"}, {"reason", "no room"}});
-  request.exchange = passed_on(request.prompt);
-  CHECK(request.exchange["kind"] == "budget");
+  const Question nothing = {"v0007", std::nullopt};
+  request.prompt.update({{"verdict", "rejected"},
+                         {"kind", "budget"},
+                         {"reason", "no room"},
+                         {"request_digest", digest_of_request(request_record(nothing))}});
+  request.exchange = unasked_record(nothing);
   const Adopted out = adopted(request);
   CHECK(out.kernel == kernel(old_block));
-  CHECK(out.variant["exchange"]["problem"] ==
+  CHECK(out.variant["problem"] ==
         json::parse(R"({"kind":"budget","reason":"no room"})"));
   CHECK(out.variant["exchange"]["cost_usd"] == 0.0);
+}
+
+TEST_CASE("a refusal is the variant's verdict, and costs what finding it out did") {
+  AdoptRequest request = request_of(reply);
+  Exchange exchange;
+  exchange.refusal = "HTTP 400: too long";
+  exchange.reply.text = "Yes.";
+  exchange.reply.input_tokens = 8;
+  exchange.reply.output_tokens = 2;
+  request.exchange = exchange_record(question_of(), exchange, "");
+  const Adopted out = adopted(request);
+  CHECK(out.kernel == kernel(old_block));
+  CHECK(out.variant["problem"] ==
+        json::parse(R"({"kind":"refused","reason":"HTTP 400: too long"})"));
+  CHECK(out.variant["exchange"]["cost_usd"] == 2.0);
 }
 
 TEST_CASE("repair changes the rejected kernel, and falls back to the parent") {
@@ -100,7 +135,7 @@ TEST_CASE("records that do not belong together are refused") {
   request.id = "v0008";
   CHECK(!adopt(request));
   request = request_of(reply);
-  request.prompt["request"]["max_tokens"] = 10;
+  request.prompt["request_digest"] = digest_of_request(request_record(question_of(10)));
   auto out = adopt(request);
   REQUIRE(!out);
   CHECK(out.error().message == "the exchange answers another prompt");

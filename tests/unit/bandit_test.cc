@@ -18,7 +18,7 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
     Model model;
     model.name = fmt::format("m{}", i);
     model.weight = weights[i];
-    model.output_usd_per_million = prices.empty() ? 10 : prices[i];
+    model.prices.output = prices.empty() ? 10 : prices[i];
     out.models.push_back(model);
   }
   return out;
@@ -28,13 +28,13 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
 void add(History& history, const std::string& model, int count, double score, double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
     Past past;
-    past.variant = fmt::format("v{:04}", history.entries.size());
+    past.id = fmt::format("v{:04}", history.entries.size());
     past.model = model;
     past.parents = {"v0000"};
     if (score > 0) {
       past.score = score;
     } else {
-      past.rejection = Rejection{"check", "", "incorrect", ""};
+      past.rejection = search::Rejection{"check", "", "incorrect", "", {}};
     }
     past.cost_usd = cost;
     past.tokens = 1000;

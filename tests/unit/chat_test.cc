@@ -197,10 +197,10 @@ TEST_CASE("a stream that ends before the model said why broke off") {
   auto read = read_all(Api::openai, whole_events);
   REQUIRE(read.error);
   CHECK(read.error->message == "the stream broke off");
-  CHECK(read.error->is_passing);
+  CHECK(read.error->cause == Cause::passing);
   // Half an event is no event, and none that was told of is lost.
-  CHECK(read_all(Api::openai, no_finish).error->is_passing);
-  CHECK(read_all(Api::anthropic, "").error->is_passing);
+  CHECK(read_all(Api::openai, no_finish).error->cause == Cause::passing);
+  CHECK(read_all(Api::anthropic, "").error->cause == Cause::passing);
 }
 
 TEST_CASE("what follows a stream's end is not waited for") {
@@ -217,12 +217,22 @@ TEST_CASE("an error in a stream says whether another try may help") {
       "\n\n");
   REQUIRE(overloaded.error);
   CHECK(overloaded.error->message == "Overloaded");
-  CHECK(overloaded.error->is_passing);
+  CHECK(overloaded.error->cause == Cause::passing);
   auto wrong = read_all(
       Api::openai, R"(data: {"error":{"message":"no such thing","type":"invalid_request_error"}})"
                    "\n\n");
   REQUIRE(wrong.error);
-  CHECK(!wrong.error->is_passing);
+  CHECK(wrong.error->cause == Cause::request);
+  // As a proxy passes them on: with no type, and a status for a code.
+  auto by_code = [](const std::string& code) {
+    return read_all(Api::openai,
+                    R"(data: {"error":{"message":"x","type":"None","code":)" + code + "}}\n\n")
+        .error->cause;
+  };
+  CHECK(by_code(R"("400")") == Cause::request);
+  CHECK(by_code("401") == Cause::setup);
+  CHECK(by_code("529") == Cause::passing);
+  CHECK(by_code(R"("server_error")") == Cause::passing);
 }
 
 TEST_CASE("whole replies are read, also where a stream was asked for") {
@@ -241,7 +251,7 @@ TEST_CASE("whole replies are read, also where a stream was asked for") {
 }
 
 TEST_CASE("what is no reply is an error in words") {
-  CHECK(read_all(Api::openai, "{\"choices\":[]}").error->is_passing);
+  CHECK(read_all(Api::openai, "{\"choices\":[]}").error->cause == Cause::passing);
   CHECK(read_all(Api::openai, "{\"choices\":").error->message == "the answer is no JSON");
   CHECK(read_all(Api::openai, "<html>gateway</html>").error);
 }

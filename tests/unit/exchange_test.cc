@@ -1,6 +1,8 @@
 // An exchange with a server in memory that plays a script: what is asked again, and what is not.
 #include "engine/llm/exchange.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "engine/llm/record.h"
@@ -19,6 +21,15 @@ const std::string good =
     "\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":"
     "200}}\n\ndata: [DONE]\n\n";
 
+ChatRequest request_of() {
+  ChatRequest out;
+  out.base_url = "http://host/v1";
+  out.model = "m";
+  out.messages = {{"user", "hello"}};
+  out.max_tokens = 10;
+  return out;
+}
+
 struct Conversation {
   FakeHttp http;
   std::vector<double> pauses;
@@ -27,11 +38,6 @@ struct Conversation {
   int tries = 5;
 
   Result<Exchange> run(uint64_t seed = 1) {
-    ChatRequest request;
-    request.base_url = "http://host/v1";
-    request.model = "m";
-    request.messages = {{"user", "hello"}};
-    request.max_tokens = 10;
     Conduct conduct;
     conduct.patience = {[this](double seconds) { pauses.push_back(seconds); }, tries, 1};
     conduct.monotonic_seconds = [this] { return now += 2; };
@@ -42,7 +48,7 @@ struct Conversation {
     conduct.random_seed = seed;
     conduct.most_seconds = 60;
     conduct.most_silence = 30;
-    return converse(http, request, key, "MODEL_KEY", conduct);
+    return converse(http, request_of(), key, "MODEL_KEY", conduct);
   }
 };
 
@@ -124,7 +130,7 @@ TEST_CASE("nobody waits for a server that asks for an hour") {
 }
 
 TEST_CASE("what is wrong for good is not asked again, and its key is not told") {
-  for (int status : {400, 401, 403, 404, 422}) {
+  for (int status : {401, 402, 403, 404}) {
     Conversation one;
     one.http.answers = {FakeHttp::of(
         status, R"({"error":{"message":"Incorrect API key: )" + key + R"w( (sk-pr**op)"}})w")};
@@ -136,6 +142,68 @@ TEST_CASE("what is wrong for good is not asked again, and its key is not told") 
     const bool is_about_key = status == 401 || status == 403;
     CHECK((exchange.error().hint.find("MODEL_KEY") != std::string::npos) == is_about_key);
   }
+}
+
+TEST_CASE("what is refused of this request alone is a refusal") {
+  for (int status : {400, 413, 422}) {
+    Conversation one;
+    one.http.answers = {
+        FakeHttp::of(status, R"({"error":{"message":"too long for )" + key + R"("}})"),
+        FakeHttp::of(503, "busy"), FakeHttp::of(200, good)};
+    auto exchange = one.run();
+    REQUIRE(exchange);
+    CHECK(exchange->refusal == fmt::format("HTTP {}: too long for ***", status));
+    std::vector<std::pair<int, bool>> attempts;
+    for (const Attempt& attempt : exchange->attempts)
+      attempts.emplace_back(attempt.status, attempt.is_control);
+    CHECK(attempts == std::vector<std::pair<int, bool>>{{status, false}, {503, true}, {200, true}});
+    CHECK(one.pauses.size() == 1);
+    // All but its words is as it was.
+    json asked = json::parse(one.http.asked.front().body);
+    json control = json::parse(one.http.asked.back().body);
+    CHECK(control["messages"] == json::parse(R"([{"role":"user","content":"Say yes."}])"));
+    asked.erase("messages");
+    control.erase("messages");
+    CHECK(asked == control);
+
+    const json record = exchange_record({"v0007", request_of()}, *exchange, key);
+    CHECK(record["verdict"] == "rejected");
+    CHECK(record["kind"] == "refused");
+    CHECK(record["reason"] == *exchange->refusal);
+    CHECK(record["tokens"]["input"] == 1000);
+    CHECK(record["attempts"][2]["control"] == true);
+    CHECK(!record.contains("text"));
+  }
+}
+
+TEST_CASE("what is refused of any request is the user's to mend") {
+  const std::string unsupported =
+      R"({"error":{"message":"Unsupported parameter: 'max_tokens'","param":"max_tokens"}})";
+  Conversation one;
+  one.http.answers = {FakeHttp::of(400, unsupported), FakeHttp::of(400, "another")};
+  auto exchange = one.run();
+  REQUIRE(!exchange);
+  CHECK(exchange.error().code == ErrorCode::bad_input);
+  CHECK(exchange.error().message.ends_with("HTTP 400: Unsupported parameter: 'max_tokens'"));
+  CHECK(exchange.error().hint ==
+        "a question of a few words is refused, too: look at the model in llm.json");
+  CHECK(one.http.asked.size() == 2);
+}
+
+TEST_CASE("while the control question has no answer, nothing is known of a refusal") {
+  Conversation one;
+  one.tries = 2;
+  one.http.answers = {FakeHttp::of(400, "no"), FakeHttp::of(500, "oops"),
+                      FakeHttp::of(500, "oops")};
+  auto fault = one.run();
+  REQUIRE(!fault);
+  CHECK(fault.error().code == ErrorCode::external);
+  Conversation other;
+  other.http.answers = {FakeHttp::of(400, "no"), FakeHttp::of(401, "who?")};
+  auto unknown = other.run();
+  REQUIRE(!unknown);
+  CHECK(unknown.error().code == ErrorCode::bad_input);
+  CHECK(unknown.error().message.ends_with("HTTP 401: who?"));
 }
 
 TEST_CASE("an account without money is no matter of patience") {
@@ -170,27 +238,30 @@ TEST_CASE("turns at a model are as far apart as its limit says") {
   CHECK(next_turn("nan", 1000, 30).start == 1000);
 }
 
-TEST_CASE("the record of an exchange has its cost, and not the key") {
+TEST_CASE("the record of an exchange has its tokens, and not the key") {
   Conversation one;
   one.http.answers = {FakeHttp::of(503, "key " + key), FakeHttp::of(200, good)};
   auto exchange = one.run();
   REQUIRE(exchange);
   exchange->reply.text += key;
-  json prompt = {{"variant", "v0007"}, {"round", 1}, {"mode", "diff"}, {"model", "m"}};
-  prompt["request"] = {{"api", "openai"},
-                       {"base_url", "http://host/v1"},
-                       {"model", "m"},
-                       {"max_tokens", 10},
-                       {"messages", {{{"role", "user"}, {"content", "hello"}}}}};
-  prompt["prices"] = {{"input_usd_per_million", 3.0}, {"output_usd_per_million", 15.0}};
-  auto question = read_question(prompt);
-  REQUIRE(question);
-  const json record = exchange_record(prompt, *question, *exchange, key);
-  CHECK(record["cost_usd"].get<double>() == Approx(1000 * 3e-6 + 200 * 15e-6));
+  const Question question = {"v0007", request_of()};
+  const json record = exchange_record(question, *exchange, key);
   CHECK(record["tokens"] ==
         json::parse(R"({"input":1000,"output":200,"cached_input":0,"estimated":false})"));
   CHECK(record["attempts"].size() == 2);
-  CHECK(record["request_digest"] == question->digest);
+  CHECK(record["request_digest"] == digest_of_request(request_record(question)));
   CHECK(record.dump().find(key) == std::string::npos);
   CHECK(record["text"] == "hi***");
+}
+
+TEST_CASE("two variants with the same words are two questions, and each is read back") {
+  const Question one = {"v0007", request_of()}, other = {"v0008", request_of()};
+  CHECK(digest_of_request(request_record(one)) != digest_of_request(request_record(other)));
+  auto read = read_question(request_record(one));
+  REQUIRE(read);
+  CHECK(request_record(*read) == request_record(one));
+  auto nothing = read_question(request_record({"v0009", std::nullopt}));
+  REQUIRE(nothing);
+  CHECK(!nothing->request);
+  CHECK(!read_question(json::object()));
 }

@@ -112,7 +112,16 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
        {"pipelines/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
         "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
     CHECK(has_input(prompt, file));
-  CHECK(graph->edge(exchange).explicit_inputs().size() == 1);
+  // Prices and rates are in the prompt: it has to be there, but is no part of what is answered.
+  const EdgeId other = maker("w/round-2/v0012/exchange.json");
+  CHECK(has_input(exchange, "w/round-2/v0010/prompt.json"));
+  for (const auto& [edge, request] : {std::pair(exchange, "w/round-2/v0010/request.json"),
+                                      {other, "w/round-2/v0012/request.json"}}) {
+    const auto content = graph->edge(edge).content_inputs();
+    REQUIRE(content.size() == 2);
+    CHECK(graph->node(content[0]).path == request);
+    CHECK(graph->node(content[1]).path == "bin/exchange");
+  }
   CHECK(has_input(adopt, "w/round-2/v0010/exchange.json"));
   CHECK(has_input(adopt, "w/round-1/lineage-1.py"));
   CHECK(graph->extension(exchange, "class") == "recorded");

@@ -455,8 +455,8 @@ TEST_CASE("cases are read from a spec.json") {
 TEST_CASE(
     "a model's answer that was no kernel is a rejection, though its parent stands in for it") {
   json variant = variant_record_of_v0001;
-  variant["exchange"] = {{"model", "m"},
-                         {"problem", {{"kind", "no-code"}, {"reason", "no fenced block"}}}};
+  variant["exchange"] = {{"model", "m"}};
+  variant["problem"] = {{"kind", "no-code"}, {"reason", "no fenced block"}};
   auto records = ok_records();
   auto read =
       read_evaluated(variant, judged_cases, [&](const std::string& name, const std::string& file) {

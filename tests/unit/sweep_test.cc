@@ -30,9 +30,11 @@ std::vector<Proposal> proposals(const SweepRequest& request) {
   return *std::move(result);
 }
 
-// So many places of the first parent's.
-std::vector<size_t> of_first(size_t count) {
-  return std::vector<size_t>(count);
+// So many places of the first parent's, of which this share explores.
+std::vector<SweepPlace> of_first(size_t count, double share = 0.25) {
+  std::vector<SweepPlace> out(count);
+  for (size_t i = 0; i < count; ++i) out[i].explores = explores(i, share);
+  return out;
 }
 
 std::vector<std::string> notes(const std::vector<Proposal>& from) {
@@ -88,7 +90,7 @@ TEST_CASE("proposals are distinct, new, legal, for every sampler and many seeds"
     for (uint64_t seed = 0; seed < 20; ++seed) {
       INFO(sampler);
       std::vector<Trial> trials = {{seed_point, 1}};
-      for (int round = 1; round <= 4; ++round) {
+      for (uint64_t round = 1; round <= 4; ++round) {
         auto list =
             proposals({space, sampler, {{"v0000", seed_point}}, trials, seed, round, of_first(8)});
         REQUIRE(list.size() == 8);
@@ -132,9 +134,8 @@ TEST_CASE("a sampler's proposals follow what the trials cost") {
         const Point point = space->at(random.below(space->size()));
         trials.push_back({point, 200.0 - static_cast<double>(point.at("A") + point.at("B"))});
       }
-      SweepRequest request{*space, sampler,    {{"v0000", space->at(0)}}, trials, seed,
-                           2,      of_first(8)};
-      request.explore = 0;
+      SweepRequest request{*space, sampler,       {{"v0000", space->at(0)}}, trials, seed,
+                           2,      of_first(8, 0)};
       for (const Proposal& proposal : proposals(request)) near += is_near(proposal.point) ? 1 : 0;
     }
     CHECK(near > 20);  // of 80; by chance ten would be
@@ -146,8 +147,7 @@ TEST_CASE("without trials the model begins at the parents, not in the middle") {
   auto space =
       Space::make({{"A", values}, {"B", values}, {"C", values}, {"D", values}, {"E", values}}, {});
   REQUIRE(space);
-  SweepRequest request{*space, "model", {{"v0000", space->at(0)}}, {}, 1, 1, of_first(20)};
-  request.explore = 0;
+  SweepRequest request{*space, "model", {{"v0000", space->at(0)}}, {}, 1, 1, of_first(20, 0)};
   int kept = 0;
   for (const Proposal& proposal : proposals(request)) {
     for (const auto& [name, number] : proposal.point) kept += number == 1 ? 1 : 0;
@@ -160,8 +160,7 @@ TEST_CASE("a sampler is told of the trials, and that what the constraints forbid
   std::vector<Trial> trials;
   for (uint64_t i = 0; i < 30; i += 3)
     trials.push_back({space.at(i), i == 3 ? std::nullopt : std::optional<double>(100 - i)});
-  SweepRequest request{space, "model", {{"v0000", trials[0].point}}, trials, 1, 2, of_first(20)};
-  request.explore = 0;
+  SweepRequest request{space, "model", {{"v0000", trials[0].point}}, trials, 1, 2, of_first(20, 0)};
   auto sampler = make_sampler("model", *space.grid(), Random(1, 2).next(), 20);
   REQUIRE(sampler);
   for (const Trial& trial : trials) (*sampler)->tell(*space.index_of(trial.point), trial.cost);
@@ -212,15 +211,14 @@ TEST_CASE("a trial with a value that is in no list is not told, and no reason to
 
 TEST_CASE("near proposals come first, and a share explores") {
   Space space = make_space();
-  SweepRequest request{space, "local", {{"v0000", seed_point}}, {}, 3, 1, of_first(6)};
-  request.explore = 0;
+  SweepRequest request{space, "local", {{"v0000", seed_point}}, {}, 3, 1, of_first(6, 0)};
   for (const Proposal& proposal : proposals(request))
     CHECK(steps(space, seed_point, proposal.point) == 1);
-  request.places = of_first(8);  // six neighbours are there
+  request.places = of_first(8, 0);  // six neighbours are there
   auto list = proposals(request);
   CHECK(steps(space, seed_point, list[6].point) == 2);
   CHECK(steps(space, seed_point, list[7].point) == 2);
-  request.explore = 0.25;
+  request.places = of_first(8);
   list = proposals(request);
   for (size_t i = 0; i < list.size(); ++i) {
     INFO(i);
@@ -228,11 +226,30 @@ TEST_CASE("near proposals come first, and a share explores") {
   }
 }
 
+TEST_CASE("a share of a campaign explores, however few the places of a round are") {
+  auto explored = [](size_t count, double share) {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < count; ++i) {
+      if (explores(i, share)) out.push_back(i);
+    }
+    return out;
+  };
+  CHECK(explored(12, 0.25) == std::vector<size_t>{3, 7, 11});
+  CHECK(explored(1000, 0.1).size() == 100);
+  CHECK(explored(10, 0).empty());
+  CHECK(explored(10, 1).size() == 10);
+}
+
 TEST_CASE("a place is its parent's") {
   Space space = make_space();
   Point other = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 256}};
-  auto list = proposals(
-      {space, "local", {{"v0003", seed_point}, {"v0007", other}}, {}, 0, 2, {0, 1, 1, 0, 1}});
+  auto list = proposals({space,
+                         "local",
+                         {{"v0003", seed_point}, {"v0007", other}},
+                         {},
+                         0,
+                         2,
+                         {{0}, {1}, {1}, {0}, {1}}});
   std::vector<size_t> parents;
   parents.reserve(list.size());
   for (const Proposal& proposal : list) parents.push_back(proposal.parent);
@@ -242,8 +259,7 @@ TEST_CASE("a place is its parent's") {
 TEST_CASE("a parent's value that is in no list lies between its neighbours") {
   auto space = Space::make({{"BLOCK", {128, 256, 512}}}, {});
   REQUIRE(space);
-  SweepRequest request{*space, "local", {{"v0000", {{"BLOCK", 300}}}}, {}, 0, 1, of_first(3)};
-  request.explore = 0;
+  SweepRequest request{*space, "local", {{"v0000", {{"BLOCK", 300}}}}, {}, 0, 1, of_first(3, 0)};
   std::set<int64_t> near;
   auto list = proposals(request);
   near.insert(list[0].point.at("BLOCK"));

@@ -1,0 +1,108 @@
+#include "engine/llm/adopt.h"
+
+#include <fmt/format.h>
+
+#include "engine/llm/config.h"
+#include "engine/llm/members.h"
+#include "engine/llm/reply.h"
+#include "engine/search/mutation.h"
+#include "engine/search/selection_record.h"
+
+namespace evolve::llm {
+
+namespace {
+
+using nlohmann::json;
+using search::member;
+
+Finish finish_of(const json& exchange) {
+  const std::string name = text_at(exchange, "finish");
+  for (Finish one : {Finish::stop, Finish::length, Finish::filtered}) {
+    if (name == finish_name(one)) return one;
+  }
+  return Finish::other;
+}
+
+search::Point parameters_of(const std::string& kernel, const json& spec) {
+  std::vector<std::string> names;
+  for (const json& one : list_at(spec, "parameters")) names.push_back(text_at(one, "name"));
+  auto point = search::read_parameters(kernel, names);
+  return point ? *std::move(point) : search::Point{};
+}
+
+Status check_belongs(const AdoptRequest& request) {
+  const std::string variant = text_at(request.prompt, "variant");
+  if (variant != request.id)
+    return bad_input(fmt::format("the prompt is of '{}', not of '{}'", variant, request.id));
+  const std::string digest = text_at(request.prompt, "request_digest");
+  if (digest.empty() || text_at(request.exchange, "request_digest") != digest)
+    return bad_input("the exchange answers another prompt");
+  return {};
+}
+
+// What the code changes, and what is there beside it.
+Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
+  const std::string mode = text_at(request.prompt, "mode");
+  search::AdoptionContext out;
+  out.entry = text_at(request.spec, "entry");
+  out.parent = request.parent;
+  if (mode == "crossover") {
+    if (request.second_parent.empty()) return bad_input("crossover: no second parent's source");
+    out.others = {request.second_parent};
+  } else if (mode == "repair" && texts_at(request.prompt, "parents").size() > 1) {
+    if (request.rejected.empty()) return bad_input("repair: no rejected variant's source");
+    out.parent = request.rejected;
+    out.others = {request.parent};
+  }
+  return out;
+}
+
+// What was asked came to: a kernel, or why there is none.
+Result<Proposal> proposal_of(const AdoptRequest& request) {
+  Proposal out;
+  for (const json* record : {&request.prompt, &request.exchange}) {
+    if (text_at(*record, "verdict") != "rejected") continue;
+    out.problem = {text_at(*record, "kind"), text_at(*record, "reason")};
+    return out;
+  }
+  auto context = context_of(request);
+  if (!context) return std::move(context).error();
+  return read_proposal(text_at(request.exchange, "text"), finish_of(request.exchange), *context);
+}
+
+// What it took, in short.
+json exchange_of(const AdoptRequest& request, const Proposal& proposal) {
+  const json& tokens = member(request.exchange, "tokens");
+  const int64_t input = count_at(tokens, "input"), output = count_at(tokens, "output");
+  const Prices prices = read_prices(member(request.prompt, "prices"));
+  return {{"model", text_at(request.prompt, "model")},
+          {"mode", text_at(request.prompt, "mode")},
+          {"cost_usd", prices.cost(input, output, count_at(tokens, "cached_input"))},
+          {"tokens", input + output},
+          {"learnings", proposal.learnings}};
+}
+
+}  // namespace
+
+Result<Adopted> adopt(const AdoptRequest& request) {
+  if (auto status = check_belongs(request); !status) return std::move(status).error();
+  auto proposal = proposal_of(request);
+  if (!proposal) return std::move(proposal).error();
+  // The parent's own program is known, and costs nothing.
+  if (proposal->problem) proposal->kernel = request.parent;
+  std::string note =
+      fmt::format("{} by {}: ", text_at(request.prompt, "mode"), text_at(request.prompt, "model"));
+  note += proposal->problem        ? proposal->problem->kind
+          : proposal->plan.empty() ? "no plan"
+                                   : proposal->plan;
+  Adopted out;
+  out.variant =
+      search::variant_record(request.id, request.round, texts_at(request.prompt, "parents"), "llm",
+                             parameters_of(proposal->kernel, request.spec), note);
+  out.variant["exchange"] = exchange_of(request, *proposal);
+  if (proposal->problem) out.variant["problem"] = search::problem_record(*proposal->problem);
+  out.kernel = std::move(proposal->kernel);
+  return out;
+}
+
+}  // namespace evolve::llm
