@@ -1,6 +1,7 @@
 // Step adopt: the kernel that a model's answer, or a person's proposal, makes of its parent; or why
 // it makes none.
 #include "engine/llm/adopt.h"
+
 #include "engine/search/mutation.h"
 #include "engine/search/proposal_file.h"
 #include "engine/steps/parents.h"

@@ -98,8 +98,7 @@ TEST_CASE("a prompt that was rejected is passed on") {
   request.exchange = unasked_record(nothing);
   const Adopted out = adopted(request);
   CHECK(out.kernel == kernel(old_block));
-  CHECK(out.variant["problem"] ==
-        json::parse(R"({"kind":"budget","reason":"no room"})"));
+  CHECK(out.variant["problem"] == json::parse(R"({"kind":"budget","reason":"no room"})"));
   CHECK(out.variant["exchange"]["cost_usd"] == 0.0);
 }
 
