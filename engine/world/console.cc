@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
 #include "engine/world/files.h"
-
-extern char** environ;
 
 namespace evolve::world {
 
