@@ -360,6 +360,11 @@ std::string variant_text(const json& report) {
                        parents.empty() ? "" : " of" + parents,
                        text_of(origin, "note").empty() ? "" : " · " + text_of(origin, "note"));
     out += "\n" + parameters_text(origin.value("parameters", json::object()));
+    if (origin.contains("problem")) {
+      const json& problem = origin["problem"];
+      out += fmt::format("\nno kernel: {}: {}; its parent stands in for it",
+                         text_of(problem, "kind"), text_of(problem, "reason"));
+    }
   }
   const json cut = report.value("cut", json::object());
   if (cut.contains("reason")) {
