@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/core/lines.h"
 #include "engine/core/shallow_json.h"
-#include "engine/llm/lines.h"
 #include "engine/llm/members.h"
 
 namespace evolve::llm {

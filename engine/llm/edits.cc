@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/llm/lines.h"
+#include "engine/core/lines.h"
 
 namespace evolve::llm {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "engine/llm/lines.h"
+#include "engine/core/lines.h"
 #include "engine/search/random.h"
 
 namespace evolve::llm {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/llm/lines.h"
+#include "engine/core/lines.h"
 
 namespace evolve::llm {
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
+#include "engine/core/lines.h"
 #include "engine/llm/edits.h"
 #include "engine/llm/fences.h"
-#include "engine/llm/lines.h"
 #include "engine/search/mutation.h"
 
 namespace evolve::llm {

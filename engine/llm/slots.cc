@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/core/lines.h"
 #include "engine/llm/fences.h"
-#include "engine/llm/lines.h"
 #include "engine/llm/members.h"
 
 namespace evolve::llm {

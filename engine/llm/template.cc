@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/core/did_you_mean.h"
-#include "engine/llm/lines.h"
+#include "engine/core/lines.h"
 
 namespace evolve::llm {
 

@@ -1,4 +1,4 @@
-// Texts line by line, as models write them: what is told apart is never a blank at a line's end.
+// Texts line by line, as people and models write them: what is told apart is never a blank at a line's end.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace evolve::llm {
+namespace evolve {
 
 // The lines without their ends (LF or CR LF); a newline at the text's end begins no further one.
 inline std::vector<std::string_view> lines_of(std::string_view text) {
@@ -64,4 +64,4 @@ std::string joined(const Lines& lines) {
   return out;
 }
 
-}  // namespace evolve::llm
+}  // namespace evolve
