@@ -101,7 +101,7 @@ std::string text_of(const Standing& standing) {
   return out.empty() ? "nothing was learned yet\n" : out;
 }
 
-// The entry that a handle or an id names, as a person's; null-like error where there is none.
+// The entry that a handle names, or an id where accepted ones are taken, too.
 Result<search::Learning> find_entry(const Standing& standing, const std::string& handle,
                                     bool takes_accepted) {
   std::vector<std::string> known;
