@@ -154,6 +154,14 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
                        "", "evolve model calibrate writes such a file");
     }
   }
+  if (!pipeline.learn.file.empty()) {
+    shape.learnings = *beside(folder, pipeline.learn.file, "");
+    if (!fs::exists(shape.learnings, error)) {
+      return bad_input(
+          fmt::format("{}: learn.file: '{}' is missing", from_root(pipeline_path), shape.learnings),
+          "", "an empty file is a beginning");
+    }
+  }
   if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
   shape.proposals = *beside(folder, pipeline.mutate.proposals,
                             fmt::format("{}-proposals", campaign.name).c_str());
@@ -258,6 +266,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
     shape.mix.push_back({name, weight});
   shape.sampler = campaign.pipeline.mutate.sampler;
   shape.explore = campaign.pipeline.mutate.explore;
+  shape.learn_effect = campaign.pipeline.learn.effect;
   shape.target = campaign.pipeline.target;
   shape.compile_flags = campaign.pipeline.compile.flags;
   shape.is_measured = campaign.pipeline.time.kind == "measured";

@@ -15,6 +15,7 @@
 #include "engine/cli/cluster.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/kernel_command.h"
+#include "engine/cli/learnings_command.h"
 #include "engine/cli/lock.h"
 #include "engine/cli/model_command.h"
 #include "engine/cli/ninja.h"
@@ -52,6 +53,7 @@ struct Arguments {
   bool has_reply = false;
   ProposeCommand proposal;
   RoundCommand open_round;
+  std::string learning;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -227,6 +229,19 @@ void add_person(CLI::App& app, Arguments& arguments) {
   }
 }
 
+void add_learnings(CLI::App& app, Arguments& arguments) {
+  auto* learnings =
+      app.add_subcommand("learnings", "what the campaign has learned, and what it may have");
+  learnings->require_subcommand(0, 1);
+  auto* accept = learnings->add_subcommand("accept", "put a proposal into your learn.file");
+  auto* reject = learnings->add_subcommand("reject", "turn one down there, so that it stays out");
+  for (CLI::App* command : {accept, reject}) {
+    command->add_option("which", arguments.learning, "as evolve learnings names it")->required();
+    add_common(*command, arguments);
+  }
+  add_common(*learnings, arguments);
+}
+
 void add_commands(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "evolve " EVOLVE_VERSION);
@@ -345,6 +360,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     // Those whose commands have them have none themselves.
     if (command->get_subcommands({}).empty()) add_common(*command, arguments);
   }
+  add_learnings(app, arguments);
   add_analyze(app, arguments);
   add_model(app, arguments);
   add_cluster(app, arguments);
@@ -370,6 +386,13 @@ Status dispatch_round(const std::string& name, const Arguments& arguments) {
   if (!round) return std::move(round).error();
   if (name == "close") return run_round_close(arguments.common, *round);
   return run_round_open(arguments.common, arguments.build, arguments.open_round, *round);
+}
+
+Status dispatch_learnings(const CLI::App& command, const Arguments& arguments) {
+  if (command.get_subcommands().empty()) return run_learnings(arguments.common);
+  if (command.get_subcommands().front()->get_name() == "accept")
+    return run_learnings_accept(arguments.common, arguments.learning);
+  return run_learnings_reject(arguments.common, arguments.learning);
 }
 
 Status dispatch_cache(const std::string& name, const Arguments& arguments) {
@@ -402,6 +425,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "run") return run_rounds(common, arguments.build, arguments.until);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "prompt") return run_prompt_show(common, arguments.variant, arguments.has_reply);
+  if (name == "learnings") return dispatch_learnings(*app.get_subcommands().front(), arguments);
   if (name == "propose") return run_propose(common, arguments.proposal);
   if (name == "edit") return run_edit(common, arguments.variant, arguments.proposal);
   if (name == "round") {

@@ -1,4 +1,5 @@
-// Texts line by line, as models write them: what is told apart is never a blank at a line's end.
+// Texts line by line, as people and models write them: what is told apart is never a blank at a
+// line's end.
 #pragma once
 
 #include <algorithm>

@@ -302,6 +302,10 @@ class PipelineReader {
   void read_search(YamlMap& root) {
     root.choice("target", pipeline_.target, {"tpu7x"});
     read_mutate(root);
+    YamlMap learn = root.section("learn");
+    learn.text("file", pipeline_.learn.file);
+    learn.number("effect", pipeline_.learn.effect, 0);
+    learn.finish();
     read_compile(root);
     YamlMap time = root.section("time");
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});

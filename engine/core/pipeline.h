@@ -70,6 +70,10 @@ struct Pipeline {
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of the sweep's proposals drawn from the whole space
   };
+  struct Learn {
+    std::string file;      // path of what people keep of it; empty: none
+    double effect = 0.05;  // the gain over a parent that is worth learning, as a share
+  };
   struct Compile {
     std::vector<std::string> flags;  // of the compiler: "--xla_tpu_scoped_vmem_limit_kib=16384"
   };
@@ -114,6 +118,7 @@ struct Pipeline {
   Batch batch;
   Select select;
   Mutate mutate;
+  Learn learn;
   Compile compile;
   Time time;
   // What was understood but has no effect, "path:line:column: …"; to be shown as warnings.

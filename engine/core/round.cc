@@ -435,8 +435,9 @@ class RoundWriter {
         round, survival_flags(), variants, folder, seed);
     EdgeText edge;
     edge.rule = "select";
-    edge.outputs = {folder + "/selection.json", folder + "/history.jsonl"};
     const Ancestry descent = ancestry_of(shape_, round + 1);
+    edge.outputs = {descent.selection, descent.history, descent.learnings};
+    flags += fmt::format(" --effect {} --learnings-out {}", shape_.learn_effect, descent.learnings);
     for (const std::string& lineage : descent.lineages) {
       edge.outputs.push_back(lineage);
       flags += " --lineage-out " + lineage;
@@ -456,6 +457,10 @@ class RoundWriter {
     if (is_cut()) {
       edge.inputs.push_back(folder + "/cut.json");
       flags += " --cut " + edge.inputs.back();
+    }
+    if (!shape_.learnings.empty()) {
+      edge.inputs.push_back(shape_.learnings);
+      flags += " --by-person " + edge.inputs.back();
     }
     std::vector<std::string> all = evaluated;
     std::vector<std::string> of_seed;
@@ -495,13 +500,13 @@ int Survival::capacity() const {
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, proposals,
-               explore, target, compile_flags, constants, is_measured, timing, is_sandboxed, entry,
-               spec, seed, reference, xla, marker_start, marker_end, bench_cases, check_cases,
-               step_sources, node_pools] = shape;
+               learnings, learn_effect, explore, target, compile_flags, constants, is_measured,
+               timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start, marker_end,
+               bench_cases, check_cases, step_sources, node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
-          fmt::format("{} {} {} {} {} {}", rounds, variants, random_seed, explore, is_measured,
-                      is_sandboxed));
+          fmt::format("{} {} {} {} {} {} {}", rounds, variants, random_seed, explore, learn_effect,
+                      is_measured, is_sandboxed));
   const auto& [policy, by_point, top_k, most_lineages, islands, interval, most_cells] = survival;
   out.add("survival", policy,
           fmt::format("{} {} {} {} {} {}", by_point, top_k, most_lineages, islands, interval,
@@ -513,8 +518,8 @@ Digest digest_of(const CampaignShape& shape) {
   }
   out.add("finalists", "", std::to_string(finalists));
   out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
-  for (const auto* text : {&sampler, &llm, &proposals, &target, &constants, &entry, &spec, &seed,
-                           &reference, &xla, &marker_start, &marker_end}) {
+  for (const auto* text : {&sampler, &llm, &proposals, &learnings, &target, &constants, &entry,
+                           &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);

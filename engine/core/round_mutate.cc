@@ -110,6 +110,10 @@ EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) 
   for (const std::string& evidence : ancestry_of(shape, round).evidence)
     add_input(out, "evidence", evidence);
   add_history(out, shape, round);
+  const std::string learned = ancestry_of(shape, round).learnings;
+  const std::string& learnings = learned.empty() ? shape.learnings : learned;
+  if (!learnings.empty()) add_input(out, "learnings", learnings);
+  add_flags(out, fmt::format(" --effect {}", shape.learn_effect));
   add_previous(out, shape, round);
   return out;
 }
@@ -232,7 +236,8 @@ std::string round_folder(int round) {
 Ancestry ancestry_of(const CampaignShape& shape, int round) {
   if (round == 1) return {};
   const std::string folder = round_folder(round - 1);
-  Ancestry out = {folder + "/selection.json", folder + "/history.jsonl", {}, {}};
+  Ancestry out = {
+      folder + "/selection.json", folder + "/history.jsonl", folder + "/learnings.md", {}, {}};
   for (int lineage = 1; lineage <= shape.survival.capacity(); ++lineage) {
     out.lineages.push_back(fmt::format("{}/lineage-{}.py", folder, lineage));
     if (!shape.llm.empty())

@@ -26,10 +26,11 @@ void write_mutators(const CampaignShape& shape, int round, ManifestText& text);
 std::string round_folder(int round);
 
 // The files that hold what round `round` starts from: the selection of the round before, its
-// history, and the lineages' kernels. None for the first round.
+// history, what was learned, and the lineages' kernels. None for the first round.
 struct Ancestry {
   std::string selection;
   std::string history;
+  std::string learnings;
   std::vector<std::string> lineages;
   std::vector<std::string> evidence;  // what the compiler said of each, where models are asked
 };

@@ -10,10 +10,9 @@ namespace evolve::llm {
 namespace {
 
 Past past_of(const search::PastVariant& variant) {
-  Past out = {variant, text_at(variant.exchange, "model"), 0, 0, {}};
+  Past out = {variant, text_at(variant.exchange, "model"), 0, 0};
   out.cost_usd = amount_at(variant.exchange, "cost_usd").value_or(0);
   out.tokens = count_at(variant.exchange, "tokens");
-  out.learnings = texts_at(variant.exchange, "learnings");
   return out;
 }
 

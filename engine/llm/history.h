@@ -16,7 +16,6 @@ struct Past : search::PastVariant {
   std::string model;  // empty where no model proposed it
   double cost_usd = 0;
   int64_t tokens = 0;
-  std::vector<std::string> learnings;
 };
 
 // One that survived, of any lineage.

@@ -46,7 +46,8 @@ Choice choose(const PromptRequest& request) {
   out.mode = parent_is_rejected ? Mode::repair
                                 : choose_mode(request.config, possible, request.random_seed,
                                               request.round, request.index);
-  out.material = {request.spec, request.evidence, request.history, request.parent, {}};
+  out.material = {request.spec, request.evidence, request.history, request.parent,
+                  {},           request.lessons};
   out.parents = {request.parent.id};
   if (out.mode == Mode::crossover) {
     out.material.second_parent = request.second_parent;

@@ -33,6 +33,7 @@ struct PromptRequest {
   nlohmann::json evidence;
   History history;
   Source parent, second_parent;
+  search::Lessons lessons;
   Source rejected;  // what repair may start from; without one it is for a parent that is rejected
   std::string id;
   int round = 0;

@@ -130,15 +130,25 @@ std::vector<std::string> rejections_of(const Material& material) {
   return out;
 }
 
+std::string words_of(const search::Learning& learning) {
+  std::vector<std::string> fields;
+  for (const search::LearningField& field : learning.fields)
+    fields.push_back(field.name.empty() ? field.text
+                                        : fmt::format("{}: {}", field.name, field.text));
+  return entry_line(fmt::format("- [{}] {}{}{}", learning.id, learning.title,
+                                fields.empty() ? "" : ". ", fmt::join(fields, "; ")));
+}
+
+// What is known last, so that it is kept longest; before it what models wrote and no rule accepts,
+// with what became of it.
 std::vector<std::string> learnings_of(const Material& material) {
-  std::set<std::string> seen;
   std::vector<std::string> out;
-  auto add = [&](const std::string& learning) {
-    if (!learning.empty() && seen.insert(learning).second)
-      out.push_back("- " + entry_line(learning));
-  };
-  for (const Past& past : material.history.entries) {
-    for (const std::string& learning : past.learnings) add(learning);
+  for (const search::ProposedLearning& one : material.lessons.proposed) {
+    out.push_back(
+        entry_line(fmt::format("- (not proven; {}) {}", one.outcome, one.learning.title)));
+  }
+  for (const search::Learning& entry : material.lessons.accepted.entries) {
+    if (!entry.is_rejected) out.push_back(words_of(entry));
   }
   keep_newest(out);
   return out;

@@ -8,6 +8,7 @@
 
 #include "engine/llm/config.h"
 #include "engine/llm/history.h"
+#include "engine/search/learn.h"
 
 namespace evolve::llm {
 
@@ -35,6 +36,8 @@ struct Material {
   History history;
   Source parent;         // of repair the rejected one
   Source second_parent;  // of crossover
+  search::Lessons
+      lessons;  // what the campaign has learned, and what models say and nobody has seen
 };
 
 Slots make_slots(Mode mode, const Material& material);

@@ -45,6 +45,7 @@ json line_of(const PastVariant& past) {
   if (!past.program.empty()) out["program"] = past.program;
   if (!past.known_as.empty()) out["known_as"] = past.known_as;
   if (past.score) out["score"] = *past.score;
+  if (past.half_width > 0) out["half_width"] = past.half_width;
   if (past.rejection) out["rejection"] = rejection_record(*past.rejection);
   if (!past.exchange.is_null()) out["exchange"] = past.exchange;
   return out;
@@ -60,6 +61,7 @@ Result<PastVariant> read_line(const json& from) {
     if (const json& value = member(from, key); value.is_string()) *text = value;
   }
   if (const json& score = member(from, "score"); score.is_number()) out.score = score;
+  if (const json& width = member(from, "half_width"); width.is_number()) out.half_width = width;
   if (const json& why = member(from, "rejection"); !why.is_null()) {
     auto rejection = read_rejection(why);
     if (!rejection) return bad;
@@ -73,14 +75,17 @@ Result<PastVariant> read_line(const json& from) {
 History history_of_round(const History& before, const SelectionRequest& request,
                          const Selection& selection) {
   History out;
-  std::map<std::string, double> scores;
-  for (const Ranked& ranked : selection.ranking) scores[ranked.variant.id] = ranked.score;
+  std::map<std::string, const Ranked*> ranks;
+  for (const Ranked& ranked : selection.ranking) ranks[ranked.variant.id] = &ranked;
   std::map<std::string, std::string> known;  // the first variant of each program
   for (const PastVariant& past : before) known.try_emplace(past.program, past.id);
   auto append = [&](const Evaluated& variant) {
     PastVariant past = past_of(variant);
     past.program = program_of(variant, request.cases);
-    if (auto score = scores.find(past.id); score != scores.end()) past.score = score->second;
+    if (auto rank = ranks.find(past.id); rank != ranks.end()) {
+      past.score = rank->second->score;
+      past.half_width = rounded(rank->second->half_width);
+    }
     if (!past.program.empty()) {
       const auto& [first, is_new] = known.try_emplace(past.program, past.id);
       if (!is_new) past.known_as = first->second;

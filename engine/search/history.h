@@ -31,6 +31,7 @@ struct PastVariant {
   std::string program;          // digest of its timed programs; empty: it was not lowered
   std::string known_as;         // the first variant with that program; empty: it is new
   std::optional<double> score;  // as its round's selection has it; none: rejected or ruled out
+  double half_width = 0;        // of the 95 % interval of the score's logarithm; 0: it was modelled
   std::optional<Rejection> rejection;  // without its evidence
   nlohmann::json exchange;             // with a language model; null: there was none
 };

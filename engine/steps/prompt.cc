@@ -10,7 +10,8 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, config, templates, history, seed_dir, previous_dir, request_out, out;
+  std::string spec, config, templates, history, learnings, seed_dir, previous_dir, request_out, out;
+  double effect = 0.05;
   steps::ParentFiles files;
   std::vector<std::string> evidence;
   std::string id;
@@ -47,6 +48,30 @@ Result<llm::History> read_campaign(const Arguments& arguments, const steps::Pare
     if (!source) return std::move(source).error();
     elite.source = std::move(source->text);
   }
+  return out;
+}
+
+// What was learned, and what models wrote beside it.
+Result<search::Lessons> read_lessons(const Arguments& arguments, const nlohmann::json& spec) {
+  search::Learnings known;
+  if (!arguments.learnings.empty()) {
+    auto text = world::read_file(arguments.learnings);
+    if (!text) return std::move(text).error();
+    known = search::parse_learnings(*text);
+  }
+  if (arguments.files.selection.empty()) {
+    return search::Lessons{
+        search::learnings_in_round(std::move(known), arguments.round, spec.value("name", "")), {}};
+  }
+  auto selection = steps::read_json(arguments.files.selection);
+  if (!selection) return std::move(selection).error();
+  auto rule = search::read_learn_rule(*selection, spec, arguments.effect);
+  if (!rule) return std::move(rule).error();
+  auto history = steps::read_history(arguments.history);
+  if (!history) return std::move(history).error();
+  // What the rule accepted is known already, and so is left as it is.
+  search::Lessons out = search::learn(*history, known, *rule);
+  std::erase_if(out.proposed, [](const auto& one) { return !one.is_by_model; });
   return out;
 }
 
@@ -91,10 +116,12 @@ Status run(const Arguments& arguments) {
   if (!second) return std::move(second).error();
   auto rejected = draw_rejected(arguments, *history);
   if (!rejected) return std::move(rejected).error();
-  const llm::PromptRequest request{*std::move(config),   *std::move(spec),     *std::move(evidence),
-                                   *std::move(history),  *std::move(parent),   *std::move(second),
-                                   *std::move(rejected), arguments.id,         arguments.round,
-                                   arguments.index,      arguments.random_seed};
+  auto lessons = read_lessons(arguments, *spec);
+  if (!lessons) return std::move(lessons).error();
+  const llm::PromptRequest request{
+      *std::move(config), *std::move(spec),   *std::move(evidence), *std::move(history),
+      *std::move(parent), *std::move(second), *std::move(lessons),  *std::move(rejected),
+      arguments.id,       arguments.round,    arguments.index,      arguments.random_seed};
   const llm::Prompt prompt = llm::make_prompt(request, *templates);
   if (auto status = steps::write_json(arguments.request_out, prompt.request); !status)
     return status;
@@ -112,6 +139,9 @@ int main(int argc, char** argv) {
       ->required();
   arguments.files.add_options(app);
   app.add_option("--history", arguments.history, "its history.jsonl");
+  app.add_option("--learnings", arguments.learnings, "its learnings.md, or a person's");
+  app.add_option("--effect", arguments.effect, "the gain that is worth learning, as a share")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--evidence", arguments.evidence, "evidence-K.json of the survivors, in order");
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
   app.add_option("--previous-dir", arguments.previous_dir, "the folder of the round before");

@@ -1,6 +1,7 @@
 // Step select: the round's survivors, and the sources of their lineages for the next round.
 #include "engine/core/sha256.h"
 #include "engine/search/history.h"
+#include "engine/search/learn.h"
 #include "engine/search/mutation.h"
 #include "engine/search/population.h"
 #include "engine/search/selection_record.h"
@@ -12,7 +13,9 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string spec, previous, history, cut, round_dir, seed_dir, seed_kernel, out, history_out;
+  std::string spec, previous, history, cut, round_dir, seed_dir, seed_kernel, out, history_out,
+      by_person, learnings_out;
+  double effect = 0.05;
   std::vector<std::string> variants, lineages_out, evidence_out;
   int round = 1;
   search::PopulationRule rule;
@@ -127,7 +130,25 @@ Status write_evidence(const Arguments& arguments, const search::SelectionRequest
   return {};
 }
 
-// The history of the rounds before, and this one.
+// What the campaign has learned so far.
+Status write_learnings(const Arguments& arguments, const search::History& history,
+                       const nlohmann::json& selection) {
+  search::Learnings by_person;
+  if (!arguments.by_person.empty()) {
+    auto text = world::read_file(arguments.by_person);
+    if (!text) return std::move(text).error();
+    by_person = search::parse_learnings(*text);
+  }
+  auto spec = steps::read_json(arguments.spec);
+  if (!spec) return std::move(spec).error();
+  auto rule = search::read_learn_rule(selection, *spec, arguments.effect);
+  if (!rule) return std::move(rule).error();
+  const search::Lessons lessons = search::learn(history, by_person, *rule);
+  return world::write_file_atomic(arguments.learnings_out,
+                                  search::write_learnings(lessons.accepted));
+}
+
+// The history of the rounds before and of this one, and what it teaches.
 Status write_history(const Arguments& arguments, const search::SelectionRequest& request,
                      const search::Selection& selection) {
   std::string lines;
@@ -138,8 +159,11 @@ Status write_history(const Arguments& arguments, const search::SelectionRequest&
   }
   auto before = search::read_history(lines);
   if (!before) return std::move(before).error().within(arguments.history);
-  lines += search::history_lines(search::history_of_round(*before, request, selection));
-  return world::write_file_atomic(arguments.history_out, lines);
+  const search::History own = search::history_of_round(*before, request, selection);
+  lines += search::history_lines(own);
+  if (auto status = world::write_file_atomic(arguments.history_out, lines); !status) return status;
+  before->insert(before->end(), own.begin(), own.end());
+  return write_learnings(arguments, *before, search::selection_record(selection));
 }
 
 }  // namespace
@@ -173,6 +197,10 @@ int main(int argc, char** argv) {
   app.add_option("--out", arguments.out, "selection.json")->required();
   app.add_option("--evidence-out", arguments.evidence_out, "evidence-K.json, beside lineage-K.py");
   app.add_option("--history-out", arguments.history_out, "history.jsonl")->required();
+  app.add_option("--by-person", arguments.by_person, "what people keep of what was learned");
+  app.add_option("--effect", arguments.effect, "the gain that is worth learning, as a share")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--learnings-out", arguments.learnings_out, "learnings.md")->required();
   app.add_option("--lineage-out", arguments.lineages_out,
                  "lineage-K.py, one for each that may survive")
       ->required();

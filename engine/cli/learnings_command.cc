@@ -1,0 +1,184 @@
+#include "engine/cli/learnings_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/report.h"
+#include "engine/core/did_you_mean.h"
+#include "engine/search/learn.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+// Where a campaign stands.
+struct Standing {
+  Campaign campaign;
+  int round = 0;     // the last that was built
+  std::string file;  // the person's text; empty: there is none
+  search::Lessons lessons;
+};
+
+Result<search::Lessons> learn_from(const Campaign& campaign, int round,
+                                   const search::Learnings& by_person) {
+  if (round == 0) return search::Lessons{by_person, {}};
+  const std::string path = fmt::format("{}/round-{}/history.jsonl", campaign.work, round);
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto history = search::read_history(*text);
+  if (!history) return std::move(history).error().within(path);
+  auto rule = search::read_learn_rule(selection_of(campaign, round),
+                                      read_json(campaign.work + "/spec.json"),
+                                      campaign.pipeline.learn.effect);
+  if (!rule) return std::move(rule).error();
+  // What a person has said holds from the next round on, and is told of already.
+  rule->round = round + 1;
+  return search::learn(*history, by_person, *rule);
+}
+
+Result<Standing> stand(const CommonOptions& common) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  Standing out;
+  out.campaign = *std::move(campaign);
+  out.round = last_round(out.campaign);
+  if (!out.campaign.shape.learnings.empty()) {
+    auto text = world::read_file(out.campaign.shape.learnings);
+    if (!text) return std::move(text).error();
+    out.file = *std::move(text);
+  }
+  auto lessons = learn_from(out.campaign, out.round, search::parse_learnings(out.file));
+  if (!lessons) return std::move(lessons).error();
+  out.lessons = *std::move(lessons);
+  return out;
+}
+
+const char* kind_name(search::LearningKind kind) {
+  return kind == search::LearningKind::failure ? "failure" : "success";
+}
+
+json record_of(const search::Learning& learning) {
+  json out = {{"kind", kind_name(learning.kind)},
+              {"title", learning.title},
+              {"fields", json::array()},
+              {"evidence", json::array()}};
+  if (!learning.id.empty()) out["id"] = learning.id;
+  if (learning.is_rejected) out["rejected"] = true;
+  for (const search::LearningField& field : learning.fields)
+    out["fields"].push_back({{"name", field.name}, {"text", field.text}});
+  for (const search::Evidence& one : learning.evidence) out["evidence"].push_back(one.variant);
+  return out;
+}
+
+std::string evidence_words(const search::Learning& learning) {
+  constexpr size_t kShown = 3;
+  std::string out;
+  for (size_t i = 0; i < std::min(kShown, learning.evidence.size()); ++i)
+    out += (i == 0 ? "" : ", ") + learning.evidence[i].variant;
+  if (learning.evidence.size() > kShown)
+    out += fmt::format(" and {} more", learning.evidence.size() - kShown);
+  return out;
+}
+
+std::string text_of(const Standing& standing) {
+  std::vector<std::vector<std::string>> known = {{"known", "kind", "seen in", ""}};
+  for (const search::Learning& one : standing.lessons.accepted.entries) {
+    if (!one.is_rejected)
+      known.push_back({one.id, kind_name(one.kind), evidence_words(one), one.title});
+  }
+  std::vector<std::vector<std::string>> proposed = {{"proposed", "kind", "what became of it", ""}};
+  for (const search::ProposedLearning& one : standing.lessons.proposed)
+    proposed.push_back({one.handle, kind_name(one.learning.kind), one.outcome, one.learning.title});
+  std::string out;
+  for (const auto* rows : {&known, &proposed}) {
+    if (rows->size() > 1) out += (out.empty() ? "" : "\n") + table(*rows, "  ");
+  }
+  return out.empty() ? "nothing was learned yet\n" : out;
+}
+
+// The entry that a handle names, or an id where accepted ones are taken, too.
+Result<search::Learning> find_entry(const Standing& standing, const std::string& handle,
+                                    bool takes_accepted) {
+  std::vector<std::string> known;
+  for (const search::ProposedLearning& one : standing.lessons.proposed) {
+    if (one.handle == handle) return one.learning;
+    known.push_back(one.handle);
+  }
+  for (const search::Learning& one : standing.lessons.accepted.entries) {
+    if (!takes_accepted || one.is_rejected) continue;
+    if (one.id == handle) return one;
+    known.push_back(one.id);
+  }
+  auto near = nearest(handle, known);
+  return bad_input(fmt::format("'{}': nothing is called so{}", handle,
+                               near ? fmt::format(", did you mean '{}'?", *near) : ""),
+                   "", "evolve learnings lists them");
+}
+
+// Adds an entry to the person's file.
+Status keep(const CommonOptions& common, const Standing& standing, search::Learning entry) {
+  const std::string& path = standing.campaign.shape.learnings;
+  if (path.empty()) {
+    return bad_input(
+        fmt::format("{}: the pipeline names no file for what people say", standing.campaign.path),
+        "", "learn: { file: learnings.md }, and an empty file of that name beside it");
+  }
+  const search::Learnings mine = search::parse_learnings(standing.file);
+  if (std::any_of(mine.entries.begin(), mine.entries.end(), [&](const search::Learning& one) {
+        return !entry.id.empty() && one.id == entry.id;
+      }))
+    return bad_input(fmt::format("{}: '{}' is there already", path, entry.id), "",
+                     "edit the file: it is yours");
+  // The rule's numbers are its own: the next learnings take the next free ones.
+  entry.id = search::free_id(mine.entries, entry.kind);
+  entry.fields.push_back(
+      {"Since", fmt::format("round {}, {}", standing.round + 1, standing.campaign.spec.name)});
+  if (auto status = world::write_file_atomic(path, search::with_learning(standing.file, entry));
+      !status)
+    return status;
+  print_result(common, {{"file", path}, {"entry", record_of(entry)}},
+               fmt::format("{}: [{}] {}\n", path, entry.id, entry.title));
+  return {};
+}
+
+}  // namespace
+
+Status run_learnings(const CommonOptions& common) {
+  auto standing = stand(common);
+  if (!standing) return std::move(standing).error();
+  json report = {{"round", standing->round}, {"known", json::array()}, {"proposed", json::array()}};
+  for (const search::Learning& one : standing->lessons.accepted.entries)
+    report["known"].push_back(record_of(one));
+  for (const search::ProposedLearning& one : standing->lessons.proposed) {
+    json record = record_of(one.learning);
+    record["handle"] = one.handle;
+    record["outcome"] = one.outcome;
+    report["proposed"].push_back(std::move(record));
+  }
+  print_result(common, report, text_of(*standing));
+  return {};
+}
+
+Status run_learnings_accept(const CommonOptions& common, const std::string& handle) {
+  auto standing = stand(common);
+  if (!standing) return std::move(standing).error();
+  auto entry = find_entry(*standing, handle, false);
+  if (!entry) return std::move(entry).error();
+  return keep(common, *standing, *std::move(entry));
+}
+
+Status run_learnings_reject(const CommonOptions& common, const std::string& handle) {
+  auto standing = stand(common);
+  if (!standing) return std::move(standing).error();
+  auto entry = find_entry(*standing, handle, true);
+  if (!entry) return std::move(entry).error();
+  entry->is_rejected = true;
+  return keep(common, *standing, *std::move(entry));
+}
+
+}  // namespace evolve::cli
