@@ -186,10 +186,10 @@ std::vector<std::string> Campaign::sources() const {
 
 std::string Campaign::folder_of(const std::string& variant) const {
   if (variant == "xla") return shape.xla.empty() ? "" : work + "/round-0/xla";
-  for (int number = 0; number <= shape.rounds * shape.variants; ++number) {
-    if (variant_id(number) == variant) return work + "/" + variant_folder(shape, number);
-  }
-  return {};
+  const auto number = variant_number(variant);
+  const bool is_one = number && *number <= shape.rounds * shape.variants &&
+                      variant_id(*number) == variant;  // and not "v00007"
+  return is_one ? work + "/" + variant_folder(shape, *number) : "";
 }
 
 std::string find_rules(const std::string& root) {
@@ -295,6 +295,12 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   if (!sources) return std::move(sources).error();
   shape.step_sources = *std::move(sources);
   return campaign;
+}
+
+CampaignOptions reopening(CampaignOptions options, const Campaign& campaign) {
+  options.pipeline = absolute(campaign.path);
+  options.state = absolute(campaign.state);
+  return options;
 }
 
 Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,

@@ -51,6 +51,8 @@ struct Campaign {
 // Finds and reads pipeline and spec, and changes to the project's root: the nearest folder at or
 // above the pipeline's that has rules/steps.ninja, or else the pipeline's own.
 Result<Campaign> open_campaign(const CampaignOptions& options);
+// The options that open the same campaign again, wherever the process runs by then.
+CampaignOptions reopening(CampaignOptions options, const Campaign& campaign);
 
 // Where a campaign's records lie, whether or not its files can be read.
 struct CampaignPlace {

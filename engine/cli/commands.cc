@@ -9,7 +9,6 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
-#include "engine/core/did_you_mean.h"
 
 namespace evolve::cli {
 
@@ -17,27 +16,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-// The folder of a variant that was built.
-Result<std::string> built_folder(const Campaign& campaign, const std::string& variant) {
-  std::string folder = campaign.folder_of(variant);
-  if (folder.empty()) {
-    std::vector<std::string> known = {"xla"};
-    for (int number = 0; number <= campaign.shape.rounds * campaign.shape.variants; ++number) {
-      known.push_back(variant_id(number));
-    }
-    auto near = nearest(variant, known);
-    return bad_input(fmt::format("unknown variant '{}'{}", variant,
-                                 near ? fmt::format(", did you mean '{}'?", *near)
-                                      : fmt::format(": there are v0000 to {}", known.back())));
-  }
-  std::error_code error;
-  if (!fs::exists(folder, error)) {
-    return bad_input(fmt::format("variant '{}' was not built yet", variant), "",
-                     fmt::format("evolve build {}", variant == "xla" ? "round-0" : variant));
-  }
-  return folder;
-}
 
 std::string headed(const std::string& head, const std::string& text) {
   return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");

@@ -27,11 +27,8 @@ struct Standing {
 Result<search::Lessons> learn_from(const Campaign& campaign, int round,
                                    const search::Learnings& by_person) {
   if (round == 0) return search::Lessons{by_person, {}};
-  const std::string path = fmt::format("{}/round-{}/history.jsonl", campaign.work, round);
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto history = search::read_history(*text);
-  if (!history) return std::move(history).error().within(path);
+  auto history = history_of(campaign, round);
+  if (!history) return std::move(history).error();
   auto rule = search::read_learn_rule(selection_of(campaign, round),
                                       read_json(campaign.work + "/spec.json"),
                                       campaign.pipeline.learn.effect);

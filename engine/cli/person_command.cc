@@ -151,8 +151,7 @@ void tell_proposed(const CommonOptions& common, const PersonPlace& place) {
 }
 
 // Waits until no place is open; tells of each as it is filled.
-Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
-                    std::vector<PersonPlace> places, int round) {
+Status wait_for_all(const CommonOptions& common, std::vector<PersonPlace> places, int round) {
   while (!open_ids(places).empty()) {
     pollfd interrupt = {world::interrupt_descriptor(), POLLIN, 0};
     ::poll(&interrupt, 1, kLookMilliseconds);
@@ -161,12 +160,12 @@ Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
                    fmt::format("interrupted: {}", next_step(round, open_ids(places))), "",
                    fmt::format("evolve round open {}", round)};
     }
-    auto now = places_of(campaign, round);
-    if (!now) return std::move(now).error();
-    for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i].is_open && !(*now)[i].is_open) tell_proposed(common, (*now)[i]);
+    for (PersonPlace& place : places) {
+      std::error_code error;
+      if (!place.is_open || !fs::exists(place.path, error)) continue;
+      place.is_open = false;
+      tell_proposed(common, place);
     }
-    places = *std::move(now);
   }
   if (!common.json) print_out(next_step(round, {}) + "\n");
   return {};
@@ -199,13 +198,10 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   auto place = find_place(*campaign, command.variant);
   if (!place) return std::move(place).error();
   if (auto status = check_free(*place, command.replace); !status) return status;
-  const std::string folder = campaign->folder_of(variant);
-  auto kernel =
-      folder.empty() ? Result<std::string>(bad_input("")) : world::read_file(folder + "/kernel.py");
-  if (!kernel) {
-    return bad_input(fmt::format("variant '{}' was not built", variant), "",
-                     "evolve log names those that survive; v0000 is the seed");
-  }
+  auto folder = built_folder(*campaign, variant);
+  if (!folder) return std::move(folder).error();
+  auto kernel = world::read_file(*folder + "/kernel.py");
+  if (!kernel) return std::move(kernel).error();
   // Beside what is proposed: a clean-up of the state folder is none of a person's work.
   const std::string proposals = fs::absolute(campaign->shape.proposals).string();
   const std::string path = fmt::format("{}/{}-{}.draft.py", proposals, place->id, variant);
@@ -240,9 +236,7 @@ Status run_round_open(const CommonOptions& given, const BuildCommand& build,
   if (!campaign) return std::move(campaign).error();
   if (auto places = places_of(*campaign, round); !places) return std::move(places).error();
   if (round > 1) {
-    common.campaign.pipeline = fs::absolute(campaign->path).string();
-    if (!common.campaign.state.empty())
-      common.campaign.state = fs::absolute(campaign->state).string();
+    common.campaign = reopening(common.campaign, *campaign);
     BuildCommand before = build;
     before.targets = {fmt::format("round-{}", round - 1)};
     if (auto status = run_build(common, before); !status) return status;
@@ -252,7 +246,7 @@ Status run_round_open(const CommonOptions& given, const BuildCommand& build,
   tell_places(common, round, *places);
   if (!command.waits || open_ids(*places).empty()) return {};
   world::watch_interrupts();
-  return wait_for_all(common, *campaign, *std::move(places), round);
+  return wait_for_all(common, *std::move(places), round);
 }
 
 Status run_round_close(const CommonOptions& common, int round) {

@@ -25,45 +25,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int number_of(const std::string& id) {
-  return search::is_variant_id(id) ? std::stoi(id.substr(1)) : 0;
-}
-
 bool exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
 
-// Whose child a place is, as the selection of the round before says.
-Status find_parent(const Campaign& campaign, PersonPlace& place) {
-  place.parent = variant_id(0);
-  place.parent_path = campaign.work + "/seed.py";
-  if (place.round == 1) return {};
-  const nlohmann::json record = selection_of(campaign, place.round - 1);
-  if (!record.is_object()) {
-    place.parent.clear();
-    return {};
-  }
+// What the round before handed on to a round; nothing where it was not built, or there was none.
+Result<std::optional<search::PreviousSelection>> selection_before(const Campaign& campaign,
+                                                                  int round) {
+  const nlohmann::json record = round == 1 ? nlohmann::json() : selection_of(campaign, round - 1);
+  if (!record.is_object()) return std::optional<search::PreviousSelection>();
   auto selection = search::read_selection(record);
   if (!selection) return std::move(selection).error();
-  const auto index =
-      static_cast<size_t>(number_of(place.id) - 1 - (place.round - 1) * campaign.shape.variants);
-  const auto& places = selection->places;
-  const size_t survivor = index < places.size() ? static_cast<size_t>(places[index]) : 0;
-  if (survivor == 0 || survivor > selection->survivors.size()) return {};
-  place.parent = selection->survivors[survivor - 1].variant.id;
-  place.parent_path =
-      fmt::format("{}/round-{}/lineage-{}.py", campaign.work, place.round - 1, survivor);
-  return {};
+  return std::optional(*std::move(selection));
 }
 
-Result<PersonPlace> place_of(const Campaign& campaign, const std::string& id) {
+PersonPlace place_of(const Campaign& campaign, int number,
+                     const std::optional<search::PreviousSelection>& before) {
   PersonPlace out;
-  out.id = id;
-  out.round = (number_of(id) - 1) / campaign.shape.variants + 1;
-  out.path = proposal_path(campaign.shape, id);
+  out.id = variant_id(number);
+  out.round = round_of(campaign.shape, number);
+  out.path = proposal_path(campaign.shape, out.id);
   out.is_open = !exists(out.path);
-  if (auto status = find_parent(campaign, out); !status) return status.error();
+  if (out.round > 1 && !before) return out;
+  out.parent = variant_id(0);
+  out.parent_path = campaign.work + "/seed.py";
+  if (out.round == 1) return out;
+  const int place = number - 1 - (out.round - 1) * campaign.shape.variants;
+  const size_t survivor = before->parent_of(static_cast<size_t>(place));
+  if (survivor == 0) return out;
+  out.parent = before->survivors[survivor - 1].variant.id;
+  out.parent_path =
+      fmt::format("{}/round-{}/lineage-{}.py", campaign.work, out.round - 1, survivor);
   return out;
 }
 
@@ -179,11 +172,8 @@ Status check_frame(const std::string& canonical, const std::string& seed, const 
 Result<std::string> known_source(const Campaign& campaign, const std::string& canonical) {
   const int round = last_round(campaign);
   if (round == 0) return std::string();
-  const std::string path = fmt::format("{}/round-{}/history.jsonl", campaign.work, round);
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto history = search::read_history(*text);
-  if (!history) return std::move(history).error().within(path);
+  auto history = history_of(campaign, round);
+  if (!history) return std::move(history).error();
   const std::string digest = sha256(canonical);
   const auto known =
       std::find_if(history->begin(), history->end(),
@@ -201,7 +191,7 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
       return bad_input(fmt::format("parent '{}': no such variant was built", parent), "",
                        "evolve log names those that survive");
     }
-    if (number_of(parent) > (place.round - 1) * campaign.shape.variants)
+    if (round_of(campaign.shape, variant_number(parent).value_or(0)) >= place.round)
       return bad_input(fmt::format("parent '{}': it is not older than '{}'", parent, place.id));
     if (parent == proposal.parents.front()) path = folder + "/kernel.py";
   }
@@ -215,39 +205,42 @@ Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) 
     return bad_input(
         fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds));
   }
+  auto before = selection_before(campaign, round);
+  if (!before) return std::move(before).error();
   std::vector<PersonPlace> out;
-  for (const std::string& id : variants_of_round(campaign.shape, round)) {
-    if (mutator_of(campaign.shape, number_of(id)) != "person") continue;
-    auto place = place_of(campaign, id);
-    if (!place) return std::move(place).error();
-    out.push_back(*std::move(place));
-  }
+  for (const int number : proposed_variants(campaign.shape, round, round))
+    out.push_back(place_of(campaign, number, *before));
   if (out.empty()) return no_places(campaign, fmt::format(" in round-{}", round));
   return out;
 }
 
 Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) {
-  const auto all = proposed_variants(campaign.shape, campaign.shape.rounds);
+  const auto all = proposed_variants(campaign.shape, 1, campaign.shape.rounds);
   if (all.empty()) return no_places(campaign, "");
-  for (const std::string& one : all) {
+  for (const int number : all) {
+    const std::string one = variant_id(number);
     const bool is_it = id.empty() ? !exists(proposal_path(campaign.shape, one)) : one == id;
-    if (is_it) return place_of(campaign, one);
+    if (!is_it) continue;
+    auto before = selection_before(campaign, round_of(campaign.shape, number));
+    if (!before) return std::move(before).error();
+    return place_of(campaign, number, *before);
   }
   if (id.empty()) {
     return bad_input(fmt::format("{}: something is proposed for every place", campaign.path), "",
-                     fmt::format("evolve propose --variant {} --replace", all.back()));
+                     fmt::format("evolve propose --variant {} --replace", variant_id(all.back())));
   }
-  return bad_input(fmt::format(
-      "'{}' is not a person's to propose: {} are", id,
-      fmt::join(all.begin(),
-                all.begin() + std::min<ptrdiff_t>(static_cast<ptrdiff_t>(all.size()), 8), ", ")));
+  constexpr size_t kShown = 8;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(kShown, all.size()); ++i) shown.push_back(variant_id(all[i]));
+  return bad_input(
+      fmt::format("'{}' is not a person's to propose: {} are", id, fmt::join(shown, ", ")));
 }
 
 Status check_none_open(const Campaign& campaign, const Graph& graph,
                        const std::vector<NodeId>& targets) {
   std::set<NodeId> open;
-  for (const std::string& id : proposed_variants(campaign.shape, campaign.shape.rounds)) {
-    const std::string path = proposal_path(campaign.shape, id);
+  for (const int number : proposed_variants(campaign.shape, 1, campaign.shape.rounds)) {
+    const std::string path = proposal_path(campaign.shape, variant_id(number));
     const auto node = graph.find_node(path);
     if (node && !exists(path)) open.insert(*node);
   }
@@ -266,7 +259,7 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
     }
   }
   if (needed.empty()) return {};
-  const int round = (number_of(*needed.begin()) - 1) / campaign.shape.variants + 1;
+  const int round = round_of(campaign.shape, variant_number(*needed.begin()).value_or(0));
   return bad_input(
       fmt::format("round-{}: nobody has proposed {} yet", round, fmt::join(needed, ", ")), "",
       fmt::format("evolve round open {}, and then evolve propose or evolve edit", round));

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/core/did_you_mean.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -185,6 +186,35 @@ std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& v
 
 json selection_of(const Campaign& campaign, int round) {
   return read_json(fmt::format("{}/round-{}/selection.json", campaign.work, round));
+}
+
+Result<search::History> history_of(const Campaign& campaign, int round) {
+  const std::string path = fmt::format("{}/round-{}/history.jsonl", campaign.work, round);
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto history = search::read_history(*text);
+  if (!history) return std::move(history).error().within(path);
+  return history;
+}
+
+Result<std::string> built_folder(const Campaign& campaign, const std::string& variant) {
+  std::string folder = campaign.folder_of(variant);
+  if (folder.empty()) {
+    std::vector<std::string> known = {"xla"};
+    for (int number = 0; number <= campaign.shape.rounds * campaign.shape.variants; ++number) {
+      known.push_back(variant_id(number));
+    }
+    auto near = nearest(variant, known);
+    return bad_input(fmt::format("unknown variant '{}'{}", variant,
+                                 near ? fmt::format(", did you mean '{}'?", *near)
+                                      : fmt::format(": there are v0000 to {}", known.back())));
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) {
+    return bad_input(fmt::format("variant '{}' was not built yet", variant), "",
+                     fmt::format("evolve build {}", variant == "xla" ? "round-0" : variant));
+  }
+  return folder;
 }
 
 int last_round(const Campaign& campaign) {

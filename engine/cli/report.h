@@ -12,6 +12,7 @@
 #include "engine/build.h"
 #include "engine/cli/campaign.h"
 #include "engine/cli/commands.h"
+#include "engine/search/history.h"
 
 namespace evolve::cli {
 
@@ -42,6 +43,10 @@ std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& v
 int last_round(const Campaign& campaign);
 // The selection of a round; null where there is none.
 nlohmann::json selection_of(const Campaign& campaign, int round);
+// What became of the campaign's variants up to a round that was built.
+Result<search::History> history_of(const Campaign& campaign, int round);
+// The folder of a variant that was built; bad input where there is none.
+Result<std::string> built_folder(const Campaign& campaign, const std::string& variant);
 
 // What `build` says at its end.
 nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summary, int round);

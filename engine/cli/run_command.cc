@@ -12,7 +12,6 @@
 #include "engine/search/history.h"
 #include "engine/search/stop_rule.h"
 #include "engine/world/clock.h"
-#include "engine/world/files.h"
 
 namespace evolve::cli {
 
@@ -34,11 +33,9 @@ std::optional<double> roofline_of(const Campaign& campaign, const std::string& b
 }
 
 // What language models took so far.
-Status add_exchanges(const std::string& path, search::Standpoint& at) {
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto history = search::read_history(*text);
-  if (!history) return std::move(history).error().within(path);
+Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at) {
+  auto history = history_of(campaign, round);
+  if (!history) return std::move(history).error();
   for (const search::PastVariant& past : *history) {
     if (!past.exchange.is_object()) continue;
     at.cost_usd += past.exchange.value("cost_usd", 0.0);
@@ -66,9 +63,7 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
     }
   }
   out.stagnant = search::stagnant_rounds(scores, resolution);
-  const std::string history =
-      fmt::format("{}/round-{}/history.jsonl", session.campaign.work, round);
-  if (auto status = add_exchanges(history, out); !status) return status.error();
+  if (auto status = add_exchanges(session.campaign, round, out); !status) return status.error();
   auto device = session.state->ledger->spent_seconds(session.campaign.name, "measure");
   if (!device) return std::move(device).error();
   out.device_seconds = *device;
@@ -111,15 +106,10 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
   CommonOptions common = given;
-  // Each build changes to the project's root.
-  for (std::string* path : {&common.campaign.pipeline, &common.campaign.state}) {
-    if (!path->empty()) *path = fs::absolute(*path).string();
-  }
   auto session = open_without_graph(common);
   if (!session) return std::move(session).error();
   common.has_told_notices = true;
-  if (common.campaign.pipeline.empty())
-    common.campaign.pipeline = fs::absolute(session->campaign.path).string();
+  common.campaign = reopening(common.campaign, session->campaign);
   const bool is_given = !rule_given.empty();
   const std::string text = is_given ? rule_given : session->campaign.pipeline.session.until;
   std::optional<search::StopRule> rule;

@@ -74,12 +74,7 @@ class RoundWriter {
   void write_variant(int number, std::vector<std::string>& outputs) {
     std::string folder = "$work/" + variant_folder(shape_, number);
     std::string id = variant_id(number);
-    add({"normalise",
-         {folder + "/canonical.py"},
-         {folder + "/kernel.py"},
-         {"$rules/steps/normalise.py"},
-         {},
-         {{"subject", id}, {"flags", "--on-error keep"}}});
+    add(normalise_edge(id, folder + "/kernel.py", folder + "/canonical.py", "--on-error keep"));
     const size_t first = outputs.size();
     outputs.push_back(folder + "/variant.json");
     outputs.push_back(folder + "/kernel.py");
@@ -557,6 +552,19 @@ std::string variant_id(int number) {
   return fmt::format("v{:04}", number);
 }
 
+std::optional<int> variant_number(std::string_view id) {
+  // Shorter ids are padded, and no campaign has as many variants as longer ones would number.
+  constexpr size_t kLeast = 5, kMost = 9;
+  const bool is_id = id.size() >= kLeast && id.size() <= kMost && id.front() == 'v' &&
+                     id.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  if (!is_id) return std::nullopt;
+  return std::stoi(std::string(id.substr(1)));
+}
+
+int round_of(const CampaignShape& shape, int number) {
+  return number == 0 ? 0 : (number - 1) / shape.variants + 1;
+}
+
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {
   if (round == 0) return {variant_id(0)};
   std::vector<std::string> out;
@@ -568,8 +576,7 @@ std::vector<std::string> variants_of_round(const CampaignShape& shape, int round
 }
 
 std::string variant_folder(const CampaignShape& shape, int number) {
-  int round = number == 0 ? 0 : (number - 1) / shape.variants + 1;
-  return fmt::format("round-{}/{}", round, variant_id(number));
+  return fmt::format("round-{}/{}", round_of(shape, number), variant_id(number));
 }
 
 std::string write_rounds(const CampaignShape& shape) {

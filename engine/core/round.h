@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/digest.h"
@@ -98,6 +99,10 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape);
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);
+// The number of an id; nothing where the text is none.
+std::optional<int> variant_number(std::string_view id);
+// The round that a variant is of; the seed's is 0.
+int round_of(const CampaignShape& shape, int number);
 // The variants of a round: round 0 has the seed alone.
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round);
 // A variant's folder below the campaign's: "round-1/v0007".

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/core/round_task.h"
+
 namespace evolve {
 
 namespace {
@@ -77,7 +79,7 @@ void add_previous(EdgeText& edge, const CampaignShape& shape, int round) {
     edge.inputs.push_back(fmt::format("{}/{}/kernel.py", folder, id));
 }
 
-// A variant that a model proposes.
+// A variant that a model or a person is asked for.
 struct Asked {
   std::string id;
   std::string folder;
@@ -87,6 +89,12 @@ struct Asked {
   [[nodiscard]] std::string prompt() const { return folder + "/prompt.json"; }
   [[nodiscard]] std::string exchange() const { return folder + "/exchange.json"; }
 };
+
+Asked asked_for(const Share& share, size_t i, int round) {
+  const std::string& id = share.ids[i];
+  return {id, fmt::format("{}/{}", round_folder(round), id),
+          fmt::format(" --id {} --place {}", id, share.places[i])};
+}
 
 EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) {
   EdgeText out;
@@ -135,6 +143,7 @@ EdgeText exchange_edge(const CampaignShape& shape, const Asked& asked) {
   return out;
 }
 
+// From what a model answered, or a person proposed: the callers add that.
 EdgeText adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
   EdgeText out;
   out.rule = "adopt";
@@ -145,10 +154,7 @@ EdgeText adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
                                         out.outputs[0], out.outputs[1], asked.place)}};
   add_input(out, "spec", "$work/spec.json");
   add_input(out, "seed", "$work/seed.py");
-  add_input(out, "prompt", asked.prompt());
-  add_input(out, "exchange", asked.exchange());
   add_ancestry(out, shape, round);
-  add_previous(out, shape, round);
   return out;
 }
 
@@ -156,45 +162,30 @@ EdgeText adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
 // once.
 void write_llm(const CampaignShape& shape, int round, const Share& share, ManifestText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
-    const std::string& id = share.ids[i];
-    const Asked asked = {id, fmt::format("{}/{}", round_folder(round), id),
-                         fmt::format(" --id {} --place {}", id, share.places[i])};
+    const Asked asked = asked_for(share, i, round);
     EdgeText prompt = prompt_edge(shape, round, asked);
     add_flags(prompt, fmt::format(" --index {}", i));
     text.add(prompt);
     text.add(exchange_edge(shape, asked));
-    text.add(adopt_edge(shape, round, asked));
+    EdgeText adopt = adopt_edge(shape, round, asked);
+    add_input(adopt, "prompt", asked.prompt());
+    add_input(adopt, "exchange", asked.exchange());
+    add_previous(adopt, shape, round);
+    text.add(adopt);
   }
 }
 
 // What a person proposes: their file in its canonical form, too, so that its markers are known.
 void write_person(const CampaignShape& shape, int round, const Share& share, ManifestText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
-    const std::string& id = share.ids[i];
-    const std::string folder = fmt::format("{}/{}", round_folder(round), id);
-    const std::string proposed = folder + "/proposed.py";
-    text.add(
-        {"normalise",
-         {proposed},
-         {proposal_path(shape, id)},
-         {"$rules/steps/normalise.py"},
-         {},
-         {{"subject", id + " proposal"},
-          {"flags", fmt::format("--markers {} {} --on-error keep", shell_word(shape.marker_start),
-                                shell_word(shape.marker_end))}}});
-    EdgeText adopt;
-    adopt.rule = "adopt";
-    adopt.outputs = {folder + "/kernel.py", folder + "/variant.json"};
-    adopt.implicit = {"$steps/adopt"};
-    adopt.bindings = {
-        {"subject", id},
-        {"flags", fmt::format("--round {} --kernel-out {} --variant-out {} --id {} --place {}",
-                              round, adopt.outputs[0], adopt.outputs[1], id, share.places[i])}};
-    add_input(adopt, "spec", "$work/spec.json");
-    add_input(adopt, "seed", "$work/seed.py");
-    add_input(adopt, "proposal", proposal_path(shape, id));
-    add_input(adopt, "canonical", proposed);
-    add_ancestry(adopt, shape, round);
+    const Asked asked = asked_for(share, i, round);
+    const std::string file = proposal_path(shape, asked.id),
+                      canonical = asked.folder + "/proposed.py";
+    text.add(normalise_edge(asked.id + " proposal", file, canonical,
+                            marker_flags(shape) + " --on-error keep"));
+    EdgeText adopt = adopt_edge(shape, round, asked);
+    add_input(adopt, "proposal", file);
+    add_input(adopt, "canonical", canonical);
     text.add(adopt);
   }
 }
@@ -221,10 +212,16 @@ std::string proposal_path(const CampaignShape& shape, const std::string& id) {
   return fmt::format("{}/{}.py", shape.proposals, id);
 }
 
-std::vector<std::string> proposed_variants(const CampaignShape& shape, int last) {
-  std::vector<std::string> out;
-  for (int number = 1; number <= last * shape.variants; ++number) {
-    if (mutator_of(shape, number) == "person") out.push_back(variant_id(number));
+std::vector<int> proposed_variants(const CampaignShape& shape, int first_round, int last_round) {
+  std::vector<int> out;
+  // Most campaigns have none, and are asked before every build.
+  const bool has_person =
+      std::any_of(shape.mix.begin(), shape.mix.end(),
+                  [](const MutatorShare& share) { return share.name == "person"; });
+  if (!has_person) return out;
+  for (int number = (first_round - 1) * shape.variants + 1; number <= last_round * shape.variants;
+       ++number) {
+    if (mutator_of(shape, number) == "person") out.push_back(number);
   }
   return out;
 }

@@ -16,8 +16,8 @@ namespace evolve {
 const std::string& mutator_of(const CampaignShape& shape, int number);
 // The file in which a person proposes a variant, whose place is a person's.
 std::string proposal_path(const CampaignShape& shape, const std::string& id);
-// The variants of rounds up to `last` that people propose, in their order.
-std::vector<std::string> proposed_variants(const CampaignShape& shape, int last);
+// The numbers of the variants of these rounds that people propose, in their order.
+std::vector<int> proposed_variants(const CampaignShape& shape, int first_round, int last_round);
 
 void write_seed_variant(ManifestText& text);
 void write_mutators(const CampaignShape& shape, int round, ManifestText& text);

@@ -11,22 +11,10 @@ void write_steps(const CampaignShape& shape, ManifestText& text) {
   std::vector<std::string> all;
   for (const std::string& name : shape.step_sources) {
     std::string out = "$work/steps/" + name;
-    text.add({"normalise",
-              {out},
-              {"$rules/steps/" + name},
-              {"$rules/steps/normalise.py"},
-              {},
-              {{"subject", name}}});
+    text.add(normalise_edge(name, "$rules/steps/" + name, out, ""));
     all.push_back(out);
   }
   text.add({"phony", {"$work/steps/all"}, all, {}, {}, {}});
-}
-
-void normalise_source(const std::string& from, const std::string& to, const std::string& flags,
-                      ManifestText& text) {
-  Bindings bindings = {{"subject", from}};
-  if (!flags.empty()) bindings.emplace_back("flags", flags);
-  text.add({"normalise", {to}, {from}, {"$rules/steps/normalise.py"}, {}, bindings});
 }
 
 void write_kernel(const CampaignShape& shape, ManifestText& text) {
@@ -37,12 +25,10 @@ void write_kernel(const CampaignShape& shape, ManifestText& text) {
     }
   }
   text.add({"spec", outputs, {shape.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});
-  normalise_source(
-      shape.seed, "$work/seed.py",
-      fmt::format("--markers {} {}", shell_word(shape.marker_start), shell_word(shape.marker_end)),
-      text);
-  normalise_source(shape.reference, "$work/reference.py", "", text);
-  if (!shape.xla.empty()) normalise_source(shape.xla, "$work/round-0/xla/canonical.py", "", text);
+  text.add(normalise_edge(shape.seed, shape.seed, "$work/seed.py", marker_flags(shape)));
+  text.add(normalise_edge(shape.reference, shape.reference, "$work/reference.py", ""));
+  if (!shape.xla.empty())
+    text.add(normalise_edge(shape.xla, shape.xla, "$work/round-0/xla/canonical.py", ""));
 }
 
 void write_expected(const CampaignShape& shape, const std::string& name, ManifestText& text) {
@@ -84,6 +70,19 @@ void write_audit(const std::string& name, ManifestText& text) {
 }
 
 }  // namespace
+
+EdgeText normalise_edge(const std::string& subject, const std::string& from, const std::string& to,
+                        const std::string& flags) {
+  EdgeText out = {"normalise", {to}, {from}, {"$rules/steps/normalise.py"}, {}, {}};
+  out.bindings = {{"subject", subject}};
+  if (!flags.empty()) out.bindings.emplace_back("flags", flags);
+  return out;
+}
+
+std::string marker_flags(const CampaignShape& shape) {
+  return fmt::format("--markers {} {}", shell_word(shape.marker_start),
+                     shell_word(shape.marker_end));
+}
 
 void write_task(const CampaignShape& shape, ManifestText& text) {
   write_steps(shape, text);

@@ -20,9 +20,9 @@ using search::Code;
 using search::is_same_text;
 using search::kBlockEnd;
 using search::kBlockStart;
+using search::kMostNoteBytes;
 using search::Problem;
 
-constexpr size_t kMostNoteBytes = 500;
 constexpr size_t kMostLearnings = 10;
 
 Code refused(const char* kind, std::string reason) {

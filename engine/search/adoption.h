@@ -12,6 +12,9 @@
 
 namespace evolve::search {
 
+// A note, by whomever, is one line of at most so much.
+constexpr size_t kMostNoteBytes = 500;
+
 // Why what was proposed is no kernel. Kinds are stable; the reason is one line that a later prompt
 // may show.
 struct Problem {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/core/lines.h"
+#include "engine/core/round.h"
 
 namespace evolve::search {
 
@@ -180,21 +181,15 @@ std::optional<LearningField> field_of(std::string_view line) {
   return LearningField{std::string(name), std::string(rest)};
 }
 
-bool is_variant(std::string_view text) {
-  constexpr size_t kLeast = 5;
-  return text.size() >= kLeast && text[0] == 'v' &&
-         std::all_of(text.begin() + 1, text.end(), is_digit);
-}
-
 // "v0007" or "[v0007](link)".
 std::optional<Evidence> evidence_of(std::string_view text) {
-  if (is_variant(text)) return Evidence{std::string(text), ""};
+  if (variant_number(text)) return Evidence{std::string(text), ""};
   const size_t middle = text.find("](");
   if (!text.starts_with('[') || !text.ends_with(')') || middle == std::string_view::npos)
     return std::nullopt;
   const std::string_view variant = text.substr(1, middle - 1);
   const std::string_view link = text.substr(middle + 2, text.size() - middle - 3);
-  if (!is_variant(variant) || link.find_first_of(" ()[]") != std::string_view::npos)
+  if (!variant_number(variant) || link.find_first_of(" ()[]") != std::string_view::npos)
     return std::nullopt;
   return Evidence{std::string(variant), std::string(link)};
 }

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "engine/core/lines.h"
+#include "engine/core/round.h"
 #include "engine/search/mutation.h"
 
 namespace evolve::search {
@@ -13,14 +12,13 @@ namespace evolve::search {
 namespace {
 
 constexpr std::string_view kOpening = "# evolve:";
-constexpr size_t kMostNoteBytes = 500;
 
 Result<std::vector<std::string>> read_parents(std::string_view text) {
   std::vector<std::string> out;
   while (true) {
     const size_t comma = text.find(',');
     const std::string_view id = without_blanks(text.substr(0, comma));
-    if (!is_variant_id(id)) return bad_input(fmt::format("parents: '{}' is no variant's id", id));
+    if (!variant_number(id)) return bad_input(fmt::format("parents: '{}' is no variant's id", id));
     out.emplace_back(id);
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
@@ -48,11 +46,6 @@ Status take(std::string_view line, ProposalFile& out) {
 }
 
 }  // namespace
-
-bool is_variant_id(std::string_view text) {
-  return text.size() > 4 && text.size() < 10 && text.front() == 'v' &&
-         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
-}
 
 Result<ProposalFile> read_proposal_file(std::string_view text) {
   ProposalFile out;

@@ -38,7 +38,4 @@ std::string proposal_text(const ProposalFile& proposal);
 Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view canonical,
                                 const AdoptionContext& context);
 
-// "v0007", and no other text.
-bool is_variant_id(std::string_view text);
-
 }  // namespace evolve::search

@@ -26,6 +26,13 @@ struct PreviousSelection {
   std::vector<int> places;          // by place of the next round, the survivor's number from 1
   int lineages_made = 0;
   ModelError model;
+
+  // The number, from 1, of the survivor that a place of the next round was given to; 0: to none, so
+  // that it is the seed's.
+  [[nodiscard]] size_t parent_of(size_t place) const {
+    const size_t number = place < places.size() ? static_cast<size_t>(places[place]) : 0;
+    return number > survivors.size() ? 0 : number;
+  }
 };
 
 // Loads the record of a step for a case: the content of "lower.json", "compile.json", "facts.json"

@@ -40,19 +40,21 @@ class Parents {
     if (files.selection.empty()) return out;
     auto previous = read_previous(files.selection);
     if (!previous) return std::move(previous).error();
-    out.places_ = std::move(previous->places);
     for (size_t i = 0; i < std::min(previous->survivors.size(), files.lineages.size()); ++i) {
       const search::Evaluated& variant = previous->survivors[i].variant;
       out.survivors_.push_back({variant.id, files.lineages[i], variant.structure,
                                 !variant.parameters.empty(), i + 1, previous->survivors[i].island});
     }
+    out.previous_ = *std::move(previous);
     return out;
   }
 
+  // What the round before handed on; empty where there was none.
+  [[nodiscard]] const search::PreviousSelection& previous() const { return previous_; }
   [[nodiscard]] const ParentFile& seed() const { return seed_; }
   // The survivor that the place was given to; where it was given to none, the seed.
   [[nodiscard]] const ParentFile& of_place(size_t place) const {
-    const size_t number = place < places_.size() ? static_cast<size_t>(places_[place]) : 0;
+    const size_t number = previous_.parent_of(place);
     return number == 0 || number > survivors_.size() ? seed_ : survivors_[number - 1];
   }
   // The next other survivor after the place's own, in a ring; null where there is none.
@@ -75,7 +77,7 @@ class Parents {
  private:
   ParentFile seed_;
   std::vector<ParentFile> survivors_;
-  std::vector<int> places_;
+  search::PreviousSelection previous_;
 };
 
 }  // namespace evolve::steps

@@ -36,13 +36,8 @@ Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::Pa
 }
 
 // The campaign so far, with the survivors' sources.
-Result<llm::History> read_campaign(const Arguments& arguments, const steps::Parents& parents) {
-  if (arguments.files.selection.empty()) return llm::History();
-  auto previous = steps::read_previous(arguments.files.selection);
-  if (!previous) return std::move(previous).error();
-  auto past = steps::read_history(arguments.history);
-  if (!past) return std::move(past).error();
-  llm::History out = llm::history_of(*past, previous->survivors);
+Result<llm::History> read_campaign(const search::History& past, const steps::Parents& parents) {
+  llm::History out = llm::history_of(past, parents.previous().survivors);
   for (llm::Elite& elite : out.elites) {
     auto source = read_source(parents.find(elite.variant));
     if (!source) return std::move(source).error();
@@ -52,25 +47,20 @@ Result<llm::History> read_campaign(const Arguments& arguments, const steps::Pare
 }
 
 // What was learned, and what models wrote beside it.
-Result<search::Lessons> read_lessons(const Arguments& arguments, const nlohmann::json& spec) {
-  search::Learnings known;
-  if (!arguments.learnings.empty()) {
-    auto text = world::read_file(arguments.learnings);
-    if (!text) return std::move(text).error();
-    known = search::parse_learnings(*text);
-  }
+Result<search::Lessons> read_lessons(const Arguments& arguments, const search::History& past,
+                                     const nlohmann::json& spec) {
+  auto known = steps::read_learnings(arguments.learnings);
+  if (!known) return std::move(known).error();
   if (arguments.files.selection.empty()) {
     return search::Lessons{
-        search::learnings_in_round(std::move(known), arguments.round, spec.value("name", "")), {}};
+        search::learnings_in_round(*std::move(known), arguments.round, spec.value("name", "")), {}};
   }
   auto selection = steps::read_json(arguments.files.selection);
   if (!selection) return std::move(selection).error();
   auto rule = search::read_learn_rule(*selection, spec, arguments.effect);
   if (!rule) return std::move(rule).error();
-  auto history = steps::read_history(arguments.history);
-  if (!history) return std::move(history).error();
   // What the rule accepted is known already, and so is left as it is.
-  search::Lessons out = search::learn(*history, known, *rule);
+  search::Lessons out = search::learn(past, *known, *rule);
   std::erase_if(out.proposed, [](const auto& one) { return !one.is_by_model; });
   return out;
 }
@@ -106,7 +96,9 @@ Status run(const Arguments& arguments) {
   auto parents = steps::Parents::read(arguments.files);
   if (!parents) return std::move(parents).error();
   const auto place = static_cast<size_t>(arguments.place);
-  auto history = read_campaign(arguments, *parents);
+  auto past = steps::read_history(arguments.history);
+  if (!past) return std::move(past).error();
+  auto history = read_campaign(*past, *parents);
   if (!history) return std::move(history).error();
   auto evidence = read_evidence(arguments, parents->of_place(place));
   if (!evidence) return std::move(evidence).error();
@@ -116,7 +108,7 @@ Status run(const Arguments& arguments) {
   if (!second) return std::move(second).error();
   auto rejected = draw_rejected(arguments, *history);
   if (!rejected) return std::move(rejected).error();
-  auto lessons = read_lessons(arguments, *spec);
+  auto lessons = read_lessons(arguments, *past, *spec);
   if (!lessons) return std::move(lessons).error();
   const llm::PromptRequest request{
       *std::move(config), *std::move(spec),   *std::move(evidence), *std::move(history),

@@ -130,40 +130,31 @@ Status write_evidence(const Arguments& arguments, const search::SelectionRequest
   return {};
 }
 
-// What the campaign has learned so far.
-Status write_learnings(const Arguments& arguments, const search::History& history,
-                       const nlohmann::json& selection) {
-  search::Learnings by_person;
-  if (!arguments.by_person.empty()) {
-    auto text = world::read_file(arguments.by_person);
-    if (!text) return std::move(text).error();
-    by_person = search::parse_learnings(*text);
-  }
-  auto spec = steps::read_json(arguments.spec);
-  if (!spec) return std::move(spec).error();
-  auto rule = search::read_learn_rule(selection, *spec, arguments.effect);
-  if (!rule) return std::move(rule).error();
-  const search::Lessons lessons = search::learn(history, by_person, *rule);
-  return world::write_file_atomic(arguments.learnings_out,
-                                  search::write_learnings(lessons.accepted));
+// Appends this round's lines to those of the rounds before; returns all of them.
+Result<search::History> write_history(const Arguments& arguments,
+                                      const search::SelectionRequest& request,
+                                      const search::Selection& selection) {
+  auto history = steps::read_history(arguments.history);
+  if (!history) return std::move(history).error();
+  const search::History own = search::history_of_round(*history, request, selection);
+  history->insert(history->end(), own.begin(), own.end());
+  auto status = world::write_file_atomic(arguments.history_out, search::history_lines(*history));
+  if (!status) return status.error();
+  return history;
 }
 
-// The history of the rounds before and of this one, and what it teaches.
-Status write_history(const Arguments& arguments, const search::SelectionRequest& request,
-                     const search::Selection& selection) {
-  std::string lines;
-  if (!arguments.history.empty()) {
-    auto text = world::read_file(arguments.history);
-    if (!text) return std::move(text).error();
-    lines = *std::move(text);
-  }
-  auto before = search::read_history(lines);
-  if (!before) return std::move(before).error().within(arguments.history);
-  const search::History own = search::history_of_round(*before, request, selection);
-  lines += search::history_lines(own);
-  if (auto status = world::write_file_atomic(arguments.history_out, lines); !status) return status;
-  before->insert(before->end(), own.begin(), own.end());
-  return write_learnings(arguments, *before, search::selection_record(selection));
+// What the campaign has learned so far. `record` is the selection's.
+Status write_learnings(const Arguments& arguments, const search::History& history,
+                       const nlohmann::json& record) {
+  auto by_person = steps::read_learnings(arguments.by_person);
+  if (!by_person) return std::move(by_person).error();
+  auto spec = steps::read_json(arguments.spec);
+  if (!spec) return std::move(spec).error();
+  auto rule = search::read_learn_rule(record, *spec, arguments.effect);
+  if (!rule) return std::move(rule).error();
+  const search::Lessons lessons = search::learn(history, *by_person, *rule);
+  return world::write_file_atomic(arguments.learnings_out,
+                                  search::write_learnings(lessons.accepted));
 }
 
 }  // namespace
@@ -211,7 +202,10 @@ int main(int argc, char** argv) {
     if (!selection) return std::move(selection).error();
     if (auto status = write_lineages(arguments, *request, *selection); !status) return status;
     if (auto status = write_evidence(arguments, *request, *selection); !status) return status;
-    if (auto status = write_history(arguments, *request, *selection); !status) return status;
-    return steps::write_json(arguments.out, search::selection_record(*selection));
+    auto history = write_history(arguments, *request, *selection);
+    if (!history) return std::move(history).error();
+    const nlohmann::json record = search::selection_record(*selection);
+    if (auto status = write_learnings(arguments, *history, record); !status) return status;
+    return steps::write_json(arguments.out, record);
   });
 }

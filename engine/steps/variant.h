@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/search/history.h"
+#include "engine/search/learnings.h"
 #include "engine/search/selection_record.h"
 #include "engine/search/space.h"
 #include "engine/steps/step.h"
@@ -34,6 +35,14 @@ inline Result<search::History> read_history(const std::string& path) {
   auto history = search::read_history(*text);
   if (!history) return std::move(history).error().within(path);
   return history;
+}
+
+// What was learned; nothing where `path` is empty: there is no such file.
+inline Result<search::Learnings> read_learnings(const std::string& path) {
+  if (path.empty()) return search::Learnings();
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  return search::parse_learnings(*text);
 }
 
 inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseRecord>& cases) {
