@@ -33,8 +33,6 @@ Result<search::Lessons> learn_from(const Campaign& campaign, int round,
                                       read_json(campaign.work + "/spec.json"),
                                       campaign.pipeline.learn.effect);
   if (!rule) return std::move(rule).error();
-  // What a person has said holds from the next round on, and is told of already.
-  rule->round = round + 1;
   return search::learn(*history, by_person, *rule);
 }
 
@@ -57,6 +55,11 @@ Result<Standing> stand(const CommonOptions& common) {
 
 const char* kind_name(search::LearningKind kind) {
   return kind == search::LearningKind::failure ? "failure" : "success";
+}
+
+search::LearningKind kind_of(const std::string& name) {
+  return name == kind_name(search::LearningKind::failure) ? search::LearningKind::failure
+                                                          : search::LearningKind::success;
 }
 
 json record_of(const search::Learning& learning) {
@@ -117,8 +120,23 @@ Result<search::Learning> find_entry(const Standing& standing, const std::string&
                    "", "evolve learnings lists them");
 }
 
-// Adds an entry to the person's file.
-Status keep(const CommonOptions& common, const Standing& standing, search::Learning entry) {
+// Those that the handles name, each once.
+Result<std::vector<search::Learning>> find_entries(const Standing& standing,
+                                                   const std::vector<std::string>& handles,
+                                                   bool takes_accepted) {
+  std::vector<search::Learning> out;
+  for (auto it = handles.begin(); it != handles.end(); ++it) {
+    if (std::find(handles.begin(), it, *it) != it) continue;
+    auto entry = find_entry(standing, *it, takes_accepted);
+    if (!entry) return std::move(entry).error();
+    out.push_back(*std::move(entry));
+  }
+  return out;
+}
+
+// Adds entries to the person's file.
+Status keep(const CommonOptions& common, const Standing& standing,
+            std::vector<search::Learning> entries) {
   const std::string& path = standing.campaign.shape.learnings;
   if (path.empty()) {
     return bad_input(
@@ -126,20 +144,28 @@ Status keep(const CommonOptions& common, const Standing& standing, search::Learn
         "", "learn: { file: learnings.md }, and an empty file of that name beside it");
   }
   const search::Learnings mine = search::parse_learnings(standing.file);
-  if (std::any_of(mine.entries.begin(), mine.entries.end(), [&](const search::Learning& one) {
-        return !entry.id.empty() && one.id == entry.id;
-      }))
-    return bad_input(fmt::format("{}: '{}' is there already", path, entry.id), "",
-                     "edit the file: it is yours");
-  // The rule's numbers are its own: the next learnings take the next free ones.
-  entry.id = search::free_id(mine.entries, entry.kind);
-  entry.fields.push_back(
-      {"Since", fmt::format("round {}, {}", standing.round + 1, standing.campaign.spec.name)});
-  if (auto status = world::write_file_atomic(path, search::with_learning(standing.file, entry));
-      !status)
-    return status;
-  print_result(common, {{"file", path}, {"entry", record_of(entry)}},
-               fmt::format("{}: [{}] {}\n", path, entry.id, entry.title));
+  // What the rule has numbered keeps its number.
+  std::vector<search::Learning> numbered = standing.lessons.accepted.entries;
+  std::string file = standing.file, text;
+  json report = {{"file", path}, {"entries", json::array()}};
+  for (search::Learning& entry : entries) {
+    const bool is_mine = std::any_of(
+        mine.entries.begin(), mine.entries.end(),
+        [&](const search::Learning& one) { return !entry.id.empty() && one.id == entry.id; });
+    if (is_mine) {
+      return bad_input(fmt::format("{}: '{}' is there already", path, entry.id), "",
+                       "edit the file: it is yours");
+    }
+    if (entry.id.empty()) entry.id = search::free_id(numbered, entry.kind);
+    numbered.push_back(entry);
+    entry.fields.push_back(
+        {"Since", fmt::format("round {}, {}", standing.round, standing.campaign.spec.name)});
+    file = search::with_learning(file, entry);
+    report["entries"].push_back(record_of(entry));
+    text += fmt::format("{}: [{}] {}\n", path, entry.id, entry.title);
+  }
+  if (auto status = world::write_file_atomic(path, file); !status) return status;
+  print_result(common, report, text);
   return {};
 }
 
@@ -161,21 +187,24 @@ Status run_learnings(const CommonOptions& common) {
   return {};
 }
 
-Status run_learnings_accept(const CommonOptions& common, const std::string& handle) {
+Status run_learnings_accept(const CommonOptions& common, const LearningsCommand& command) {
   auto standing = stand(common);
   if (!standing) return std::move(standing).error();
-  auto entry = find_entry(*standing, handle, false);
-  if (!entry) return std::move(entry).error();
-  return keep(common, *standing, *std::move(entry));
+  auto entries = find_entries(*standing, command.handles, false);
+  if (!entries) return std::move(entries).error();
+  for (search::Learning& entry : *entries) {
+    if (!command.kind.empty()) entry.kind = kind_of(command.kind);
+  }
+  return keep(common, *standing, *std::move(entries));
 }
 
-Status run_learnings_reject(const CommonOptions& common, const std::string& handle) {
+Status run_learnings_reject(const CommonOptions& common, const LearningsCommand& command) {
   auto standing = stand(common);
   if (!standing) return std::move(standing).error();
-  auto entry = find_entry(*standing, handle, true);
-  if (!entry) return std::move(entry).error();
-  entry->is_rejected = true;
-  return keep(common, *standing, *std::move(entry));
+  auto entries = find_entries(*standing, command.handles, true);
+  if (!entries) return std::move(entries).error();
+  for (search::Learning& entry : *entries) entry.is_rejected = true;
+  return keep(common, *standing, *std::move(entries));
 }
 
 }  // namespace evolve::cli

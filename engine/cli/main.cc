@@ -53,7 +53,7 @@ struct Arguments {
   bool has_reply = false;
   ProposeCommand proposal;
   RoundCommand open_round;
-  std::string learning;
+  LearningsCommand learnings;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -233,12 +233,16 @@ void add_learnings(CLI::App& app, Arguments& arguments) {
   auto* learnings =
       app.add_subcommand("learnings", "what the campaign has learned, and what it may have");
   learnings->require_subcommand(0, 1);
-  auto* accept = learnings->add_subcommand("accept", "put a proposal into your learn.file");
-  auto* reject = learnings->add_subcommand("reject", "turn one down there, so that it stays out");
+  auto* accept = learnings->add_subcommand("accept", "put proposals into your learn.file");
+  auto* reject = learnings->add_subcommand("reject", "turn some down there, so that they stay out");
   for (CLI::App* command : {accept, reject}) {
-    command->add_option("which", arguments.learning, "as evolve learnings names it")->required();
+    command->add_option("which", arguments.learnings.handles, "as evolve learnings names them")
+        ->required();
     add_common(*command, arguments);
   }
+  accept
+      ->add_option("--as", arguments.learnings.kind, "what it is, where it is listed as the other")
+      ->check(CLI::IsMember({"failure", "success"}));
   add_common(*learnings, arguments);
 }
 
@@ -391,8 +395,8 @@ Status dispatch_round(const std::string& name, const Arguments& arguments) {
 Status dispatch_learnings(const CLI::App& command, const Arguments& arguments) {
   if (command.get_subcommands().empty()) return run_learnings(arguments.common);
   if (command.get_subcommands().front()->get_name() == "accept")
-    return run_learnings_accept(arguments.common, arguments.learning);
-  return run_learnings_reject(arguments.common, arguments.learning);
+    return run_learnings_accept(arguments.common, arguments.learnings);
+  return run_learnings_reject(arguments.common, arguments.learnings);
 }
 
 Status dispatch_cache(const std::string& name, const Arguments& arguments) {

@@ -132,11 +132,16 @@ std::vector<std::string> rejections_of(const Material& material) {
 
 std::string words_of(const search::Learning& learning) {
   std::vector<std::string> fields;
-  for (const search::LearningField& field : learning.fields)
-    fields.push_back(field.name.empty() ? field.text
-                                        : fmt::format("{}: {}", field.name, field.text));
+  for (const auto& [name, text] : learning.fields) {
+    if (name == "First seen" || name == "Since") continue;  // nothing to act on
+    fields.push_back(name.empty() ? text : fmt::format("{}: {}", name, text));
+  }
+  const bool is_sentence = learning.title.ends_with('.');
   return entry_line(fmt::format("- [{}] {}{}{}", learning.id, learning.title,
-                                fields.empty() ? "" : ". ", fmt::join(fields, "; ")));
+                                fields.empty() ? ""
+                                : is_sentence  ? " "
+                                               : ". ",
+                                fmt::join(fields, "; ")));
 }
 
 // What is known last, so that it is kept longest; before it what models wrote and no rule accepts,

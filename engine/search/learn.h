@@ -41,8 +41,9 @@ struct Lessons {
   std::vector<ProposedLearning> proposed;  // the oldest first
 };
 
-// What a person's file says in a round. An entry with the field "Since", "round 5, matmul", begins
-// to hold in that round, if the kernel is its own; all others hold from the start.
+// What a person's file says once a round is done. An entry with the field "Since", "round 5,
+// matmul", was written when that round was done, if the kernel is its own, and is told from the
+// next one on; all others hold from the start.
 Learnings learnings_in_round(Learnings by_person, int round, const std::string& kernel);
 
 // A success is a variant that is faster than the best of its parents by the rule's effect, and by

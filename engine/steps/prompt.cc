@@ -53,7 +53,8 @@ Result<search::Lessons> read_lessons(const Arguments& arguments, const search::H
   if (!known) return std::move(known).error();
   if (arguments.files.selection.empty()) {
     return search::Lessons{
-        search::learnings_in_round(*std::move(known), arguments.round, spec.value("name", "")), {}};
+        search::learnings_in_round(*std::move(known), arguments.round - 1, spec.value("name", "")),
+        {}};
   }
   auto selection = steps::read_json(arguments.files.selection);
   if (!selection) return std::move(selection).error();

@@ -130,7 +130,7 @@ TEST_CASE("a person has the last word, in words and numbers of their own", "[lea
   CHECK(lessons.accepted.entries[2].id == "S002");
   CHECK(lessons.proposed.empty());
 
-  // What is said from a later round on changes no earlier one.
+  // What is said after a round changes no earlier one.
   CHECK(learnings_in_round(mine, 1, "matmul").entries.size() == 2);
   CHECK(learnings_in_round(mine, 2, "matmul").entries.size() == 3);
   CHECK(learnings_in_round(mine, 1, "softmax").entries.size() == 3);

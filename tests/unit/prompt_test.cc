@@ -97,7 +97,12 @@ search::Lessons lessons_of(int written, const std::string& known) {
     out.proposed.back().learning.title = fmt::format("learned-{}", i);
   }
   out.accepted.entries = {
-      {"S001", search::LearningKind::success, known, {{"Impact", "1.2x"}, {"", "so"}}, {}, false},
+      {"S001",
+       search::LearningKind::success,
+       known,
+       {{"Impact", "1.2x"}, {"First seen", "round 1"}, {"", "so"}, {"Since", "round 1"}},
+       {},
+       false},
       {"F001", search::LearningKind::failure, "turned down", {}, {}, true}};
   return out;
 }
@@ -202,7 +207,7 @@ TEST_CASE("what candidates and models wrote cannot leave its fence") {
 TEST_CASE("what does not fit is left out, the oldest of what was tried first") {
   PromptRequest request = request_of();
   request.history = history_of(90);
-  request.lessons = lessons_of(90, "wide is fast");
+  request.lessons = lessons_of(90, "Wide is fast.");
   request.parent.id = "v0090";
   const Prompt all = make_prompt(request, templates_of());
   REQUIRE(all.record["left_out"].empty());
@@ -216,6 +221,7 @@ TEST_CASE("what does not fit is left out, the oldest of what was tried first") {
   CHECK(text.find("note-1 ") == std::string::npos);
   CHECK(text.find("note-90 ") != std::string::npos);
   CHECK(text.find("learned-1\n") != std::string::npos);
+  CHECK(text.find("[S001] Wide is fast. Impact: 1.2x; so") != std::string::npos);
 
   request.config.models[0].prompt_tokens = 600;
   const Prompt least = make_prompt(request, templates_of());
