@@ -62,7 +62,7 @@ class SyntheticRounds {
     out.mutator = "sweep";
     if (!parent.empty()) out.parents = {parent};
     out.parameters = {{"BLOCK_M", static_cast<int64_t>(random_.below(1 << 20))}};
-    out.note = "BLOCK_M 512 -> 1024";
+    out.note = fmt::format("BLOCK_M 512 -> {}", out.parameters.at("BLOCK_M"));
     out.source = fmt::format("{:064x}", random_.next());
     out.structure = fmt::format("{:064x}", random_.below(5));
     out.cell = fmt::format("mxu vmem-{} mxu-{} block-19", random_.below(4), random_.below(4));
@@ -71,7 +71,11 @@ class SyntheticRounds {
     out.programs = {{"big", fmt::format("{:032x}", program)},
                     {"wide", fmt::format("{:032x}", program)}};
     if (random_.below(4) == 0) {
-      out.rejection = {"check", "wide", "incorrect", "off by 3 at [0, 7]", {}};
+      out.rejection = {"check",
+                       "wide",
+                       "incorrect",
+                       fmt::format("off by {} at [0, 7]", random_.below(1000)),
+                       {}};
       return out;
     }
     out.time_kind = "modelled";

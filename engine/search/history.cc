@@ -22,19 +22,19 @@ std::string program_of(const Evaluated& variant, const std::vector<BenchCase>& c
   return digest_of(all).hex();
 }
 
-PastVariant past_of(const Evaluated& variant) {
+PastVariant past_of(Evaluated variant) {
   PastVariant out;
-  out.id = variant.id;
+  out.id = std::move(variant.id);
   out.round = variant.round;
-  out.mutator = variant.mutator;
-  out.parents = variant.parents;
-  out.parameters = variant.parameters;
-  out.note = variant.note;
-  out.source = variant.source;
-  out.structure = variant.structure;
-  out.rejection = variant.rejection;
+  out.mutator = std::move(variant.mutator);
+  out.parents = std::move(variant.parents);
+  out.parameters = std::move(variant.parameters);
+  out.note = std::move(variant.note);
+  out.source = std::move(variant.source);
+  out.structure = std::move(variant.structure);
+  out.rejection = std::move(variant.rejection);
   if (out.rejection) out.rejection->evidence = {};
-  out.exchange = variant.exchange;
+  out.exchange = std::move(variant.exchange);
   return out;
 }
 
@@ -55,7 +55,7 @@ Result<PastVariant> read_line(const json& from) {
   const Error bad = external("no variant of a history");
   auto variant = read_variant_core(from, "variant", "history.jsonl");
   if (!variant) return std::move(variant).error();
-  PastVariant out = past_of(*variant);
+  PastVariant out = past_of(*std::move(variant));
   for (const auto& [key, text] :
        {std::pair("program", &out.program), {"known_as", &out.known_as}}) {
     if (const json& value = member(from, key); value.is_string()) *text = value;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
+#include <unordered_map>
 
 #include "engine/core/lines.h"
 #include "engine/search/contest.h"
@@ -259,15 +259,15 @@ class Learner {
 
   void add_evidence(const Topic& topic, Learning& entry) const {
     if (entry.is_rejected) return;
+    std::map<std::string, size_t> had;  // the places of those that a person named
+    for (size_t i = 0; i < entry.evidence.size(); ++i) had.emplace(entry.evidence[i].variant, i);
     for (const Judged* one : topic.seen) {
       if (!topic.counts(*one)) continue;
-      const Evidence evidence = evidence_of(*one->past);
-      auto it = std::find_if(entry.evidence.begin(), entry.evidence.end(),
-                             [&](const Evidence& had) { return had.variant == evidence.variant; });
-      if (it == entry.evidence.end()) {
-        entry.evidence.push_back(evidence);
-      } else if (it->link.empty()) {
-        *it = evidence;
+      const auto it = had.find(one->past->id);
+      if (it == had.end()) {
+        entry.evidence.push_back(evidence_of(*one->past));
+      } else if (entry.evidence[it->second].link.empty()) {
+        entry.evidence[it->second] = evidence_of(*one->past);
       }
     }
   }
@@ -365,13 +365,14 @@ class Learner {
 
   const LearnRule& rule_;
   Contest contest_;
-  std::map<std::string, const PastVariant*> by_id_;
+  // Looked up, never gone through.
+  std::unordered_map<std::string, const PastVariant*> by_id_;
   std::vector<Judged> judged_;  // in the order of the history
   std::vector<Topic> topics_;   // the person's entries first, each its own
   size_t persons_ = 0;          // how many those are
-  std::map<std::string, size_t> topic_of_;
-  std::map<std::string, size_t> failure_of_;  // the topic of a variant's rejection
-  std::vector<size_t> by_acceptance_;         // topics that the rule accepts, the earliest first
+  std::unordered_map<std::string, size_t> topic_of_;
+  std::unordered_map<std::string, size_t> failure_of_;  // the topic of a variant's rejection
+  std::vector<size_t> by_acceptance_;  // topics that the rule accepts, the earliest first
   Lessons out_;
 };
 

@@ -329,13 +329,14 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--rivals", default=",".join(RIVALS))
+    parser.add_argument("--jobs", type=int, help="searches at a time; else as many as there are cores")
     parser.add_argument("--most", type=int, default=3000, help="points that a search may try")
     arguments = parser.parse_args()
     paths = sorted([*arguments.folder.glob("*.json"), *arguments.folder.glob("*.json.gz")])
     if not paths:
         parser.error(f"{arguments.folder}: no *.json and no *.json.gz")
     columns = [(target, share) for target in TARGETS for share in (0.5, 0.9)]
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(arguments.jobs) as pool:
         for path in paths:
             space = read_space(path)
             valid = sum(time is not None for time in space.times.values())

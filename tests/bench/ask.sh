@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How many points `evolve ask` tries until it has a good one, beside other searches, on spaces that were measured whole.
-#   tests/bench/ask.sh FOLDER [--seeds N] [--rivals NAME,…] [--most N]    FOLDER: *.json or *.json.gz in the T4 format
+#   tests/bench/ask.sh FOLDER [--seeds N] [--rivals NAME,…] [--most N] [--jobs N]    FOLDER: *.json or *.json.gz in the T4 format
 # Installs the rivals into build/ask-venv. ask.py says what is counted, and how.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,9 +1,10 @@
 // How long a round's selection takes: 1,000 variants a round, 20 rounds, each policy. Of the step
-// it is what is not files: reading the records of the round before, choosing, the history, and
-// writing both.
+// it is what is not files: reading the records of the round before, choosing, the history, what was
+// learned, and writing these.
 //   cmake --build build/release --target select_bench && build/release/tests/select_bench
 #include <chrono>
 
+#include "engine/search/learn.h"
 #include "engine/search/population.h"
 #include "tests/synthetic_rounds.h"
 
@@ -22,7 +23,7 @@ double milliseconds(Clock::duration spent) {
 
 // Milliseconds a round: of the choice alone, and of all.
 struct Spent {
-  double choosing = 0, all = 0, longest = 0;
+  double choosing = 0, learning = 0, all = 0, longest = 0;
 };
 
 Spent run(const std::string& policy) {
@@ -40,11 +41,17 @@ Spent run(const std::string& policy) {
     const auto chosen = Clock::now();
     auto selection = select(request);
     const auto done = Clock::now();
-    history += history_lines(history_of_round(*past, request, *selection));
+    const History own = history_of_round(*past, request, *selection);
+    history += history_lines(own);
     const nlohmann::json written = selection_record(*selection);
     record = written.dump(2);
+    const auto recorded = Clock::now();
+    past->insert(past->end(), own.begin(), own.end());
+    auto learn_rule = read_learn_rule(written, {{"name", "matmul"}}, 0.05);
+    (void)write_learnings(learn(*past, {}, *learn_rule).accepted);
     const double all = milliseconds(Clock::now() - begin);
     out.choosing += milliseconds(done - chosen) / kRounds;
+    out.learning += (all - milliseconds(recorded - begin)) / kRounds;
     out.all += all / kRounds;
     out.longest = std::max(out.longest, all);
     (void)rounds.take(written);
@@ -55,11 +62,12 @@ Spent run(const std::string& policy) {
 }  // namespace
 
 int main() {
-  fmt::print("{} variants a round, {} rounds: milliseconds a round\n{:<12}{:>10}{:>10}{:>10}\n",
-             kVariants, kRounds, "policy", "choosing", "all", "longest");
+  fmt::print(
+      "{} variants a round, {} rounds: milliseconds a round\n{:<12}{:>10}{:>10}{:>10}{:>10}\n",
+      kVariants, kRounds, "policy", "choosing", "learning", "all", "longest");
   for (const std::string& policy : policy_names()) {
     const Spent spent = run(policy);
-    fmt::print("{:<12}{:>10.1f}{:>10.1f}{:>10.1f}\n", policy, spent.choosing, spent.all,
-               spent.longest);
+    fmt::print("{:<12}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}\n", policy, spent.choosing,
+               spent.learning, spent.all, spent.longest);
   }
 }
