@@ -310,6 +310,6 @@ TEST_CASE("a campaign's selections are pinned, whatever the policy: the same on 
   std::string text;
   for (const auto& [policy, digest] : digests) text += policy + " " + digest + "\n";
   CHECK(text ==
-        "islands 4e276947e7d2\nlineages dc114bceaa91\nmap_elites 9492f7a67242\n"
-        "pareto 69eea80026c8\ntop 634b4a8de9d4\n");
+        "islands d7718cc9cfa0\nlineages e6039eae8231\nmap_elites 3c074504c8e6\n"
+        "pareto 041a8417af3d\ntop 24406c74d8ae\n");
 }
