@@ -9,9 +9,11 @@ namespace evolve::search {
 
 namespace {
 
-constexpr size_t kFirst = 8;         // points told of before the forests are asked
+constexpr size_t kFirst = 4;         // points told of before the forests are asked
 constexpr size_t kFewestValid = 3;   // and valid ones among them
-constexpr double kRedraw = 0.3;      // chance of a parameter to be drawn anew, among the first
+constexpr double kRedraw = 0.3;      // chance of a parameter to be drawn anew, in a first step
+constexpr double kReach = 0.25;      // and how far, as a share of its values
+constexpr int kSteps = 100;          // drawn at most to find a point that is not known
 constexpr int kTrees = 30;           // of each forest
 constexpr size_t kDrawn = 1500;      // points drawn by chance, of which one may be tried
 constexpr size_t kBest = 10;         // points whose neighbours are looked at
@@ -97,17 +99,30 @@ uint64_t ModelSampler::choose() {
 
 uint64_t ModelSampler::first_point() {
   if (knowledge().ranked().empty() && !knowledge().told().empty()) return draw_unknown();
-  uint64_t point = grid().middle();
-  if (!knowledge().ranked().empty()) {
-    point = knowledge().ranked().front().point;
-  } else if (!knowledge().is_known(point)) {
-    return point;
+  const bool is_middle = knowledge().ranked().empty();
+  const uint64_t from = is_middle ? grid().middle() : knowledge().ranked().front().point;
+  if (is_middle && !knowledge().is_known(from)) return from;
+  for (int i = 0; i < kSteps; ++i) {
+    const uint64_t point = step_from(from);
+    if (!knowledge().is_known(point)) return point;
   }
+  return draw_unknown();
+}
+
+uint64_t ModelSampler::step_from(uint64_t from) {
+  uint64_t point = from;
   for (size_t axis : free_axes_) {
     if (random().unit() >= kRedraw) continue;
-    point = grid().moved(point, axis, random().below(grid().axes()[axis].count));
+    const auto& [count, values] = grid().axes()[axis];
+    // What has no order has no distances.
+    const double reach = values.empty() ? 1 : kReach;
+    const auto most = std::max<size_t>(1, std::lround(reach * static_cast<double>(count)));
+    const size_t place = grid().place(from, axis);
+    const size_t low = place - std::min(place, most);
+    const size_t high = std::min(place + most, count - 1);
+    point = grid().moved(point, axis, low + random().below(high - low + 1));
   }
-  return knowledge().is_known(point) ? draw_unknown() : point;
+  return point;
 }
 
 ModelSampler::Sample ModelSampler::valid_ones() const {

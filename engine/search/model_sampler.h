@@ -1,12 +1,12 @@
 // The sampler that learns: it tries first what its regression expects to improve most.
 //
 // The first points are the grid's middle (the ends of a list of block sizes are rarely good, and
-// more often not valid) and steps away from the best one so far, each parameter drawn anew with
-// chance 0.3. From then on a point is the one with the largest expected improvement (Jones,
-// Schonlau, Welch: Efficient global optimization, 1998) times its chance to be valid, by two
-// forests: one of the logarithms of the costs, one of what was valid. Every other time only points
-// that differ in one parameter from one of the best count, so that an optimum that is a needle is
-// found from beside it; else any.
+// more often not valid) and steps away from the best one so far, of some parameters and by at most
+// a quarter of their values. From then on a point is the one with the largest expected improvement
+// (Jones, Schonlau, Welch: Efficient global optimization, 1998) times its chance to be valid, by
+// two forests: one of the logarithms of the costs, one of what was valid. Every other time only
+// points that differ in one parameter from one of the best count, so that an optimum that is a
+// needle is found from beside it; else any.
 //
 // While points are pending, the forest of the costs takes them to have cost what it expects of them
 // (the constant liar, here with the lie of the kriging believer: Ginsbourger, Le Riche, Carraro:
@@ -50,6 +50,7 @@ class ModelSampler : public Sampler {
   void add_columns();
   void append_row(uint64_t point, Matrix& matrix) const;
   uint64_t first_point();
+  uint64_t step_from(uint64_t from);
   [[nodiscard]] Sample valid_ones() const;
   void fit();
   Forest fit_with_lies();
