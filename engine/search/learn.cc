@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "engine/core/digest.h"
 #include "engine/core/lines.h"
 #include "engine/search/contest.h"
 #include "engine/search/member.h"
@@ -91,14 +92,15 @@ std::string symptom_of(const Rejection& why) {
   return fmt::format("{}: {}: {}", why.step, why.kind, one_line(why.reason, kMostReason));
 }
 
-std::string title_key(std::string_view title) {
-  return "title " + normalised_sentence(title);
+// By what two topics are one.
+Digest title_key(std::string_view title) {
+  return digest_of("title " + normalised_sentence(title));
 }
-std::string change_key(std::string_view change) {
-  return "change " + normalised_sentence(change);
+Digest change_key(std::string_view change) {
+  return digest_of("change " + normalised_sentence(change));
 }
-std::string symptom_key(std::string_view symptom) {
-  return "symptom " + without_numbers(normalised_sentence(symptom));
+Digest symptom_key(std::string_view symptom) {
+  return digest_of("symptom " + without_numbers(normalised_sentence(symptom)));
 }
 
 // One thing that may be learned, and the variants that it is about.
@@ -134,6 +136,8 @@ class Learner {
   Learner(const History& history, const Learnings& by_person, const LearnRule& rule)
       : rule_(rule), contest_(rule.resolution, rule.is_relative) {
     out_.accepted = learnings_in_round(by_person, rule.round, rule.kernel);
+    by_id_.reserve(history.size());
+    topic_of_.reserve(2 * history.size());
     for (const PastVariant& past : history) by_id_[past.id] = &past;
     judged_.reserve(history.size());
     for (const PastVariant& past : history) judged_.push_back(judge(past));
@@ -190,11 +194,11 @@ class Learner {
     topic.kind = entry.kind;
     topic.title = entry.title;
     topic.is_person = true;
-    std::vector<std::string> keys = {title_key(entry.title)};
+    std::vector<Digest> keys = {title_key(entry.title)};
     const bool is_failure = entry.kind == LearningKind::failure;
     const std::string_view what = entry.field(is_failure ? "Symptom" : "Optimization");
     if (!what.empty()) keys.push_back(is_failure ? symptom_key(what) : change_key(what));
-    for (const std::string& key : keys) topic_of_.try_emplace(key, topics_.size());
+    for (const Digest& key : keys) topic_of_.try_emplace(key, topics_.size());
     topics_.push_back(std::move(topic));
     ++persons_;
   }
@@ -210,7 +214,7 @@ class Learner {
                      "",
                      false,
                      {}};
-      const std::string key = title_key(topic.title);
+      const Digest key = title_key(topic.title);
       see(one, {key}, std::move(topic));
     }
     const std::string change = change_of(past);
@@ -227,14 +231,14 @@ class Learner {
   }
 
   // Returns the topic's number.
-  size_t see(const Judged& one, const std::vector<std::string>& keys, Topic topic) {
+  size_t see(const Judged& one, const std::vector<Digest>& keys, Topic topic) {
     size_t number = topics_.size();
-    for (const std::string& key : keys) {
+    for (const Digest& key : keys) {
       if (auto it = topic_of_.find(key); it != topic_of_.end())
         number = std::min(number, it->second);
     }
     if (number == topics_.size()) topics_.push_back(std::move(topic));
-    for (const std::string& key : keys) topic_of_.try_emplace(key, number);
+    for (const Digest& key : keys) topic_of_.try_emplace(key, number);
     Topic& known = topics_[number];
     const bool was_accepted = known.is_accepted();
     const bool is_again = !known.seen.empty() && known.seen.back() == &one;
@@ -365,13 +369,13 @@ class Learner {
 
   const LearnRule& rule_;
   Contest contest_;
-  // Looked up, never gone through.
-  std::unordered_map<std::string, const PastVariant*> by_id_;
+  // By the ids of the history, which outlives it. Looked up, never gone through.
+  std::unordered_map<std::string_view, const PastVariant*> by_id_;
   std::vector<Judged> judged_;  // in the order of the history
   std::vector<Topic> topics_;   // the person's entries first, each its own
   size_t persons_ = 0;          // how many those are
-  std::unordered_map<std::string, size_t> topic_of_;
-  std::unordered_map<std::string, size_t> failure_of_;  // the topic of a variant's rejection
+  std::unordered_map<Digest, size_t> topic_of_;
+  std::unordered_map<std::string_view, size_t> failure_of_;  // the topic of a variant's rejection
   std::vector<size_t> by_acceptance_;  // topics that the rule accepts, the earliest first
   Lessons out_;
 };
