@@ -266,6 +266,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
     shape.mix.push_back({name, weight});
   shape.sampler = campaign.pipeline.mutate.sampler;
   shape.explore = campaign.pipeline.mutate.explore;
+  shape.least_distance = campaign.pipeline.mutate.least_distance;
   shape.learn_effect = campaign.pipeline.learn.effect;
   shape.target = campaign.pipeline.target;
   shape.compile_flags = campaign.pipeline.compile.flags;

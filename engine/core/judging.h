@@ -7,11 +7,12 @@
 
 namespace evolve {
 
-// What is done with a case: is it timed, and is it compared, and run in the TPU interpreter.
+// What is done with a case: is it timed; is it compared, and run in the TPU interpreter.
 struct JudgedCase {
   std::string name;
   bool is_bench = false;
   bool is_check = false;
+  bool must_be_new = false;  // a program that is too near to an earlier variant's is turned down
 };
 
 struct StepReport {

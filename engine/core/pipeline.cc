@@ -346,7 +346,20 @@ class PipelineReader {
       errors_.add(mutate.value_at("explore"),
                   fmt::format("mutate.explore: expected at most 1, got {}", out.explore));
     }
+    read_least_distance(mutate);
     mutate.finish();
+  }
+
+  void read_least_distance(YamlMap& mutate) {
+    if (!mutate.has("least_distance")) return;
+    double least = 0.5;
+    mutate.number("least_distance", least, 0);
+    if (least <= 0 || least >= 1) {
+      errors_.add(
+          mutate.value_at("least_distance"),
+          fmt::format("mutate.least_distance: expected a share between 0 and 1, got {}", least));
+    }
+    pipeline_.mutate.least_distance = least;
   }
 
   [[nodiscard]] bool has_mutator(const std::string& name) const {

@@ -69,6 +69,8 @@ struct Pipeline {
     std::string proposals;
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of the sweep's proposals drawn from the whole space
+    // Not judged is whose program is nearer to an earlier one's than this, as a share.
+    std::optional<double> least_distance;
   };
   struct Learn {
     std::string file;      // path of what people keep of it; empty: none

@@ -8,6 +8,7 @@
 #include "engine/core/edge_text.h"
 #include "engine/core/key.h"
 #include "engine/core/round_mutate.h"
+#include "engine/core/round_novelty.h"
 #include "engine/core/round_task.h"
 
 namespace evolve {
@@ -61,6 +62,7 @@ class RoundWriter {
     std::vector<std::string> outputs;
     write_mutators(shape_, round, text_);
     for (int i = 0; i < shape_.variants; ++i) write_variant(first + i, outputs);
+    write_novelty(shape_, round, text_);
     if (is_cut()) write_cut(round, outputs);
     if (shape_.is_measured) write_race(round, outputs);
     write_select(round, outputs);
@@ -82,6 +84,9 @@ class RoundWriter {
     for (const JudgedCase& one : judged_cases(shape_)) {
       write_lower(id, folder, one.name, outputs);
       write_contract(id, folder, one, outputs);
+      if (const std::string gate = gate_of(shape_, id, folder + "/" + one.name);
+          gate != outputs.back())
+        outputs.push_back(gate);
       if (one.is_check) {
         write_check(id, folder, one.name, outputs);
         write_interpret(id, folder, one.name, outputs);
@@ -152,7 +157,7 @@ class RoundWriter {
     std::string of_case = "$work/cases/" + name;
     add_python({"check",
                 {at + "/check.json"},
-                {at + "/cpu.program", at + "/contract.json", of_case + "/expected.npz",
+                {at + "/cpu.program", gate_of(shape_, id, at), of_case + "/expected.npz",
                  of_case + "/signature.json", of_case + "/tolerance.json", "$work/secret"},
                 {},
                 {},
@@ -160,7 +165,7 @@ class RoundWriter {
                  {"report", at + "/check.json"},
                  {"depfile", at + "/check.d"}}},
                {{"program", at + "/cpu.program"},
-                {"contract", at + "/contract.json"},
+                {"contract", gate_of(shape_, id, at)},
                 {"expected", of_case + "/expected.npz"},
                 {"signature", of_case + "/signature.json"},
                 {"tolerance", of_case + "/tolerance.json"},
@@ -176,7 +181,7 @@ class RoundWriter {
     const std::string of_case = "$work/cases/" + name;
     add_python({"interpret",
                 {at + "/interpret.json"},
-                {at + "/jaxpr.json", at + "/contract.json", of_case + "/expected.npz",
+                {at + "/jaxpr.json", gate_of(shape_, id, at), of_case + "/expected.npz",
                  of_case + "/signature.json", of_case + "/tolerance.json"},
                 {},
                 {},
@@ -184,7 +189,7 @@ class RoundWriter {
                  {"report", at + "/interpret.json"},
                  {"depfile", at + "/interpret.d"}}},
                {{"jaxpr", at + "/jaxpr.json"},
-                {"contract", at + "/contract.json"},
+                {"contract", gate_of(shape_, id, at)},
                 {"expected", of_case + "/expected.npz"},
                 {"signature", of_case + "/signature.json"},
                 {"tolerance", of_case + "/tolerance.json"},
@@ -214,9 +219,10 @@ class RoundWriter {
     std::vector<std::string> inputs = {at + "/tpu.program"};
     // The baseline is trusted, and calls no kernel.
     const bool is_candidate = id != "xla";
+    const std::string gate = is_candidate ? gate_of(shape_, id, at) : "";
     if (is_candidate) {
-      inputs.push_back(at + "/contract.json");
-      arguments.emplace_back("contract", inputs.back());
+      inputs.push_back(gate);
+      arguments.emplace_back("contract", gate);
     }
     add_python(
         {"compile",
@@ -247,7 +253,7 @@ class RoundWriter {
     analyzed.emplace_back("report", at + "/facts.json");
     add({"analyze", {at + "/facts.json"}, analyzed_files, {"$steps/analyze"}, {}, analyzed});
     if (shape_.is_measured) {
-      write_measured_time(subject, folder, name, cost, is_candidate);
+      write_measured_time(subject, folder, name, cost, gate);
     } else {
       write_time(subject, at, {{"facts", at + "/facts.json"}});
     }
@@ -278,13 +284,14 @@ class RoundWriter {
   // What the variants of a round are measured for: a short measurement decides who is in the race,
   // and those are measured again, longer. The seed and the XLA baseline are not in it.
   void write_measured_time(const std::string& subject, const std::string& folder,
-                           const std::string& name, const std::string& cost, bool is_candidate) {
+                           const std::string& name, const std::string& cost,
+                           const std::string& gate) {
     const std::string at = folder + "/" + name;
     Bindings files = {{"samples", at + "/samples.json"}, {"cost", cost}};
-    Measurement longer = {"samples", "", shape_.timing.confirming, is_candidate, ""};
-    if (is_candidate && folder != "$work/" + variant_folder(shape_, 0)) {
+    Measurement longer = {"samples", "", shape_.timing.confirming, gate, ""};
+    if (!gate.empty() && folder != "$work/" + variant_folder(shape_, 0)) {
       write_measure(subject, at, name,
-                    {"screening", ", screening", shape_.timing.screening, true,
+                    {"screening", ", screening", shape_.timing.screening, gate,
                      is_cut() ? folder + "/cut.json" : ""});
       files.emplace_back("screening", at + "/screening.json");
       longer.race = folder + "/race.json";
@@ -297,8 +304,8 @@ class RoundWriter {
     std::string file;    // "samples": samples.json
     std::string suffix;  // of the subject
     Effort effort;
-    bool is_candidate = true;  // has a contract
-    std::string race;          // or cut, which says whether it is to be; empty: it is
+    std::string gate;  // the report that it has passed; empty: a baseline has none
+    std::string race;  // or cut, which says whether it is to be; empty: it is
   };
 
   // A variant's program beside the seed's, one such edge at a time.
@@ -325,7 +332,7 @@ class RoundWriter {
       inputs.push_back(path);
       arguments.emplace_back(flag, path);
     };
-    if (wanted.is_candidate) read("contract", at + "/contract.json");
+    if (!wanted.gate.empty()) read("contract", wanted.gate);
     if (!wanted.race.empty()) read("race", wanted.race);
     add_python({"measure",
                 {out},
@@ -364,6 +371,7 @@ class RoundWriter {
       edge.inputs.push_back(round_folder(round - 1) + "/selection.json");
       flags += " --previous " + edge.inputs.back();
     }
+    if (shape_.least_distance) flags += " --must-be-new";
     edge.implicit = {"$steps/" + step};
     edge.bindings = {{"subject", fmt::format("round-{}", round)}, {"flags", flags}};
     return edge;
@@ -449,6 +457,7 @@ class RoundWriter {
       edge.inputs.insert(edge.inputs.end(), before.evidence.begin(), before.evidence.end());
       flags += fmt::format(" --previous {} --history {}", before.selection, before.history);
     }
+    if (shape_.least_distance) flags += " --must-be-new";
     if (is_cut()) {
       edge.inputs.push_back(folder + "/cut.json");
       flags += " --cut " + edge.inputs.back();
@@ -475,6 +484,7 @@ class RoundWriter {
     paths.push_back(seed + "/variant.json");
     paths.push_back(seed + "/canonical.py");
     for (const StepReport& report : judging_reports(judged_cases(shape_))) {
+      if (report.step == "novelty") continue;  // it is what the others are held against
       paths.push_back(fmt::format("{}/{}/{}", seed, report.case_name, report.file));
     }
   }
@@ -495,9 +505,9 @@ int Survival::capacity() const {
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
   const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, proposals,
-               learnings, learn_effect, explore, target, compile_flags, constants, is_measured,
-               timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start, marker_end,
-               bench_cases, check_cases, step_sources, node_pools] = shape;
+               learnings, learn_effect, least_distance, explore, target, compile_flags, constants,
+               is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start,
+               marker_end, bench_cases, check_cases, step_sources, node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, random_seed, explore, learn_effect,
@@ -506,6 +516,7 @@ Digest digest_of(const CampaignShape& shape) {
   out.add("survival", policy,
           fmt::format("{} {} {} {} {} {}", by_point, top_k, most_lineages, islands, interval,
                       most_cells));
+  if (least_distance) out.add("least distance", "", fmt::format("{}", *least_distance));
   for (const auto& [name, weight] : mix) out.add("mutator", name, std::to_string(weight));
   const auto& [screening, confirming, finalists, first_cut] = timing;
   for (const Effort& effort : {screening, confirming}) {
@@ -535,48 +546,18 @@ Timing within_budget(Timing timing, double budget, int variants, size_t cases) {
 
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
   std::vector<JudgedCase> out;
+  const bool must_be_new = shape.least_distance.has_value();
   const auto& benches = shape.bench_cases;
   for (const std::string& name : shape.check_cases) {
     const bool is_bench = std::find(benches.begin(), benches.end(), name) != benches.end();
-    out.push_back({name, is_bench, true});
+    out.push_back({name, is_bench, true, must_be_new});
   }
   const auto& checks = shape.check_cases;
   for (const std::string& name : benches) {
     if (std::find(checks.begin(), checks.end(), name) != checks.end()) continue;
-    out.push_back({name, true, false});
+    out.push_back({name, true, false, must_be_new});
   }
   return out;
-}
-
-std::string variant_id(int number) {
-  return fmt::format("v{:04}", number);
-}
-
-std::optional<int> variant_number(std::string_view id) {
-  // Shorter ids are padded, and no campaign has as many variants as longer ones would number.
-  constexpr size_t kLeast = 5, kMost = 9;
-  const bool is_id = id.size() >= kLeast && id.size() <= kMost && id.front() == 'v' &&
-                     id.find_first_not_of("0123456789", 1) == std::string_view::npos;
-  if (!is_id) return std::nullopt;
-  return std::stoi(std::string(id.substr(1)));
-}
-
-int round_of(const CampaignShape& shape, int number) {
-  return number == 0 ? 0 : (number - 1) / shape.variants + 1;
-}
-
-std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {
-  if (round == 0) return {variant_id(0)};
-  std::vector<std::string> out;
-  out.reserve(static_cast<size_t>(shape.variants));
-  for (int i = 0; i < shape.variants; ++i) {
-    out.push_back(variant_id((round - 1) * shape.variants + 1 + i));
-  }
-  return out;
-}
-
-std::string variant_folder(const CampaignShape& shape, int number) {
-  return fmt::format("round-{}/{}", round_of(shape, number), variant_id(number));
 }
 
 std::string write_rounds(const CampaignShape& shape) {

@@ -70,6 +70,7 @@ struct CampaignShape {
   std::string proposals;                   // folder of what people propose
   std::string learnings;                   // path of what people keep of them; empty: none
   double learn_effect = 0.05;              // the gain that is worth learning, as a share
+  std::optional<double> least_distance;    // of a variant's program from earlier ones, as a share
   double explore = 0.25;                   // share of its proposals drawn from the whole space
   std::string target;                      // "tpu7x"
   std::vector<std::string> compile_flags;  // "--xla_name=value"

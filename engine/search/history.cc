@@ -14,14 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-// One name for the programs of all timed cases. Known only where each of them was lowered.
-std::string program_of(const Evaluated& variant, const std::vector<BenchCase>& cases) {
-  if (variant.programs.size() != cases.size()) return {};
-  std::string all;
-  for (const auto& [name, digest] : variant.programs) all += fmt::format("{} {}\n", name, digest);
-  return digest_of(all).hex();
-}
-
 PastVariant past_of(Evaluated variant) {
   PastVariant out;
   out.id = std::move(variant.id);
@@ -72,6 +64,14 @@ Result<PastVariant> read_line(const json& from) {
 
 }  // namespace
 
+std::string program_of(const std::map<std::string, std::string>& digests,
+                       const std::vector<BenchCase>& cases) {
+  if (digests.size() != cases.size()) return {};
+  std::string all;
+  for (const auto& [name, digest] : digests) all += fmt::format("{} {}\n", name, digest);
+  return digest_of(all).hex();
+}
+
 History history_of_round(const History& before, const SelectionRequest& request,
                          const Selection& selection) {
   History out;
@@ -81,7 +81,7 @@ History history_of_round(const History& before, const SelectionRequest& request,
   for (const PastVariant& past : before) known.try_emplace(past.program, past.id);
   auto append = [&](const Evaluated& variant) {
     PastVariant past = past_of(variant);
-    past.program = program_of(variant, request.cases);
+    past.program = program_of(variant.programs, request.cases);
     if (auto rank = ranks.find(past.id); rank != ranks.end()) {
       past.score = rank->second->score;
       past.half_width = rounded(rank->second->half_width);

@@ -6,6 +6,7 @@
 // engine/search/README.md.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ struct PastVariant {
   nlohmann::json exchange;             // with a language model; null: there was none
 };
 using History = std::vector<PastVariant>;
+
+// One name for a variant's programs, by timed case; empty where one of them was not lowered.
+std::string program_of(const std::map<std::string, std::string>& digests,
+                       const std::vector<BenchCase>& cases);
 
 // What became of a round's variants, as `selection` judged them; where nothing was `before`, the
 // seed first. Its lines go behind those.

@@ -12,6 +12,7 @@
 #include "engine/core/lines.h"
 #include "engine/search/contest.h"
 #include "engine/search/member.h"
+#include "engine/search/novelty.h"
 
 namespace evolve::search {
 
@@ -163,8 +164,8 @@ class Learner {
     Judged out;
     out.past = &past;
     if (past.rejection) {
-      const bool is_kernel =
-          past.rejection->step != "adopt" && past.rejection->kind != "not_reached";
+      const bool is_kernel = past.rejection->step != "adopt" &&
+                             past.rejection->kind != "not_reached" && !is_near_duplicate(past);
       out.outcome = is_kernel ? Outcome::rejected : Outcome::unjudged;
       return out;
     }

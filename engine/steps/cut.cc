@@ -17,6 +17,7 @@ struct Arguments {
   size_t top_k = 1;
   double margin = 0;
   uint64_t random_seed = 0, round = 1;
+  bool must_be_new = false;
 };
 
 class Cut {
@@ -31,6 +32,7 @@ class Cut {
     auto seed = steps::read_variant(arguments_.seed_dir, cases_, false);
     if (!seed) return std::move(seed).error();
     of_seed_ = seed->modelled;
+    cases_ = steps::judged_in_round(std::move(cases_), arguments_.must_be_new);
     if (arguments_.previous.empty()) leaders_.push_back({seed->id, 0, seed->programs});
     for (const std::string& id : arguments_.variants) {
       if (auto status = admit(id); !status) return status;
@@ -128,6 +130,7 @@ int main(int argc, char** argv) {
   app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
   app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
+  app.add_flag("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
   app.add_option("--out", arguments.out, "cut.json")->required();
   return steps::run_step(app, argc, argv, [&]() -> Status { return Cut(arguments).run(); });
 }

@@ -1,6 +1,7 @@
 // Step mutate: the kernels of the variants that one mutator proposes for a round. Mutator `seed`
 // copies the seed; `sweep` changes the values of the parameters.
 #include "engine/search/mutation.h"
+#include "engine/search/novelty.h"
 #include "engine/search/sampler.h"
 #include "engine/search/sweep.h"
 #include "engine/steps/parents.h"
@@ -132,6 +133,7 @@ class Sweep {
       request.parents.push_back({parent.file.id, parent.point});
     for (const search::PastVariant& past : history_) {
       if (past.structure != group.parents.front().file.structure) continue;
+      if (search::is_near_duplicate(past)) continue;  // that says nothing of the point
       request.trials.push_back(
           {past.parameters, past.score ? std::optional(1 / *past.score) : std::nullopt});
     }

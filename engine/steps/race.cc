@@ -14,6 +14,7 @@ struct Arguments {
   std::string spec, previous, round_dir, out;
   std::vector<std::string> variants;
   size_t top_k = 1, finalists = 1;
+  bool must_be_new = false;
 };
 
 class Race {
@@ -23,7 +24,7 @@ class Race {
   Status run() {
     auto cases = steps::read_spec(arguments_.spec);
     if (!cases) return std::move(cases).error();
-    cases_ = *std::move(cases);
+    cases_ = steps::judged_in_round(*std::move(cases), arguments_.must_be_new);
     benches_ = steps::benches_of(cases_);
     for (const std::string& id : arguments_.variants) {
       if (auto status = admit(id); !status) return status;
@@ -123,6 +124,7 @@ int main(int argc, char** argv) {
   app.add_option("--previous", arguments.previous, "selection.json of the round before");
   app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
   app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
+  app.add_flag("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
   app.add_option("--out", arguments.out, "race.json")->required();
   return steps::run_step(app, argc, argv, [&]() -> Status { return Race(arguments).run(); });
 }

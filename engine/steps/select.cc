@@ -18,6 +18,7 @@ struct Arguments {
   double effect = 0.05;
   std::vector<std::string> variants, lineages_out, evidence_out;
   int round = 1;
+  bool must_be_new = false;
   search::PopulationRule rule;
 };
 
@@ -48,11 +49,12 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
     return status.error();
   auto cut = steps::read_cut(arguments.cut);
   if (!cut) return std::move(cut).error();
+  const auto in_round = steps::judged_in_round(*cases, arguments.must_be_new);
   for (const std::string& id : arguments.variants) {
     const nlohmann::json said = cut->contains(id) ? cut->at(id) : nlohmann::json::object();
     const bool is_measured = said.value("is_in", true);
     const std::string folder = arguments.round_dir + "/" + id;
-    auto variant = steps::read_variant(folder, *cases, is_measured);
+    auto variant = steps::read_variant(folder, in_round, is_measured);
     if (!variant) return std::move(variant).error();
     if (auto status = identify(*variant, folder, parameters); !status) return status.error();
     if (!is_measured) variant->ruled_out = said.value("reason", "");
@@ -181,6 +183,7 @@ int main(int argc, char** argv) {
                  "selection.json of the round before, with its lineage-K.py beside it");
   app.add_option("--history", arguments.history, "history.jsonl of the round before");
   app.add_option("--cut", arguments.cut, "cut.json, where the round had one");
+  app.add_flag("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
   app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
   app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
   app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();

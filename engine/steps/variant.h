@@ -45,6 +45,14 @@ inline Result<search::Learnings> read_learnings(const std::string& path) {
   return search::parse_learnings(*text);
 }
 
+// The cases as the variants of a round are judged, which the seed is not: their programs must be
+// new where `must_be_new`.
+inline std::vector<search::CaseRecord> judged_in_round(std::vector<search::CaseRecord> cases,
+                                                       bool must_be_new) {
+  for (search::CaseRecord& one : cases) one.judged.must_be_new = must_be_new;
+  return cases;
+}
+
 inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseRecord>& cases) {
   std::vector<search::BenchCase> out;
   for (const search::CaseRecord& one : cases) {

@@ -147,6 +147,18 @@ TEST_CASE("the extensions of the schema are read") {
   CHECK(pipeline.batch.top_k == 3);
 }
 
+TEST_CASE("the least distance is a share, or there is none") {
+  CHECK_FALSE(parsed(kernel_line + "mutate: { explore: 0.5 }\n").mutate.least_distance);
+  CHECK(parsed(kernel_line + "mutate: { least_distance: 5e-2 }\n").mutate.least_distance == 0.05);
+  for (const char* bad : {"0", "1", "-0.5", "5", "near", "nan"}) {
+    INFO(bad);
+    const std::string said =
+        error(kernel_line + "mutate:\n  least_distance: " + std::string(bad) + "\n");
+    CHECK(said.find("mutate.least_distance: expected a") != std::string::npos);
+    CHECK(said.find(":3:19: ") != std::string::npos);
+  }
+}
+
 TEST_CASE("the first cut is a margin, or there is none") {
   CHECK_FALSE(parsed(kernel_line + "time: { kind: measured }\n").time.first_cut);
   CHECK(parsed(kernel_line + "time: { kind: measured, first_cut: 0.2 }\n").time.first_cut == 0.2);

@@ -34,7 +34,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   for (const char* rule :
        {"normalise", "spec",  "mutate", "rewrite",  "prompt",  "exchange", "adopt",     "secret",
         "expect",    "audit", "lower",  "contract", "compile", "check",    "interpret", "analyze",
-        "measure",   "cut",   "race",   "time",     "trace",   "select"}) {
+        "measure",   "cut",   "race",   "time",     "trace",   "select",   "novelty"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -241,6 +241,57 @@ TEST_CASE("where the model makes the first cut, it says who is measured at all")
   // Where times are modelled, there is nothing to spare.
   campaign.is_measured = false;
   CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
+}
+
+TEST_CASE(
+    "near-duplicates are turned down before anything is paid for them, where there is a rule") {
+  CampaignShape campaign = shape();
+  campaign.is_measured = true;
+  campaign.timing.first_cut = 0.2;
+  CHECK(write_rounds(campaign).find("novelty") == std::string::npos);
+  CHECK(write_rounds(campaign).find("must-be-new") == std::string::npos);
+  campaign.least_distance = 0.05;
+  CHECK(digest_of(campaign) != digest_of(shape()));
+  auto graph = graph_of(campaign, "w");
+  auto made_by = [&](const std::string& path) {
+    auto node = graph->find_node(path);
+    INFO(path);
+    REQUIRE(node);
+    return *graph->node(*node).made_by;
+  };
+  auto reads = [&](EdgeId edge, const std::string& path) {
+    for (NodeId input : graph->edge(edge).explicit_inputs()) {
+      if (graph->path(input) == path) return true;
+    }
+    return false;
+  };
+  const EdgeId first = made_by("w/round-1/v0001/big/novelty.json");
+  CHECK(first == made_by("w/round-1/v0008/ragged/novelty.json"));
+  CHECK(reads(first, "w/round-0/v0000/big/jaxpr.json"));
+  CHECK(reads(first, "w/round-1/v0008/ragged/contract.json"));
+  CHECK(!reads(first, "w/round-1/v0008/ragged/jaxpr.json"));
+  const EdgeId second = made_by("w/round-2/sketches.jsonl");
+  CHECK(reads(second, "w/round-1/sketches.jsonl"));
+  CHECK(reads(second, "w/round-1/history.jsonl"));
+  CHECK(!reads(second, "w/round-0/v0000/big/jaxpr.json"));
+  for (const char* paid : {"big/compile.json", "ragged/check.json", "ragged/interpret.json",
+                           "big/screening.json", "big/samples.json"}) {
+    const std::string path = paid;
+    const std::string gate = path.substr(0, path.find('/')) + "/novelty.json";
+    INFO(path);
+    CHECK(reads(made_by("w/round-2/v0009/" + path), "w/round-2/v0009/" + gate));
+    CHECK(!reads(made_by("w/round-2/v0009/" + path),
+                 "w/round-2/v0009/" + path.substr(0, path.find('/')) + "/contract.json"));
+  }
+  // Who judges a round is told why; the seed is what the others are held against.
+  for (const char* judge :
+       {"w/round-2/selection.json", "w/round-2/race.json", "w/round-2/cut.json"}) {
+    INFO(judge);
+    CHECK(reads(made_by(judge), "w/round-2/v0009/ragged/novelty.json"));
+    CHECK(graph->binding(made_by(judge), "flags").find("--must-be-new") != std::string::npos);
+  }
+  CHECK(reads(made_by("w/round-0/v0000/big/compile.json"), "w/round-0/v0000/big/contract.json"));
+  CHECK(!graph->find_node("w/round-0/v0000/big/novelty.json"));
 }
 
 TEST_CASE(

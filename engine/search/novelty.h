@@ -1,0 +1,63 @@
+// Which of a round's variants are too near to an earlier one to be paid for. Pure; it depends on
+// the order of the variants' ids, and not on which was built first.
+//
+// The distance of two variants is the largest of those of their timed cases (sketch.h), and 1 where
+// their parameters differ: points of a sweep are told apart by their sizes, however few operations
+// these change. A variant whose distance to an earlier one is below the rule's is a near-duplicate.
+// An earlier one counts
+//   * if it is no near-duplicate itself, so that a chain of small steps goes on from where the
+//     last step counted;
+//   * if no step is known to have turned it down: a small change may mend what was wrong. Of a
+//     variant of the same round that is not known yet, so it counts.
+// A variant whose programs are known as a whole is none: what is known of them costs nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/result.h"
+#include "engine/search/history.h"
+#include "engine/search/sketch.h"
+#include "engine/search/space.h"
+
+namespace evolve::search {
+
+// The kind of the rejection.
+constexpr const char* kNearDuplicate = "near-duplicate";
+[[nodiscard]] bool is_near_duplicate(const PastVariant& past);
+
+struct Sketched {
+  std::string id;
+  int round = 0;
+  Point parameters;
+  std::string program;                     // as in the history
+  std::map<std::string, Sketch> sketches;  // by timed case
+};
+
+struct NoveltyEntry {
+  std::string id;
+  std::string nearest;             // the earlier variant that is nearest; empty: none is comparable
+  std::optional<double> distance;  // from that one
+  bool is_known = false;           // its programs are those of an earlier variant
+  bool is_near = false;
+};
+
+// 0 to 1.
+double distance(const Sketched& one, const Sketched& other);
+
+// `variants` are those of a round with a program in every case, in the order of their ids.
+// `earlier` are those of the rounds before (of the first round: the seed) that were none when their
+// round was built, and `history` what became of them. Gives an entry for each of `variants`, and
+// appends to `earlier` those that are compared with from now on, after taking out those that were
+// turned down since.
+std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants, double least,
+                                          const History& history, std::vector<Sketched>& earlier);
+
+// sketches.jsonl: a line of JSON each.
+Result<std::vector<Sketched>> read_sketches(std::string_view lines);
+std::string sketch_lines(const std::vector<Sketched>& all);
+
+}  // namespace evolve::search

@@ -1,0 +1,167 @@
+// Step novelty: which of a round's variants are too near to an earlier one to be paid for.
+#include "engine/search/novelty.h"
+
+#include "engine/search/member.h"
+#include "engine/steps/step.h"
+#include "engine/steps/variant.h"
+
+namespace {
+
+using namespace evolve;
+using nlohmann::json;
+
+struct Arguments {
+  std::string spec, seed_dir, previous, history, round_dir, out, sketches_out;
+  std::vector<std::string> variants;
+  double least = 0;
+};
+
+class Novelty {
+ public:
+  explicit Novelty(const Arguments& arguments) : arguments_(arguments) {}
+
+  Status run() {
+    auto cases = steps::read_spec(arguments_.spec);
+    if (!cases) return std::move(cases).error();
+    cases_ = *std::move(cases);
+    benches_ = steps::benches_of(cases_);
+    auto history = steps::read_history(arguments_.history);
+    if (!history) return std::move(history).error();
+    if (auto status = read_earlier(); !status) return status;
+    std::vector<search::Sketched> variants;
+    for (const std::string& id : arguments_.variants) {
+      auto is_within = read_contracts(id);
+      if (!is_within) return std::move(is_within).error();
+      if (!*is_within) continue;
+      auto sketched = read_program(arguments_.round_dir + "/" + id);
+      if (!sketched) return std::move(sketched).error();
+      if (*sketched) variants.push_back(**std::move(sketched));
+    }
+    for (search::NoveltyEntry& entry :
+         search::near_duplicates(variants, arguments_.least, *history, earlier_)) {
+      const std::string id = entry.id;
+      entries_[id] = std::move(entry);
+    }
+    return write();
+  }
+
+ private:
+  Status read_earlier() {
+    if (arguments_.previous.empty()) {
+      auto seed = read_program(arguments_.seed_dir);
+      if (!seed) return std::move(seed).error();
+      if (*seed) earlier_.push_back(**std::move(seed));
+      return {};
+    }
+    auto text = world::read_file(arguments_.previous);
+    if (!text) return std::move(text).error();
+    auto earlier = search::read_sketches(*text);
+    if (!earlier) return std::move(earlier).error().within(arguments_.previous);
+    earlier_ = *std::move(earlier);
+    return {};
+  }
+
+  // Whether a variant's program is within its contract in every case.
+  Result<bool> read_contracts(const std::string& id) {
+    bool is_within = true;
+    for (const search::CaseRecord& one : cases_) {
+      const std::string& name = one.judged.name;
+      auto contract =
+          steps::read_json(fmt::format("{}/{}/{}/contract.json", arguments_.round_dir, id, name));
+      if (!contract) return std::move(contract).error();
+      const bool is_ok = contract->value("verdict", "") == "ok";
+      is_within = is_within && is_ok;
+      is_within_[id][name] = is_ok;
+    }
+    return is_within;
+  }
+
+  // Nothing where one of its programs was not lowered, or is too large to be compared.
+  [[nodiscard]] Result<std::optional<search::Sketched>> read_program(
+      const std::string& folder) const {
+    auto variant = steps::read_json(folder + "/variant.json");
+    if (!variant) return std::move(variant).error();
+    auto core = search::read_variant_core(*variant, "id", "variant.json");
+    if (!core) return std::move(core).error();
+    search::Sketched out = {core->id, core->round, core->parameters, "", {}};
+    for (const search::BenchCase& one : benches_) {
+      auto report = steps::read_json(fmt::format("{}/{}/lower.json", folder, one.name));
+      if (!report) return std::move(report).error();
+      const json& digest =
+          search::member(search::member(search::member(*report, "programs"), "tpu"), "digest");
+      if (!digest.is_string()) return std::optional<search::Sketched>();
+      auto jaxpr = steps::read_json(fmt::format("{}/{}/jaxpr.json", folder, one.name));
+      if (!jaxpr) return std::move(jaxpr).error();
+      auto sketch = search::sketch_of(*jaxpr);
+      if (!sketch) return std::optional<search::Sketched>();
+      core->programs[one.name] = digest;
+      out.sketches[one.name] = *std::move(sketch);
+    }
+    out.program = search::program_of(core->programs, benches_);
+    return std::optional(std::move(out));
+  }
+
+  [[nodiscard]] json verdict_of(const std::string& id, bool is_within) const {
+    if (!is_within) return {{"verdict", "not_reached"}};
+    auto it = entries_.find(id);
+    if (it == entries_.end() || !it->second.is_near) return {{"verdict", "ok"}};
+    return {{"verdict", "rejected"},
+            {"kind", search::kNearDuplicate},
+            {"reason", fmt::format("{:.3g} from {} (least_distance {})", *it->second.distance,
+                                   it->second.nearest, arguments_.least)}};
+  }
+
+  // A variant's own reports say no more than the verdict, so that nothing else has it judged anew.
+  [[nodiscard]] Status write() const {
+    json all = json::array();
+    for (const std::string& id : arguments_.variants) {
+      for (const auto& [name, is_within] : is_within_.at(id)) {
+        const std::string path =
+            fmt::format("{}/{}/{}/novelty.json", arguments_.round_dir, id, name);
+        if (auto status = steps::write_json(path, verdict_of(id, is_within)); !status)
+          return status;
+      }
+      json one = {{"variant", id}};
+      if (auto it = entries_.find(id); it != entries_.end()) {
+        const search::NoveltyEntry& entry = it->second;
+        one["is_near"] = entry.is_near;
+        one["is_known"] = entry.is_known;
+        if (entry.distance) {
+          one["nearest"] = entry.nearest;
+          one["distance"] = search::rounded(*entry.distance);
+        }
+      }
+      all.push_back(std::move(one));
+    }
+    auto status = world::write_file_atomic(arguments_.sketches_out, search::sketch_lines(earlier_));
+    if (!status) return status;
+    return steps::write_json(arguments_.out,
+                             {{"least_distance", arguments_.least}, {"variants", all}});
+  }
+
+  const Arguments& arguments_;
+  std::vector<search::CaseRecord> cases_;
+  std::vector<search::BenchCase> benches_;
+  std::vector<search::Sketched> earlier_;
+  std::map<std::string, std::map<std::string, bool>> is_within_;  // by variant and case
+  std::map<std::string, search::NoveltyEntry> entries_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("the variants of a round that are too near to an earlier one", "novelty");
+  Arguments arguments;
+  app.add_option("--spec", arguments.spec, "spec.json")->required();
+  app.add_option("--least-distance", arguments.least, "from an earlier program, as a share")
+      ->required()
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--seed-dir", arguments.seed_dir, "of the first round: the seed's folder");
+  app.add_option("--previous", arguments.previous, "sketches.jsonl of the round before");
+  app.add_option("--history", arguments.history, "history.jsonl of the round before");
+  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
+  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
+  app.add_option("--out", arguments.out, "novelty.json")->required();
+  app.add_option("--sketches-out", arguments.sketches_out, "sketches.jsonl")->required();
+  return steps::run_step(app, argc, argv, [&]() -> Status { return Novelty(arguments).run(); });
+}
