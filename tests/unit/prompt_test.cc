@@ -40,7 +40,7 @@ Templates templates_of(const std::string& text =
                            "SECOND\n{{second_parent_source}}\n{{/second_parent_source}}\n"
                            "TRIED\n{{tried}}\nINSPIRED\n{{inspirations}}\nLEARNED\n{{learnings}}\n"
                            "REJECTED\n{{rejections}}\n{{diagnosis}}\n{{format}}\n") {
-  auto out = Templates::read("p", [&](const std::string& path) {
+  auto out = Templates::read("p", Stage::code, [&](const std::string& path) {
     return Result<std::string>(path == "p/system.md" ? "You are brief.\n" : text);
   });
   if (!out) FAIL(out.error().message);

@@ -32,9 +32,9 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   auto graph = std::make_unique<Graph>();
   std::string rules;
   for (const char* rule :
-       {"normalise", "spec",  "mutate", "rewrite",  "prompt",  "exchange", "adopt",     "secret",
-        "expect",    "audit", "lower",  "contract", "compile", "check",    "interpret", "analyze",
-        "measure",   "cut",   "race",   "time",     "trace",   "select"}) {
+       {"normalise", "spec",    "mutate", "rewrite", "prompt",   "exchange", "plan",  "adopt",
+        "secret",    "expect",  "audit",  "lower",   "contract", "compile",  "check", "interpret",
+        "analyze",   "measure", "cut",    "race",    "time",     "trace",    "select"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
