@@ -14,6 +14,7 @@
 #include "engine/cli/machine.h"
 #include "engine/cli/nodes.h"
 #include "engine/cli/null_build.h"
+#include "engine/cli/plans.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/recording.h"
 #include "engine/cli/report.h"
@@ -280,12 +281,20 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
   return check_determinism(common, *recorded, *past.state, machine, folder, command.check_times);
 }
 
-}  // namespace
+// What a build cannot do without, and how its campaign is opened again.
+struct Before {
+  UndecidedPlans plans;
+  CampaignOptions campaign;
+};
 
-Status run_build(const CommonOptions& common, const BuildCommand& given) {
-  BuildCommand command = given;
-  // The session changes to the project's root.
-  if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
+Result<Before> done(Status status) {
+  if (!status) return std::move(status).error();
+  return Before();
+}
+
+// Builds, unless it needs plans of rounds behind `asked` on which nobody has decided: those are
+// given back, and nothing is done.
+Result<Before> build_once(const CommonOptions& common, const BuildCommand& command, int asked) {
   auto options = options_of(command);
   if (!options) return std::move(options).error();
   // Before any file is open: the guard must not hold what is not its own.
@@ -304,14 +313,17 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
     if (!report) return std::move(report).error();
     if (*report) {
       tell(common, command, **report, "");
-      return {};
+      return Before();
     }
   }
   null_build.look_at_sources();
-  if (auto status = read_graph(*session); !status) return status;
+  if (auto status = read_graph(*session); !status) return status.error();
   auto targets = find_targets(*session, command.targets);
   if (!targets) return std::move(targets).error();
-  if (command.dry_run) return tell_pending(common, *session, *targets);
+  if (command.dry_run) return done(tell_pending(common, *session, *targets));
+  auto plans = undecided_plans(session->campaign, *session->graph, *targets, asked);
+  if (plans.round > 0)
+    return Before{std::move(plans), reopening(common.campaign, session->campaign)};
   if (!session->campaign.shape.is_sandboxed) {
     print_warning("candidates run without the sandbox: --unsafe-no-sandbox", common.color);
   }
@@ -319,8 +331,34 @@ Status run_build(const CommonOptions& common, const BuildCommand& given) {
   auto status =
       CampaignBuild(common, command, *std::move(options), *session, null_build, remote->get())
           .run(*targets, *guard);
-  if (!status || command.check_times == 0) return status;
-  return check_built(common, command, *std::move(session), {*guard, jobs});
+  if (!status || command.check_times == 0) return done(status);
+  return done(check_built(common, command, *std::move(session), {*guard, jobs}));
+}
+
+}  // namespace
+
+Status run_build(const CommonOptions& given, const BuildCommand& asked) {
+  CommonOptions common = given;
+  BuildCommand command = asked;
+  // The session changes to the project's root.
+  if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
+  for (int round = 0;;) {
+    auto before = build_once(common, command, round);
+    if (!before) return std::move(before).error();
+    if (before->plans.round == 0) return {};
+    // What a person decides on is made before the rest, and round by round.
+    round = before->plans.round;
+    common.campaign = before->campaign;
+    common.has_told_notices = true;
+    BuildCommand plans = command;
+    plans.targets = before->plans.files;
+    plans.trace.clear();
+    plans.check_times = 0;
+    if (auto built = build_once(common, plans, round); !built) return std::move(built).error();
+    auto campaign = open_campaign(common.campaign);
+    if (!campaign) return std::move(campaign).error();
+    if (auto status = check_decided(*campaign, before->plans); !status) return status;
+  }
 }
 
 }  // namespace evolve::cli

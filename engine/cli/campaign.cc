@@ -163,6 +163,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     }
   }
   if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
+  shape.plan = pipeline.mutate.plan;
   shape.proposals = *beside(folder, pipeline.mutate.proposals,
                             fmt::format("{}-proposals", campaign.name).c_str());
   shape.entry = campaign.spec.entry;

@@ -5,10 +5,12 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/llm/record.h"
 
 namespace evolve::cli {
 
@@ -21,15 +23,42 @@ std::string headed(const std::string& head, const std::string& text) {
   return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");
 }
 
-// What came back, and what it cost by its variant.json.
-std::string reply_text(const json& exchange, const json& made) {
+// What came back, and what it cost by its prompt's prices.
+std::string reply_text(const json& prompt, const json& exchange) {
   if (exchange.value("verdict", "") == "rejected")
     return headed(exchange.value("kind", ""), exchange.value("reason", ""));
-  const double cost = made.is_object() ? made.value("/exchange/cost_usd"_json_pointer, 0.0) : 0;
   return headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
-                            exchange.value("/tokens/output"_json_pointer, int64_t{0}), cost,
-                            exchange.value("finish", "")),
+                            exchange.value("/tokens/output"_json_pointer, int64_t{0}),
+                            llm::spent_on(prompt, exchange).cost_usd, exchange.value("finish", "")),
                 exchange.value("text", ""));
+}
+
+// What a model was asked in one go: the records of a folder; null where there are none.
+json asked_in(const std::string& folder, bool has_reply) {
+  json out = {{"prompt", read_json(folder + "/prompt.json")}};
+  if (!out["prompt"].is_object()) return {};
+  out["request"] = read_json(folder + "/request.json");
+  const json exchange = has_reply ? read_json(folder + "/exchange.json") : json();
+  if (exchange.is_object()) out["exchange"] = exchange;
+  return out;
+}
+
+std::string asked_text(const json& asked, const std::string& variant) {
+  const json& prompt = asked["prompt"];
+  if (!asked["request"].contains("request")) {
+    return fmt::format("nothing was sent: {}: {}\n", prompt.value("kind", ""),
+                       prompt.value("reason", ""));
+  }
+  const json& request = asked["request"]["request"];
+  std::string out =
+      fmt::format("--- {}{} of {} by {}, at most {} tokens\n",
+                  prompt.contains("stage") ? "plan, " : "", prompt.value("mode", ""), variant,
+                  request.value("model", ""), request.value("max_tokens", int64_t{0}));
+  out += headed("system", request.value("system", ""));
+  for (const json& message : request.value("messages", json::array()))
+    out += headed(message.value("role", ""), message.value("content", ""));
+  if (asked.contains("exchange")) out += reply_text(prompt, asked["exchange"]);
+  return out;
 }
 
 }  // namespace
@@ -50,33 +79,20 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   if (!campaign) return std::move(campaign).error();
   auto folder = built_folder(*campaign, variant);
   if (!folder) return std::move(folder).error();
-  const json prompt = read_json(*folder + "/prompt.json");
-  if (!prompt.is_object()) {
+  const json plan = asked_in(*folder + "/plan", has_reply);
+  json code = asked_in(*folder, has_reply);
+  if (plan.is_null() && code.is_null()) {
     return bad_input(fmt::format("no model was asked for '{}'", variant), "",
                      fmt::format("evolve show {}", variant));
   }
-  const json sent = read_json(*folder + "/request.json");
-  const json exchange = has_reply ? read_json(*folder + "/exchange.json") : json();
   if (common.json) {
-    json out = {{"prompt", prompt}, {"request", sent}};
-    if (exchange.is_object()) out["exchange"] = exchange;
-    print_out(out.dump(2) + "\n");
+    if (!plan.is_null()) code["plan"] = plan;
+    print_out(code.dump(2) + "\n");
     return {};
   }
-  if (!sent.contains("request")) {
-    print_out(fmt::format("nothing was sent: {}: {}\n", prompt.value("kind", ""),
-                          prompt.value("reason", "")));
-    return {};
+  for (const json* asked : {&plan, &std::as_const(code)}) {
+    if (!asked->is_null()) print_out(asked_text(*asked, variant));
   }
-  const json& request = sent["request"];
-  std::string text =
-      fmt::format("--- {} of {} by {}, at most {} tokens\n", prompt.value("mode", ""), variant,
-                  request.value("model", ""), request.value("max_tokens", int64_t{0}));
-  text += headed("system", request.value("system", ""));
-  for (const json& message : request.value("messages", json::array()))
-    text += headed(message.value("role", ""), message.value("content", ""));
-  if (exchange.is_object()) text += reply_text(exchange, read_json(*folder + "/variant.json"));
-  print_out(text);
   return {};
 }
 

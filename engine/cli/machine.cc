@@ -1,5 +1,6 @@
 #include "engine/cli/machine.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "engine/core/edge_text.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -37,6 +39,13 @@ int usable_cores() {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::string editor_line(const std::string& file) {
+  std::string editor = variable("VISUAL");
+  if (editor.empty()) editor = variable("EDITOR");
+  if (editor.empty()) editor = "vi";
+  return fmt::format("{} {}", editor, shell_word(file));
 }
 
 std::string machine_name() {

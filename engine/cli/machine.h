@@ -13,6 +13,10 @@ int usable_cores();
 // A variable of this process; empty: it is not set.
 std::string variable(const char* name);
 
+// The command line that opens a file in the person's editor ($VISUAL, $EDITOR, or vi), as git has
+// it.
+std::string editor_line(const std::string& file);
+
 // The name that this machine gives itself, for records.
 std::string machine_name();
 

@@ -20,6 +20,7 @@
 #include "engine/cli/model_command.h"
 #include "engine/cli/ninja.h"
 #include "engine/cli/person_command.h"
+#include "engine/cli/plan_command.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/replay.h"
 #include "engine/cli/why.h"
@@ -54,6 +55,7 @@ struct Arguments {
   ProposeCommand proposal;
   RoundCommand open_round;
   LearningsCommand learnings;
+  PlanCommand plan;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -229,6 +231,26 @@ void add_person(CLI::App& app, Arguments& arguments) {
   }
 }
 
+// A person's word on what models mean to do.
+void add_plan(CLI::App& app, Arguments& arguments) {
+  auto* plan = app.add_subcommand(
+      "plan", "what models mean to do before they write code: show, approve, reject, edit");
+  plan->require_subcommand(1);
+  auto* show = plan->add_subcommand("show", "all plans and where they stand, or one of them");
+  show->add_option("variant", arguments.plan.variants, "v0007")->expected(0, 1);
+  auto* approve = plan->add_subcommand("approve", "have them carried out as they stand");
+  auto* reject = plan->add_subcommand("reject", "turn them down: no code is asked for");
+  for (CLI::App* command : {approve, reject})
+    command->add_option("variant", arguments.plan.variants, "v0007 …")->required();
+  auto* edit =
+      plan->add_subcommand("edit", "open an editor on one, and approve what you make of it");
+  edit->add_option("variant", arguments.plan.variants, "v0007")->required()->expected(1);
+  for (CLI::App* command : {approve, edit})
+    command->add_option("--note", arguments.plan.note, "for other people");
+  reject->add_option("--note", arguments.plan.note, "why: models are told, too")->required();
+  for (CLI::App* command : plan->get_subcommands({})) add_common(*command, arguments);
+}
+
 void add_learnings(CLI::App& app, Arguments& arguments) {
   auto* learnings =
       app.add_subcommand("learnings", "what the campaign has learned, and what it may have");
@@ -282,6 +304,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   add_common(*show_prompt, arguments);
 
   add_person(app, arguments);
+  add_plan(app, arguments);
 
   auto* best = app.add_subcommand("best", "write the best variant's kernel.py");
   best->add_option("-o,--out", arguments.out, "file to write (default: stdout)");
@@ -392,6 +415,13 @@ Status dispatch_round(const std::string& name, const Arguments& arguments) {
   return run_round_open(arguments.common, arguments.build, arguments.open_round, *round);
 }
 
+Status dispatch_plan(const std::string& name, const Arguments& arguments) {
+  if (name == "show") return run_plan_show(arguments.common, arguments.plan);
+  if (name == "approve") return run_plan_approve(arguments.common, arguments.plan);
+  if (name == "reject") return run_plan_reject(arguments.common, arguments.plan);
+  return run_plan_edit(arguments.common, arguments.plan);
+}
+
 Status dispatch_learnings(const CLI::App& command, const Arguments& arguments) {
   if (command.get_subcommands().empty()) return run_learnings(arguments.common);
   if (command.get_subcommands().front()->get_name() == "accept")
@@ -435,6 +465,10 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "round") {
     return dispatch_round(app.get_subcommands().front()->get_subcommands().front()->get_name(),
                           arguments);
+  }
+  if (name == "plan") {
+    return dispatch_plan(app.get_subcommands().front()->get_subcommands().front()->get_name(),
+                         arguments);
   }
   if (name == "best") return run_best(common, arguments.out);
   if (name == "cache") {

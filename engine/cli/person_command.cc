@@ -11,9 +11,11 @@
 #include <iterator>
 
 #include "engine/cli/machine.h"
+#include "engine/cli/plan_command.h"
+#include "engine/cli/plans.h"
 #include "engine/cli/proposals.h"
 #include "engine/cli/report.h"
-#include "engine/core/edge_text.h"
+#include "engine/core/round_mutate.h"
 #include "engine/world/console.h"
 #include "engine/world/files.h"
 #include "engine/world/signals.h"
@@ -34,19 +36,41 @@ Result<std::string> read_given(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-// "v0011, v0012" of those that are open.
-std::vector<std::string> open_ids(const std::vector<PersonPlace>& places) {
-  std::vector<std::string> out;
-  for (const PersonPlace& one : places) {
-    if (one.is_open) out.push_back(one.id);
-  }
+// What of a round is a person's.
+struct OpenRound {
+  std::vector<PersonPlace> places;
+  std::vector<VariantPlan> plans;
+};
+
+Result<OpenRound> open_round(const Campaign& campaign, int round) {
+  OpenRound out;
+  auto places = places_of(campaign, round);
+  if (!places) return std::move(places).error();
+  out.places = *std::move(places);
+  auto plans = plans_of(campaign, round, round);
+  if (!plans) return std::move(plans).error();
+  out.plans = *std::move(plans);
+  if (out.places.empty() && out.plans.empty())
+    return no_places(campaign, fmt::format(" in round-{}", round));
   return out;
 }
 
-// What is left to do in a round.
-std::string next_step(int round, const std::vector<std::string>& open) {
-  if (open.empty()) return fmt::format("evolve build round-{}", round);
-  return fmt::format("round-{} still waits for {}", round, fmt::join(open, ", "));
+// A file that an open round waits for.
+struct Awaited {
+  std::string id;
+  std::string path;
+  const char* what;  // happened when it is there
+};
+
+std::vector<Awaited> awaited_in(const OpenRound& round) {
+  std::vector<Awaited> out;
+  for (const PersonPlace& one : round.places) {
+    if (one.is_open) out.push_back({one.id, one.path, "proposed"});
+  }
+  for (const VariantPlan& one : round.plans) {
+    if (one.state == PlanState::open) out.push_back({one.id, one.path, "decided"});
+  }
+  return out;
 }
 
 // Puts a proposal into its place, and says so.
@@ -57,9 +81,9 @@ Status store(const CommonOptions& common, const Campaign& campaign, const Person
     return status;
   if (auto status = files.write(place.path, search::proposal_text(proposal)); !status)
     return status;
-  auto places = places_of(campaign, place.round);
-  if (!places) return std::move(places).error();
-  const std::vector<std::string> open = open_ids(*places);
+  auto waiting = waiting_in(campaign, place.round);
+  if (!waiting) return std::move(waiting).error();
+  const std::vector<std::string>& open = *waiting;
   json report = {
       {"variant", place.id}, {"round", place.round}, {"file", place.path}, {"open", open}};
   if (!checked.known_as.empty()) report["known_as"] = checked.known_as;
@@ -94,14 +118,6 @@ Status propose(const CommonOptions& common, const Campaign& campaign, const Pers
   return store(common, campaign, place, *proposal, *checked);
 }
 
-// The editor's own words, with the file behind them, as git has it.
-std::string editor_line(const std::string& file) {
-  std::string editor = variable("VISUAL");
-  if (editor.empty()) editor = variable("EDITOR");
-  if (editor.empty()) editor = "vi";
-  return fmt::format("{} {}", editor, shell_word(file));
-}
-
 // A variant's kernel as a proposal, for an editor.
 std::string draft_of(const std::string& variant, const std::string& kernel,
                      const std::string& note) {
@@ -122,53 +138,85 @@ json place_record(const PersonPlace& place) {
   return out;
 }
 
-void tell_places(const CommonOptions& common, int round, const std::vector<PersonPlace>& places) {
+void tell_places(int round, const std::vector<PersonPlace>& places) {
+  std::vector<std::vector<std::string>> rows = {{"place", "child of", "its kernel", "proposed"}};
+  bool is_open = false;
+  for (const PersonPlace& one : places) {
+    rows.push_back({one.id, one.parent, one.parent_path, one.is_open ? "-" : one.path});
+    is_open = is_open || one.is_open;
+  }
+  print_out(fmt::format("{}\n", table(rows, "  ")));
+  if (!is_open) return;
+  print_out(
+      fmt::format("  evolve propose --file K.py --note \"…\", or evolve edit {}; "
+                  "evolve round close {} goes on without\n",
+                  places.front().parent, round));
+}
+
+void tell_plans(int round, const std::vector<VariantPlan>& plans) {
+  print_out(fmt::format("{}\n", plan_table(plans)));
+  const auto waits = std::find_if(plans.begin(), plans.end(), [](const VariantPlan& one) {
+    return one.state == PlanState::open;
+  });
+  if (waits == plans.end()) return;
+  print_out(
+      fmt::format("  evolve plan show {}, and then evolve plan approve, edit or reject; "
+                  "evolve round close {} rejects what is left\n",
+                  waits->id, round));
+}
+
+void tell_round(const CommonOptions& common, int number, const OpenRound& round) {
   if (common.json) {
-    json event = {{"event", "open"}, {"round", round}, {"places", json::array()}};
-    for (const PersonPlace& one : places) event["places"].push_back(place_record(one));
+    json event = {{"event", "open"}, {"round", number}, {"places", json::array()}};
+    for (const PersonPlace& one : round.places) event["places"].push_back(place_record(one));
+    for (const VariantPlan& one : round.plans) event["plans"].push_back(plan_report(one));
     print_out(event.dump() + "\n");
     return;
   }
-  std::vector<std::vector<std::string>> rows = {{"place", "child of", "its kernel", "proposed"}};
-  for (const PersonPlace& one : places)
-    rows.push_back({one.id, one.parent, one.parent_path, one.is_open ? "-" : one.path});
-  print_out(fmt::format("round-{}\n\n{}\n", round, table(rows, "  ")));
-  const std::vector<std::string> open = open_ids(places);
-  if (!open.empty())
-    print_out(
-        fmt::format("  evolve propose --file K.py --note \"…\", or evolve edit {}; "
-                    "evolve round close {} goes on without\n",
-                    places.front().parent, round));
+  print_out(fmt::format("round-{}\n\n", number));
+  if (!round.places.empty()) tell_places(number, round.places);
+  if (!round.plans.empty()) tell_plans(number, round.plans);
 }
 
-void tell_proposed(const CommonOptions& common, const PersonPlace& place) {
+void tell_there(const CommonOptions& common, const Awaited& one) {
   if (common.json) {
-    print_out(json({{"event", "proposed"}, {"variant", place.id}, {"file", place.path}}).dump() +
-              "\n");
+    print_out(json({{"event", one.what}, {"variant", one.id}, {"file", one.path}}).dump() + "\n");
   } else {
-    print_out(fmt::format("{}: proposed in {}\n", place.id, place.path));
+    print_out(fmt::format("{}: {} in {}\n", one.id, one.what, one.path));
   }
 }
 
-// Waits until no place is open; tells of each as it is filled.
-Status wait_for_all(const CommonOptions& common, std::vector<PersonPlace> places, int round) {
-  while (!open_ids(places).empty()) {
+// Waits until all files are there; tells of each as it comes.
+Status wait_for_all(const CommonOptions& common, std::vector<Awaited> awaited, int round) {
+  while (!awaited.empty()) {
     pollfd interrupt = {world::interrupt_descriptor(), POLLIN, 0};
     ::poll(&interrupt, 1, kLookMilliseconds);
     if (world::was_interrupted()) {
-      return Error{ErrorCode::interrupted,
-                   fmt::format("interrupted: {}", next_step(round, open_ids(places))), "",
-                   fmt::format("evolve round open {}", round)};
+      std::vector<std::string> ids;
+      for (const Awaited& one : awaited) ids.push_back(one.id);
+      return Error{ErrorCode::interrupted, fmt::format("interrupted: {}", next_step(round, ids)),
+                   "", fmt::format("evolve round open {}", round)};
     }
-    for (PersonPlace& place : places) {
+    std::erase_if(awaited, [&](const Awaited& one) {
       std::error_code error;
-      if (!place.is_open || !fs::exists(place.path, error)) continue;
-      place.is_open = false;
-      tell_proposed(common, place);
-    }
+      if (!fs::exists(one.path, error)) return false;
+      tell_there(common, one);
+      return true;
+    });
   }
   if (!common.json) print_out(next_step(round, {}) + "\n");
   return {};
+}
+
+// What is built before a round is a person's: the one before it, and its own plans.
+std::vector<std::string> built_before(const Campaign& campaign, int round) {
+  std::vector<std::string> out;
+  if (round > 1) out.push_back(fmt::format("round-{}", round - 1));
+  for (const int number : planned_variants(campaign.shape, round, round)) {
+    const std::string id = variant_id(number);
+    out.push_back(plan_files(campaign.shape, id, campaign.folder_of(id)).exchange);
+  }
+  return out;
 }
 
 }  // namespace
@@ -234,31 +282,44 @@ Status run_round_open(const CommonOptions& given, const BuildCommand& build,
   CommonOptions common = given;
   auto campaign = open_campaign(common.campaign);
   if (!campaign) return std::move(campaign).error();
-  if (auto places = places_of(*campaign, round); !places) return std::move(places).error();
-  if (round > 1) {
+  if (auto opened = open_round(*campaign, round); !opened) return std::move(opened).error();
+  BuildCommand before = build;
+  before.targets = built_before(*campaign, round);
+  if (!before.targets.empty()) {
     common.campaign = reopening(common.campaign, *campaign);
-    BuildCommand before = build;
-    before.targets = {fmt::format("round-{}", round - 1)};
     if (auto status = run_build(common, before); !status) return status;
   }
-  auto places = places_of(*campaign, round);
-  if (!places) return std::move(places).error();
-  tell_places(common, round, *places);
-  if (!command.waits || open_ids(*places).empty()) return {};
+  auto opened = open_round(*campaign, round);
+  if (!opened) return std::move(opened).error();
+  tell_round(common, round, *opened);
+  const auto awaited = awaited_in(*opened);
+  if (!command.waits || awaited.empty()) return {};
   world::watch_interrupts();
-  return wait_for_all(common, *std::move(places), round);
+  return wait_for_all(common, awaited, round);
 }
 
 Status run_round_close(const CommonOptions& common, int round) {
   auto campaign = open_campaign(common.campaign);
   if (!campaign) return std::move(campaign).error();
-  auto places = places_of(*campaign, round);
-  if (!places) return std::move(places).error();
-  for (const PersonPlace& one : *places) {
+  auto opened = open_round(*campaign, round);
+  if (!opened) return std::move(opened).error();
+  for (const VariantPlan& one : opened->plans) {
+    if (one.state == PlanState::unasked) {
+      return bad_input(fmt::format("{}: no model has written its plan yet", one.id), "",
+                       fmt::format("evolve round open {}", round));
+    }
+  }
+  const std::string why = "the round was closed";
+  for (const PersonPlace& one : opened->places) {
     if (!one.is_open) continue;
     search::ProposalFile none;
-    none.passed = "the round was closed";
+    none.passed = why;
     if (auto status = store(common, *campaign, one, none, {}); !status) return status;
+  }
+  for (const VariantPlan& one : opened->plans) {
+    if (one.state != PlanState::open) continue;
+    auto status = decide(common, *campaign, one, {false, why, one.text()});
+    if (!status) return status;
   }
   return {};
 }

@@ -27,12 +27,13 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
 
 struct RoundCommand {
   std::string round;
-  bool waits = true;  // until something is proposed for every place
+  bool waits = true;  // until something is proposed for every place, and every plan decided on
 };
-// Builds the round before, says whose kernels are wanted and of which parent, and waits for them.
+// Builds the round before and the round's plans, says whose kernels are wanted and of which parent,
+// and which plans wait for a word, and waits for both.
 Status run_round_open(const CommonOptions& common, const BuildCommand& build,
                       const RoundCommand& command, int round);
-// Gives up the places that are open.
+// Gives up the places that are open, and rejects the plans that wait.
 Status run_round_close(const CommonOptions& common, int round);
 
 }  // namespace evolve::cli

@@ -60,11 +60,6 @@ PersonPlace place_of(const Campaign& campaign, int number,
   return out;
 }
 
-Error no_places(const Campaign& campaign, const std::string& where) {
-  return bad_input(fmt::format("{}: no variant is a person's{}", campaign.path, where), "",
-                   "mutate: { mix: { sweep: 3, person: 1 } } in the pipeline gives people a share");
-}
-
 // A folder of this process alone, gone when the object is.
 class Scratch {
  public:
@@ -200,6 +195,11 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
 
 }  // namespace
 
+Error no_places(const Campaign& campaign, const std::string& where) {
+  return bad_input(fmt::format("{}: no variant is a person's{}", campaign.path, where), "",
+                   "mutate: { mix: { sweep: 3, person: 1 } } in the pipeline gives people a share");
+}
+
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) {
   if (round < 1 || round > campaign.shape.rounds) {
     return bad_input(
@@ -210,7 +210,6 @@ Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) 
   std::vector<PersonPlace> out;
   for (const int number : proposed_variants(campaign.shape, round, round))
     out.push_back(place_of(campaign, number, *before));
-  if (out.empty()) return no_places(campaign, fmt::format(" in round-{}", round));
   return out;
 }
 

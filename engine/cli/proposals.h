@@ -22,7 +22,9 @@ struct PersonPlace {
   std::string parent_path;  // of the parent's kernel
 };
 
-// The places of a round; bad input where it has none.
+// Bad input: `where` in the campaign nobody is asked for a kernel.
+Error no_places(const Campaign& campaign, const std::string& where);
+// The places of a round, if it has any; bad input where there is no such round.
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round);
 // The place of that variant, or where `id` is empty the first that is open; bad input where there
 // is none.

@@ -59,6 +59,21 @@ class Words {
 
 }  // namespace
 
+std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs) {
+  auto escaped = [](std::string_view path) {
+    std::string out;
+    for (char c : path) {
+      if (c == ' ' || c == '#') out += '\\';
+      if (c == '$') out += '$';
+      out += c;
+    }
+    return out;
+  };
+  std::string out = escaped(output) + ":";
+  for (const std::string& input : inputs) out += " " + escaped(input);
+  return out + "\n";
+}
+
 Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path) {
   std::vector<std::string> inputs;
   Words words(text);

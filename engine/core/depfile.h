@@ -13,6 +13,9 @@ namespace evolve {
 // messages.
 Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path);
 
+// The rule that is read so, from an output to inputs.
+std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs);
+
 // What MSVC's /showIncludes says among a command's output.
 struct ShownIncludes {
   std::vector<std::string> inputs;  // canonical, sorted, each once; system headers left out

@@ -334,7 +334,7 @@ class PipelineReader {
     mutate.choice("sampler", out.sampler, {kSamplers.begin(), kSamplers.end()});
     read_llm(mutate);
     mutate.text("proposals", out.proposals);
-    if (mutate.has("proposals") && !has_mutator("person")) {
+    if (mutate.has("proposals") && !has_mutator("person") && out.plan != "approve") {
       notice(mutate.key_at("proposals"),
              "'mutate.proposals' has no effect: no variant is a person's");
     }
@@ -379,6 +379,9 @@ class PipelineReader {
     }
     if (!asks && mutate.has("llm"))
       notice(mutate.key_at("llm"), "'mutate.llm' has no effect: no variant is a model's");
+    mutate.choice("plan", out.plan, {"none", "auto", "approve"});
+    if (!asks && mutate.has("plan"))
+      errors_.add(mutate.key_at("plan"), "mutate.plan: no variant is a model's");
   }
 
   // mix: { sweep: 3, rewrite: 1 }

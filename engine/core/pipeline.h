@@ -65,7 +65,11 @@ struct Pipeline {
     std::vector<std::pair<std::string, int>> mix = {{"sweep", 1}};
     std::string sampler = "local";  // of the sweep
     std::string llm;  // path of the language models' configuration (engine/llm/README.md)
-    // Path of the folder of what people propose; empty: the pipeline's name and "-proposals".
+    // Whether models write a plan first: "none"; "approve": a person decides on it; "auto": it is
+    // taken as it is.
+    std::string plan = "none";
+    // Path of the folder of what people propose, and of what they say of plans; empty: the
+    // pipeline's name and "-proposals".
     std::string proposals;
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of the sweep's proposals drawn from the whole space

@@ -504,10 +504,11 @@ int Survival::capacity() const {
 
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, proposals,
-               learnings, learn_effect, least_distance, explore, target, compile_flags, constants,
-               is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla, marker_start,
-               marker_end, bench_cases, check_cases, step_sources, node_pools] = shape;
+  const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, plan,
+               proposals, learnings, learn_effect, least_distance, explore, target, compile_flags,
+               constants, is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla,
+               marker_start, marker_end, bench_cases, check_cases, step_sources, node_pools] =
+      shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, random_seed, explore, learn_effect,
@@ -524,8 +525,8 @@ Digest digest_of(const CampaignShape& shape) {
   }
   out.add("finalists", "", std::to_string(finalists));
   out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
-  for (const auto* text : {&sampler, &llm, &proposals, &learnings, &target, &constants, &entry,
-                           &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
+  for (const auto* text : {&sampler, &llm, &plan, &proposals, &learnings, &target, &constants,
+                           &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);

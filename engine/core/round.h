@@ -67,6 +67,7 @@ struct CampaignShape {
   std::string sampler = "local";           // of the sweep
   std::string llm;                         // path of the models' configuration; empty: none
   std::vector<std::string> llm_keys;       // names of the variables with their keys
+  std::string plan = "none";               // as engine/core/pipeline.h has it
   std::string proposals;                   // folder of what people propose
   std::string learnings;                   // path of what people keep of them; empty: none
   double learn_effect = 0.05;              // the gain that is worth learning, as a share

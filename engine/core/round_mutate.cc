@@ -82,8 +82,8 @@ void add_previous(EdgeText& edge, const CampaignShape& shape, int round) {
 // A variant that a model or a person is asked for.
 struct Asked {
   std::string id;
-  std::string folder;
-  std::string place;  // the flags that say which it is
+  std::string folder;  // of what is asked: the variant's, or of its plan
+  std::string place;   // the flags that say which it is
 
   [[nodiscard]] std::string request() const { return folder + "/request.json"; }
   [[nodiscard]] std::string prompt() const { return folder + "/prompt.json"; }
@@ -96,16 +96,30 @@ Asked asked_for(const Share& share, size_t i, int round) {
           fmt::format(" --id {} --place {}", id, share.places[i])};
 }
 
-EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) {
+// What a model is asked for: code, or the plan of it.
+struct PromptStage {
+  std::string suffix;                  // of the edges' subject
+  std::vector<std::string> templates;  // that it is written from
+  std::string flags;
+};
+PromptStage code_stage() {
+  return {"", {"system", "rewrite", "diff", "crossover", "repair"}, ""};
+}
+PromptStage plan_stage() {
+  return {" plan", {"system", "plan"}, " --stage plan"};
+}
+
+EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked,
+                     const PromptStage& stage, size_t index) {
   EdgeText out;
   out.rule = "prompt";
   out.outputs = {asked.request(), asked.prompt()};
   out.implicit = {"$steps/prompt"};
-  for (const char* file : {"system", "rewrite", "diff", "crossover", "repair"})
-    out.implicit.push_back(fmt::format("$rules/prompts/{}.md", file));
+  for (const std::string& name : stage.templates)
+    out.implicit.push_back(fmt::format("$rules/prompts/{}.md", name));
   const std::string seed = "$work/" + variant_folder(shape, 0);
   out.bindings = {
-      {"subject", asked.id},
+      {"subject", asked.id + stage.suffix},
       {"flags", fmt::format("--templates $rules/prompts --seed-dir {}{} --request-out {} "
                             "--out {}",
                             seed, asked.place, asked.request(), asked.prompt())}};
@@ -123,17 +137,18 @@ EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked) 
   if (!learnings.empty()) add_input(out, "learnings", learnings);
   add_flags(out, fmt::format(" --effect {}", shape.learn_effect));
   add_previous(out, shape, round);
+  add_flags(out, fmt::format(" --index {}{}", index, stage.flags));
   return out;
 }
 
 // What is answered depends on the request alone: prompt.json, which has prices and rates, too, only
 // has to be there.
-EdgeText exchange_edge(const CampaignShape& shape, const Asked& asked) {
+EdgeText exchange_edge(const CampaignShape& shape, const Asked& asked, const PromptStage& stage) {
   EdgeText out;
   out.rule = "exchange";
   out.outputs = {asked.exchange()};
   out.implicit = {"$steps/exchange"};
-  out.bindings = {{"subject", asked.id}, {"class", "recorded"}};
+  out.bindings = {{"subject", asked.id + stage.suffix}, {"class", "recorded"}};
   if (!shape.llm_keys.empty())
     out.bindings.emplace_back("secrets", fmt::format("{}", fmt::join(shape.llm_keys, " ")));
   out.order_only = {asked.prompt()};
@@ -158,19 +173,47 @@ EdgeText adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
   return out;
 }
 
+// What became of a plan: a person's file is read where there is something to decide alone, and so
+// is none of the graph's.
+EdgeText plan_edge(const CampaignShape& shape, const Asked& asked) {
+  const PlanFiles files = plan_files(shape, asked.id, asked.folder);
+  EdgeText out;
+  out.rule = "plan";
+  out.outputs = {files.outcome};
+  out.implicit = {"$steps/plan"};
+  out.bindings = {{"subject", asked.id}, {"flags", fmt::format("--out {}", files.outcome)}};
+  add_input(out, "prompt", files.prompt);
+  add_input(out, "exchange", files.exchange);
+  if (shape.plan == "approve") {
+    const std::string depfile = asked.folder + "/plan.d";
+    add_flags(out, fmt::format(" --decision {} --depfile {}", files.decision, depfile));
+    out.bindings.emplace_back("depfile", depfile);
+  }
+  return out;
+}
+
 // What is asked, what is answered, and what is made of the answer, apart: an answer is paid for
-// once.
+// once. Where models plan first, that is asked, answered and decided on before.
 void write_llm(const CampaignShape& shape, int round, const Share& share, ManifestText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
     const Asked asked = asked_for(share, i, round);
-    EdgeText prompt = prompt_edge(shape, round, asked);
-    add_flags(prompt, fmt::format(" --index {}", i));
-    text.add(prompt);
-    text.add(exchange_edge(shape, asked));
+    EdgeText prompt = prompt_edge(shape, round, asked, code_stage(), i);
     EdgeText adopt = adopt_edge(shape, round, asked);
     add_input(adopt, "prompt", asked.prompt());
     add_input(adopt, "exchange", asked.exchange());
     add_previous(adopt, shape, round);
+    if (shape.plan != "none") {
+      const PromptStage stage = plan_stage();
+      const Asked plan = {asked.id, asked.folder + "/plan", asked.place};
+      text.add(prompt_edge(shape, round, plan, stage, i));
+      text.add(exchange_edge(shape, plan, stage));
+      text.add(plan_edge(shape, asked));
+      const std::string outcome = plan_files(shape, asked.id, asked.folder).outcome;
+      add_input(prompt, "plan", outcome);
+      add_input(adopt, "plan", outcome);
+    }
+    text.add(prompt);
+    text.add(exchange_edge(shape, asked, code_stage()));
     text.add(adopt);
   }
 }
@@ -188,6 +231,21 @@ void write_person(const CampaignShape& shape, int round, const Share& share, Man
     add_input(adopt, "canonical", canonical);
     text.add(adopt);
   }
+}
+
+std::vector<int> variants_by(const CampaignShape& shape, const std::string& mutator,
+                             int first_round, int last_round) {
+  std::vector<int> out;
+  // Most campaigns have none, and are asked before every build.
+  const bool is_there =
+      std::any_of(shape.mix.begin(), shape.mix.end(),
+                  [&](const MutatorShare& share) { return share.name == mutator; });
+  if (!is_there) return out;
+  for (int number = (first_round - 1) * shape.variants + 1; number <= last_round * shape.variants;
+       ++number) {
+    if (mutator_of(shape, number) == mutator) out.push_back(number);
+  }
+  return out;
 }
 
 }  // namespace
@@ -212,18 +270,18 @@ std::string proposal_path(const CampaignShape& shape, const std::string& id) {
   return fmt::format("{}/{}.py", shape.proposals, id);
 }
 
+PlanFiles plan_files(const CampaignShape& shape, const std::string& id, const std::string& folder) {
+  return {folder + "/plan/prompt.json", folder + "/plan/exchange.json",
+          fmt::format("{}/{}.plan.md", shape.proposals, id), folder + "/plan.json"};
+}
+
 std::vector<int> proposed_variants(const CampaignShape& shape, int first_round, int last_round) {
-  std::vector<int> out;
-  // Most campaigns have none, and are asked before every build.
-  const bool has_person =
-      std::any_of(shape.mix.begin(), shape.mix.end(),
-                  [](const MutatorShare& share) { return share.name == "person"; });
-  if (!has_person) return out;
-  for (int number = (first_round - 1) * shape.variants + 1; number <= last_round * shape.variants;
-       ++number) {
-    if (mutator_of(shape, number) == "person") out.push_back(number);
-  }
-  return out;
+  return variants_by(shape, "person", first_round, last_round);
+}
+
+std::vector<int> planned_variants(const CampaignShape& shape, int first_round, int last_round) {
+  if (shape.plan != "approve") return {};
+  return variants_by(shape, "llm", first_round, last_round);
 }
 
 std::string round_folder(int round) {

@@ -19,6 +19,17 @@ std::string proposal_path(const CampaignShape& shape, const std::string& id);
 // The numbers of the variants of these rounds that people propose, in their order.
 std::vector<int> proposed_variants(const CampaignShape& shape, int first_round, int last_round);
 
+// What a model's plan for a variant is made of, where models write plans, and what comes of it.
+struct PlanFiles {
+  std::string prompt, exchange;  // what was asked, and the answer
+  std::string decision;          // a person's word on it
+  std::string outcome;           // plan.json
+};
+// `folder` is that of the variant.
+PlanFiles plan_files(const CampaignShape& shape, const std::string& id, const std::string& folder);
+// The numbers of the variants of these rounds on whose plans people decide, in their order.
+std::vector<int> planned_variants(const CampaignShape& shape, int first_round, int last_round);
+
 void write_seed_variant(ManifestText& text);
 void write_mutators(const CampaignShape& shape, int round, ManifestText& text);
 

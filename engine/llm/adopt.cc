@@ -4,6 +4,7 @@
 
 #include "engine/llm/config.h"
 #include "engine/llm/members.h"
+#include "engine/llm/record.h"
 #include "engine/llm/reply.h"
 #include "engine/search/mutation.h"
 #include "engine/search/selection_record.h"
@@ -14,14 +15,6 @@ namespace {
 
 using nlohmann::json;
 using search::member;
-
-Finish finish_of(const json& exchange) {
-  const std::string name = text_at(exchange, "finish");
-  for (Finish one : {Finish::stop, Finish::length, Finish::filtered}) {
-    if (name == finish_name(one)) return one;
-  }
-  return Finish::other;
-}
 
 search::Point parameters_of(const std::string& kernel, const json& spec) {
   std::vector<std::string> names;
@@ -34,10 +27,7 @@ Status check_belongs(const AdoptRequest& request) {
   const std::string variant = text_at(request.prompt, "variant");
   if (variant != request.id)
     return bad_input(fmt::format("the prompt is of '{}', not of '{}'", variant, request.id));
-  const std::string digest = text_at(request.prompt, "request_digest");
-  if (digest.empty() || text_at(request.exchange, "request_digest") != digest)
-    return bad_input("the exchange answers another prompt");
-  return {};
+  return check_answers(request.prompt, request.exchange);
 }
 
 // What the code changes, and what is there beside it.
@@ -59,10 +49,9 @@ Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
 
 // What was asked came to: a kernel, or why there is none.
 Result<Proposal> proposal_of(const AdoptRequest& request) {
-  Proposal out;
-  for (const json* record : {&request.prompt, &request.exchange}) {
-    if (text_at(*record, "verdict") != "rejected") continue;
-    out.problem = {text_at(*record, "kind"), text_at(*record, "reason")};
+  if (auto problem = rejection_of(request.prompt, request.exchange)) {
+    Proposal out;
+    out.problem = std::move(problem);
     return out;
   }
   auto context = context_of(request);
@@ -70,15 +59,14 @@ Result<Proposal> proposal_of(const AdoptRequest& request) {
   return read_proposal(text_at(request.exchange, "text"), finish_of(request.exchange), *context);
 }
 
-// What it took, in short.
+// What it took, in short, the plan included.
 json exchange_of(const AdoptRequest& request, const Proposal& proposal) {
-  const json& tokens = member(request.exchange, "tokens");
-  const int64_t input = count_at(tokens, "input"), output = count_at(tokens, "output");
-  const Prices prices = read_prices(member(request.prompt, "prices"));
+  const Spent spent = spent_on(request.prompt, request.exchange);
+  const json& of_plan = member(request.plan, "exchange");
   return {{"model", text_at(request.prompt, "model")},
           {"mode", text_at(request.prompt, "mode")},
-          {"cost_usd", prices.cost(input, output, count_at(tokens, "cached_input"))},
-          {"tokens", input + output},
+          {"cost_usd", spent.cost_usd + amount_at(of_plan, "cost_usd").value_or(0)},
+          {"tokens", spent.tokens + count_at(of_plan, "tokens")},
           {"learnings", proposal.learnings}};
 }
 

@@ -10,6 +10,7 @@ namespace evolve::llm {
 
 struct AdoptRequest {
   nlohmann::json exchange, prompt, spec;
+  nlohmann::json plan;  // plan.json, of a model that wrote one first; null: it did not
   std::string id;
   int round = 0;
   std::string parent, second_parent, rejected;  // sources; empty: not given

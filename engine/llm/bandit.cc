@@ -73,7 +73,7 @@ std::vector<Arm> arms_of(const Config& config, const History& history) {
     if (model.weight > 0) {
       arm.pulls = 1;
       arm.reward = kPriorReward * model.weight / most;
-      arm.cost = model.worst_cost() + config.evaluation_usd;
+      arm.cost = config.worst_cost(model) + config.evaluation_usd;
       for (const Past& past : history.entries) {
         if (past.model != model.name) continue;
         arm.pulls += 1;
@@ -123,14 +123,14 @@ std::vector<Place> plan_round(const Config& config, const History& history, uint
     place.earlier_usd = usd;
     place.earlier_tokens = tokens;
     const Model& model = config.models[place.model];
-    const double worst = spent + usd + model.worst_cost();
-    const int64_t worst_tokens = spent_tokens + tokens + model.worst_tokens();
+    const double worst = spent + usd + config.worst_cost(model);
+    const int64_t worst_tokens = spent_tokens + tokens + config.worst_tokens(model);
     place.fits = (!config.budget_usd || worst <= *config.budget_usd) &&
                  (!config.budget_tokens || worst_tokens <= *config.budget_tokens);
     out.push_back(place);
     if (!place.fits) continue;
-    usd += model.worst_cost();
-    tokens += model.worst_tokens();
+    usd += config.worst_cost(model);
+    tokens += config.worst_tokens(model);
     Arm& arm = arms[place.model];
     const double reward = arm.mean_reward(), cost = arm.mean_cost();
     arm.pulls += 1;

@@ -63,6 +63,16 @@ struct Config {
   double evaluation_usd = 0.05;
   std::optional<double> budget_usd;  // of the campaign
   std::optional<int64_t> budget_tokens;
+  // What a place asks at most: two where a plan comes before the code. Not of llm.json.
+  int exchanges = 1;
+
+  // What a place takes at most, by this model, in USD and in tokens.
+  [[nodiscard]] double worst_cost(const Model& model) const {
+    return exchanges * model.worst_cost();
+  }
+  [[nodiscard]] int64_t worst_tokens(const Model& model) const {
+    return exchanges * model.worst_tokens();
+  }
 };
 
 // Bad input: what is not of the format, with the key's place ("models[1].weight") and the nearest

@@ -47,7 +47,7 @@ Choice choose(const PromptRequest& request) {
                                 : choose_mode(request.config, possible, request.random_seed,
                                               request.round, request.index);
   out.material = {request.spec, request.evidence, request.history, request.parent,
-                  {},           request.lessons};
+                  {},           request.lessons,  request.stage,   request.plan.text};
   out.parents = {request.parent.id};
   if (out.mode == Mode::crossover) {
     out.material.second_parent = request.second_parent;
@@ -70,10 +70,10 @@ struct Texts {
   }
 };
 
-Texts fill(const Templates& templates, Mode mode, const Slots& slots) {
+Texts fill(const Templates& templates, const std::string& name, const Slots& slots) {
   std::map<std::string, std::string> texts;
-  for (const auto& [name, slot] : slots) texts[name] = slot_text(slot);
-  return {templates.system.fill(texts), templates.of_mode.at(mode_name(mode)).fill(texts)};
+  for (const auto& [slot_name, slot] : slots) texts[slot_name] = slot_text(slot);
+  return {templates.system.fill(texts), templates.by_name.at(name).fill(texts)};
 }
 
 // Drops entries worth at least so many bytes, in the order of priority. False: there is none left.
@@ -108,7 +108,7 @@ Prompt with_request(json prompt, const Question& question) {
   return {std::move(request), std::move(prompt)};
 }
 
-Prompt rejected(json prompt, const char* kind, const std::string& reason) {
+Prompt rejected(json prompt, const std::string& kind, const std::string& reason) {
   prompt["verdict"] = "rejected";
   prompt["kind"] = kind;
   prompt["reason"] = reason;
@@ -119,17 +119,17 @@ Prompt rejected(json prompt, const char* kind, const std::string& reason) {
 std::string budget_words(const Config& config, const History& history, const Place& place,
                          const Model& model) {
   if (config.budget_usd &&
-      history.cost_usd() + place.earlier_usd + model.worst_cost() > *config.budget_usd) {
+      history.cost_usd() + place.earlier_usd + config.worst_cost(model) > *config.budget_usd) {
     return fmt::format(
         "the budget of {:.2f} USD has no room: spent {:.2f}, earlier places of the round at most "
         "{:.2f}, this one at most {:.2f}",
-        *config.budget_usd, history.cost_usd(), place.earlier_usd, model.worst_cost());
+        *config.budget_usd, history.cost_usd(), place.earlier_usd, config.worst_cost(model));
   }
   return fmt::format(
       "the budget of {} tokens has no room: spent {}, earlier places of the round at most {}, this "
       "one at most {}",
       config.budget_tokens.value_or(0), history.tokens(), place.earlier_tokens,
-      model.worst_tokens());
+      config.worst_tokens(model));
 }
 
 ChatRequest chat_of(const Model& model, Texts texts, const PromptRequest& request) {
@@ -156,25 +156,29 @@ ChatRequest chat_of(const Model& model, Texts texts, const PromptRequest& reques
 
 }  // namespace
 
-std::vector<std::string> Templates::files() {
+std::vector<std::string> Templates::files(Stage stage) {
   std::vector<std::string> out = {"system.md"};
+  if (stage == Stage::plan) {
+    out.emplace_back("plan.md");
+    return out;
+  }
   for (size_t i = 0; i < kModes; ++i)
     out.push_back(fmt::format("{}.md", mode_name(static_cast<Mode>(i))));
   return out;
 }
 
 Result<Templates> Templates::read(
-    const std::string& folder,
+    const std::string& folder, Stage stage,
     const std::function<Result<std::string>(const std::string& path)>& read_file) {
   Templates out;
-  for (const std::string& file : files()) {
+  for (const std::string& file : files(stage)) {
     const std::string path = fmt::format("{}/{}", folder, file);
     auto text = read_file(path);
     if (!text) return std::move(text).error();
     auto parsed = Template::parse(*text, path);
     if (!parsed) return std::move(parsed).error();
     const std::string name = file.substr(0, file.find('.'));
-    (name == "system" ? out.system : out.of_mode[name]) = *std::move(parsed);
+    (name == "system" ? out.system : out.by_name[name]) = *std::move(parsed);
   }
   return out;
 }
@@ -188,14 +192,18 @@ Prompt make_prompt(const PromptRequest& request, const Templates& templates) {
   json out = {{"variant", request.id},  {"round", request.round},
               {"index", request.index}, {"mode", mode_name(choice.mode)},
               {"model", model.name},    {"parents", choice.parents}};
+  if (request.stage == Stage::plan) out["stage"] = "plan";
   if (!place.fits) {
     return rejected(std::move(out), "budget",
                     budget_words(request.config, request.history, place, model));
   }
+  if (const auto& problem = request.plan.problem)
+    return rejected(std::move(out), problem->kind, problem->reason);
+  const std::string name = request.stage == Stage::plan ? "plan" : mode_name(choice.mode);
   const Slots all = make_slots(choice.mode, choice.material);
   Slots slots = all;
-  for (const char* name : kDropOrder) slots[name];  // each is there, to be looked at
-  Texts texts = fill(templates, choice.mode, slots);
+  for (const char* one : kDropOrder) slots[one];  // each is there, to be looked at
+  Texts texts = fill(templates, name, slots);
   while (texts.tokens() > model.prompt_tokens) {
     const auto excess = static_cast<size_t>(texts.tokens() - model.prompt_tokens) * kBytesPerToken;
     if (!drop(slots, excess)) {
@@ -204,12 +212,12 @@ Prompt make_prompt(const PromptRequest& request, const Templates& templates) {
                                   "may have {}",
                                   texts.tokens(), model.prompt_tokens));
     }
-    texts = fill(templates, choice.mode, slots);
+    texts = fill(templates, name, slots);
   }
   out["verdict"] = "ok";
   out["left_out"] = left_out(all, slots);
   out["estimate"] = {{"input_tokens", texts.tokens()},
-                     {"worst_usd", model.worst_cost()},
+                     {"worst_usd", request.config.worst_cost(model)},
                      {"spent_usd", request.history.cost_usd()},
                      {"earlier_usd", place.earlier_usd}};
   out["prices"] = prices_record(model.prices);

@@ -9,21 +9,22 @@
 
 #include "engine/core/result.h"
 #include "engine/llm/config.h"
+#include "engine/llm/plan.h"
 #include "engine/llm/slots.h"
 #include "engine/llm/template.h"
 
 namespace evolve::llm {
 
-// The campaign's templates: "system", and one a mode.
+// The campaign's templates: "system", and one a mode, or that of the plan.
 struct Templates {
   Template system;
-  std::map<std::string, Template> of_mode;
+  std::map<std::string, Template> by_name;
 
-  // The files' names, without folder.
-  static std::vector<std::string> files();
+  // The names of the files that a stage needs, without folder.
+  static std::vector<std::string> files(Stage stage);
   // `read` gives a file's text by its path. Bad input: as Template::parse.
   static Result<Templates> read(
-      const std::string& folder,
+      const std::string& folder, Stage stage,
       const std::function<Result<std::string>(const std::string& path)>& read_file);
 };
 
@@ -39,6 +40,8 @@ struct PromptRequest {
   int round = 0;
   int index = 0;
   uint64_t random_seed = 0;
+  Stage stage = Stage::code;
+  Plan plan;  // that the code is asked by; without text: there is none, with a problem: nor code
 };
 
 // Both records of a prompt (engine/llm/README.md).
@@ -49,7 +52,7 @@ struct Prompt {
 
 // What does not fit the model's prompt_tokens is left
 // out: entries of `tried`, the oldest first, then inspirations, learnings, rejections, the device,
-// the spec, the bottleneck, the diagnosis; never the task, sources or format. Where these alone do
+// the spec, the bottleneck, the diagnosis; never the task, sources, the plan or format. Where these alone do
 // not fit, and where the budget has no room for the worst case of this place and of the earlier
 // ones of its round, the verdict is "rejected".
 Prompt make_prompt(const PromptRequest& request, const Templates& templates);

@@ -93,4 +93,34 @@ json unasked_record(const Question& question) {
           {"attempts", json::array()}};
 }
 
+Finish finish_of(const json& exchange) {
+  const std::string name = text_at(exchange, "finish");
+  for (Finish one : {Finish::stop, Finish::length, Finish::filtered}) {
+    if (name == finish_name(one)) return one;
+  }
+  return Finish::other;
+}
+
+Status check_answers(const json& prompt, const json& exchange) {
+  const std::string digest = text_at(prompt, "request_digest");
+  if (digest.empty() || text_at(exchange, "request_digest") != digest)
+    return bad_input("the exchange answers another prompt");
+  return {};
+}
+
+std::optional<search::Problem> rejection_of(const json& prompt, const json& exchange) {
+  for (const json* record : {&prompt, &exchange}) {
+    if (text_at(*record, "verdict") == "rejected")
+      return search::Problem{text_at(*record, "kind"), text_at(*record, "reason")};
+  }
+  return std::nullopt;
+}
+
+Spent spent_on(const json& prompt, const json& exchange) {
+  const json& tokens = member(exchange, "tokens");
+  const int64_t input = count_at(tokens, "input"), output = count_at(tokens, "output");
+  const Prices prices = read_prices(member(prompt, "prices"));
+  return {prices.cost(input, output, count_at(tokens, "cached_input")), input + output};
+}
+
 }  // namespace evolve::llm

@@ -8,6 +8,7 @@
 #include "engine/core/result.h"
 #include "engine/llm/config.h"
 #include "engine/llm/exchange.h"
+#include "engine/search/adoption.h"
 
 namespace evolve::llm {
 
@@ -37,5 +38,19 @@ nlohmann::json exchange_record(const Question& question, const Exchange& exchang
                                const std::string& key);
 // exchange.json of a question without a request.
 nlohmann::json unasked_record(const Question& question);
+
+// How the reply in an exchange.json ended.
+Finish finish_of(const nlohmann::json& exchange);
+// Bad input: an exchange.json is no answer to what a prompt.json is of.
+Status check_answers(const nlohmann::json& prompt, const nlohmann::json& exchange);
+// What a prompt, or else its exchange, was rejected for; nothing where there is a reply.
+std::optional<search::Problem> rejection_of(const nlohmann::json& prompt,
+                                            const nlohmann::json& exchange);
+// What an exchange took, by the prompt's prices.
+struct Spent {
+  double cost_usd = 0;
+  int64_t tokens = 0;  // input and output
+};
+Spent spent_on(const nlohmann::json& prompt, const nlohmann::json& exchange);
 
 }  // namespace evolve::llm

@@ -100,15 +100,21 @@ std::vector<FencedBlock> bare_file(std::string_view text) {
   return {{"python", std::string(text), true}};
 }
 
-Code find_code(std::string_view text, Finish finish, const search::AdoptionContext& context,
-               const search::EvolveBlock& block) {
+// Why a reply cannot be read at all.
+std::optional<Problem> unreadable(std::string_view text, Finish finish) {
   if (without_blanks(text).empty()) {
-    return refused("empty", finish == Finish::filtered ? "the provider's filter stopped the reply"
+    return Problem{"empty", finish == Finish::filtered ? "the provider's filter stopped the reply"
                             : finish == Finish::length ? "the reply has no text within its limit"
-                                                       : "the reply has no text");
+                                                       : "the reply has no text"};
   }
   if (finish == Finish::length)
-    return refused("truncated", "the reply was cut off at its limit of tokens; be shorter");
+    return Problem{"truncated", "the reply was cut off at its limit of tokens; be shorter"};
+  return std::nullopt;
+}
+
+Code find_code(std::string_view text, Finish finish, const search::AdoptionContext& context,
+               const search::EvolveBlock& block) {
+  if (auto problem = unreadable(text, finish)) return {{}, std::move(problem)};
   const Edits edits = read_edits(text);
   if (edits.is_cut_off) return refused("truncated", "the last SEARCH/REPLACE edit has no end");
   if (!edits.edits.empty()) return edited_block(edits, context.parent, block);
@@ -160,6 +166,12 @@ Result<Proposal> read_proposal(std::string_view text, Finish finish,
   out.learnings = tagged(text, "learning", kMostLearnings);
   for (std::string& plan : tagged(text, "plan", 1)) out.plan = std::move(plan);
   return out;
+}
+
+PlanReply read_plan_reply(std::string_view text, Finish finish) {
+  text = without_thoughts(text);
+  if (auto problem = unreadable(text, finish)) return {{}, std::move(problem)};
+  return {std::string(without_blanks(text)), std::nullopt};
 }
 
 }  // namespace evolve::llm

@@ -1,4 +1,5 @@
-// The code of a reply: what a model's words make of a parent's kernel, or why they make nothing.
+// What a reply holds: what a model's words make of a parent's kernel, or the plan of that; or why
+// they give nothing.
 #pragma once
 
 #include <optional>
@@ -27,5 +28,12 @@ struct Proposal {
 // always the parent's, byte for byte. Bad input: the parent has no EVOLVE block.
 Result<Proposal> read_proposal(std::string_view text, Finish finish,
                                const search::AdoptionContext& context);
+
+// What a reply gives that was asked for a plan, whole. Problem: empty, or truncated.
+struct PlanReply {
+  std::string plan;
+  std::optional<search::Problem> problem;
+};
+PlanReply read_plan_reply(std::string_view text, Finish finish);
 
 }  // namespace evolve::llm

@@ -57,6 +57,15 @@ std::string task_of(const json& spec) {
   return out;
 }
 
+std::string plan_format(Mode mode) {
+  std::string out =
+      "Answer with the plan alone, in 10 to 40 lines of plain text: no code, and no fenced block. ";
+  if (mode == Mode::diff)
+    out += "It is for one focused change: a few edits, and all else stays as it is. ";
+  if (mode == Mode::rewrite) out += "The whole EVOLVE block may be written anew. ";
+  return out + "When it is accepted, you are asked for the code.";
+}
+
 std::string format_of(Mode mode, const json& spec) {
   const std::string entry = words_in(member(spec, "entry"));
   std::string out = "Begin with one line `<plan>…</plan>`: what you change, and why it is faster. ";
@@ -236,7 +245,9 @@ Slots make_slots(Mode mode, const Material& material) {
   Slots out;
   out["task"] = {{task_of(material.spec)}, ""};
   out["spec"] = {{words_in(material.spec)}, "json"};
-  out["format"] = {{format_of(mode, material.spec)}, ""};
+  const bool is_plan = material.stage == Stage::plan;
+  out["format"] = {{is_plan ? plan_format(mode) : format_of(mode, material.spec)}, ""};
+  out["plan"] = {entry_of(material.plan), "text"};
   out["parent_source"] = {{material.parent.text}, "python"};
   if (mode == Mode::crossover)
     out["second_parent_source"] = {entry_of(material.second_parent.text), "python"};

@@ -12,6 +12,9 @@
 
 namespace evolve::llm {
 
+// What a model is asked for: a kernel's code, or in words what is to be done.
+enum class Stage { code, plan };
+
 // A kernel that a prompt shows.
 struct Source {
   std::string id;  // "v0003"; empty: there is none
@@ -38,6 +41,8 @@ struct Material {
   Source second_parent;  // of crossover
   search::Lessons
       lessons;  // what the campaign has learned, and what models say and nobody has seen
+  Stage stage = Stage::code;
+  std::string plan;  // that the code carries out; empty: there is none
 };
 
 Slots make_slots(Mode mode, const Material& material);

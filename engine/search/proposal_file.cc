@@ -5,13 +5,12 @@
 
 #include "engine/core/lines.h"
 #include "engine/core/round.h"
+#include "engine/search/heading.h"
 #include "engine/search/mutation.h"
 
 namespace evolve::search {
 
 namespace {
-
-constexpr std::string_view kOpening = "# evolve:";
 
 Result<std::vector<std::string>> read_parents(std::string_view text) {
   std::vector<std::string> out;
@@ -25,12 +24,8 @@ Result<std::vector<std::string>> read_parents(std::string_view text) {
   }
 }
 
-// Takes one line at the top, without its opening.
-Status take(std::string_view line, ProposalFile& out) {
-  const size_t colon = line.find(':');
-  const std::string_view key = without_blanks(line.substr(0, colon));
-  const std::string_view value =
-      colon == std::string_view::npos ? "" : without_blanks(line.substr(colon + 1));
+// Takes one line at the top.
+Status take(std::string_view key, std::string_view value, ProposalFile& out) {
   if (key == "note") {
     out.note = one_line(value, kMostNoteBytes);
   } else if (key == "pass") {
@@ -49,29 +44,20 @@ Status take(std::string_view line, ProposalFile& out) {
 
 Result<ProposalFile> read_proposal_file(std::string_view text) {
   ProposalFile out;
-  while (text.starts_with(kOpening)) {
-    ++out.lines_above;
-    const size_t end = text.find('\n');
-    auto taken =
-        take(text.substr(kOpening.size(), end == std::string_view::npos ? std::string_view::npos
-                                                                        : end - kOpening.size()),
-             out);
-    if (!taken) return std::move(taken).error().within(fmt::format("line {}", out.lines_above));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
+  auto lines = take_heading(
+      text, [&](std::string_view key, std::string_view value) { return take(key, value, out); });
+  if (!lines) return std::move(lines).error();
+  out.lines_above = *lines;
   out.code = text;
   return out;
 }
 
 std::string proposal_text(const ProposalFile& proposal) {
   std::string out;
-  auto say = [&](const char* key, const std::string& value) {
-    out += fmt::format("{} {}: {}\n", kOpening, key, one_line(value, kMostNoteBytes));
-  };
   if (!proposal.parents.empty())
-    say("parents", fmt::format("{}", fmt::join(proposal.parents, ", ")));
-  if (!proposal.note.empty()) say("note", proposal.note);
-  if (proposal.passed) say("pass", *proposal.passed);
+    out += heading_line("parents", fmt::format("{}", fmt::join(proposal.parents, ", ")));
+  if (!proposal.note.empty()) out += heading_line("note", proposal.note);
+  if (proposal.passed) out += heading_line("pass", *proposal.passed);
   return out + proposal.code;
 }
 

@@ -12,7 +12,8 @@ namespace {
 using namespace evolve;
 
 struct Arguments {
-  std::string exchange, prompt, proposal, canonical, spec, previous_dir, kernel_out, variant_out;
+  std::string exchange, prompt, plan, proposal, canonical, spec, previous_dir, kernel_out,
+      variant_out;
   steps::ParentFiles files;
   std::string id;
   int round = 0, place = 0;
@@ -55,6 +56,11 @@ Result<Adopted> adopt_answer(const Arguments& arguments, const steps::Parents& p
     auto record = steps::read_json(*path);
     if (!record) return std::move(record).error();
     *into = *std::move(record);
+  }
+  if (!arguments.plan.empty()) {
+    auto plan = steps::read_json(arguments.plan);
+    if (!plan) return std::move(plan).error();
+    request.plan = *std::move(plan);
   }
   if (auto status = read_others(arguments, parents, request); !status) return status.error();
   auto adopted = llm::adopt(request);
@@ -115,6 +121,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   auto* prompt = app.add_option("--prompt", arguments.prompt, "prompt.json");
   auto* exchange = app.add_option("--exchange", arguments.exchange, "exchange.json")->needs(prompt);
+  app.add_option("--plan", arguments.plan, "plan.json, where there is one")->needs(exchange);
   auto* proposal = app.add_option("--proposal", arguments.proposal, "a person's file");
   auto* canonical = app.add_option("--canonical", arguments.canonical, "it, in its canonical form");
   exchange->excludes(proposal);

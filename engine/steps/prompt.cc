@@ -11,6 +11,8 @@ using namespace evolve;
 
 struct Arguments {
   std::string spec, config, templates, history, learnings, seed_dir, previous_dir, request_out, out;
+  std::string plan;
+  bool is_plan = false;
   double effect = 0.05;
   steps::ParentFiles files;
   std::vector<std::string> evidence;
@@ -84,13 +86,24 @@ Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History
   return llm::Source{id, *std::move(text)};
 }
 
+// What the code is asked by, where models plan first.
+Result<llm::Plan> read_plan(const std::string& path) {
+  if (path.empty()) return llm::Plan();
+  auto record = steps::read_json(path);
+  if (!record) return std::move(record).error();
+  return llm::read_plan(*record);
+}
+
 Status run(const Arguments& arguments) {
   auto config_record = steps::read_json(arguments.config);
   if (!config_record) return std::move(config_record).error();
   auto config = llm::read_config(*config_record);
   if (!config) return std::move(config).error().within(arguments.config);
+  // Where models plan first, a place asks twice.
+  if (arguments.is_plan || !arguments.plan.empty()) config->exchanges = 2;
+  const llm::Stage stage = arguments.is_plan ? llm::Stage::plan : llm::Stage::code;
   auto templates = llm::Templates::read(
-      arguments.templates, [](const std::string& path) { return world::read_file(path); });
+      arguments.templates, stage, [](const std::string& path) { return world::read_file(path); });
   if (!templates) return std::move(templates).error();
   auto spec = steps::read_json(arguments.spec);
   if (!spec) return std::move(spec).error();
@@ -111,10 +124,22 @@ Status run(const Arguments& arguments) {
   if (!rejected) return std::move(rejected).error();
   auto lessons = read_lessons(arguments, *past, *spec);
   if (!lessons) return std::move(lessons).error();
-  const llm::PromptRequest request{
-      *std::move(config), *std::move(spec),   *std::move(evidence), *std::move(history),
-      *std::move(parent), *std::move(second), *std::move(lessons),  *std::move(rejected),
-      arguments.id,       arguments.round,    arguments.index,      arguments.random_seed};
+  auto plan = read_plan(arguments.plan);
+  if (!plan) return std::move(plan).error();
+  const llm::PromptRequest request{*std::move(config),
+                                   *std::move(spec),
+                                   *std::move(evidence),
+                                   *std::move(history),
+                                   *std::move(parent),
+                                   *std::move(second),
+                                   *std::move(lessons),
+                                   *std::move(rejected),
+                                   arguments.id,
+                                   arguments.round,
+                                   arguments.index,
+                                   arguments.random_seed,
+                                   stage,
+                                   *std::move(plan)};
   const llm::Prompt prompt = llm::make_prompt(request, *templates);
   if (auto status = steps::write_json(arguments.request_out, prompt.request); !status)
     return status;
@@ -147,6 +172,12 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--random-seed", arguments.random_seed);
+  auto* plan = app.add_option("--plan", arguments.plan, "plan.json, that the code is asked by");
+  app.add_option_function<std::string>(
+         "--stage", [&](const std::string& stage) { arguments.is_plan = stage == "plan"; },
+         "what is asked for: code or plan (default: code)")
+      ->check(CLI::IsMember({"code", "plan"}))
+      ->excludes(plan);
   app.add_option("--request-out", arguments.request_out, "request.json")->required();
   app.add_option("--out", arguments.out, "prompt.json")->required();
   return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });

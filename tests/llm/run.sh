@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The llm tier: campaigns whose variants a language model proposes, through a real LiteLLM proxy and by both APIs; the
 # model behind it plays a script (tests/servers/litellm), so that each way to answer badly comes when it is asked for.
-#   tests/llm/run.sh [PART…]     scenarios injection rounds replay
+#   tests/llm/run.sh [PART…]     scenarios injection rounds plans replay
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 cd "$ROOT" || exit 1
 source tests/servers/ports.sh
@@ -53,7 +53,7 @@ sed -i 's/^BLOCK_M = 512/BLOCK_M = 128/' "$PROJECT/small/kernel.py"
 choose_llm_ports
 start_llm || finish 0
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(scenarios injection rounds replay)
+[ ${#parts[@]} -gt 0 ] || parts=(scenarios injection rounds plans replay)
 for part in "${parts[@]}"; do
   # shellcheck disable=SC1090 # the parts
   source "tests/llm/$part.sh"

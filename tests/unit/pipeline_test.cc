@@ -389,6 +389,18 @@ TEST_CASE("mutators are mixed by weights") {
   is_told("{ sampler: locale }", "mutate.sampler");
 }
 
+TEST_CASE("models plan first where they are asked at all") {
+  const std::string asks = kernel_line + "mutate: { mutator: llm, llm: m.json, ";
+  CHECK(parsed(asks + "}\n").mutate.plan == "none");
+  CHECK(parsed(asks + "plan: auto }\n").mutate.plan == "auto");
+  // A person's word on a plan lies where their proposals do.
+  CHECK(parsed(asks + "plan: approve, proposals: p }\n").notices.empty());
+  CHECK(parsed(asks + "proposals: p }\n").notices.size() == 1);
+  CHECK(error(asks + "plan: always }\n").find("got 'always'") != std::string::npos);
+  const std::string without = error(kernel_line + "mutate: { plan: approve }\n");
+  CHECK(without.find("2:11: mutate.plan: no variant is a model's") != std::string::npos);
+}
+
 TEST_CASE("the names of samplers and policies are those that the search knows") {
   for (const std::string& name : evolve::search::sampler_names())
     CHECK(parsed(kernel_line + "mutate: { sampler: " + name + " }\n").mutate.sampler == name);

@@ -40,7 +40,7 @@ Templates templates_of(const std::string& text =
                            "SECOND\n{{second_parent_source}}\n{{/second_parent_source}}\n"
                            "TRIED\n{{tried}}\nINSPIRED\n{{inspirations}}\nLEARNED\n{{learnings}}\n"
                            "REJECTED\n{{rejections}}\n{{diagnosis}}\n{{format}}\n") {
-  auto out = Templates::read("p", [&](const std::string& path) {
+  auto out = Templates::read("p", Stage::code, [&](const std::string& path) {
     return Result<std::string>(path == "p/system.md" ? "You are brief.\n" : text);
   });
   if (!out) FAIL(out.error().message);
@@ -270,6 +270,46 @@ TEST_CASE("crossover has two parents, and repair what was rejected and why") {
   request.parent.id = "v9000";
   request.history = history_of(1);
   CHECK(make_prompt(request, templates_of()).record["mode"] == "repair");
+}
+
+TEST_CASE("a plan is asked for without code, and the code by the plan, of one model and mode") {
+  auto plan_templates = Templates::read("p", Stage::plan, [](const std::string& path) {
+    return Result<std::string>(path == "p/plan.md" ? "PLAN\n{{parent_source}}\n{{format}}\n"
+                                                   : "You are brief.\n");
+  });
+  REQUIRE(plan_templates);
+  const Templates code = templates_of("{{task}}\n{{#plan}}\nPLANNED\n{{plan}}\n{{/plan}}\nend\n");
+  PromptRequest request = request_of();
+  request.config.exchanges = 2;
+  request.stage = Stage::plan;
+  const Prompt planned = make_prompt(request, *plan_templates);
+  CHECK(planned.record["stage"] == "plan");
+  CHECK(user_text(planned).find("Answer with the plan alone") != std::string::npos);
+  CHECK(user_text(planned).find("<plan>") == std::string::npos);
+  request.stage = Stage::code;
+  CHECK(user_text(make_prompt(request, code)).find("PLANNED") == std::string::npos);
+  request.plan.text = "1. wider\n```\n{{task}}";
+  const Prompt asked = make_prompt(request, code);
+  CHECK(user_text(asked).find("PLANNED\n````text\n1. wider\n```\n{{task}}\n````\n") !=
+        std::string::npos);
+  for (const char* key : {"mode", "model", "parents"})
+    CHECK(asked.record[key] == planned.record[key]);
+  // Without a plan there is no question; with one a place may cost two.
+  const double worst = request.config.models[0].worst_cost();
+  CHECK(asked.record["estimate"]["worst_usd"].get<double>() == Approx(2 * worst));
+  request.plan = {"", search::Problem{"plan-rejected", "tried"}};
+  const Prompt rejected = make_prompt(request, code);
+  CHECK(rejected.record["verdict"] == "rejected");
+  CHECK(rejected.record["kind"] == "plan-rejected");
+  CHECK(rejected.record["reason"] == "tried");
+  CHECK(!rejected.request.contains("request"));
+  request.config.budget_usd = 1.5 * worst;
+  for (const Stage stage : {Stage::plan, Stage::code}) {
+    request.stage = stage;
+    request.plan = {};
+    const Prompt none = make_prompt(request, stage == Stage::plan ? *plan_templates : code);
+    CHECK(none.record["kind"] == "budget");
+  }
 }
 
 TEST_CASE("evidence is put into words") {

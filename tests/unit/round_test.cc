@@ -34,7 +34,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   for (const char* rule :
        {"normalise", "spec",  "mutate", "rewrite",  "prompt",  "exchange", "adopt",     "secret",
         "expect",    "audit", "lower",  "contract", "compile", "check",    "interpret", "analyze",
-        "measure",   "cut",   "race",   "time",     "trace",   "select",   "novelty"}) {
+        "measure",   "cut",   "race",   "time",     "trace",   "select",   "novelty",   "plan"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -136,6 +136,53 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   CHECK(flags.ends_with(" --index 0"));
   // Without models nobody writes evidence.
   CHECK(!graph_of(shape(), "w")->find_node("w/round-1/evidence-1.json"));
+}
+
+TEST_CASE("where models plan first, the code is asked for by what became of the plan") {
+  CampaignShape campaign = shape();
+  campaign.mix = {{"llm", 1}};
+  campaign.llm = "models.json";
+  campaign.proposals = "said";
+  const std::string without = write_rounds(campaign);
+  CHECK(without.find("plan") == std::string::npos);
+  CHECK(planned_variants(campaign, 1, 3).empty());
+  campaign.plan = "approve";
+  CHECK(planned_variants(campaign, 2, 2).size() == 8);
+  CHECK(digest_of(campaign) != digest_of([&] {
+          CampaignShape other = campaign;
+          other.plan = "auto";
+          return other;
+        }()));
+  auto graph = graph_of(campaign, "w");
+  auto maker = [&](const std::string& path) {
+    return *graph->node(*graph->find_node(path)).made_by;
+  };
+  auto has_input = [&](EdgeId edge, const std::string& path) {
+    const auto& inputs = graph->edge(edge).inputs;
+    auto node = graph->find_node(path);
+    return node && std::find(inputs.begin(), inputs.end(), *node) != inputs.end();
+  };
+  const std::string at = "w/round-1/v0002";
+  const EdgeId asked = maker(at + "/plan/prompt.json");
+  CHECK(has_input(asked, "rules/prompts/plan.md"));
+  CHECK(!has_input(asked, "rules/prompts/diff.md"));
+  CHECK(graph->extension(asked, "flags").ends_with(" --index 1 --stage plan"));
+  const EdgeId answered = maker(at + "/plan/exchange.json");
+  CHECK(graph->extension(answered, "class") == "recorded");
+  CHECK(has_input(answered, at + "/plan/request.json"));
+  const EdgeId outcome = maker(at + "/plan.json");
+  CHECK(has_input(outcome, at + "/plan/exchange.json"));
+  // A person's file is there only where there is something to decide.
+  CHECK(!graph->find_node("said/v0002.plan.md"));
+  CHECK(graph->extension(outcome, "flags").find(" --decision said/v0002.plan.md ") !=
+        std::string::npos);
+  for (const char* file : {"/prompt.json", "/kernel.py"})
+    CHECK(has_input(maker(at + file), at + "/plan.json"));
+  campaign.plan = "auto";
+  graph = graph_of(campaign, "w");
+  CHECK(graph->extension(maker(at + "/plan.json"), "flags").find("--decision") ==
+        std::string::npos);
+  CHECK(planned_variants(campaign, 1, 3).empty());
 }
 
 TEST_CASE("what one mutator proposes for a round is one edge") {

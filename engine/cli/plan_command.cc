@@ -1,0 +1,174 @@
+#include "engine/cli/plan_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/cli/machine.h"
+#include "engine/cli/report.h"
+#include "engine/core/lines.h"
+#include "engine/core/round_mutate.h"
+#include "engine/world/console.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::string state_words(const VariantPlan& plan) {
+  return fmt::format("{}{}", plan_state_name(plan.state), plan.is_edited() ? ", edited" : "");
+}
+
+// In a line: what it begins with, or why there is none.
+std::string gist_of(const VariantPlan& plan) {
+  constexpr size_t kMostBytes = 72;
+  const auto& problem = plan.planned.problem;
+  const std::string all =
+      problem ? fmt::format("{}: {}", problem->kind, problem->reason) : plan.text();
+  const std::string cut = one_line(all, kMostBytes);
+  return cut.size() < one_line(all, kMostBytes + 1).size() ? cut + " …" : cut;
+}
+
+std::string plan_text(const VariantPlan& plan) {
+  std::string out = fmt::format("{} · round {} · {} · {} by {}\n", plan.id, plan.round,
+                                state_words(plan), plan.mode, plan.model);
+  if (!plan.decision.note.empty()) out += plan.decision.note + "\n";
+  out += fmt::format("\n{}\n", plan.text());
+  if (plan.state == PlanState::open) {
+    out += fmt::format(
+        "\nevolve plan approve {0}, evolve plan edit {0}, or evolve plan reject {0} "
+        "--note \"why\"\n",
+        plan.id);
+  }
+  return out;
+}
+
+Result<std::vector<VariantPlan>> find_plans(const Campaign& campaign,
+                                            const std::vector<std::string>& ids) {
+  std::vector<VariantPlan> out;
+  for (const std::string& id : ids) {
+    auto one = find_plan(campaign, id);
+    if (!one) return std::move(one).error();
+    out.push_back(*std::move(one));
+  }
+  return out;
+}
+
+// The same word on each of the plans; on none of them where one cannot be found.
+Status decide_all(const CommonOptions& common, const PlanCommand& command, bool is_approved) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  auto plans = find_plans(*campaign, command.variants);
+  if (!plans) return std::move(plans).error();
+  for (const VariantPlan& one : *plans) {
+    auto status = decide(common, *campaign, one, {is_approved, command.note, one.text()});
+    if (!status) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+json plan_report(const VariantPlan& plan) {
+  json out = {{"variant", plan.id},
+              {"round", plan.round},
+              {"state", plan_state_name(plan.state)},
+              {"file", plan.path}};
+  if (!plan.model.empty()) out.update({{"model", plan.model}, {"mode", plan.mode}});
+  if (!plan.text().empty()) out["plan"] = plan.text();
+  if (plan.is_edited()) out["planned"] = plan.planned.text;
+  if (!plan.decision.note.empty()) out["note"] = plan.decision.note;
+  if (const auto& problem = plan.planned.problem)
+    out.update({{"kind", problem->kind}, {"reason", problem->reason}});
+  return out;
+}
+
+std::string plan_table(const std::vector<VariantPlan>& plans) {
+  std::vector<std::vector<std::string>> rows = {{"plan of", "round", "by", "it", "what"}};
+  for (const VariantPlan& one : plans) {
+    rows.push_back({one.id, std::to_string(one.round), one.model, state_words(one), gist_of(one)});
+  }
+  return table(rows, "  ");
+}
+
+Status decide(const CommonOptions& common, const Campaign& campaign, const VariantPlan& plan,
+              const search::PlanFile& decision) {
+  world::DiskFiles files;
+  if (auto status = files.make_folders(fs::path(plan.path).parent_path().string()); !status)
+    return status;
+  if (auto status = files.write(plan.path, search::plan_file_text(decision)); !status)
+    return status;
+  auto waiting = waiting_in(campaign, plan.round);
+  if (!waiting) return std::move(waiting).error();
+  VariantPlan after = plan;
+  after.state = decision.is_approved ? PlanState::approved : PlanState::rejected;
+  after.decision = decision;
+  json report = plan_report(after);
+  report["open"] = *waiting;
+  print_result(common, report,
+               fmt::format("{}: {} in {}\n       {}\n", plan.id, state_words(after), plan.path,
+                           next_step(plan.round, *waiting)));
+  return {};
+}
+
+Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  if (!command.variants.empty()) {
+    auto plan = find_plan(*campaign, command.variants.front());
+    if (!plan) return std::move(plan).error();
+    print_result(common, plan_report(*plan), plan_text(*plan));
+    return {};
+  }
+  auto plans = plans_of(*campaign, 1, campaign->shape.rounds);
+  if (!plans) return std::move(plans).error();
+  std::erase_if(*plans, [](const VariantPlan& one) { return one.state == PlanState::unasked; });
+  json report = json::array();
+  for (const VariantPlan& one : *plans) report.push_back(plan_report(one));
+  print_result(common, report, plans->empty() ? "no plan was written yet\n" : plan_table(*plans));
+  return {};
+}
+
+Status run_plan_approve(const CommonOptions& common, const PlanCommand& command) {
+  return decide_all(common, command, true);
+}
+
+Status run_plan_reject(const CommonOptions& common, const PlanCommand& command) {
+  if (without_blanks(command.note).empty())
+    return bad_input("plan reject: the reason is missing", "", "--note \"why\"");
+  return decide_all(common, command, false);
+}
+
+Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
+  auto campaign = open_campaign(common.campaign);
+  if (!campaign) return std::move(campaign).error();
+  auto plan = find_plan(*campaign, command.variants.front());
+  if (!plan) return std::move(plan).error();
+  const std::string folder = fs::absolute(campaign->shape.proposals).string();
+  const std::string path = fmt::format("{}/{}.plan.draft.md", folder, plan->id);
+  world::DiskFiles files;
+  // What an editor that was killed left behind is gone on with.
+  if (std::error_code error; !fs::exists(path, error)) {
+    if (auto status = files.make_folders(folder); !status) return status;
+    if (auto status = files.write(path, plan->text() + "\n"); !status) return status;
+  }
+  if (auto status = world::run_on_console(editor_line(path)); !status) return status;
+  auto edited = world::read_file(path);
+  if (!edited) return std::move(edited).error();
+  const std::string text(without_blanks(*edited));
+  if (text.empty() || text == plan->text()) {
+    if (auto status = files.remove(path); !status) return status;
+    return bad_input(
+        fmt::format("{}: {}, so nothing is decided", plan->id,
+                    text.empty() ? "no plan was left" : "nothing was changed"),
+        "",
+        fmt::format("evolve plan approve {0}, or evolve plan reject {0} --note \"why\"", plan->id));
+  }
+  auto status = decide(common, *campaign, *plan, {true, command.note, text});
+  return status ? files.remove(path) : status;
+}
+
+}  // namespace evolve::cli

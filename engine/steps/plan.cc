@@ -1,0 +1,65 @@
+// Step plan: what became of the plan that a model wrote for a variant: it is carried out as it is,
+// or as a person decided; or why there is none. The person's file is read, and named in the
+// depfile, where there is a plan to decide on alone.
+#include "engine/llm/plan.h"
+
+#include <filesystem>
+
+#include "engine/core/depfile.h"
+#include "engine/steps/step.h"
+
+namespace {
+
+using namespace evolve;
+
+struct Arguments {
+  std::string prompt, exchange, decision, depfile, out;
+};
+
+Result<search::PlanFile> read_decision(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return bad_input(fmt::format("{}: nobody has decided on this plan yet", path), "",
+                     "evolve plan show, and then evolve plan approve, reject or edit");
+  }
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto decision = search::read_plan_file(*text);
+  if (!decision) return std::move(decision).error().within(path);
+  return decision;
+}
+
+Status run(const Arguments& arguments) {
+  auto prompt = steps::read_json(arguments.prompt);
+  if (!prompt) return std::move(prompt).error();
+  auto exchange = steps::read_json(arguments.exchange);
+  if (!exchange) return std::move(exchange).error();
+  auto plan = llm::planned_by(*prompt, *exchange);
+  if (!plan) return std::move(plan).error();
+  std::vector<std::string> read;
+  if (!arguments.decision.empty() && !plan->problem) {
+    auto decision = read_decision(arguments.decision);
+    if (!decision) return std::move(decision).error();
+    plan = llm::decided(*std::move(plan), *decision);
+    read = {arguments.decision};
+  }
+  if (!arguments.depfile.empty()) {
+    auto status = world::write_file_atomic(arguments.depfile, depfile_text(arguments.out, read));
+    if (!status) return status;
+  }
+  return steps::write_json(arguments.out, llm::plan_record(*plan, *prompt, *exchange));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("what became of a model's plan for a variant", "plan");
+  Arguments arguments;
+  app.add_option("--prompt", arguments.prompt, "the plan's prompt.json")->required();
+  app.add_option("--exchange", arguments.exchange, "its exchange.json")->required();
+  auto* decision = app.add_option("--decision", arguments.decision,
+                                  "a person's file about it; without, it is taken as it is");
+  app.add_option("--depfile", arguments.depfile, "whether that was read")->needs(decision);
+  app.add_option("--out", arguments.out, "plan.json")->required();
+  return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
+}
