@@ -38,8 +38,8 @@ Status run_build(const CommonOptions& common, const BuildCommand& command);
 Status run_rounds(const CommonOptions& common, const BuildCommand& command,
                   const std::string& rule);
 Status run_show(const CommonOptions& common, const std::string& variant);
-// Prints what a model was asked for a variant, word for word, its plan first where it wrote one, and
-// with `has_reply` what it said.
+// Prints what a model was asked for a variant, word for word, its plan first where it wrote one,
+// and with `has_reply` what it said.
 Status run_prompt_show(const CommonOptions& common, const std::string& variant, bool has_reply);
 // Writes the best variant's kernel to `out`, or to stdout where it is empty.
 Status run_best(const CommonOptions& common, const std::string& out);

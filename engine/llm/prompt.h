@@ -50,11 +50,11 @@ struct Prompt {
   nlohmann::json record;   // prompt.json: all else, and why
 };
 
-// What does not fit the model's prompt_tokens is left
-// out: entries of `tried`, the oldest first, then inspirations, learnings, rejections, the device,
-// the spec, the bottleneck, the diagnosis; never the task, sources, the plan or format. Where these alone do
-// not fit, and where the budget has no room for the worst case of this place and of the earlier
-// ones of its round, the verdict is "rejected".
+// What does not fit the model's prompt_tokens is left out: entries of `tried`, the oldest first,
+// then inspirations, learnings, rejections, the device, the spec, the bottleneck, the diagnosis;
+// never the task, sources, the plan or format. Where these alone do not fit, where the budget has
+// no room for the worst case of this place and of the earlier ones of its round, and where there is
+// no plan to go by, the verdict is "rejected".
 Prompt make_prompt(const PromptRequest& request, const Templates& templates);
 
 }  // namespace evolve::llm

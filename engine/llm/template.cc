@@ -39,7 +39,8 @@ const std::vector<std::string>& slot_names() {
   static const std::vector<std::string> kNames = {
       "task",       "spec",   "parent_source", "second_parent_source",
       "bottleneck", "tried",  "rejections",    "inspirations",
-      "learnings",  "device", "format",        "diagnosis", "plan"};
+      "learnings",  "device", "format",        "diagnosis",
+      "plan"};
   return kNames;
 }
 

@@ -22,7 +22,8 @@ for place in 'v0001 small 1' 'v0003 tiny 1' 'v0003 small 0'; do
 done
 is "what became of them" 'ok plan-rejected ok' "$(python - "$PROJECT/state/plans/round-1/history.jsonl" <<'PY'
 import json, sys
-print(*(json.loads(line).get("rejection", {}).get("kind", "ok") for line in open(sys.argv[1])))
+tried = [json.loads(line) for line in open(sys.argv[1])]
+print(*(one.get("rejection", {}).get("kind", "ok") for one in tried if one["mutator"] == "llm"))
 PY
 )"
 # One model writes both.
