@@ -52,7 +52,7 @@ Learnings learnings_in_round(Learnings by_person, int round, const std::string& 
 // its variant was judged, so a rejection is told in the step's words, and says nothing for the
 // model's. What is the same is one entry, with all its evidence: the same title, the same change of
 // a sweep, the same rejection. Where it is a person's, its evidence goes there. An answer that was
-// no kernel (a rejection by adopt) teaches nothing.
+// no kernel (a rejection by adopt) teaches nothing, and neither does a near-duplicate.
 Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule);
 
 // What makes two texts the same sentence: small letters, without marks and further blanks.

@@ -135,3 +135,13 @@ TEST_CASE("a person has the last word, in words and numbers of their own", "[lea
   CHECK(learnings_in_round(mine, 2, "matmul").entries.size() == 3);
   CHECK(learnings_in_round(mine, 1, "softmax").entries.size() == 3);
 }
+
+TEST_CASE("what no step has judged teaches nothing", "[learn]") {
+  const Lessons lessons =
+      learn({seed, rejected(1, "an answer", "adopt", "no-code", "there is no code"),
+             rejected(2, "nearly v0001", "novelty", "near-duplicate", "0.01 from v0001"),
+             rejected(3, "BLOCK_M 512 -> 1024", "check", "incorrect", "off by 3")},
+            {}, rule());
+  REQUIRE(lessons.accepted.entries.size() == 1);
+  CHECK(lessons.accepted.entries[0].field("Symptom") == "check: incorrect: off by 3");
+}
