@@ -82,8 +82,9 @@ Result<std::vector<std::string>> step_sources(const std::string& rules) {
   return out;
 }
 
-Result<std::string> beside(const std::string& folder, const std::string& given, const char* usual) {
-  return from_root(absolute(folder + "/" + (given.empty() ? usual : given)));
+// A path that a file in `folder` gives: from there, if it is not absolute.
+std::string beside(const std::string& folder, const std::string& given) {
+  return from_root(absolute((fs::path(folder) / given).string()));
 }
 
 // The language models that a pipeline names: which variables have their keys.
@@ -91,7 +92,7 @@ Status read_models(Campaign& campaign, const std::string& folder,
                    const std::string& pipeline_path) {
   if (campaign.pipeline.mutate.llm.empty()) return {};
   CampaignShape& shape = campaign.shape;
-  shape.llm = *beside(folder, campaign.pipeline.mutate.llm, "");
+  shape.llm = beside(folder, campaign.pipeline.mutate.llm);
   auto text = world::read_file(shape.llm);
   if (!text) {
     return bad_input(
@@ -121,7 +122,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
         "", "see kernels/matmul/spec.yaml");
   }
   CampaignShape& shape = campaign.shape;
-  shape.spec = *beside(folder, pipeline.kernel.spec, "");
+  shape.spec = beside(folder, pipeline.kernel.spec);
   auto text = world::read_file(shape.spec);
   if (!text) {
     return bad_input(
@@ -132,8 +133,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   campaign.spec = *std::move(spec);
   std::string kernel_folder = fs::path(shape.spec).parent_path().string();
   auto kernel_file = [&](const std::string& given, const char* usual) {
-    return given.empty() ? from_root(absolute(kernel_folder + "/" + usual))
-                         : from_root(absolute(folder + "/" + given));
+    return given.empty() ? beside(kernel_folder, usual) : beside(folder, given);
   };
   shape.seed = kernel_file(pipeline.kernel.template_path, "kernel.py");
   shape.reference = kernel_file(pipeline.kernel.reference_path, "reference.py");
@@ -147,7 +147,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     }
   }
   if (!pipeline.time.constants.empty()) {
-    shape.constants = *beside(folder, pipeline.time.constants, "");
+    shape.constants = beside(folder, pipeline.time.constants);
     if (!fs::exists(shape.constants, error)) {
       return bad_input(fmt::format("{}: time.constants: '{}' is missing", from_root(pipeline_path),
                                    shape.constants),
@@ -155,7 +155,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     }
   }
   if (!pipeline.learn.file.empty()) {
-    shape.learnings = *beside(folder, pipeline.learn.file, "");
+    shape.learnings = beside(folder, pipeline.learn.file);
     if (!fs::exists(shape.learnings, error)) {
       return bad_input(
           fmt::format("{}: learn.file: '{}' is missing", from_root(pipeline_path), shape.learnings),
@@ -164,8 +164,9 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   }
   if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
   shape.plan = pipeline.mutate.plan;
-  shape.proposals = *beside(folder, pipeline.mutate.proposals,
-                            fmt::format("{}-proposals", campaign.name).c_str());
+  const std::string& proposals = pipeline.mutate.proposals;
+  shape.proposals =
+      beside(folder, proposals.empty() ? fmt::format("{}-proposals", campaign.name) : proposals);
   shape.entry = campaign.spec.entry;
   for (const auto& one : campaign.spec.cases) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
