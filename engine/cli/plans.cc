@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "engine/cli/proposals.h"
@@ -18,11 +17,6 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
-
-bool exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
 
 PlanFiles files_of(const Campaign& campaign, const std::string& id) {
   return plan_files(campaign.shape, id, campaign.folder_of(id));
@@ -44,7 +38,7 @@ Result<VariantPlan> read_variant_plan(const Campaign& campaign, int number) {
       out.state = out.planned.problem ? PlanState::failed : PlanState::open;
     }
   }
-  if (out.state == PlanState::failed || !exists(out.path)) return out;
+  if (out.state == PlanState::failed || !world::is_there(out.path)) return out;
   auto text = world::read_file(out.path);
   if (!text) return std::move(text).error();
   auto decision = search::read_plan_file(*text);
@@ -123,7 +117,7 @@ UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
     if (out.round != 0 && round != out.round) break;
     const PlanFiles files = files_of(campaign, id);
     const auto outcome = graph.find_node(files.outcome);
-    if (exists(files.decision) || !outcome) continue;
+    if (world::is_there(files.decision) || !outcome) continue;
     const auto maker = graph.node(*outcome).made_by;
     if (!maker || !wanted.contains(*maker)) continue;
     out.round = round;

@@ -25,11 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool exists(const std::string& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 // What the round before handed on to a round; nothing where it was not built, or there was none.
 Result<std::optional<search::PreviousSelection>> selection_before(const Campaign& campaign,
                                                                   int round) {
@@ -46,7 +41,7 @@ PersonPlace place_of(const Campaign& campaign, int number,
   out.id = variant_id(number);
   out.round = round_of(campaign.shape, number);
   out.path = proposal_path(campaign.shape, out.id);
-  out.is_open = !exists(out.path);
+  out.is_open = !world::is_there(out.path);
   if (out.round > 1 && !before) return out;
   out.parent = variant_id(0);
   out.parent_path = campaign.work + "/seed.py";
@@ -182,7 +177,7 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
   std::string path = place.parent_path;
   for (const std::string& parent : proposal.parents) {
     const std::string folder = campaign.folder_of(parent);
-    if (folder.empty() || !exists(folder + "/kernel.py")) {
+    if (folder.empty() || !world::is_there(folder + "/kernel.py")) {
       return bad_input(fmt::format("parent '{}': no such variant was built", parent), "",
                        "evolve log names those that survive");
     }
@@ -190,7 +185,7 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
       return bad_input(fmt::format("parent '{}': it is not older than '{}'", parent, place.id));
     if (parent == proposal.parents.front()) path = folder + "/kernel.py";
   }
-  return path.empty() || !exists(path) ? std::string() : world::read_file(path);
+  return path.empty() || !world::is_there(path) ? std::string() : world::read_file(path);
 }
 
 }  // namespace
@@ -218,7 +213,8 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
   if (all.empty()) return no_places(campaign, "");
   for (const int number : all) {
     const std::string one = variant_id(number);
-    const bool is_it = id.empty() ? !exists(proposal_path(campaign.shape, one)) : one == id;
+    const bool is_it =
+        id.empty() ? !world::is_there(proposal_path(campaign.shape, one)) : one == id;
     if (!is_it) continue;
     auto before = selection_before(campaign, round_of(campaign.shape, number));
     if (!before) return std::move(before).error();
@@ -241,7 +237,7 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
   for (const int number : proposed_variants(campaign.shape, 1, campaign.shape.rounds)) {
     const std::string path = proposal_path(campaign.shape, variant_id(number));
     const auto node = graph.find_node(path);
-    if (node && !exists(path)) open.insert(*node);
+    if (node && !world::is_there(path)) open.insert(*node);
   }
   if (open.empty()) return {};
   std::set<NodeId> seen(targets.begin(), targets.end());

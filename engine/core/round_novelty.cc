@@ -39,7 +39,7 @@ void write_novelty(const CampaignShape& shape, int round, ManifestText& text) {
   }
   std::string variants;
   for (const std::string& id : variants_of_round(shape, round)) {
-    const std::string its = folder + "/" + id;
+    const std::string its = fmt::format("{}/{}", folder, id);
     variants += (variants.empty() ? "" : ",") + id;
     read_program(shape, its, edge);
     for (const JudgedCase& one : judged_cases(shape)) {

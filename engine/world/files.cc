@@ -156,6 +156,11 @@ Error system_error(std::string_view call, const std::string& path, int error_num
       fmt::format("{} '{}': {}", call, path, std::generic_category().message(error_number)));
 }
 
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
 Result<std::string> read_file(const std::string& path) {
   std::string bytes;
   if (ReadFailure failure = read_whole(path, bytes)) {

@@ -13,6 +13,9 @@ namespace evolve::world {
 // Returns the external Error for a failed system call: "<call> '<path>': <strerror>".
 Error system_error(std::string_view call, const std::string& path, int error_number);
 
+// Whether there is a file or folder; of what cannot be looked at it says that there is none.
+bool is_there(const std::string& path);
+
 // Returns the bytes of a file. A missing file is an external error.
 Result<std::string> read_file(const std::string& path);
 // As read_file, for a manifest's texts: the error is bad input, and its message the reason alone.
