@@ -193,6 +193,7 @@ Status wait_for_all(const CommonOptions& common, std::vector<Awaited> awaited, i
     ::poll(&interrupt, 1, kLookMilliseconds);
     if (world::was_interrupted()) {
       std::vector<std::string> ids;
+      ids.reserve(awaited.size());
       for (const Awaited& one : awaited) ids.push_back(one.id);
       return Error{ErrorCode::interrupted, fmt::format("interrupted: {}", next_step(round, ids)),
                    "", fmt::format("evolve round open {}", round)};
