@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "engine/core/depfile.h"
 #include "engine/core/sha256.h"
 #include "k8s/fields.h"
 

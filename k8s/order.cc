@@ -179,19 +179,4 @@ std::optional<Run> decode_run(const std::string& order, const StoreRecord& recor
   return out;
 }
 
-std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs) {
-  auto escaped = [](const std::string& path) {
-    std::string out;
-    for (char c : path) {
-      if (c == ' ' || c == '\\' || c == '#') out += '\\';
-      if (c == '$') out += '$';
-      out += c;
-    }
-    return out;
-  };
-  std::string out = escaped(output) + ":";
-  for (const std::string& input : inputs) out += " " + escaped(input);
-  return out + "\n";
-}
-
 }  // namespace evolve::k8s

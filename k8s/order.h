@@ -61,7 +61,4 @@ StoreRecord encode_run(const Run& run);
 // Trusts nothing: nullopt where that is no record of the order.
 std::optional<Run> decode_run(const std::string& order, const StoreRecord& record);
 
-// A depfile that says so.
-std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs);
-
 }  // namespace evolve::k8s

@@ -199,8 +199,7 @@ Status wait_for_all(const CommonOptions& common, std::vector<Awaited> awaited, i
                    "", fmt::format("evolve round open {}", round)};
     }
     std::erase_if(awaited, [&](const Awaited& one) {
-      std::error_code error;
-      if (!fs::exists(one.path, error)) return false;
+      if (!world::is_there(one.path)) return false;
       tell_there(common, one);
       return true;
     });
@@ -257,7 +256,7 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   const std::string begun = draft_of(variant, *kernel, command.note);
   world::DiskFiles files;
   // What could not be proposed before is gone on with.
-  if (std::error_code error; !fs::exists(path, error)) {
+  if (!world::is_there(path)) {
     if (auto status = files.make_folders(proposals); !status) return status;
     if (auto status = files.write(path, begun); !status) return status;
   }

@@ -151,7 +151,7 @@ Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
   const std::string path = fmt::format("{}/{}.plan.draft.md", folder, plan->id);
   world::DiskFiles files;
   // What an editor that was killed left behind is gone on with.
-  if (std::error_code error; !fs::exists(path, error)) {
+  if (!world::is_there(path)) {
     if (auto status = files.make_folders(folder); !status) return status;
     if (auto status = files.write(path, plan->text() + "\n"); !status) return status;
   }

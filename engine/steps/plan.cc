@@ -3,8 +3,6 @@
 // depfile, where there is a plan to decide on alone.
 #include "engine/llm/plan.h"
 
-#include <filesystem>
-
 #include "engine/core/depfile.h"
 #include "engine/steps/step.h"
 
@@ -17,8 +15,7 @@ struct Arguments {
 };
 
 Result<search::PlanFile> read_decision(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
+  if (!world::is_there(path)) {
     return bad_input(fmt::format("{}: nobody has decided on this plan yet", path), "",
                      "evolve plan show, and then evolve plan approve, reject or edit");
   }

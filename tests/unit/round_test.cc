@@ -48,6 +48,17 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   return graph;
 }
 
+// The edge that makes a file.
+EdgeId maker_of(const Graph& graph, const std::string& path) {
+  return *graph.node(*graph.find_node(path)).made_by;
+}
+
+bool has_input(const Graph& graph, EdgeId edge, const std::string& path) {
+  const auto& inputs = graph.edge(edge).inputs;
+  auto node = graph.find_node(path);
+  return node && std::find(inputs.begin(), inputs.end(), *node) != inputs.end();
+}
+
 }  // namespace
 
 TEST_CASE("variants count through the campaign") {
@@ -97,24 +108,16 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   campaign.llm = "pipelines/models.json";
   campaign.llm_keys = {"ONE_KEY", "TWO_KEY"};
   auto graph = graph_of(campaign, "w");
-  auto maker = [&](const std::string& path) {
-    return *graph->node(*graph->find_node(path)).made_by;
-  };
-  auto has_input = [&](EdgeId edge, const std::string& path) {
-    const auto& inputs = graph->edge(edge).inputs;
-    auto node = graph->find_node(path);
-    return node && std::find(inputs.begin(), inputs.end(), *node) != inputs.end();
-  };
-  const EdgeId prompt = maker("w/round-2/v0010/prompt.json");
-  const EdgeId exchange = maker("w/round-2/v0010/exchange.json");
-  const EdgeId adopt = maker("w/round-2/v0010/kernel.py");
+  const EdgeId prompt = maker_of(*graph, "w/round-2/v0010/prompt.json");
+  const EdgeId exchange = maker_of(*graph, "w/round-2/v0010/exchange.json");
+  const EdgeId adopt = maker_of(*graph, "w/round-2/v0010/kernel.py");
   for (const char* file :
        {"pipelines/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
         "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
-    CHECK(has_input(prompt, file));
+    CHECK(has_input(*graph, prompt, file));
   // Prices and rates are in the prompt: it has to be there, but is no part of what is answered.
-  const EdgeId other = maker("w/round-2/v0012/exchange.json");
-  CHECK(has_input(exchange, "w/round-2/v0010/prompt.json"));
+  const EdgeId other = maker_of(*graph, "w/round-2/v0012/exchange.json");
+  CHECK(has_input(*graph, exchange, "w/round-2/v0010/prompt.json"));
   for (const auto& [edge, request] : {std::pair(exchange, "w/round-2/v0010/request.json"),
                                       {other, "w/round-2/v0012/request.json"}}) {
     const auto content = graph->edge(edge).content_inputs();
@@ -122,8 +125,8 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
     CHECK(graph->node(content[0]).path == request);
     CHECK(graph->node(content[1]).path == "bin/exchange");
   }
-  CHECK(has_input(adopt, "w/round-2/v0010/exchange.json"));
-  CHECK(has_input(adopt, "w/round-1/lineage-1.py"));
+  CHECK(has_input(*graph, adopt, "w/round-2/v0010/exchange.json"));
+  CHECK(has_input(*graph, adopt, "w/round-1/lineage-1.py"));
   CHECK(graph->extension(exchange, "class") == "recorded");
   CHECK(graph->extension(prompt, "class").empty());
   CHECK(graph->extension(adopt, "class").empty());
@@ -154,33 +157,25 @@ TEST_CASE("where models plan first, the code is asked for by what became of the 
           return other;
         }()));
   auto graph = graph_of(campaign, "w");
-  auto maker = [&](const std::string& path) {
-    return *graph->node(*graph->find_node(path)).made_by;
-  };
-  auto has_input = [&](EdgeId edge, const std::string& path) {
-    const auto& inputs = graph->edge(edge).inputs;
-    auto node = graph->find_node(path);
-    return node && std::find(inputs.begin(), inputs.end(), *node) != inputs.end();
-  };
   const std::string at = "w/round-1/v0002";
-  const EdgeId asked = maker(at + "/plan/prompt.json");
-  CHECK(has_input(asked, "rules/prompts/plan.md"));
-  CHECK(!has_input(asked, "rules/prompts/diff.md"));
+  const EdgeId asked = maker_of(*graph, at + "/plan/prompt.json");
+  CHECK(has_input(*graph, asked, "rules/prompts/plan.md"));
+  CHECK(!has_input(*graph, asked, "rules/prompts/diff.md"));
   CHECK(graph->extension(asked, "flags").ends_with(" --index 1 --stage plan"));
-  const EdgeId answered = maker(at + "/plan/exchange.json");
+  const EdgeId answered = maker_of(*graph, at + "/plan/exchange.json");
   CHECK(graph->extension(answered, "class") == "recorded");
-  CHECK(has_input(answered, at + "/plan/request.json"));
-  const EdgeId outcome = maker(at + "/plan.json");
-  CHECK(has_input(outcome, at + "/plan/exchange.json"));
+  CHECK(has_input(*graph, answered, at + "/plan/request.json"));
+  const EdgeId outcome = maker_of(*graph, at + "/plan.json");
+  CHECK(has_input(*graph, outcome, at + "/plan/exchange.json"));
   // A person's file is there only where there is something to decide.
   CHECK(!graph->find_node("said/v0002.plan.md"));
   CHECK(graph->extension(outcome, "flags").find(" --decision said/v0002.plan.md ") !=
         std::string::npos);
   for (const char* file : {"/prompt.json", "/kernel.py"})
-    CHECK(has_input(maker(at + file), at + "/plan.json"));
+    CHECK(has_input(*graph, maker_of(*graph, at + file), at + "/plan.json"));
   campaign.plan = "auto";
   graph = graph_of(campaign, "w");
-  CHECK(graph->extension(maker(at + "/plan.json"), "flags").find("--decision") ==
+  CHECK(graph->extension(maker_of(*graph, at + "/plan.json"), "flags").find("--decision") ==
         std::string::npos);
   CHECK(planned_variants(campaign, 1, 3).empty());
 }
