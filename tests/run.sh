@@ -12,14 +12,17 @@ mkdir -p build
 need_packages "${EVOLVE_BUILD_PACKAGES[@]}" "${EVOLVE_TEST_PACKAGES[@]}"
 need_python rules/requirements.lock rules/requirements-dev.lock
 need_build build/release release tests
-need_server bazel-remote
-need_server fake-gcs-server
 
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster llm})
-# A control plane takes ten minutes to compile, once.
-case " ${tiers[*]} " in *" cluster "*) need_server kubernetes ;; esac
-case " ${tiers[*]} " in *" llm "*) need_litellm ;; esac
+# What is compiled or installed once: a control plane takes ten minutes.
+for tier in "${tiers[@]}"; do
+  case $tier in
+    fault) for server in ${THOROUGH:+bazel-remote fake-gcs-server}; do need_server "$server"; done ;;
+    cluster) need_server fake-gcs-server; need_server kubernetes ;;
+    llm) need_litellm ;;
+  esac
+done
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
 (cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error --timeout 2700 -j "$(nproc)" -L "^($pattern)\$") || {

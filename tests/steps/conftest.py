@@ -18,6 +18,9 @@ sys.path.insert(0, str(STEPS))
 
 SMALL = ROOT / "tests" / "data" / "small"
 
+# What takes long is CI's: the default run keeps one test of each thing.
+THOROUGH = pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
+
 SIGNATURE = {
     "inputs": [
         {"name": "x", "shape": [200, 300], "dtype": "bfloat16"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import THOROUGH
 from corpus import HERE, LIMITS, SECRET, Task
 
 import audit
@@ -56,6 +57,7 @@ def test_so_is_a_tolerance_that_lets_anything_pass() -> None:
     assert "'out' may be zeros" in findings(lambda x, y: x + y, atol=100.0, max_error_ratio=1e9)
 
 
+@THOROUGH
 @pytest.mark.parametrize("folder", sorted(path.parent for path in (HERE / "tasks").glob("*/spec.yaml")), ids=str)
 def test_of_the_corpus_those_are_tasks_that_are_meant_to_be(folder: Path) -> None:
     task = Task(folder)

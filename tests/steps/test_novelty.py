@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, SMALL, Lower
+from conftest import ROOT, SMALL, THOROUGH, Lower
 
 NOVELTY = Path(os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))).parent / "steps" / "novelty"
 SEED = (SMALL / "kernel.py").read_text()
@@ -88,6 +88,7 @@ FAR = {
 }
 
 
+@THOROUGH
 def test_small_changes_are_near_and_sizes_are_not(judged: Judge) -> None:
     changes = NEAR | FAR
     said = judged(*(edited(change) for change in changes.values()))
