@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/core/digest.h"
@@ -44,7 +45,6 @@ json line_of(const PastVariant& past) {
 }
 
 Result<PastVariant> read_line(const json& from) {
-  const Error bad = external("no variant of a history");
   auto variant = read_variant_core(from, "variant", "history.jsonl");
   if (!variant) return std::move(variant).error();
   PastVariant out = past_of(*std::move(variant));
@@ -56,7 +56,7 @@ Result<PastVariant> read_line(const json& from) {
   if (const json& width = member(from, "half_width"); width.is_number()) out.half_width = width;
   if (const json& why = member(from, "rejection"); !why.is_null()) {
     auto rejection = read_rejection(why);
-    if (!rejection) return bad;
+    if (!rejection) return std::move(rejection).error();
     out.rejection = *std::move(rejection);
   }
   return out;
@@ -99,6 +99,7 @@ History history_of_round(const History& before, const SelectionRequest& request,
 
 Result<History> read_history(std::string_view lines) {
   History out;
+  out.reserve(static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n')) + 1);
   for (int number = 1; !lines.empty(); ++number) {
     const size_t end = std::min(lines.find('\n'), lines.size());
     const json line = json::parse(lines.substr(0, end), nullptr, false);

@@ -17,6 +17,8 @@ constexpr int kSteps = 100;          // drawn at most to find a point that is no
 constexpr int kTrees = 30;           // of each forest
 constexpr size_t kDrawn = 1500;      // points drawn by chance, of which one may be tried
 constexpr size_t kBest = 10;         // points whose neighbours are looked at
+constexpr size_t kMostToEnds = 4;    // parameters of the best point that are moved to their ends,
+constexpr double kMostEnds = 2000;   // where that gives no more points than so many
 constexpr size_t kRemembered = 200;  // candidates that the next choice looks at again
 constexpr double kRefit = 1.05;      // forests grow anew after so much more was told
 constexpr double kNoise = 0.02;      // of a time: nobody measures, or predicts, much closer
@@ -38,6 +40,16 @@ double expected_improvement(double best, const Forest::Prediction& prediction) {
   return deviation * (z * below + density);
 }
 
+// How many points there are that have some of so many parameters at an end.
+double ends_of(size_t parameters) {
+  double points = 0, chosen = 1;
+  for (size_t moved = 0; moved < std::min(kMostToEnds, parameters); ++moved) {
+    chosen *= 2.0 * static_cast<double>(parameters - moved) / static_cast<double>(moved + 1);
+    points += chosen;
+  }
+  return points;
+}
+
 }  // namespace
 
 ModelSampler::ModelSampler(Grid grid, uint64_t seed) : Sampler(std::move(grid), seed) {
@@ -50,6 +62,7 @@ void ModelSampler::add_columns() {
     const auto& [count, values] = grid().axes()[axis];
     if (count < 2) continue;
     free_axes_.push_back(axis);
+    if (!values.empty()) ordered_axes_.push_back(axis);
     std::vector<float> places(count);
     for (size_t i = 0; i < count; ++i) places[i] = static_cast<float>(i);
     columns_.push_back({{axis}, {places}});
@@ -178,9 +191,30 @@ std::vector<uint64_t> ModelSampler::beside_best() const {
   return out;
 }
 
+void ModelSampler::add_ends(uint64_t from, size_t first, size_t most,
+                            std::vector<uint64_t>& out) const {
+  for (size_t i = first; most > 0 && i < ordered_axes_.size(); ++i) {
+    const size_t axis = ordered_axes_[i];
+    for (const size_t end : {size_t{0}, grid().axes()[axis].count - 1}) {
+      if (grid().place(from, axis) == end) continue;
+      const uint64_t point = grid().moved(from, axis, end);
+      if (!knowledge().is_known(point)) out.push_back(point);
+      add_ends(point, i + 1, most - 1, out);
+    }
+  }
+}
+
+// The points not known that are the best one with some parameters at their ends.
+std::vector<uint64_t> ModelSampler::ends_of_best() const {
+  std::vector<uint64_t> out;
+  add_ends(knowledge().ranked().front().point, 0, kMostToEnds, out);
+  return out;
+}
+
 std::vector<uint64_t> ModelSampler::candidates() {
-  std::vector<uint64_t> out = beside_best();
-  if (random().below(2) == 0 && !out.empty()) return out;
+  const uint64_t turn = random().below(ends_of(ordered_axes_.size()) > kMostEnds ? 2 : 3);
+  std::vector<uint64_t> out = turn == 2 ? ends_of_best() : beside_best();
+  if (turn > 0 && !out.empty()) return out;
   for (uint64_t point : promising_) {
     if (!knowledge().is_known(point)) out.push_back(point);
   }

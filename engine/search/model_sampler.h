@@ -4,9 +4,11 @@
 // more often not valid) and steps away from the best one so far, of some parameters and by at most
 // a quarter of their values. From then on a point is the one with the largest expected improvement
 // (Jones, Schonlau, Welch: Efficient global optimization, 1998) times its chance to be valid, by
-// two forests: one of the logarithms of the costs, one of what was valid. Every other time only
+// two forests: one of the logarithms of the costs, one of what was valid. Of three times once only
 // points that differ in one parameter from one of the best count, so that an optimum that is a
-// needle is found from beside it; else any.
+// needle is found from beside it; once only those that are the best one with some parameters at
+// the ends of their values, where limits have put many an optimum and forests know least (where
+// there are so few parameters that these can all be looked at); else any.
 //
 // While points are pending, the forest of the costs takes them to have cost what it expects of them
 // (the constant liar, here with the lie of the kriging believer: Ginsbourger, Le Riche, Carraro:
@@ -55,10 +57,14 @@ class ModelSampler : public Sampler {
   void fit();
   Forest fit_with_lies();
   [[nodiscard]] std::vector<uint64_t> beside_best() const;
+  // Adds those that have one to `most` of the ordered axes from number `first` on at an end.
+  void add_ends(uint64_t from, size_t first, size_t most, std::vector<uint64_t>& out) const;
+  [[nodiscard]] std::vector<uint64_t> ends_of_best() const;
   std::vector<uint64_t> candidates();
   uint64_t most_promising(const std::vector<uint64_t>& candidates, const Forest& costs);
 
-  std::vector<size_t> free_axes_;  // with more than one value
+  std::vector<size_t> free_axes_;     // with more than one value
+  std::vector<size_t> ordered_axes_;  // of these, whose values are numbers
   std::vector<Column> columns_;
   Forest costs_;
   Forest validity_;                  // empty while all were valid

@@ -192,6 +192,23 @@ TEST_CASE(
   CHECK(invalid * 5 < all);  // of the grid a third is not valid
 }
 
+TEST_CASE("the model looks at the ends of values, far from what was good so far") {
+  const std::vector<double> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  const Grid grid = make_grid({sizes, sizes, sizes});
+  // A valley around the middle, and a corner that nothing leads to.
+  auto cost = [](const Grid& of, uint64_t point) {
+    if (value(of, point, 0) == 16 && value(of, point, 1) == 1 && value(of, point, 2) == 16)
+      return std::optional<double>(1);
+    double sum = 2;
+    for (size_t axis = 0; axis < 3; ++axis) sum += std::abs(value(of, point, axis) - 8);
+    return std::optional<double>(sum);
+  };
+  std::vector<size_t> counts;
+  for (uint64_t seed = 0; seed < 9; ++seed)
+    counts.push_back(asked("model", grid, seed, cost, 400, 1).size());
+  CHECK(median(counts) < 150);  // chance needs 2,000
+}
+
 TEST_CASE("the model takes values that are no numbers") {
   // Of 40 names one is good with each of 40 others.
   auto grid = Grid::make({{40, {}}, {40, {}}});
