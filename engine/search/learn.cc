@@ -111,18 +111,20 @@ struct Topic {
   std::string handle;      // of what a model wrote; else empty
   std::string sentence;    // in full
   std::string fix;         // of a failure: what a later variant did about it
-  bool is_person = false;  // is in the person's file
+  bool is_person = false;    // is in the person's file
+  bool is_accepted = false;  // by the rule
   std::vector<const Judged*> seen;
+
+  void see(const Judged& one) {
+    if (!seen.empty() && seen.back() == &one) return;
+    seen.push_back(&one);
+    is_accepted = is_accepted || (counts(one) && one.outcome != Outcome::gain);
+  }
 
   [[nodiscard]] bool counts(const Judged& one) const {
     return kind == LearningKind::failure
                ? one.outcome == Outcome::rejected
                : one.outcome == Outcome::gain || one.outcome == Outcome::success;
-  }
-  [[nodiscard]] bool is_accepted() const {
-    return std::any_of(seen.begin(), seen.end(), [&](const Judged* one) {
-      return counts(*one) && one->outcome != Outcome::gain;
-    });
   }
   // The first that counts, or the first of all.
   [[nodiscard]] const Judged& first() const {
@@ -214,6 +216,7 @@ class Learner {
                      sentences[i],
                      "",
                      false,
+                     false,
                      {}};
       const Digest key = title_key(topic.title);
       see(one, {key}, std::move(topic));
@@ -221,11 +224,11 @@ class Learner {
     const std::string change = change_of(past);
     if (sentences.empty() && !change.empty() && one.outcome != Outcome::unjudged)
       see(one, {change_key(change), title_key(title_of(change))},
-          {LearningKind::success, title_of(change), "", change, "", false, {}});
+          {LearningKind::success, title_of(change), "", change, "", false, false, {}});
     if (one.outcome == Outcome::rejected) {
       const std::string symptom = symptom_of(*past.rejection);
       failure_of_[past.id] = see(one, {symptom_key(symptom), title_key(title_of(symptom))},
-                                 {LearningKind::failure, title_of(symptom), "", "", "", false, {}});
+                                 {LearningKind::failure, title_of(symptom), "", "", "", false, false, {}});
     } else if (one.outcome != Outcome::unjudged) {
       note_fix(past, sentences.empty() ? change : sentences.front());
     }
@@ -241,10 +244,9 @@ class Learner {
     if (number == topics_.size()) topics_.push_back(std::move(topic));
     for (const Digest& key : keys) topic_of_.try_emplace(key, number);
     Topic& known = topics_[number];
-    const bool was_accepted = known.is_accepted();
-    const bool is_again = !known.seen.empty() && known.seen.back() == &one;
-    if (!is_again) known.seen.push_back(&one);
-    if (!known.is_person && !was_accepted && known.is_accepted()) by_acceptance_.push_back(number);
+    const bool was_accepted = known.is_accepted;
+    known.see(one);
+    if (!known.is_person && !was_accepted && known.is_accepted) by_acceptance_.push_back(number);
     return number;
   }
 
@@ -360,7 +362,7 @@ class Learner {
   void propose(const Topic& topic) {
     const bool is_said =
         !topic.handle.empty() || topic.counts(topic.seen.empty() ? Judged() : topic.first());
-    if (topic.is_person || topic.is_accepted() || topic.seen.empty() || !is_said) return;
+    if (topic.is_person || topic.is_accepted || topic.seen.empty() || !is_said) return;
     const Judged& newest = topic.handle.empty() ? topic.first() : *topic.seen.back();
     ProposedLearning out = {!topic.handle.empty(),
                             topic.handle.empty() ? newest.past->id : topic.handle, entry_of(topic),
@@ -402,6 +404,7 @@ bool holds(const Learning& entry, int round, const std::string& kernel) {
 std::string normalised_sentence(std::string_view text) {
   constexpr std::string_view kMarks = "`*\"'";
   std::string plain;
+  plain.reserve(text.size());
   for (char c : text) {
     if (kMarks.find(c) != std::string_view::npos) continue;
     plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
