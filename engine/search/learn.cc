@@ -108,9 +108,9 @@ Digest symptom_key(std::string_view symptom) {
 struct Topic {
   LearningKind kind = LearningKind::success;
   std::string title;
-  std::string handle;      // of what a model wrote; else empty
-  std::string sentence;    // in full
-  std::string fix;         // of a failure: what a later variant did about it
+  std::string handle;        // of what a model wrote; else empty
+  std::string sentence;      // in full
+  std::string fix;           // of a failure: what a later variant did about it
   bool is_person = false;    // is in the person's file
   bool is_accepted = false;  // by the rule
   std::vector<const Judged*> seen;
@@ -227,8 +227,9 @@ class Learner {
           {LearningKind::success, title_of(change), "", change, "", false, false, {}});
     if (one.outcome == Outcome::rejected) {
       const std::string symptom = symptom_of(*past.rejection);
-      failure_of_[past.id] = see(one, {symptom_key(symptom), title_key(title_of(symptom))},
-                                 {LearningKind::failure, title_of(symptom), "", "", "", false, false, {}});
+      failure_of_[past.id] =
+          see(one, {symptom_key(symptom), title_key(title_of(symptom))},
+              {LearningKind::failure, title_of(symptom), "", "", "", false, false, {}});
     } else if (one.outcome != Outcome::unjudged) {
       note_fix(past, sentences.empty() ? change : sentences.front());
     }
