@@ -7,6 +7,7 @@ the array has undefined values there, which matter only along K, where they are 
 """
 
 import functools
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,15 @@ from jax.experimental.pallas import tpu as pltpu
 BLOCK_M = 512
 BLOCK_N = 512
 BLOCK_K = 512
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSizes:
+    """Rows and columns of a block of `out`, and how much of K is multiplied at a time."""
+
+    block_m: int = BLOCK_M
+    block_n: int = BLOCK_N
+    block_k: int = BLOCK_K
 
 
 def matmul_kernel(x_ref, y_ref, out_ref, acc_ref, *, k_size, block_k):
@@ -39,10 +49,11 @@ def matmul_kernel(x_ref, y_ref, out_ref, acc_ref, *, k_size, block_k):
         out_ref[...] = acc_ref[...].astype(out_ref.dtype)
 
 
-def matmul(x, y):
+def matmul(x, y, *, block_sizes=None):
     """x [M, K] @ y [K, N] in the dtype of x."""
+    sizes = block_sizes or BlockSizes()
     (m, k), n = x.shape, y.shape[1]
-    bm, bn, bk = min(BLOCK_M, m), min(BLOCK_N, n), min(BLOCK_K, k)
+    bm, bn, bk = min(sizes.block_m, m), min(sizes.block_n, n), min(sizes.block_k, k)
     return pl.pallas_call(
         functools.partial(matmul_kernel, k_size=k, block_k=bk),
         out_shape=jax.ShapeDtypeStruct((m, n), x.dtype),

@@ -292,8 +292,8 @@ class KernelBody:
         """Whether an expression is made of whole numbers that are known when the kernel is traced."""
         if isinstance(node, ast.Constant):
             return isinstance(node.value, int)
-        if isinstance(node, ast.Name):
-            if scope is self.function and node.id in self.kernel.bound:
+        if isinstance(node, ast.Name | ast.Attribute):
+            if isinstance(node, ast.Name) and scope is self.function and node.id in self.kernel.bound:
                 return self.is_static(self.kernel.bound[node.id], self.call.scope)
             value, at = self.source.resolve(node, scope)
             return value is not node and isinstance(value, ast.expr) and self.is_static(value, at)

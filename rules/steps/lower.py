@@ -12,6 +12,7 @@ import dataclasses
 import json
 import os
 import sys
+import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,13 +73,17 @@ def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
     """The closed jaxpr of the candidate. Raises Rejection."""
     name = "kernel.py"
     try:
-        code = compile(source, name, "exec")
+        code = compile(source, name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise Rejection("lower-error", f"line {line}: {getattr(error, 'msg', error)}") from error
     arguments = program.shapes_of(signature["inputs"])
     try:
-        namespace: dict[str, Any] = {"__name__": "kernel", "__file__": name}
+        # Imported as modules are: a dataclass looks for its own among those that the process knows.
+        module = types.ModuleType("kernel")
+        module.__file__ = name
+        sys.modules[module.__name__] = module
+        namespace = module.__dict__
         exec(code, namespace)
         if not callable(namespace.get(entry)):
             raise Rejection("lower-error", f"there is no function '{entry}'")

@@ -211,9 +211,14 @@ class Source:
         return out
 
     def resolve(self, node: ast.expr, scope: Scope) -> tuple[ast.expr | ast.FunctionDef, Scope]:
-        """Follows a name that is bound once to what it is bound to, and the scope in which that is to be read."""
+        """Follows a name that is bound once to what it is bound to, and the scope in which that is to be read.
+
+        A field of an object that is made with its defaults alone is what the field's default is.
+        """
         value: ast.expr | ast.FunctionDef = node
         for _ in range(20):
+            if isinstance(value, ast.Attribute) and (default := self._default_of(value, scope)) is not None:
+                value, scope = default, self.tree
             if not isinstance(value, ast.Name):
                 break
             at = scope
@@ -223,6 +228,22 @@ class Source:
                 break
             value, scope = found[0].value, at
         return value, scope
+
+    def _default_of(self, field: ast.Attribute, scope: Scope) -> ast.expr | None:
+        """The default of `Name().field`, or of `(given or Name()).field`, of a class that stands in the file once."""
+        made, _ = self.resolve(field.value, scope)
+        if isinstance(made, ast.BoolOp) and isinstance(made.op, ast.Or):
+            made = made.values[-1]
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name) or made.args or made.keywords:
+            return None
+        classes = [node for node in self.tree.body if isinstance(node, ast.ClassDef) and node.name == made.func.id]
+        defaults = [
+            node.value
+            for one in classes
+            for node in one.body
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == field.attr
+        ]
+        return defaults[0] if len(classes) == len(defaults) == 1 else None
 
 
 def _arguments(function: Function) -> list[ast.arg]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from conftest import ROOT
+from conftest import SMALL
 
-SEED = (ROOT / "kernels" / "matmul" / "kernel.py").read_text()
+SEED = (SMALL / "kernel.py").read_text()
 
 HEADER = """import functools
 

@@ -51,6 +51,13 @@ def test_the_report_names_programs_and_kernels(lower: Lower, tmp_path: Path) -> 
     assert "compile.py" not in dependencies
 
 
+def test_a_source_is_a_module_in_which_a_dataclass_finds_itself(lower: Lower) -> None:
+    sizes = (
+        "\n\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True, slots=True)\nclass Sizes:\n    m: int = 1\n"
+    )
+    assert lower(SEED + sizes)["verdict"] == "ok"
+
+
 HOSTILE = {
     "a syntax error": ("def matmul(:\n", "lower-error", "line 1: invalid syntax"),
     "no such function": ("x = 1\n", "lower-error", "there is no function 'matmul'"),

@@ -31,7 +31,6 @@ from rewrites import KINDS, rewrites
 from source_text import Edit, Source
 
 HONEST = sorted((ROOT / "tests" / "steps" / "honest").glob("*/*.py"))
-SMALL_SEED = (ROOT / "tests" / "data" / "small" / "kernel.py").read_text()
 
 
 def found(text: str, kind: str) -> dict[str, str]:
@@ -378,6 +377,34 @@ def test_every_rewrite_of_an_honest_kernel_parses_and_is_another_source(path: Pa
     assert not rewrites(path.read_text()), "it has no EVOLVE block"
 
 
+FIELDS = """BLOCK_K = 512
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    m: int = BLOCK_M
+    n: int = BLOCK_N
+    k: int = BLOCK_K
+"""
+WITH_BLOCK_SIZES = (
+    ("BLOCK_K = 512\n", FIELDS),
+    ("def matmul(x, y):", "def matmul(x, y, *, block_sizes=None):"),
+    ("min(BLOCK_M, m), min(BLOCK_N, n), min(BLOCK_K, k)", "min(sizes.m, m), min(sizes.n, n), min(sizes.k, k)"),
+    ("    (m, k), n =", "    sizes = block_sizes or BlockSizes()\n    (m, k), n ="),
+)
+
+
+def test_block_sizes_that_callers_may_choose_are_their_defaults() -> None:
+    def count(source: str) -> dict[str, int]:
+        return {kind: len(of_kind) for kind, of_kind in rewrites(source).items()}
+
+    chosen = changed(SEED, *WITH_BLOCK_SIZES)
+    assert count(chosen) == count(SEED)
+    # What they are is not seen where they are given, or have no defaults.
+    for change in (("BlockSizes()", "BlockSizes(k=7)"), ("k: int = BLOCK_K", "k: int")):
+        assert "ragged edge" not in count(changed(chosen, change))
+
+
 @pytest.mark.parametrize(
     "text", ["def f(:\n", "x = 1\n", HEADER, "a\r\n" + SEED, in_block("x = 1\n"), in_block("pl.pallas_call()\n")]
 )
@@ -539,7 +566,7 @@ def test_what_is_in_the_history_is_not_proposed(run_step: Run, tmp_path: Path) -
 )
 def test_wrong_inputs_are_told(run_step: Run, tmp_path: Path, flags: dict[str, str], message: str) -> None:
     (tmp_path / "spec.json").write_text('{"parameters": [{"name": "BLOCK_M"}]}')
-    (tmp_path / "seed.py").write_text(SMALL_SEED)
+    (tmp_path / "seed.py").write_text(SEED)
     given = {"spec": "spec.json", "seed": "seed.py", "ids": "v0001,v0002", **flags}
     done = run_step("rewrite", places="0,1", round=1, random_seed=1, round_dir="out", **given)
     assert done.returncode == 2

@@ -1,0 +1,46 @@
+"""The matmul for callers: by a TPU's kernel, or what else there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .. import tuned
+from ..implementations import Choice, call, on_backend
+from . import kernel, reference, xla
+from .kernel import BlockSizes
+
+_TABLE = Path(__file__).with_name("tuned.json")
+_DEFAULT = ("pallas_tpu", "xla")
+# Of x and y, which all implementations take.
+DTYPES = ("bfloat16", "float32")
+
+
+def matmul(
+    x: jax.Array, y: jax.Array, *, implementation: Choice = _DEFAULT, block_sizes: BlockSizes | None = None
+) -> Any:
+    """x [M, K] @ y [K, N] in the dtype of x, bfloat16 or float32; sums in float32.
+
+    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, of
+    which the first that can is called. `block_sizes` are the Pallas kernel's; by default `infer_block_sizes` says.
+    """
+
+    def pallas(x: jax.Array, y: jax.Array) -> Any:
+        return kernel.matmul(x, y, block_sizes=block_sizes or infer_block_sizes(x, y))
+
+    known = {
+        "pallas_tpu": on_backend("tpu", pallas),
+        "pallas_interpret": on_backend("cpu", pallas),
+        "xla": xla.matmul,
+        "reference": reference.matmul,
+    }
+    return call(known, implementation, x, y)
+
+
+def infer_block_sizes(x: jax.Array, y: jax.Array, device_kind: str | None = None) -> BlockSizes:
+    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    dims = {"M": x.shape[0], "N": y.shape[1], "K": x.shape[1]}
+    device = device_kind or jax.devices()[0].device_kind
+    return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

@@ -1,0 +1,59 @@
+"""The kernels that there are, whichever they are: a folder that is gone is not missed."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = ROOT / "rules" / "steps"
+# The judge's own modules, and the kernels as those import them who use them.
+sys.path[:0] = [str(ROOT / "tests" / "steps"), str(STEPS), str(ROOT)]
+
+from corpus import Task
+
+FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))
+
+# Runs a step with flags: run("compile", program="k.tpu", …).
+Run = Callable[..., None]
+
+
+@functools.cache
+def task_of(folder: Path) -> Task:
+    return Task(folder)
+
+
+def api_of(folder: Path) -> Any:
+    return importlib.import_module(f"kernels.{folder.name}.api")
+
+
+@pytest.fixture(scope="session")
+def run_step() -> Iterator[Run]:
+    """In a worker: a process that computes, as this one does, cannot fork."""
+    process = subprocess.Popen(
+        [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def run(step: str, **flags: Any) -> None:
+        words = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps({"arguments": [str(STEPS / f"{step}.py"), *words], "requestId": 1}) + "\n")
+        process.stdin.flush()
+        response = json.loads(process.stdout.readline())
+        assert response["exitCode"] == 0, response
+
+    yield run
+    process.kill()
+    process.wait()
