@@ -210,6 +210,8 @@ class _Packer:
         """Any parameter, type or constant."""
         if value is None or type(value) in (bool, int, str):
             return value
+        if self._is_no_sharding(value):
+            return None
         for name, singleton in _SINGLETONS.items():
             if value is singleton:
                 return ["singleton", name]
@@ -279,6 +281,11 @@ class _Packer:
                 raise Unsendable("a mesh of devices is not for candidates")
             return ["mesh", type(value) is mesh_lib.AbstractMesh]
         return None
+
+    @staticmethod
+    def _is_no_sharding(value: Any) -> bool:
+        """A sharding over no devices, which transposed casts are given; it says what None says."""
+        return type(value) is named_sharding.NamedSharding and value.mesh.empty and value.memory_kind is None
 
     def _record(self, value: Any) -> Any:
         cls = type(value)

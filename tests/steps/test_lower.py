@@ -6,8 +6,12 @@ import os
 import re
 from pathlib import Path
 
+import jax
 import pytest
 from conftest import SMALL, Lower
+from jax._src import core
+
+import wire
 
 SEED = (SMALL / "kernel.py").read_text()
 
@@ -56,6 +60,21 @@ def test_a_source_is_a_module_in_which_a_dataclass_finds_itself(lower: Lower) ->
         "\n\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True, slots=True)\nclass Sizes:\n    m: int = 1\n"
     )
     assert lower(SEED + sizes)["verdict"] == "ok"
+
+
+def test_a_gradient_through_a_cast_has_a_form_on_the_wire() -> None:
+    # JAX gives the transposed cast a sharding over no devices.
+    def cast(x: jax.Array) -> jax.Array:
+        return x.astype("bfloat16").astype("float32")
+
+    def gradient(x: jax.Array) -> jax.Array:
+        return jax.vjp(cast, x)[1](x)[0]
+
+    closed = jax.make_jaxpr(gradient)(jax.ShapeDtypeStruct((4, 8), "float32"))
+    packed = wire.pack(closed)
+    assert wire.pack(wire.unpack(packed)) == packed
+    x = jax.numpy.arange(32.0).reshape(4, 8)
+    assert (core.jaxpr_as_fun(wire.unpack(packed))(x)[0] == gradient(x)).all()
 
 
 HOSTILE = {
