@@ -1,0 +1,23 @@
+"""The meaning of the fused_chunk_simple_gla kernel, in plain JAX."""
+
+import jax.numpy as jnp
+
+
+def fused_chunk_simple_gla(q, k, v, g, gamma, h0):
+    """q, k [B, T, H, K], v [B, T, H, V], g [B, T, H], gamma [H], h0 [B, H, K, V]: o [B, T, H, V] and ht, as h0.
+
+    All in float32 or better, rounded once.
+    """
+    dtype, length, scale = q.dtype, q.shape[1], q.shape[3] ** -0.5
+    wide = jnp.promote_types(dtype, jnp.float32)
+    # The logarithm of what is left, after each position, of what there was at the start: [B, H, T].
+    left = jnp.swapaxes(jnp.cumsum(g.astype(wide) + gamma.astype(wide), axis=1), 1, 2)
+    q, k, v, start = (x.astype(wide) for x in (q, k, v, h0))
+    is_seen = jnp.arange(length)[:, None] >= jnp.arange(length)[None, :]
+    # No exponent is positive, so nothing overflows where it is masked.
+    decay = jnp.exp(jnp.where(is_seen, left[:, :, :, None] - left[:, :, None, :], 0))
+    weights = jnp.where(is_seen, jnp.einsum("bihd,bjhd->bhij", q, k) * decay, 0)
+    o = jnp.einsum("bhij,bjhd->bihd", weights, v) + jnp.einsum("bihd,bhi,bhde->bihe", q, jnp.exp(left), start)
+    last = left[:, :, -1:]
+    ht = start * jnp.exp(last)[..., None] + jnp.einsum("bjhd,bhj,bjhe->bhde", k, jnp.exp(last - left), v)
+    return (o * scale).astype(dtype), ht.astype(h0.dtype)
