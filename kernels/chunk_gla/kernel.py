@@ -8,7 +8,7 @@ No exponent is ever positive. The grid walks batches, blocks of heads and, inner
 
 Nothing but the inputs is kept for the gradients. That of q has the forward's own form, with do, v and k in the places
 of q, k and v. Those of k and v come of a second kernel, which walks time backwards with one state for both.
-Heads lie side by side in the lanes of [B, T, H * K], so that nothing is transposed around the kernels.
+Heads lie side by side in the lanes of [B, T, H * K], as which XLA lays the arrays out around the kernels.
 """
 
 import functools

@@ -9,7 +9,7 @@ blocks of heads and, innermost and in their order, blocks of time; G comes from 
 
 Nothing but the inputs is kept for the gradients. That of q has the forward's own form, with do, v and k in the places
 of q, k and v. Those of k, v and h0 come of a second kernel, which walks time backwards with one state, at first dht.
-Heads lie side by side in the lanes of [B, T, H * K], so that nothing is transposed around the kernels.
+Heads lie side by side in the lanes of [B, T, H * K], as which XLA lays the arrays out around the kernels.
 """
 
 import functools
