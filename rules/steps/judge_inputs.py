@@ -77,25 +77,38 @@ def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", 
 
     With a range, floating-point values are of the same ranks within it. `number` tells apart sets that are drawn alike.
     """
-    arrays = []
-    for position, entry in enumerate(signature["inputs"]):
-        seed = secret if drawn.is_secret else ""
-        generator = _generator(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
-        shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
-        if jax.numpy.issubdtype(dtype, np.integer) or dtype == np.bool_:
-            low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
-            whole = generator.integers(int(low), int(high) + 1, shape)
-            if whole.size > 1:
-                # Both ends are there: a length that is none, and one that is all.
-                whole.reshape(-1)[generator.choice(whole.size, 2, replace=False)] = int(low), int(high)
-            arrays.append(whole.astype(dtype))
-            continue
-        limits = program.float_info(dtype)
-        values = drawn.values(generator, shape, float(limits.tiny))
-        if "range" in entry:
-            values = _into(values, *entry["range"])
-        arrays.append(np.clip(values, float(limits.min), float(limits.max)).astype(dtype))
-    return arrays
+    return [_drawn(position, entry, drawn, secret, number) for position, entry in enumerate(signature["inputs"])]
+
+
+def draw_whole(signature: dict[str, Any]) -> list[Array | None]:
+    """The public inputs that are whole numbers, as `draw` has them; None for others, which take long to draw."""
+    return [
+        _drawn(position, entry, PUBLIC, "", 0) if _is_whole(program.dtype_of(entry["dtype"])) else None
+        for position, entry in enumerate(signature["inputs"])
+    ]
+
+
+def _is_whole(dtype: np.dtype[Any]) -> bool:
+    return bool(jax.numpy.issubdtype(dtype, np.integer) or dtype == np.bool_)
+
+
+def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, number: int) -> Array:
+    """One input."""
+    seed = secret if drawn.is_secret else ""
+    generator = _generator(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
+    shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
+    if _is_whole(dtype):
+        low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
+        whole = generator.integers(int(low), int(high) + 1, shape)
+        if whole.size > 1:
+            # Both ends are there: a length that is none, and one that is all.
+            whole.reshape(-1)[generator.choice(whole.size, 2, replace=False)] = int(low), int(high)
+        return whole.astype(dtype)
+    limits = program.float_info(dtype)
+    values = drawn.values(generator, shape, float(limits.tiny))
+    if "range" in entry:
+        values = _into(values, *entry["range"])
+    return np.clip(values, float(limits.min), float(limits.max)).astype(dtype)
 
 
 def _into(values: Array, low: float, high: float) -> Array:

@@ -73,7 +73,8 @@ def operands_of(packed: bytes, signature: dict[str, Any]) -> dict[str, Any]:
         return [UNKNOWN] * len(equation.outvars)
 
     program.configure_jax()
-    inputs = [one if _is_whole(one.dtype) else UNKNOWN for one in judge_inputs.draw(signature)]
+    whole = judge_inputs.draw_whole(signature)
+    inputs = [one if one is not None and _is_whole(one.dtype) else UNKNOWN for one in whole]
     try:
         outer.evaluate(closed, inputs, note)
     except MemoryError:

@@ -11,6 +11,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+import judge_inputs
 import operands
 import wire
 
@@ -60,6 +61,31 @@ def test_what_comes_of_floats_or_kernels_is_not_known() -> None:
     shapes = ["s32[4]", "f32[64,128]"]
     assert given["kernel_0"] == [{"times": 1, "operands": {"0": [0, 1, 2, 3]}, "shapes": shapes}]
     assert given["kernel_1"] == [{"times": 1, "operands": {}, "shapes": shapes}]
+
+
+def test_whole_inputs_are_drawn_as_the_judge_draws_them_and_no_others() -> None:
+    signature = {
+        "inputs": [
+            {"name": "sizes", "shape": [64], "dtype": "int32", "range": [2, 90]},
+            {"name": "x", "shape": [8, 128], "dtype": "bfloat16"},
+            {"name": "mask", "shape": [5, 9], "dtype": "bool"},
+        ]
+    }
+    sizes, x, mask = judge_inputs.draw_whole(signature)
+    every = judge_inputs.draw(signature)
+    assert sizes is not None
+    assert mask is not None
+    assert (sizes.tobytes(), x, mask.tobytes()) == (every[0].tobytes(), None, every[2].tobytes())
+
+
+def test_large_inputs_of_floats_cost_nothing() -> None:
+    def program(table: Any, x: Any) -> Any:
+        return _counted(table, x[:64, :128])
+
+    # Sixteen terabytes, which nobody could draw.
+    huge = jax.ShapeDtypeStruct((1 << 20, 1 << 22), jnp.float32)
+    given = _given(program, jax.ShapeDtypeStruct((1,), jnp.int32), huge)
+    assert given == {"kernels": {"": [{"times": 1, "operands": {"0": [3]}}]}}
 
 
 def test_each_run_of_a_loop_is_told() -> None:
