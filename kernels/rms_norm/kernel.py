@@ -145,6 +145,7 @@ def backward(x, weight, d_out, sizes, eps):
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
 def normed(x, weight, sizes, eps):
+    """out [B, H], with gradients."""
     return forward(x, weight, sizes, eps)
 
 
