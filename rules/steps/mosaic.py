@@ -151,6 +151,7 @@ class Kernel:
         self._scratch = int(attributes["scratch_operands"]) if "scratch_operands" in attributes else 0
         self._entry = self._main.regions[0].blocks[0]
         self._functions = functions
+        self._definitions = _Definitions()
 
     @functools.cached_property
     def work(self) -> Work:
@@ -176,14 +177,14 @@ class Kernel:
         return [taint.of(value) for value in outputs]
 
     def _count(self, measure: Measure) -> Count:
-        counter = _Counter(self._entry, measure, _Budget())
+        counter = _Counter(self._entry, measure, self._definitions, _Budget())
         if not counter.is_worth:
             return Count()
         bounds = [bound for bound in self.grid if bound is not None]
         if len(bounds) < len(self.grid):
             # A bound that is known at run time alone may be none or any.
             return Count(0, math.inf)
-        arguments = list(self._entry.arguments)[: len(self.grid)]
+        arguments = [self._definitions.number(value) for value in list(self._entry.arguments)[: len(self.grid)]]
         try:
             if not counter.is_guarded:
                 steps = math.prod(bounds)
@@ -288,61 +289,74 @@ class _Budget:
 Measure = Callable[[Any, str], int]
 
 
+@dataclass(frozen=True)
+class _Control:
+    """An operation with regions that there is work in: its operands and its loop's index by their numbers."""
+
+    name: str
+    operands: list[int]
+    index: int | None
+    counters: list[_Counter]
+
+
 class _Counter:
     """Counts the work of a block for given values of the grid's indices."""
 
     is_worth: bool  # whether there is work in it
 
-    def __init__(self, block: Any, measure: Measure, budget: _Budget) -> None:
+    def __init__(self, block: Any, measure: Measure, definitions: _Definitions, budget: _Budget) -> None:
         self._budget = budget
+        self._definitions = definitions
         self._plain = 0
-        self._controls: list[Any] = []
-        self._nested: dict[Any, list[_Counter]] = {}
-        self._block = block
+        self._controls: list[_Control] = []
         for inner in block.operations:
             operation = inner.operation
             name = _name(operation)
-            if not list(operation.regions):
+            regions = list(operation.regions)
+            if not regions:
                 self._plain += measure(operation, name)
                 continue
-            counters = [_Counter(b, measure, budget) for region in operation.regions for b in region.blocks]
+            counters = [_Counter(b, measure, definitions, budget) for region in regions for b in region.blocks]
             if any(counter.is_worth for counter in counters):
-                self._controls.append(operation)
-                self._nested[operation] = counters
+                operands = [definitions.number(value) for value in operation.operands]
+                index = definitions.number(regions[0].blocks[0].arguments[0]) if name == "scf.for" else None
+                self._controls.append(_Control(name, operands, index, counters))
         self.is_guarded = bool(self._controls)
         self.is_worth = self._plain > 0 or self.is_guarded
 
-    def count(self, known: dict[Any, int | None]) -> Count:
-        """`known` has the values of the enclosing blocks; None is what is not known."""
+    def count(self, known: dict[int, int | None]) -> Count:
+        """`known` has the values of the enclosing blocks, by number; None is what is not known."""
         total = Count(self._plain, self._plain)
         if not self._controls:
             return total
         self._budget.spend()
-        values = _Scalars(known)
-        for operation in self._controls:
-            total += self._control(operation, _name(operation), values)
+        values = _Scalars(self._definitions, known)
+        for control in self._controls:
+            total += self._control(control, values)
         return total
 
-    def _control(self, operation: Any, name: str, values: _Scalars) -> Count:
-        counters = self._nested[operation]
-        if name == "scf.if":
-            condition = values.of(operation.operands[0])
+    def _control(self, control: _Control, values: _Scalars) -> Count:
+        counters = control.counters
+        if control.name == "scf.if":
+            condition = values.of(control.operands[0])
+            if condition is not None:
+                chosen = 0 if condition else 1
+                return counters[chosen].count(values.known) if chosen < len(counters) else Count()
             branches = [counter.count(values.known) for counter in counters]
             branches += [Count()] * (2 - len(branches))
-            if condition is None:
-                return branches[0].or_else(branches[1])
-            return branches[0] if condition else branches[1]
-        if name == "scf.for":
-            return self._loop(operation, counters[0], values)
-        if name == "scf.while":
-            once = sum((counter.count(values.known) for counter in counters), Count())
+            return branches[0].or_else(branches[1])
+        if control.name == "scf.for":
+            return self._loop(control, values)
+        once = sum((counter.count(values.known) for counter in counters), Count())
+        if control.name == "scf.while":
             return Count(0, math.inf if once.most else 0)
         # tpu.region and what else runs its blocks once.
-        return sum((counter.count(values.known) for counter in counters), Count())
+        return once
 
-    def _loop(self, operation: Any, body: _Counter, values: _Scalars) -> Count:
-        first, last, step = (values.of(value) for value in list(operation.operands)[:3])
-        index = body._block.arguments[0]
+    def _loop(self, control: _Control, values: _Scalars) -> Count:
+        body, index = control.counters[0], control.index
+        assert index is not None
+        first, last, step = (values.of(number) for number in control.operands[:3])
         if first is None or last is None or not step:
             once = body.count({**values.known, index: None})
             return Count(0, math.inf if once.most else 0)
@@ -352,39 +366,84 @@ class _Counter:
         return sum((body.count({**values.known, index: number}) for number in trips), Count())
 
 
-class _Scalars:
-    """Values of whole numbers, as far as they follow from those that are known."""
+@dataclass(frozen=True)
+class _Definition:
+    """Of which values a whole number is what function; None where that is not known."""
 
-    def __init__(self, known: dict[Any, int | None]) -> None:
-        self.known = dict(known)
+    function: Callable[..., int] | None = None
+    operands: tuple[int, ...] = ()
 
-    def of(self, value: Any) -> int | None:
-        if value not in self.known:
-            self.known[value] = self._compute(value)
-        return self.known[value]
 
-    def _compute(self, value: Any) -> int | None:
+class _Definitions:
+    """Values by number, and how each is made: read once, however often a grid is walked."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._made: list[_Definition] = []
+
+    def __getitem__(self, number: int) -> _Definition:
+        return self._made[number]
+
+    def number(self, value: Any) -> int:
+        """The value's own, and those of all that it is made of."""
+        if value not in self._numbers:
+            definition = self._define(value)
+            self._numbers[value] = len(self._made)
+            self._made.append(definition)
+        return self._numbers[value]
+
+    def _define(self, value: Any) -> _Definition:
         operation = getattr(value.owner, "operation", value.owner)
         if not hasattr(operation, "operands"):
-            return None  # a block's argument
+            return _Definition()  # a block's argument
         name = _name(operation)
         if name == "arith.constant":
             attribute = operation.attributes["value"]
-            return int(attribute.value) if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)) else None
+            if not isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)):
+                return _Definition()
+            constant = int(attribute.value)
+            return _Definition(lambda: constant)
         if not name.startswith("arith.") or hasattr(value.type, "shape"):
+            return _Definition()
+        function = _function_of(operation, name.removeprefix("arith."), value.type)
+        if function is None:
+            return _Definition()
+        return _Definition(function, tuple([self.number(operand) for operand in operation.operands]))
+
+
+def _function_of(operation: Any, short: str, kind: Any) -> Callable[..., int] | None:
+    """What an operation of dialect arith makes of whole numbers; None where that is not known."""
+    predicate = int(operation.attributes["predicate"]) if short == "cmpi" else 0
+    if short != "cmpi" and short not in _SCALAR:
+        return None
+    plain = _COMPARE[predicate] if short == "cmpi" else _SCALAR[short]
+    width = _width(kind)
+    if short not in _UNSIGNED and predicate < _FIRST_UNSIGNED:
+        return lambda *numbers: _wrapped(plain(*numbers), width)
+    sizes = [1 << _width(operand.type) for operand in operation.operands]
+    return lambda *numbers: _wrapped(plain(*(n % size for n, size in zip(numbers, sizes, strict=True))), width)
+
+
+class _Scalars:
+    """Values of whole numbers, as far as they follow from those that are known."""
+
+    def __init__(self, definitions: _Definitions, known: dict[int, int | None]) -> None:
+        self._definitions = definitions
+        self.known = dict(known)
+
+    def of(self, number: int) -> int | None:
+        if number not in self.known:
+            self.known[number] = self._compute(self._definitions[number])
+        return self.known[number]
+
+    def _compute(self, definition: _Definition) -> int | None:
+        if definition.function is None:
             return None
-        operands = [self.of(operand) for operand in operation.operands]
-        numbers = [operand for operand in operands if operand is not None]
-        if len(numbers) < len(operands):
+        numbers = [self.of(operand) for operand in definition.operands]
+        if None in numbers:
             return None
-        short = name.removeprefix("arith.")
-        predicate = int(operation.attributes["predicate"]) if short == "cmpi" else 0
-        if short in _UNSIGNED or predicate >= _FIRST_UNSIGNED:
-            numbers = [number % (1 << _width(o.type)) for number, o in zip(numbers, operation.operands, strict=True)]
         try:
-            if short == "cmpi":
-                return int(_COMPARE[predicate](*numbers))
-            return _wrapped(_SCALAR[short](*numbers), value.type) if short in _SCALAR else None
+            return definition.function(*numbers)
         except (ZeroDivisionError, ValueError, OverflowError):
             return None
 
@@ -394,9 +453,8 @@ def _width(kind: Any) -> int:
     return int(kind.width) if isinstance(kind, ir.IntegerType) else 32
 
 
-def _wrapped(number: int, kind: Any) -> int:
-    """A whole number as its type holds it."""
-    width = _width(kind)
+def _wrapped(number: int, width: int) -> int:
+    """A whole number as a type of so many bits holds it."""
     if width == 1:
         return number & 1
     half = 1 << (width - 1)
