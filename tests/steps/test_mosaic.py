@@ -11,6 +11,7 @@ import pytest
 from conftest import SMALL  # noqa: F401 - where the steps are
 from jax.experimental import pallas as pl
 
+import mosaic
 import program
 import surroundings
 
@@ -56,3 +57,17 @@ def flops_of(guard: Callable[[Any], Any]) -> float:
 )
 def test_steps_are_counted_by_their_index(guard: Callable[[Any], Any], steps: int) -> None:
     assert flops_of(guard) == steps
+
+
+def test_what_a_guard_is_made_of_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    function_of = mosaic._function_of
+
+    def counted(*arguments: Any) -> Any:
+        read.append(arguments[1])
+        return function_of(*arguments)
+
+    monkeypatch.setattr(mosaic, "_function_of", counted)
+    assert flops_of(lambda i: (i * 3 + 1) % 4 == 2) == 2
+    # Not once a step of the grid.
+    assert 0 < read.count("muli") < STEPS
