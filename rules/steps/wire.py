@@ -78,6 +78,7 @@ _RECORDS: dict[str, type] = {
         state_types.TransformedRef,
         jax.lax.ConvDimensionNumbers,
         jax.lax.GatherDimensionNumbers,
+        jax.lax.RaggedDotDimensionNumbers,
         jax.lax.ScatterDimensionNumbers,
         jax.lax.DotAlgorithm,
     )
