@@ -1,0 +1,54 @@
+"""The grouped matmul in 8-bit floats for callers: by a TPU's kernel, or what else there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .. import tuned
+from ..implementations import Choice, call, on_backend
+from . import kernel, reference, xla
+from .kernel import BlockSizes
+
+_TABLE = Path(__file__).with_name("tuned.json")
+_DEFAULT = ("pallas_tpu", "xla")
+# Of lhs and rhs, which all implementations take.
+DTYPES = ("bfloat16", "float32")
+
+
+def gmm_fp8_blockwise(
+    lhs: jax.Array,
+    rhs: jax.Array,
+    group_sizes: jax.Array,
+    *,
+    implementation: Choice = _DEFAULT,
+    block_sizes: BlockSizes | None = None,
+) -> Any:
+    """lhs [M, K] @ rhs [G, K, N] of each row's group, both rounded to float8_e4m3fn in tiles; out float32 [M, N].
+
+    Group g has the next `group_sizes[g]` rows, as far as there are any; the last group has all that are left. M, K and
+    N are multiples of 128. Differentiable by lhs and rhs. `implementation`: "pallas_tpu", "pallas_interpret" (the same
+    on a CPU, slowly), "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the
+    Pallas kernels'; by default `infer_block_sizes` says.
+    """
+
+    def pallas(lhs: jax.Array, rhs: jax.Array, group_sizes: jax.Array) -> Any:
+        sizes = block_sizes or infer_block_sizes(lhs, rhs)
+        return kernel.gmm_fp8_blockwise(lhs, rhs, group_sizes, block_sizes=sizes)
+
+    known = {
+        "pallas_tpu": on_backend("tpu", pallas),
+        "pallas_interpret": on_backend("cpu", pallas),
+        "xla": xla.gmm_fp8_blockwise,
+        "reference": reference.gmm_fp8_blockwise,
+    }
+    return call(known, implementation, lhs, rhs, group_sizes)
+
+
+def infer_block_sizes(lhs: jax.Array, rhs: jax.Array, device_kind: str | None = None) -> BlockSizes:
+    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    dims = {"M": lhs.shape[0], "K": lhs.shape[1], "N": rhs.shape[2], "G": rhs.shape[0]}
+    device = device_kind or jax.devices()[0].device_kind
+    return BlockSizes(**tuned.block_sizes(_TABLE, device, lhs.dtype.name, dims))
