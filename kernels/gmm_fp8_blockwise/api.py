@@ -33,6 +33,8 @@ def gmm_fp8_blockwise(
     on a CPU, slowly), "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the
     Pallas kernels'; by default `infer_block_sizes` says.
     """
+    if any(size % kernel.TILE != 0 for size in (*lhs.shape, *rhs.shape[1:])):
+        raise ValueError(f"lhs {lhs.shape} and rhs {rhs.shape}: M, K and N have to be multiples of {kernel.TILE}")
 
     def pallas(lhs: jax.Array, rhs: jax.Array, group_sizes: jax.Array) -> Any:
         sizes = block_sizes or infer_block_sizes(lhs, rhs)
