@@ -26,6 +26,7 @@ from jax._src import linear_util as lu
 from jax._src import mesh as mesh_lib
 from jax._src.interpreters import mlir
 from jax._src.lax import slicing
+from jax._src.numpy import scalar_types
 from jax._src.pallas import core as pallas_core
 from jax._src.pallas import primitives as pallas_primitives
 from jax._src.pallas.mosaic import core as tpu_core
@@ -272,8 +273,9 @@ class _Packer:
             return ["ref", self.value(value.inner_aval), self.value(value.memory_space)]
         if type(value).__name__ in _SEMAPHORES:
             return ["semaphore", type(value).__name__]
-        if isinstance(value, np.dtype):
-            return ["dtype", value.name]
+        if isinstance(value, (np.dtype, scalar_types._ScalarMeta)):
+            # What is given as jnp.float32 stands so in some parameters; it says the same.
+            return ["dtype", np.dtype(value).name]
         if isinstance(value, (prng.PRNGImpl, prng.KeyTy)):
             implementation = value if isinstance(value, prng.PRNGImpl) else value._impl
             return ["random", implementation.name, type(value) is prng.KeyTy]

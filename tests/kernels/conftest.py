@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,9 @@ STEPS = ROOT / "rules" / "steps"
 sys.path[:0] = [str(ROOT / "tests" / "steps"), str(STEPS), str(ROOT)]
 
 from corpus import Task
+
+# What takes long is CI's: the default run has one small case of each kernel, by its Pallas form, and one TPU.
+IS_THOROUGH = "THOROUGH" in os.environ
 
 FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))
 

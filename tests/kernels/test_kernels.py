@@ -12,7 +12,7 @@ import jax
 import jax.extend
 import numpy as np
 import pytest
-from conftest import FOLDERS, Run, api_of, task_of
+from conftest import FOLDERS, IS_THOROUGH, Run, api_of, task_of
 from corpus import SECRET, Case
 
 import check
@@ -20,7 +20,7 @@ import expect
 import judge_inputs
 import program
 
-IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"]
+IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"] if IS_THOROUGH else ["pallas_interpret"]
 # Beside what the judge asks of the spec's own dtypes: of float32 that rounding alone makes a difference.
 FLOAT32 = {"rtol": 1e-4, "atol": 1e-4, "max_error_ratio": 8.0}
 
@@ -30,7 +30,7 @@ of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.na
 def small_cases(folder: Path) -> list[Case]:
     found = [case for case in task_of(folder).cases if "ci" in case.tags]
     assert found
-    return found
+    return found if IS_THOROUGH else found[:1]
 
 
 def function_of(folder: Path, signature: dict[str, Any], implementation: str) -> Any:
@@ -98,7 +98,7 @@ def test_the_compiler_of_every_tpu_takes_it(folder: Path, run_step: Run, tmp_pat
         signature, out = at / "signature.json", at / "lower.json"
         run_step("lower", source=source, entry=entry, signature=signature, target="tpu7x", out=out, **outputs)
         assert json.loads(out.read_text())["verdict"] == "ok", out.read_text()
-        for target in ("tpu7x", "v6e", "v5p"):
+        for target in ("tpu7x", "v6e", "v5p") if IS_THOROUGH else ("tpu7x",):
             report = at / f"{target}.json"
             run_step("compile", program=at / "tpu_out", target=target, out=report, dumps=at / f"{target}.tgz")
             assert json.loads(report.read_text())["verdict"] == "ok", (target, report.read_text())
