@@ -4,12 +4,12 @@ A kernel's tuned.json is what `evolve tune` writes:
 
     {"format": "evolve-tuned-1", "kernel": "matmul", "entries": [
       {"device": "TPU7x", "dtype": "bfloat16", "bucket": {"M": 8192, "N": 8192, "K": 8192},
-       "block_sizes": {"BLOCK_M": 1024, …},
-       "seconds": 0.00126, "seed_seconds": 0.00342, "kind": "modelled", "case": "square_8192", "evidence": "…"}]}
+       "block_sizes": {"BLOCK_M": 1024, …}, "kind": "modelled",
+       "times": [{"case": "square_8192", "seconds": 0.00137, "seed_seconds": 0.00373}], "evidence": "…"}]}
 
-`device` is JAX's `device_kind`. A bucket has each dimension rounded up to a power of two. `seconds` of the tuned kernel
-and of the seed are of one case, `kind` says whether they were modelled or measured, `evidence` is the digest of the
-record that they stand in.
+`device` is JAX's `device_kind`, `dtype` that of the kernel's first input. A bucket has each dimension rounded up to a
+power of two. `times` are those of the bucket's timed cases, of the tuned kernel and of its seed, `kind` says whether
+they were modelled or measured, `evidence` is the digest of the selection (engine/search/README.md) that they come from.
 """
 
 from __future__ import annotations

@@ -131,6 +131,11 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   auto spec = parse_spec(*text, shape.spec);
   if (!spec) return std::move(spec).error();
   campaign.spec = *std::move(spec);
+  shape.timed_cases = pipeline.time.cases;
+  if (!shape.timed_cases.empty()) {
+    if (auto status = time_only(campaign.spec, shape.timed_cases); !status)
+      return std::move(status).error().within(from_root(pipeline_path) + ": time.cases");
+  }
   std::string kernel_folder = fs::path(shape.spec).parent_path().string();
   auto kernel_file = [&](const std::string& given, const char* usual) {
     return given.empty() ? beside(kernel_folder, usual) : beside(folder, given);

@@ -1,4 +1,5 @@
-// `evolve kernel check`: whether a kernel's task is worth a campaign.
+// `evolve kernel check`: whether a kernel's task is worth a campaign. And what commands on a kernel
+// have in common, which need no pipeline.
 #pragma once
 
 #include <string>
@@ -7,9 +8,20 @@
 
 namespace evolve::cli {
 
+// The path of the spec that a name, a folder of kernels/ here or above, or a path means. Bad input,
+// with `hint`: there is none.
+Result<std::string> find_spec(const std::string& name, const std::string& hint);
+// The kernel's name: that of the folder which its spec lies in.
+std::string kernel_of(const std::string& spec);
+
+// The options of a campaign of a command's own: NAME.yaml in .evolve beside the spec, which this
+// writes; the state folder, unless named, is there, too. `settings` are the pipeline's lines
+// behind that which names the kernel.
+Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::string& spec,
+                                        const std::string& name, const std::string& settings);
+
 // Audits every check case of the kernel's spec, so that nothing that nobody has to compute passes,
-// and has the seed pass every step. `name` is a folder of kernels/, or the path of a spec. The
-// state folder, unless named, and the pipeline that this makes lie beside the spec, in .evolve.
+// and has the seed pass every step.
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs);
 
 }  // namespace evolve::cli

@@ -23,6 +23,7 @@
 #include "engine/cli/plan_command.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/replay.h"
+#include "engine/cli/tune_command.h"
 #include "engine/cli/why.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/search/sampler.h"
@@ -56,6 +57,7 @@ struct Arguments {
   RoundCommand open_round;
   LearningsCommand learnings;
   PlanCommand plan;
+  TuneCommand tune;
   std::string sampler = search::sampler_names().front();
 };
 
@@ -198,6 +200,22 @@ void add_build_options(CLI::App& command, Arguments& arguments) {
       .add_option("--remote-timeout", build.remote.timeout_seconds,
                   "give that server up after so many seconds without answer (default: 10)")
       ->check(CLI::Range(1, 3600));
+}
+
+void add_tune(CLI::App& app, Arguments& arguments) {
+  TuneCommand& tune = arguments.tune;
+  auto* command = app.add_subcommand(
+      "tune",
+      "find a kernel's best block sizes for each bucket of sizes, and keep them for callers");
+  command->add_option("name", tune.kernel, "a folder of kernels/, or a spec.yaml")->required();
+  command->add_option("--case", tune.cases, "only this bench case, of which there may be several")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--rounds", tune.rounds, "of a bucket's campaign (default: 2)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--variants", tune.variants, "a round (default: 8)")
+      ->check(CLI::Range(1, 1000));
+  add_build_options(*command, arguments);
 }
 
 // What a person does for a round.
@@ -383,6 +401,8 @@ void add_commands(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 1024));
   add_common(*check, arguments);
 
+  add_tune(app, arguments);
+
   for (CLI::App* command : app.get_subcommands({})) {
     // Those whose commands have them have none themselves.
     if (command->get_subcommands({}).empty()) add_common(*command, arguments);
@@ -456,6 +476,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "agent") return run_agent(arguments.agent);
   if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
   if (name == "build") return run_build(common, arguments.build);
+  if (name == "tune") return run_tune(common, arguments.build, arguments.tune);
   if (name == "run") return run_rounds(common, arguments.build, arguments.until);
   if (name == "show") return run_show(common, arguments.variant);
   if (name == "prompt") return run_prompt_show(common, arguments.variant, arguments.has_reply);

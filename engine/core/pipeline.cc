@@ -312,6 +312,9 @@ class PipelineReader {
     time.choice("device", pipeline_.time.device, {"cpu"});
     time.number("budget", pipeline_.time.budget, 1);
     time.text("constants", pipeline_.time.constants);
+    time.texts("cases", pipeline_.time.cases);
+    if (time.has("cases") && pipeline_.time.cases.empty())
+      errors_.add(time.value_at("cases"), "time.cases: no case is named");
     if (time.has("first_cut")) {
       pipeline_.time.first_cut = 0;
       time.number("first_cut", *pipeline_.time.first_cut, 0);

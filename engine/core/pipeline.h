@@ -84,10 +84,11 @@ struct Pipeline {
     std::vector<std::string> flags;  // of the compiler: "--xla_tpu_scoped_vmem_limit_kib=16384"
   };
   struct Time {
-    std::string kind = "modelled";  // of libtpu's schedule, or "measured"
-    std::string device = "cpu";     // where it is measured
-    double budget = 0;              // seconds of the device a round; 0: as much as is usual
-    std::string constants;          // path of the model's; empty: those that it has
+    std::string kind = "modelled";   // of libtpu's schedule, or "measured"
+    std::string device = "cpu";      // where it is measured
+    double budget = 0;               // seconds of the device a round; 0: as much as is usual
+    std::string constants;           // path of the model's; empty: those that it has
+    std::vector<std::string> cases;  // the spec's bench cases that are timed; empty: all
     // Not measured is who is modelled slower than the best by more than this share.
     std::optional<double> first_cut;
   };

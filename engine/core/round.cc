@@ -507,8 +507,8 @@ Digest digest_of(const CampaignShape& shape) {
   const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, plan,
                proposals, learnings, learn_effect, least_distance, explore, target, compile_flags,
                constants, is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla,
-               marker_start, marker_end, bench_cases, check_cases, step_sources, node_pools] =
-      shape;
+               marker_start, marker_end, timed_cases, bench_cases, check_cases, step_sources,
+               node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {}", rounds, variants, random_seed, explore, learn_effect,
@@ -530,7 +530,8 @@ Digest digest_of(const CampaignShape& shape) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
-  for (const auto* list : {&llm_keys, &compile_flags, &bench_cases, &check_cases, &step_sources}) {
+  for (const auto* list :
+       {&llm_keys, &compile_flags, &timed_cases, &bench_cases, &check_cases, &step_sources}) {
     out.add("list", "", std::to_string(list->size()));
     for (const std::string& item : *list) out.add("item", "", item);
   }

@@ -86,6 +86,7 @@ struct CampaignShape {
   std::string xla;           // empty: no XLA baseline
   std::string marker_start;  // what the seed's marker lines contain
   std::string marker_end;
+  std::vector<std::string> timed_cases;  // of the spec's bench cases those that count; empty: all
   std::vector<std::string> bench_cases;
   std::vector<std::string> check_cases;
   std::vector<std::string>

@@ -1,6 +1,7 @@
 #include "engine/core/round_task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace evolve {
 
@@ -24,7 +25,13 @@ void write_kernel(const CampaignShape& shape, ManifestText& text) {
       outputs.push_back(fmt::format("$work/cases/{}/{}.json", one.name, file));
     }
   }
-  text.add({"spec", outputs, {shape.spec}, {"$steps/spec"}, {}, {{"subject", "of the kernel"}}});
+  EdgeText spec = {"spec", outputs, {shape.spec}, {"$steps/spec"}, {}, {}};
+  spec.bindings = {{"subject", "of the kernel"}};
+  if (!shape.timed_cases.empty()) {
+    spec.bindings.emplace_back("flags",
+                               fmt::format("--time {}", fmt::join(shape.timed_cases, ",")));
+  }
+  text.add(spec);
   text.add(normalise_edge(shape.seed, shape.seed, "$work/seed.py", marker_flags(shape)));
   text.add(normalise_edge(shape.reference, shape.reference, "$work/reference.py", ""));
   if (!shape.xla.empty())

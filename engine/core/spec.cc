@@ -499,6 +499,31 @@ bool Case::has_tag(std::string_view tag) const {
   return std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
+Status time_only(Spec& spec, const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const Case& one : spec.cases) {
+    if (one.has_tag("bench")) known.push_back(one.name);
+  }
+  for (const std::string& name : names) {
+    if (contains(known, name)) continue;
+    return bad_input(
+        fmt::format("'{}' is no bench case of '{}'{}", name, spec.name, suggestion(name, known)));
+  }
+  std::vector<Case> left;
+  for (Case& one : spec.cases) {
+    const bool is_checked_too = is_checked(spec, one);
+    if (one.has_tag("bench") && !contains(names, one.name)) {
+      std::erase(one.tags, "bench");
+      // What is small enough to be checked stays so.
+      if (is_checked_too && !one.has_tag("check")) one.tags.emplace_back("check");
+      if (!is_checked_too) continue;
+    }
+    left.push_back(std::move(one));
+  }
+  spec.cases = std::move(left);
+  return {};
+}
+
 Result<Spec> parse_spec(std::string_view text, const std::string& path) {
   auto source = YamlSource::parse(text, path);
   if (!source) return std::move(source).error();

@@ -87,6 +87,10 @@ Result<Spec> parse_spec(std::string_view text, const std::string& path);
 // CPU. What is timed should be right, and most tricks are for sizes at which nobody looks.
 bool is_checked(const Spec& spec, const Case& one);
 
+// Leaves those bench cases alone that are named: the others are not timed, and are gone where they
+// are not checked either. Bad input: a name is no bench case's.
+Status time_only(Spec& spec, const std::vector<std::string>& names);
+
 // The files that the steps read: sorted keys, two blanks, a newline at the end.
 std::string spec_json(const Spec& spec);
 // No case name in it: cases of the same shapes share all that is computed from them.

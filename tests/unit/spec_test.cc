@@ -275,3 +275,23 @@ TEST_CASE("a spec must have its sections") {
   CHECK(error("  bytes: 2 * (M * K + K * N) + 4 * M * N\n", "") ==
         "s.yaml:20:1: missing key 'bytes' in 'cost'");
 }
+
+TEST_CASE("a spec may be timed on some of its bench cases alone") {
+  const std::string cases =
+      "  - { name: square, dims: { M: 4096, N: 4096, K: 4096 }, tags: [bench], weight: 2 }\n";
+  const std::string more =
+      "  - { name: small, dims: { M: 256, N: 256, K: 256 }, tags: [bench] }\n"
+      "  - { name: both, dims: { M: 8, N: 8, K: 8 }, tags: [bench, check] }\n";
+  Spec spec = parsed(with(cases, cases + more));
+  REQUIRE(evolve::time_only(spec, {"both"}));
+  std::vector<std::string> left;
+  for (const evolve::Case& one : spec.cases) left.push_back(one.name);
+  // What is large is gone; what is small enough to be checked still is, and is not timed.
+  CHECK(left == std::vector<std::string>{"small", "both", "ragged"});
+  CHECK(spec.cases[0].tags == std::vector<std::string>{"check"});
+  CHECK(spec.cases[1].has_tag("bench"));
+  auto unknown = evolve::time_only(spec, {"bot"});
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().message ==
+        "'bot' is no bench case of 'matmul', did you mean 'both'?");
+}

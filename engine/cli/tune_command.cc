@@ -1,0 +1,164 @@
+#include "engine/cli/tune_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/kernel_command.h"
+#include "engine/cli/report.h"
+#include "engine/core/digest.h"
+#include "engine/search/tuned.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+using search::TunedEntry;
+namespace fs = std::filesystem;
+
+// As JAX names the device of a target.
+std::string device_of(const std::string& target) {
+  return target == "tpu7x" ? "TPU7x" : target;
+}
+
+// From the folder that the process is in, where it is below that.
+std::string shown(const std::string& path) {
+  const std::string near = fs::path(path).lexically_proximate(fs::current_path()).string();
+  return near.starts_with("..") ? path : near;
+}
+
+// The buckets that are to be tuned.
+Result<std::vector<search::BucketCases>> chosen_buckets(const std::string& spec_path,
+                                                        const std::vector<std::string>& cases) {
+  auto text = world::read_file(spec_path);
+  if (!text) return std::move(text).error();
+  auto spec = parse_spec(*text, spec_path);
+  if (!spec) return std::move(spec).error();
+  if (!cases.empty()) {
+    if (auto status = time_only(*spec, cases); !status) return std::move(status).error();
+  }
+  return search::buckets_of(*spec);
+}
+
+// The table of a kernel as it is; an empty one where there is no file.
+Result<json> read_table(const std::string& path, const std::string& kernel) {
+  std::error_code error;
+  json table;
+  if (fs::exists(path, error)) {
+    auto text = world::read_file(path);
+    if (!text) return std::move(text).error();
+    table = json::parse(*text, nullptr, false);
+  }
+  auto read = search::with_entries(table, kernel, {});
+  if (!read) return std::move(read).error().within(path);
+  return read;
+}
+
+// What a bucket's campaign found: of the last round's best, or of the seed where nothing beats it.
+Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bucket) {
+  const int round = last_round(campaign);
+  const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  const json selection = json::parse(*text, nullptr, false);
+  const json best = selection.is_object() ? selection.value("best", json()) : json();
+  TunedEntry out;
+  out.device = device_of(campaign.pipeline.target);
+  out.dtype = campaign.spec.inputs.front().dtype;
+  out.bucket = bucket.bucket;
+  out.evidence = digest_of(*text).hex();
+  const std::string variant = best.is_object() ? best.value("variant", "") : variant_id(0);
+  const json origin = read_json(campaign.folder_of(variant) + "/variant.json");
+  for (const Parameter& parameter : campaign.spec.parameters) {
+    const json value =
+        origin.is_object() ? origin["parameters"].value(parameter.name, json()) : json();
+    if (!value.is_number_integer())
+      return internal_error(
+          fmt::format("{}: '{}' has no {}", campaign.name, variant, parameter.name));
+    out.block_sizes[parameter.name] = value.get<int64_t>();
+  }
+  for (const std::string& name : bucket.cases) {
+    const auto time = case_time(campaign, variant, name);
+    const auto seed = case_time(campaign, variant_id(0), name);
+    if (!time || !seed)
+      return failed(fmt::format("{}: case '{}' has no time", campaign.name, name));
+    out.kind = time->kind;
+    out.times.push_back({name, time->seconds, seed->seconds});
+  }
+  return out;
+}
+
+Result<TunedEntry> tune_bucket(const CommonOptions& common, const BuildCommand& given,
+                               const TuneCommand& tune, const std::string& spec,
+                               const search::BucketCases& bucket) {
+  const std::string settings = fmt::format(
+      "session: {{ max_iterations: {} }}\nbatch: {{ variants_per_round: {}, top_k: 2 }}\n"
+      "time: {{ cases: [{}] }}\n",
+      tune.rounds, tune.variants, fmt::join(bucket.cases, ", "));
+  auto own =
+      with_own_pipeline(common, spec, fmt::format("tune-{}", bucket.cases.front()), settings);
+  if (!own) return std::move(own).error();
+  BuildCommand build = given;
+  build.targets = {fmt::format("round-{}", tune.rounds)};
+  if (auto status = run_build(*own, build); !status) return std::move(status).error();
+  auto campaign = open_campaign(own->campaign);
+  if (!campaign) return std::move(campaign).error();
+  return found(*campaign, bucket);
+}
+
+std::string text_of(const std::string& kernel, const std::string& path,
+                    const std::vector<TunedEntry>& entries) {
+  std::vector<std::vector<std::string>> rows = {{"case", "tuned", "seed", "", "block sizes"}};
+  for (const TunedEntry& entry : entries) {
+    std::vector<std::string> sizes;
+    for (const auto& [name, value] : entry.block_sizes)
+      sizes.push_back(fmt::format("{}={}", name, value));
+    for (const search::TunedTime& time : entry.times) {
+      rows.push_back({time.case_name, duration(time.seconds),
+                      fmt::format("{} ({:.2f}x)", duration(time.seed_seconds),
+                                  time.seed_seconds / time.seconds),
+                      entry.kind, fmt::format("{}", fmt::join(sizes, " "))});
+    }
+  }
+  return fmt::format("{}: {} of its buckets tuned for {}: {}\n", kernel, entries.size(),
+                     entries.front().device, path) +
+         table(rows, "  ");
+}
+
+}  // namespace
+
+Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
+  auto spec = find_spec(tune.kernel, "evolve tune path/to/spec.yaml");
+  if (!spec) return std::move(spec).error();
+  auto buckets = chosen_buckets(*spec, tune.cases);
+  if (!buckets) return std::move(buckets).error();
+  const std::string path = (fs::path(*spec).parent_path() / "tuned.json").string();
+  const std::string kernel = kernel_of(*spec);
+  // Before anything is paid for.
+  auto table = read_table(path, kernel);
+  if (!table) return std::move(table).error();
+  std::vector<TunedEntry> entries;
+  for (const search::BucketCases& bucket : *buckets) {
+    auto entry = tune_bucket(common, build, tune, *spec, bucket);
+    if (!entry) return std::move(entry).error();
+    entries.push_back(*std::move(entry));
+  }
+  auto updated = search::with_entries(*table, kernel, entries);
+  if (!updated) return std::move(updated).error().within(path);
+  if (auto status = world::write_file_atomic(path, updated->dump(2) + "\n"); !status) return status;
+  if (common.json) {
+    json event = {{"event", "tuned"}, {"file", path}};
+    event.update(*updated);
+    print_out(event.dump() + "\n");
+    return {};
+  }
+  print_out(text_of(kernel, shown(path), entries));
+  return {};
+}
+
+}  // namespace evolve::cli

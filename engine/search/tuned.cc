@@ -1,0 +1,89 @@
+#include "engine/search/tuned.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "engine/search/member.h"
+
+namespace evolve::search {
+
+namespace {
+
+using nlohmann::json;
+constexpr const char* kFormat = "evolve-tuned-1";
+
+std::string string_of(const json& object, const char* key) {
+  const json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+// What an entry is found by, and their order.
+auto key_of(const json& entry) {
+  return std::tuple(string_of(entry, "device"), string_of(entry, "dtype"),
+                    member(entry, "bucket").dump());
+}
+
+json record_of(const TunedEntry& entry) {
+  json times = json::array();
+  for (const TunedTime& time : entry.times) {
+    times.push_back(
+        {{"case", time.case_name}, {"seconds", time.seconds}, {"seed_seconds", time.seed_seconds}});
+  }
+  return {{"device", entry.device},           {"dtype", entry.dtype}, {"bucket", entry.bucket},
+          {"block_sizes", entry.block_sizes}, {"kind", entry.kind},   {"times", times},
+          {"evidence", entry.evidence}};
+}
+
+}  // namespace
+
+Bucket bucket_of(const std::map<std::string, int64_t>& dims) {
+  Bucket out;
+  for (const auto& [name, size] : dims) {
+    out[name] = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
+  }
+  return out;
+}
+
+std::vector<BucketCases> buckets_of(const Spec& spec) {
+  std::vector<BucketCases> out;
+  for (const Case& one : spec.cases) {
+    if (!one.has_tag("bench")) continue;
+    Bucket bucket = bucket_of(one.dims);
+    auto same = std::find_if(out.begin(), out.end(),
+                             [&](const BucketCases& other) { return other.bucket == bucket; });
+    if (same == out.end()) same = out.insert(out.end(), {std::move(bucket), {}});
+    same->cases.push_back(one.name);
+  }
+  return out;
+}
+
+Result<json> with_entries(const json& table, const std::string& kernel,
+                          const std::vector<TunedEntry>& entries) {
+  json all = json::array();
+  if (!table.is_null()) {
+    if (string_of(table, "format") != kFormat)
+      return bad_input(fmt::format("not of the format {}", kFormat));
+    if (string_of(table, "kernel") != kernel)
+      return bad_input(fmt::format("it is of the kernel '{}'", string_of(table, "kernel")));
+    if (!member(table, "entries").is_array()) return bad_input("it has no list of entries");
+    all = table["entries"];
+  }
+  for (const TunedEntry& entry : entries) {
+    json record = record_of(entry);
+    auto same = std::find_if(all.begin(), all.end(),
+                             [&](const json& other) { return key_of(other) == key_of(record); });
+    if (same != all.end()) {
+      *same = std::move(record);
+    } else {
+      all.push_back(std::move(record));
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const json& one, const json& other) { return key_of(one) < key_of(other); });
+  return json{{"format", kFormat}, {"kernel", kernel}, {"entries", std::move(all)}};
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,50 @@
+// The table of block sizes that were found for a kernel: what `evolve tune` writes and a kernel's
+// api.py reads. The format, evolve-tuned-1, is in kernels/tuned.py. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/core/result.h"
+#include "engine/core/spec.h"
+#include "engine/search/space.h"
+
+namespace evolve::search {
+
+// Sizes that share their block sizes: each rounded up to a power of two.
+using Bucket = std::map<std::string, int64_t>;
+Bucket bucket_of(const std::map<std::string, int64_t>& dims);
+
+// The bench cases of a bucket, which are tuned together.
+struct BucketCases {
+  Bucket bucket;
+  std::vector<std::string> cases;
+};
+// Of a spec's bench cases, in the order of the first of each.
+std::vector<BucketCases> buckets_of(const Spec& spec);
+
+struct TunedTime {
+  std::string case_name;
+  double seconds = 0;
+  double seed_seconds = 0;
+};
+
+struct TunedEntry {
+  std::string device;  // JAX's device_kind: "TPU7x"
+  std::string dtype;   // of the kernel's first input
+  Bucket bucket;
+  Point block_sizes;
+  std::string kind;  // of the times: "modelled" or "measured"
+  std::vector<TunedTime> times;
+  std::string evidence;  // digest of the selection that these come from
+};
+
+// `table` with these entries, each in place of what was there for its device, dtype and bucket; a
+// null table is an empty one. Bad input: it is no such table, or another kernel's.
+Result<nlohmann::json> with_entries(const nlohmann::json& table, const std::string& kernel,
+                                    const std::vector<TunedEntry>& entries);
+
+}  // namespace evolve::search
