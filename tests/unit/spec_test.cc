@@ -292,6 +292,5 @@ TEST_CASE("a spec may be timed on some of its bench cases alone") {
   CHECK(spec.cases[1].has_tag("bench"));
   auto unknown = evolve::time_only(spec, {"bot"});
   REQUIRE_FALSE(unknown);
-  CHECK(unknown.error().message ==
-        "'bot' is no bench case of 'matmul', did you mean 'both'?");
+  CHECK(unknown.error().message == "'bot' is no bench case of 'matmul', did you mean 'both'?");
 }
