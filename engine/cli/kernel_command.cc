@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/cli/report.h"
 #include "engine/core/did_you_mean.h"
@@ -56,23 +58,123 @@ Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::
   return own;
 }
 
+namespace {
+
+using nlohmann::json;
+
+// A campaign of no variants, but for what round 0 has.
+Result<CommonOptions> check_campaign(const CommonOptions& common, const std::string& spec) {
+  return with_own_pipeline(common, spec, "check-" + kernel_of(spec),
+                           "session: { max_iterations: 1 }\nbatch: { variants_per_round: 1 }\n");
+}
+
+BuildCommand build_of(std::vector<std::string> targets, int jobs) {
+  BuildCommand build;
+  build.targets = std::move(targets);
+  build.jobs = jobs;
+  build.keep_going = 0;
+  return build;
+}
+
+// Where the seed stands in each bench case; "xla_seconds" where that has a time.
+json standing(const Campaign& campaign) {
+  json out = json::array();
+  for (const std::string& name : campaign.shape.bench_cases) {
+    json row = {{"case", name}};
+    const std::string seed = variant_id(0);
+    if (auto time = case_time(campaign, seed, name)) {
+      row["kind"] = time->kind;
+      row["seconds"] = time->seconds;
+    }
+    if (auto time = campaign.shape.xla.empty() ? std::nullopt : case_time(campaign, "xla", name))
+      row["xla_seconds"] = time->seconds;
+    const json facts = read_json(fmt::format("{}/{}/facts.json", campaign.folder_of(seed), name));
+    const auto number = [&](const char* at) {
+      return facts.is_object() ? facts.value(json::json_pointer(at), 0.0) : 0.0;
+    };
+    row["roofline_share"] = number("/roofline/fraction_of_roofline");
+    row["mxu_share"] = number("/signals/hw_utilization/mxu_util_pct") / 100;
+    row["hbm_share"] = number("/signals/hbm_bandwidth_utilization_pct") / 100;
+    for (const char* key : {"bottleneck", "evidence"}) {
+      row[key] = facts.is_object() ? facts.value(key, "") : "";
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+// The same as a table in Markdown.
+std::string standing_text(const json& rows) {
+  std::string out =
+      "| case | seed | XLA | of the roofline | matrix units | HBM | bottleneck |\n"
+      "|---|---|---|---|---|---|---|\n";
+  for (const json& row : rows) {
+    const auto time = [&](const char* key) {
+      return row.contains(key) ? duration(row[key].get<double>()) : std::string("-");
+    };
+    const auto percent = [&](const char* key) {
+      return fmt::format("{:.0f} %", 100 * row[key].get<double>());
+    };
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {}: {} |\n", row.value("case", ""),
+                       time("seconds"), time("xla_seconds"), percent("roofline_share"),
+                       percent("mxu_share"), percent("hbm_share"), row.value("bottleneck", ""),
+                       row.value("evidence", ""));
+  }
+  return out;
+}
+
+// A README with this between its two comments, or with them at its end.
+std::string with_standing(std::string readme, const std::string& kernel, const std::string& table) {
+  constexpr std::string_view kEnd = "<!-- end -->";
+  const std::string begin = fmt::format("<!-- evolve kernel time {} --write -->", kernel);
+  const std::string text = fmt::format("{}\n{}{}", begin, table, kEnd);
+  const size_t at = readme.find(begin);
+  const size_t end = at == std::string::npos ? at : readme.find(kEnd, at);
+  if (end != std::string::npos) return readme.replace(at, end + kEnd.size() - at, text);
+  if (!readme.empty() && !readme.ends_with('\n')) readme += '\n';
+  return fmt::format("{}\n{}\n", readme, text);
+}
+
+}  // namespace
+
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs) {
   auto spec = find_spec(name, "evolve kernel check path/to/spec.yaml");
   if (!spec) return std::move(spec).error();
-  const std::string kernel = kernel_of(*spec);
-  auto own =
-      with_own_pipeline(common, *spec, "check-" + kernel,
-                        "session: { max_iterations: 1 }\nbatch: { variants_per_round: 1 }\n");
+  auto own = check_campaign(common, *spec);
   if (!own) return std::move(own).error();
-  BuildCommand build;
-  build.targets = {"task", "v0000"};
-  build.jobs = jobs;
-  build.keep_going = 0;
-  if (auto status = run_build(*own, build); !status) return status;
+  if (auto status = run_build(*own, build_of({"task", "v0000"}, jobs)); !status) return status;
   if (!common.json) {
-    print_out(
-        fmt::format("{}: the seed passes, and nothing does that nobody has to compute\n", kernel));
+    print_out(fmt::format("{}: the seed passes, and nothing does that nobody has to compute\n",
+                          kernel_of(*spec)));
   }
+  return {};
+}
+
+Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs,
+                       bool writes) {
+  auto spec = find_spec(name, "evolve kernel time path/to/spec.yaml");
+  if (!spec) return std::move(spec).error();
+  auto own = check_campaign(common, *spec);
+  if (!own) return std::move(own).error();
+  if (auto status = run_build(*own, build_of({"round-0"}, jobs)); !status) return status;
+  auto campaign = open_campaign(own->campaign);
+  if (!campaign) return std::move(campaign).error();
+  const json rows = standing(*campaign);
+  const std::string table = standing_text(rows);
+  if (writes) {
+    const std::string path = (fs::path(*spec).parent_path() / "README.md").string();
+    std::error_code error;
+    std::string readme;
+    if (fs::exists(path, error)) {
+      auto text = world::read_file(path);
+      if (!text) return std::move(text).error();
+      readme = *std::move(text);
+    }
+    auto status =
+        world::write_file_atomic(path, with_standing(std::move(readme), kernel_of(*spec), table));
+    if (!status) return status;
+  }
+  print_out(common.json ? json{{"event", "standing"}, {"cases", rows}}.dump() + "\n" : table);
   return {};
 }
 

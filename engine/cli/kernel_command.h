@@ -1,5 +1,5 @@
-// `evolve kernel check`: whether a kernel's task is worth a campaign. And what commands on a kernel
-// have in common, which need no pipeline.
+// `evolve kernel check` and `time`: whether a kernel's task is worth a campaign, and where its seed
+// stands. And what commands on a kernel have in common, which need no pipeline.
 #pragma once
 
 #include <string>
@@ -23,5 +23,10 @@ Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::
 // Audits every check case of the kernel's spec, so that nothing that nobody has to compute passes,
 // and has the seed pass every step.
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs);
+
+// Checks the kernel likewise, and says how long its seed and the XLA baseline take, what share of
+// the roofline that is, how busy units are and what bounds it. `writes`: into the README beside the
+// spec, too, between two comments, or at its end where they are missing.
+Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs, bool writes);
 
 }  // namespace evolve::cli
