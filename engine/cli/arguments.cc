@@ -142,6 +142,22 @@ void add_build_options(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(1, 3600));
 }
 
+void add_init(CLI::App& app, Arguments& arguments) {
+  InitCommand& init = arguments.init;
+  auto* command = app.add_subcommand(
+      "init", "a new kernel's folder and pipeline from a JAX function: spec, reference and seed");
+  command->add_option("name", init.name, "the kernel's")->required();
+  command->add_option("--from", init.from, "FILE:FUNCTION")->required();
+  command
+      ->add_option("--input", init.inputs,
+                   "one of its inputs, in their order: 'x=bfloat16[M=4096, K=1024]' (default: what "
+                   "a function get_inputs of the file gives)")
+      ->expected(1)
+      ->take_all();
+  command->add_option("-C", arguments.folder, "change to this folder first");
+  command->add_flag("--json", arguments.common.json, "print JSON");
+}
+
 void add_tune(CLI::App& app, Arguments& arguments) {
   TuneCommand& tune = arguments.tune;
   auto* command = app.add_subcommand(
@@ -355,6 +371,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     // Those whose commands have them have none themselves.
     if (command->get_subcommands({}).empty()) add_common(*command, arguments);
   }
+  add_init(app, arguments);
   add_learnings(app, arguments);
   add_analyze(app, arguments);
   add_model(app, arguments);

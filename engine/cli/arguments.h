@@ -10,6 +10,7 @@
 #include "engine/cli/cache_command.h"
 #include "engine/cli/cluster.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/init_command.h"
 #include "engine/cli/learnings_command.h"
 #include "engine/cli/model_command.h"
 #include "engine/cli/person_command.h"
@@ -46,6 +47,7 @@ struct Arguments {
   LearningsCommand learnings;
   PlanCommand plan;
   TuneCommand tune;
+  InitCommand init;
   std::string sampler = search::sampler_names().front();
 };
 

@@ -9,9 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/campaign.h"
+#include "engine/cli/python.h"
 #include "engine/cli/report.h"
-#include "engine/cli/toolchain.h"
-#include "engine/world/capture.h"
 
 namespace evolve::cli {
 
@@ -24,36 +23,18 @@ bool is_trace(const fs::path& path) {
   return path.string().ends_with(".xplane.pb");
 }
 
-// The step's own words, without its name and the line's end.
-std::string words_of(std::string text) {
-  constexpr std::string_view kName = "xplane: ";
-  if (text.starts_with(kName)) text.erase(0, kName.size());
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
 Result<json> report_of(const std::vector<std::string>& traces, const TraceQuestion& question) {
   if (!std::isfinite(question.floor)) return bad_input("--floor: a number of seconds was expected");
-  const std::string rules = find_rules(fs::current_path().string());
-  auto toolchain = read_toolchain(find_python(rules), rules + "/requirements.lock");
-  if (!toolchain) return std::move(toolchain).error();
-  std::vector<std::string> words = {toolchain->python, rules + "/steps/xplane.py", "--out", "-"};
+  std::vector<std::string> flags = {"--out", "-"};
   // With the equals sign: a name may begin with a dash.
-  if (!question.module.empty()) words.push_back("--module=" + question.module);
-  if (question.runs != 0) words.push_back(fmt::format("--runs={}", question.runs));
-  if (question.floor != 0) words.push_back(fmt::format("--floor={}", question.floor));
-  for (const std::string& trace : traces) words.push_back("--trace=" + trace);
-  const char* path = std::getenv("PATH");
-  auto ended = world::capture(words, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path},
-                                      {"PYTHONDONTWRITEBYTECODE", "1"}});
-  if (!ended) return std::move(ended).error();
-  if (ended->code == exit_code(ErrorCode::bad_input)) return bad_input(words_of(ended->err));
-  json report = json::parse(ended->out, nullptr, false);
-  if (ended->code != 0 || report.is_discarded()) {
-    Error error = external(fmt::format("{} ended with {}", words[1], ended->code));
-    error.detail = ended->err;
-    return error;
-  }
+  if (!question.module.empty()) flags.push_back("--module=" + question.module);
+  if (question.runs != 0) flags.push_back(fmt::format("--runs={}", question.runs));
+  if (question.floor != 0) flags.push_back(fmt::format("--floor={}", question.floor));
+  for (const std::string& trace : traces) flags.push_back("--trace=" + trace);
+  auto said = run_python("steps/xplane.py", flags);
+  if (!said) return std::move(said).error();
+  json report = json::parse(*said, nullptr, false);
+  if (report.is_discarded()) return external("steps/xplane.py: its report is no JSON");
   return report;
 }
 

@@ -104,6 +104,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "agent") return run_agent(arguments.agent);
   if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
   if (name == "build") return run_build(common, arguments.build);
+  if (name == "init") return run_init(common, arguments.init);
   if (name == "tune") return run_tune(common, arguments.build, arguments.tune);
   if (name == "run") return run_rounds(common, arguments.build, arguments.until);
   if (name == "show") return run_show(common, arguments.variant);

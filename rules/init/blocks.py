@@ -1,0 +1,136 @@
+"""How a first kernel cuts a task into blocks.
+
+It does so along dimensions of which each part of the outputs needs its own part of the inputs alone, and that is tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from dimensions import Axis, Shape, Task, shapes_given, size_of, structs
+
+# What double-buffered blocks may take of VMEM in the seed, and at most: the rest is for what the function makes.
+SEED_BYTES = 12 * 2**20
+MOST_BYTES = 32 * 2**20
+# Sizes that a dimension is tried at on the CPU: of one that stands in the last two axes of an array, and of others.
+_SMALL, _FEW = 512, 4
+_RAGGED, _FEW_RAGGED = 392, 3
+_BLOCKS = {"lanes": (128, 256, 512, 1024, 2048), "rows": (32, 64, 128, 256, 512, 1024), "outer": (1, 2, 4, 8)}
+_SEED = {"lanes": 256, "rows": 256, "outer": 1}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A dimension that the grid walks, in blocks of `values`; the seed's are of `seed`."""
+
+    dimension: str
+    values: tuple[int, ...]
+    seed: int
+
+    @property
+    def parameter(self) -> str:
+        """As the spec names it."""
+        return f"BLOCK_{self.dimension.upper()}"
+
+
+def place_of(task: Task, dimension: str) -> str:
+    """Where the dimension stands at the innermost, of all arrays: in the lanes, in the rows, or further out."""
+    last = [len(one.axes) - 1 - at for one in task.tensors for at, axis in enumerate(one.axes) if axis == dimension]
+    return {0: "lanes", 1: "rows"}.get(min(last, default=2), "outer")
+
+
+def small_sizes(function: Callable[..., Any], task: Task, ragged: bool) -> dict[str, int]:
+    """Sizes for a CPU, as far as the function takes them; others are the largest that divide a dimension's own."""
+    sizes = dict(task.sizes)
+    for name, size in task.sizes.items():
+        wide, few = (_RAGGED, _FEW_RAGGED) if ragged else (_SMALL, _FEW)
+        most = few if place_of(task, name) == "outer" else wide
+        for small in (most, *(part for part in range(min(most, size), 0, -1) if size % part == 0)):
+            if small <= size and shapes_given(function, structs(task.inputs, sizes | {name: small})) is not None:
+                sizes[name] = small
+                break
+    return sizes
+
+
+def drawn(task: Task, sizes: dict[str, int]) -> list[np.ndarray[Any, Any]]:
+    """Inputs of these sizes: normal ones, and whole numbers up to 7."""
+    generator = np.random.default_rng(0)
+    found = []
+    for struct in structs(task.inputs, sizes):
+        is_whole = jax.numpy.issubdtype(struct.dtype, np.integer) or struct.dtype == np.bool_
+        values = generator.integers(0, 8, struct.shape) if is_whole else generator.standard_normal(struct.shape)
+        found.append(np.asarray(values).astype(struct.dtype))
+    return found
+
+
+def is_cut_along(function: Callable[..., Any], task: Task, dimension: str, sizes: dict[str, int]) -> bool:
+    """Whether the outputs of halves of the inputs are the halves of the outputs."""
+    half = sizes[dimension] // 2
+    axes = [[at for at, axis in enumerate(one.axes) if axis == dimension] for one in task.inputs]
+    out_axes = [[at for at, axis in enumerate(one.axes) if axis == dimension] for one in task.outputs]
+    is_once = all(len(at) == 1 for at in out_axes) and all(len(at) <= 1 for at in axes) and any(axes)
+    is_plain = all(dimension not in str(axis).split() or axis == dimension for one in task.outputs for axis in one.axes)
+    if half == 0 or not is_once or not is_plain:
+        return False
+    inputs = drawn(task, sizes)
+    parts = []
+    for part in (slice(0, half), slice(half, sizes[dimension])):
+        cut = [x[(slice(None),) * at[0] + (part,)] if at else x for x, at in zip(inputs, axes, strict=True)]
+        if shapes_given(function, cut) is None:
+            return False
+        parts.append([np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(jax.jit(function)(*cut))])
+    whole = [np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(jax.jit(function)(*inputs))]
+    joined = [np.concatenate(both, at[0]) for at, *both in zip(out_axes, *parts, strict=True)]
+    return all(np.allclose(one, other, 2e-2, 2e-2, equal_nan=True) for one, other in zip(whole, joined, strict=True))
+
+
+def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int]) -> int:
+    """Bytes of a block of all arrays, twice: of the dimensions in `extents` so much, of others all."""
+    return 2 * sum(
+        math.prod((_extent(axis, sizes, extents) for axis in one.axes), start=int(jax.numpy.dtype(one.dtype).itemsize))
+        for one in task.tensors
+    )
+
+
+def _extent(axis: Axis, sizes: dict[str, int], extents: dict[str, int]) -> int:
+    if isinstance(axis, str) and axis in extents:
+        return min(extents[axis], sizes[axis])
+    return axis if isinstance(axis, int) else _value(axis, sizes)
+
+
+def _value(formula: str, sizes: dict[str, int]) -> int:
+    """A formula of an output: products and sums alone."""
+    return sum(
+        math.prod(int(word) if word.isdigit() else sizes[word] for word in term.split(" * "))
+        for term in formula.split(" + ")
+    )
+
+
+def shape_of(axes: Iterable[Axis], sizes: dict[str, int]) -> Shape:
+    """The lengths of axes."""
+    return tuple(size_of(axis, sizes) if isinstance(axis, int) else _value(axis, sizes) for axis in axes)
+
+
+def blocks_of(function: Callable[..., Any], task: Task) -> list[Block]:
+    """The dimensions that the seed's grid walks, and their blocks; the seed's fit VMEM where any do."""
+    sizes = small_sizes(function, task, ragged=False)
+    cut = [name for name in task.sizes if is_cut_along(function, task, name, sizes)]
+    found = []
+    for name in cut:
+        place = place_of(task, name)
+        values = [value for value in _BLOCKS[place] if value <= task.sizes[name]] or [task.sizes[name]]
+        found.append(Block(name, tuple(values), max([v for v in values if v <= _SEED[place]] or values[:1])))
+    points = itertools.product(*([v for v in block.values if v <= block.seed] for block in reversed(found)))
+    fitting = [
+        point[::-1]
+        for point in points
+        if bytes_of(task, task.sizes, dict(zip(cut, point[::-1], strict=True))) <= SEED_BYTES
+    ]
+    best = max(fitting, key=math.prod, default=tuple(block.values[0] for block in found))
+    return [Block(block.dimension, block.values, seed) for block, seed in zip(found, best, strict=True)]

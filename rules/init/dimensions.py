@@ -1,0 +1,177 @@
+"""What a function's sizes hang on: which axes of its inputs go together, and what its outputs' axes are made of.
+
+All is found by asking JAX for the shapes that other sizes would give (`jax.eval_shape`): nothing is computed, and
+nothing is read from the function's text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+Shape = tuple[int, ...]
+# A dimension's name, a formula over such, or a size that is what it is.
+Axis = str | int
+# Sizes that are tried in place of one: what divides, and what is a multiple.
+_OTHERS = (2, 3)
+# A set of axes that is tied together has no more than this.
+_MOST_TIED = 4
+
+
+class Unclear(Exception):
+    """The function's shapes have no form that a spec could say; the message says which."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input, whose axes name dimensions or are sizes, or an output, whose axes are formulas over dimensions."""
+
+    name: str
+    dtype: str
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The function's inputs and outputs over its dimensions, with the sizes that it was shown with."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    sizes: dict[str, int]
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The inputs, then the outputs."""
+        return self.inputs + self.outputs
+
+
+def size_of(axis: Axis, sizes: dict[str, int]) -> int:
+    """The axis' length."""
+    return axis if isinstance(axis, int) else sizes[axis]
+
+
+def structs(inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[jax.ShapeDtypeStruct]:
+    """The inputs' shapes for these sizes."""
+    return [
+        jax.ShapeDtypeStruct(tuple(size_of(axis, sizes) for axis in one.axes), jax.numpy.dtype(one.dtype))
+        for one in inputs
+    ]
+
+
+def shapes_given(function: Callable[..., Any], arguments: Sequence[Any]) -> list[Shape] | None:
+    """The shapes of the outputs; None where the function does not take the arguments."""
+    try:
+        return [tuple(leaf.shape) for leaf in jax.tree.leaves(jax.eval_shape(function, *arguments))]
+    except Exception:  # noqa: BLE001 - it is the user's, and may fail in any way
+        return None
+
+
+def named(function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict[str, int]]:
+    """The inputs with their sizes named, where the function takes others; D0, D1, … in their order.
+
+    Sizes that are equal are one dimension where the function wants them so; others keep their number.
+    """
+    sizes = [[size_of(axis, {}) for axis in one.axes] for one in inputs]
+    names: dict[tuple[int, int], str] = {}
+    known: dict[str, int] = {}
+    places = [(i, a) for i, one in enumerate(sizes) for a in range(len(one))]
+
+    def takes(changed: frozenset[tuple[int, int]], factor: int) -> bool:
+        arguments = [
+            jax.ShapeDtypeStruct(
+                tuple(size * factor if (i, a) in changed else size for a, size in enumerate(one)),
+                jax.numpy.dtype(inputs[i].dtype),
+            )
+            for i, one in enumerate(sizes)
+        ]
+        return shapes_given(function, arguments) is not None
+
+    for first in places:
+        size = sizes[first[0]][first[1]]
+        # A one may be broadcast, and says nothing.
+        if first in names or size == 1:
+            continue
+        others = [p for p in places if p != first and p not in names and sizes[p[0]][p[1]] == size]
+        for tied in _with(first, others):
+            if all(takes(tied, factor) for factor in _OTHERS):
+                name = f"D{len(known)}"
+                known[name] = size
+                names.update(dict.fromkeys(tied, name))
+                break
+    return tuple(
+        replace(one, axes=tuple(names.get((i, a), axis) for a, axis in enumerate(one.axes)))
+        for i, one in enumerate(inputs)
+    ), known
+
+
+def _with(first: tuple[int, int], others: list[tuple[int, int]]) -> Iterator[frozenset[tuple[int, int]]]:
+    """Sets of axes with the first in it, the smallest first."""
+    for count in range(min(len(others), _MOST_TIED) + 1):
+        for chosen in itertools.combinations(others, count):
+            yield frozenset((first, *chosen))
+
+
+def outputs_of(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> tuple[Tensor, ...]:
+    """The outputs, each axis a formula: a product of dimensions, or a sum of multiples of them."""
+    made = jax.eval_shape(function, *structs(inputs, sizes))
+    leaves = jax.tree.leaves(made)
+    found = []
+    for number, leaf in enumerate(leaves):
+
+        def axis_at(values: dict[str, int], axis: int, number: int = number) -> int:
+            shapes = shapes_given(function, structs(inputs, values))
+            if shapes is None:
+                raise Unclear(f"it does not take the sizes {values}")
+            return shapes[number][axis]
+
+        axes = []
+        for axis in range(len(leaf.shape)):
+            axes.append(formula_of(lambda values, axis=axis: axis_at(values, axis), sizes))  # type: ignore[misc]
+        name = "out" if len(leaves) == 1 else f"out{number}"
+        found.append(Tensor(name, np.dtype(leaf.dtype).name, tuple(axes)))
+    return tuple(found)
+
+
+def formula_of(function: Callable[[dict[str, int]], float], sizes: dict[str, int]) -> str:
+    """What a number that hangs on sizes is of them: "256", "2 * M * N * K", or "M + N".
+
+    Raises Unclear where it is neither a product nor a sum.
+    """
+    base = function(sizes)
+    doubled = {name: function(sizes | {name: 2 * size}) for name, size in sizes.items()}
+    for formula, value in (_product(base, doubled, sizes), _sum(base, doubled, sizes)):
+        others = [sizes | {name: factor * size for name, size in sizes.items()} for factor in (1, 2, 3)]
+        if formula and all(math.isclose(function(values), value(values)) for values in others):
+            return formula
+    raise Unclear(f"a size of {base} is neither a product nor a sum of {', '.join(sizes)}")
+
+
+_Formula = tuple[str, Callable[[dict[str, int]], float]]
+
+
+def _product(base: float, doubled: dict[str, float], sizes: dict[str, int]) -> _Formula:
+    powers = {name: round(math.log2(value / base)) if base > 0 and value > 0 else 0 for name, value in doubled.items()}
+    rest = base / math.prod(sizes[name] ** power for name, power in powers.items())
+    if not float(rest).is_integer():
+        return "", lambda _: math.nan
+    factors = [name for name, power in powers.items() for _ in range(power)]
+    if any(power < 0 for power in powers.values()):
+        return "", lambda _: math.nan
+    words = ([] if rest == 1 and factors else [str(int(rest))]) + factors
+    return " * ".join(words), lambda values: rest * math.prod(values[name] for name in factors)
+
+
+def _sum(base: float, doubled: dict[str, float], sizes: dict[str, int]) -> _Formula:
+    times = {name: (value - base) / sizes[name] for name, value in doubled.items()}
+    rest = base - sum(times[name] * sizes[name] for name in sizes)
+    if not float(rest).is_integer() or any(not float(one).is_integer() or one < 0 for one in times.values()):
+        return "", lambda _: math.nan
+    words = [name if one == 1 else f"{int(one)} * {name}" for name, one in times.items() if one]
+    words += [str(int(rest))] if rest else []
+    return " + ".join(words), lambda values: rest + sum(one * values[name] for name, one in times.items())

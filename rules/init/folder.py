@@ -1,0 +1,263 @@
+"""The files of a new kernel, in the house's form, out of a user's function. Their texts are in templates/."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import blocks
+import jax
+from blocks import Block
+from dimensions import Axis, Task, Tensor
+from flops import bytes_formula, flops_formula, summed
+
+_TEMPLATES = Path(__file__).with_name("templates")
+# What the function is called in kernel.py, where its own name is the entry's.
+_ON_BLOCK = "on_block"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The user's file: what it imports, and all else but its docstring and what runs it as a program."""
+
+    path: str
+    imports: str
+    body: str
+    entry: str
+    summary: str  # the first line of the function's docstring, or its name
+
+
+def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Source:
+    """Without the functions that give example inputs. Raises SyntaxError."""
+    lines = text.splitlines()
+    imports, body, summary = [], [], entry
+    for number, node in enumerate(ast.parse(text, path).body):
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        piece = "\n".join(lines[first - 1 : node.end_lineno])
+        is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_program = isinstance(node, ast.If) and "'__name__'" in ast.dump(node.test)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports.append(piece)
+        elif not is_docstring and not is_program and getattr(node, "name", "") not in givers:
+            body.append(piece)
+        if isinstance(node, ast.FunctionDef) and node.name == entry:
+            summary = (ast.get_docstring(node) or entry).splitlines()[0].rstrip(".")
+    # A file that has it asks for it in its first lines; a kernel is run without.
+    imports = [line for line in imports if not line.startswith("from __future__")]
+    return Source(path, "\n".join(imports), "\n\n\n".join(body), entry, summary)
+
+
+def renamed(source: Source, name: str) -> str:
+    """The body with the function called otherwise, wherever it is named."""
+    lines = source.body.splitlines()
+    places = []
+    for node in ast.walk(ast.parse(source.body)):
+        if isinstance(node, ast.FunctionDef) and node.name == source.entry:
+            places.append((node.lineno, node.col_offset + len("def ")))
+        elif isinstance(node, ast.Name) and node.id == source.entry:
+            places.append((node.lineno, node.col_offset))
+    for line, column in sorted(places, reverse=True):
+        text = lines[line - 1]
+        lines[line - 1] = text[:column] + name + text[column + len(source.entry) :]
+    return "\n".join(lines)
+
+
+def files_of(
+    name: str, source: Source, function: Callable[..., Any], task: Task, pipeline: str, spec: str
+) -> dict[str, str]:
+    """The texts of the kernel's folder, by name, and of its pipeline, by the name ""."""
+    cut = blocks.blocks_of(function, task)
+    flops, moved = flops_formula(function, task), bytes_formula(task)
+    words = {
+        "name": name,
+        "path": source.path,
+        "entry": source.entry,
+        "summary": source.summary,
+        "imports": source.imports,
+        "others": _others(source.imports),
+        "body": source.body,
+        "arguments": ", ".join(one.name for one in task.inputs),
+        "pipeline": pipeline,
+        "spec": spec,
+    }
+    fixed = sorted({axis for one in task.inputs for axis in one.axes if isinstance(axis, int) and axis != 1})
+    return {
+        "spec.yaml": _filled("spec.yaml", words | _spec_words(source, function, task, cut, flops, moved)),
+        "kernel.py": _filled("kernel.py", words | _kernel_words(source, task, cut, flops, moved, name)),
+        "reference.py": _filled("reference.py", words),
+        "xla.py": _filled("xla.py", words),
+        "api.py": _filled("api.py", words | _api_words(task)),
+        "README.md": _filled(
+            "README.md", words | {"fixed": f" ({', '.join(map(str, fixed))} are fixed)" if fixed else ""}
+        ),
+        "": _filled("pipeline.yaml", words),
+    }
+
+
+def _others(imports: str) -> str:
+    """Those imports that the template of a kernel does not have."""
+    own = (_TEMPLATES / "kernel.py.template").read_text().splitlines()
+    return "".join(f"{line}\n" for line in imports.splitlines() if line not in own)
+
+
+def _filled(template: str, words: dict[str, str]) -> str:
+    return Template((_TEMPLATES / f"{template}.template").read_text()).substitute(words)
+
+
+def _spec_words(
+    source: Source, function: Callable[..., Any], task: Task, cut: Sequence[Block], flops: str, moved: str
+) -> dict[str, str]:
+    cases = [("given", task.sizes, "bench")]
+    for label, is_ragged in (("small", False), ("ragged", True)):
+        sizes = blocks.small_sizes(function, task, is_ragged)
+        if sizes not in [known for _, known, _ in cases]:
+            cases.append((label, sizes, "check, ci"))
+    search = ""
+    if cut:
+        parameters = "\n".join(f"  {one.parameter}: {{ values: {list(one.values)} }}" for one in cut)
+        search = (
+            f"parameters:\n{parameters}\nconstraints:\n"
+            "  # Double-buffered blocks in VMEM, at the sizes given; the rest is for what the function makes.\n"
+            f"  - {_vmem_formula(task, cut)}\n"
+        )
+    quoted = source.summary.replace("\\", "\\\\").replace('"', "'")
+    return {
+        "formula": f'"{quoted}"',
+        "dimensions": ", ".join(task.sizes),
+        "inputs": _tensors(task.inputs),
+        "outputs": _tensors(task.outputs),
+        "cases": "\n".join(
+            f"  - {{ name: {label}, dims: {{ {', '.join(f'{d}: {n}' for d, n in sizes.items())} }}, tags: [{tags}] }}"
+            for label, sizes, tags in cases
+        ),
+        "search": search,
+        "flops": flops,
+        "bytes": moved,
+    }
+
+
+def _tensors(found: Sequence[Tensor]) -> str:
+    return "\n".join(
+        f"  {one.name}: {{ shape: [{', '.join(map(str, one.axes))}], dtype: {one.dtype} }}" for one in found
+    )
+
+
+def _vmem_formula(task: Task, cut: Sequence[Block]) -> str:
+    """A bound of the parameters: of all other dimensions the sizes that were given."""
+    parameters: dict[Axis, str] = {one.dimension: one.parameter for one in cut}
+    terms = []
+    for one in task.tensors:
+        number = 2 * jax.numpy.dtype(one.dtype).itemsize
+        names = [parameters[axis] for axis in one.axes if axis in parameters]
+        for axis, size in zip(one.axes, blocks.shape_of(one.axes, task.sizes), strict=True):
+            number *= 1 if axis in parameters else size
+        terms.append(" * ".join([str(number), *names]))
+    return f"{summed(terms)} <= {blocks.MOST_BYTES}"
+
+
+def _python(formula: Axis) -> str:
+    """A formula over dimensions as kernel.py has it."""
+    return re.sub(r"[A-Za-z]\w*", lambda name: f"size_{name[0].lower()}", str(formula))
+
+
+def _tuple(items: Iterable[str]) -> str:
+    listed = list(items)
+    return ", ".join(listed) + ("," if len(listed) == 1 else "")
+
+
+def _lines(items: Iterable[str]) -> str:
+    return "\n".join(f"            {item}," for item in items)
+
+
+def _wide(items: list[str], filling: str) -> list[str]:
+    """Arrays in VMEM have two axes at least."""
+    return [filling] * (2 - len(items)) + items
+
+
+def _kernel_words(
+    source: Source, task: Task, cut: Sequence[Block], flops: str, moved: str, name: str
+) -> dict[str, str]:
+    grid = {one.dimension: f"g{at}" for at, one in enumerate(cut)}
+    lambda_of = ", ".join(grid.values()) or "_"
+
+    def block_spec(axes: Sequence[Axis]) -> str:
+        shape = [f"block_{str(axis).lower()}" if axis in grid else _python(axis) for axis in axes]
+        index = [grid.get(str(axis), "0") for axis in axes]
+        return f"pl.BlockSpec(({_tuple(_wide(shape, '1'))}), lambda {lambda_of}: ({_tuple(_wide(index, '0'))}))"
+
+    sizes = [f"size_{d.lower()} = {one}.shape[{at}]" for d, (one, at) in _places(task).items()]
+    sizes += [
+        f"block_{one.dimension.lower()} = min(sizes.{one.parameter.lower()}, size_{one.dimension.lower()})"
+        for one in cut
+    ]
+    if not cut:
+        sizes.append("del sizes  # there is one block alone")
+    returned = [_narrow(f"results[{at}]", one) for at, one in enumerate(task.outputs)]
+    return {
+        "parameters": "".join(f"{one.parameter} = {one.seed}\n" for one in cut),
+        "fields": "\n".join(f"    {one.parameter.lower()}: int = {one.parameter}" for one in cut) or "    pass",
+        "body": renamed(source, _ON_BLOCK),
+        "refs": ", ".join(f"{one.name}_ref" for one in task.tensors),
+        "loads": ", ".join(_load(one) for one in task.inputs),
+        "stores": "\n".join(f"    {_store(one, at)}" for at, one in enumerate(task.outputs)),
+        "sizes": textwrap.indent("\n".join(sizes), "    "),
+        "out_shapes": _lines(
+            f'jax.ShapeDtypeStruct(({_tuple(_wide([_python(axis) for axis in one.axes], "1"))}), "{one.dtype}")'
+            for one in task.outputs
+        ),
+        "grid": _tuple([f"pl.cdiv(size_{d}, block_{d})" for d in (one.dimension.lower() for one in cut)] or ["1"]),
+        "in_specs": _lines(block_spec(one.axes) for one in task.inputs),
+        "out_specs": _lines(block_spec(one.axes) for one in task.outputs),
+        "semantics": _tuple(['"parallel"'] * max(len(cut), 1)),
+        "flops": _python(flops),
+        "bytes": _python(moved),
+        "given": ", ".join(_widened(one) for one in task.inputs),
+        "returned": returned[0] if len(returned) == 1 else f"({', '.join(returned)})",
+        "name": name,
+    }
+
+
+def _places(task: Task) -> dict[str, tuple[str, int]]:
+    """Of each dimension the first input that has it, and where."""
+    found: dict[str, tuple[str, int]] = {}
+    for one in task.inputs:
+        for at, axis in enumerate(one.axes):
+            if isinstance(axis, str):
+                found.setdefault(axis, (one.name, at))
+    return found
+
+
+def _load(one: Tensor) -> str:
+    return f"{one.name}_ref[{('0, 0', '0, :')[len(one.axes)] if len(one.axes) < 2 else '...'}]"
+
+
+def _store(one: Tensor, number: int) -> str:
+    if len(one.axes) == 0:
+        return f"{one.name}_ref[...] = jnp.full((1, 1), values[{number}], {one.name}_ref.dtype)"
+    where = "0, :" if len(one.axes) == 1 else "..."
+    return f"{one.name}_ref[{where}] = values[{number}].astype({one.name}_ref.dtype)"
+
+
+def _widened(one: Tensor) -> str:
+    return one.name if len(one.axes) > 1 else f"{one.name}.reshape(1, -1)"
+
+
+def _narrow(result: str, one: Tensor) -> str:
+    if len(one.axes) > 1:
+        return result
+    return f"{result}.reshape({_python(one.axes[0]) if one.axes else '()'})"
+
+
+def _api_words(task: Task) -> dict[str, str]:
+    return {
+        "dtype": task.inputs[0].dtype,
+        "typed": ",\n    ".join(f"{one.name}: jax.Array" for one in task.inputs),
+        "dims": ", ".join(f'"{d}": {one}.shape[{at}]' for d, (one, at) in _places(task).items()),
+        "first": task.inputs[0].name,
+    }

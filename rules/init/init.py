@@ -1,0 +1,177 @@
+"""`evolve init`: a new kernel's folder and pipeline from a JAX function.
+
+The function's inputs are those that are said, `--input 'x=bfloat16[M=4096, K=1024]'` each, in its order; or what a
+function of its file gives that takes nothing and is called `inputs`, `get_inputs`, `create_inputs` or `example_inputs`:
+arrays or shapes, in its order. Sizes without a name are dimensions where the function takes others, or numbers.
+
+The file is the user's own and is trusted: it is run as it is. Nothing is written where anything is wrong; the exit code
+is 2 then, and stderr has a line that says what.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import json
+import keyword
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+from blocks import small_sizes
+from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
+from folder import files_of, read_source
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
+import program
+
+_GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
+_INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
+_AXIS = re.compile(r"(?:(?P<name>[A-Za-z]\w*)\s*(?:=\s*(?P<size>\d+))?|(?P<fixed>\d+))")
+
+
+class Wrong(Exception):
+    """What the user gave is not right; the message says what."""
+
+
+def function_of(path: Path, name: str) -> tuple[Any, Callable[..., Any]]:
+    """The user's module, and the function."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise Wrong(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        known = [one for one, value in vars(module).items() if inspect.isfunction(value) and not one.startswith("_")]
+        raise Wrong(f"{path}: there is no function '{name}'; there are {', '.join(known) or 'none'}")
+    return module, function
+
+
+def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]]:
+    """Inputs and sizes of `--input` flags."""
+    found, sizes = [], dict[str, int]()
+    for text in said:
+        match = _INPUT.fullmatch(text)
+        if match is None:
+            raise Wrong(f"--input '{text}': expected NAME=DTYPE[SIZES], as x=bfloat16[M=4096, K=1024]")
+        try:
+            dtype = jax.numpy.dtype(match["dtype"]).name
+        except TypeError as error:
+            raise Wrong(f"--input '{text}': '{match['dtype']}' is no dtype") from error
+        axes: list[str | int] = []
+        for word in filter(None, (part.strip() for part in match["axes"].split(","))):
+            axis = _AXIS.fullmatch(word)
+            if axis is None:
+                raise Wrong(f"--input '{text}': '{word}' is no size, as 1024, M or M=1024 is")
+            if axis["size"] and sizes.setdefault(axis["name"], int(axis["size"])) != int(axis["size"]):
+                raise Wrong(f"--input '{text}': {axis['name']} is {sizes[axis['name']]} already")
+            axes.append(int(axis["fixed"]) if axis["fixed"] else axis["name"])
+        found.append(Tensor(match["name"], dtype, tuple(axes)))
+    unknown = [axis for one in found for axis in one.axes if isinstance(axis, str) and axis not in sizes]
+    if unknown:
+        raise Wrong(f"--input: no size is said for {unknown[0]}, as {unknown[0]}=1024")
+    return tuple(found), sizes
+
+
+def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple[Tensor, ...]:
+    """Inputs that the user's file gives, with their sizes as numbers."""
+    giver = next((getattr(module, name) for name in _GIVERS if callable(getattr(module, name, None))), None)
+    if giver is None:
+        raise Wrong(
+            f"what are the inputs? say --input for each, or give the file a function {' or '.join(_GIVERS[:2])}"
+        )
+    arrays = giver()
+    names = list(inspect.signature(function).parameters)
+    if len(arrays) > len(names):
+        raise Wrong(f"'{entry}' takes {len(names)} inputs, and {giver.__name__}() gives {len(arrays)}")
+    return tuple(
+        Tensor(name, np.dtype(one.dtype).name, tuple(map(int, one.shape)))
+        for name, one in zip(names, arrays, strict=False)
+    )
+
+
+def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequence[str]) -> Task:
+    """The function's task."""
+    inputs, sizes = inputs_said(said) if said else (inputs_given(module, function, entry), {})
+    for one in inputs:
+        if keyword.iskeyword(one.name) or one.name in ("sizes", "results", "values"):
+            raise Wrong(f"an input is called '{one.name}', which the kernel needs for itself")
+    if shapes_given(function, structs(inputs, sizes)) is None:
+        try:
+            jax.eval_shape(function, *structs(inputs, sizes))
+        except Exception as error:
+            raise Wrong(f"'{entry}' does not take these inputs: {type(error).__name__}: {error}") from error
+    if not sizes:
+        inputs, sizes = named(function, inputs)
+    if not sizes:
+        raise Wrong(f"'{entry}' takes no other sizes than these: there is nothing to search")
+    try:
+        return Task(inputs, outputs_of(function, inputs, sizes), sizes)
+    except Unclear as why:
+        raise Wrong(f"'{entry}': {why}") from why
+
+
+def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> str:
+    """What Mosaic says of the seed where it does not take it; empty where it does."""
+    module: dict[str, Any] = {"__name__": "seed"}
+    sys.modules["seed"] = type(sys)("seed")
+    shapes = structs(task.inputs, sizes)
+    try:
+        exec(compile(kernel, "kernel.py", "exec", dont_inherit=True), module)
+        program.export_program(jax.make_jaxpr(module[entry])(*shapes), shapes, "tpu")
+    except Exception as error:  # noqa: BLE001 - of the user's own code
+        return f"{type(error).__name__}: {error}".splitlines()[0]
+    return ""
+
+
+def main(argv: list[str]) -> int:
+    """Writes the folder and the pipeline; says which files, as JSON."""
+    parser = argparse.ArgumentParser(prog="init")
+    parser.add_argument("--from", dest="origin", required=True)
+    parser.add_argument("--input", action="append", default=[])
+    parser.add_argument("--without-api", action="store_true")
+    for flag in ("--name", "--folder", "--pipeline"):
+        parser.add_argument(flag, required=True)
+    args = parser.parse_args(argv)
+    path, _, entry = args.origin.rpartition(":")
+    folder, pipeline = Path(args.folder), Path(args.pipeline)
+    try:
+        if not path or not Path(path).is_file():
+            raise Wrong(f"--from {args.origin}: expected FILE:FUNCTION of a file that is there")
+        module, function = function_of(Path(path), entry)
+        task = task_of(module, function, entry, args.input)
+        source = read_source(Path(path).read_text(), path, entry, () if args.input else _GIVERS)
+        spec = os.path.relpath(folder / "spec.yaml", pipeline.parent)
+        files = files_of(args.name, source, function, task, args.pipeline, spec)
+    except Wrong as why:
+        print(f"init: {why}", file=sys.stderr)
+        return 2
+    if args.without_api:
+        del files["api.py"]
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        target = folder / name if name else pipeline
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    report = {"dimensions": task.sizes, "files": sorted(name for name in files if name)}
+    refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False))
+    print(json.dumps(report | ({"refused": refused} if refused else {})))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

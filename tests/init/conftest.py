@@ -1,0 +1,7 @@
+"""Where the modules of `evolve init` are."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "rules" / "init"), str(ROOT / "rules" / "steps")]
