@@ -117,24 +117,24 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the kernel of a model's answer, or of a person's proposal", "adopt");
+  steps::CommandLine line("the kernel of a model's answer, or of a person's proposal", "adopt");
   Arguments arguments;
-  auto* prompt = app.add_option("--prompt", arguments.prompt, "prompt.json");
-  auto* exchange = app.add_option("--exchange", arguments.exchange, "exchange.json")->needs(prompt);
-  app.add_option("--plan", arguments.plan, "plan.json, where there is one")->needs(exchange);
-  auto* proposal = app.add_option("--proposal", arguments.proposal, "a person's file");
-  auto* canonical = app.add_option("--canonical", arguments.canonical, "it, in its canonical form");
-  exchange->excludes(proposal);
-  proposal->needs(canonical);
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  arguments.files.add_options(app);
-  app.add_option("--previous-dir", arguments.previous_dir, "the folder of the round before");
-  app.add_option("--place", arguments.place, "the variant's place in the round, from 0")
-      ->required()
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--id", arguments.id, "v0007")->required();
-  app.add_option("--round", arguments.round)->required()->check(CLI::NonNegativeNumber);
-  app.add_option("--kernel-out", arguments.kernel_out, "kernel.py")->required();
-  app.add_option("--variant-out", arguments.variant_out, "variant.json")->required();
-  return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
+  auto prompt = line.add("--prompt", arguments.prompt, "prompt.json");
+  auto exchange = line.add("--exchange", arguments.exchange, "exchange.json").needs(prompt);
+  line.add("--plan", arguments.plan, "plan.json, where there is one").needs(exchange);
+  auto proposal = line.add("--proposal", arguments.proposal, "a person's file");
+  auto canonical = line.add("--canonical", arguments.canonical, "it, in its canonical form");
+  exchange.excludes(proposal);
+  proposal.needs(canonical);
+  line.add("--spec", arguments.spec, "spec.json").required();
+  arguments.files.add_options(line);
+  line.add("--previous-dir", arguments.previous_dir, "the folder of the round before");
+  line.add("--place", arguments.place, "the variant's place in the round, from 0")
+      .required()
+      .at_least(0);
+  line.add("--id", arguments.id, "v0007").required();
+  line.add("--round", arguments.round).required().at_least(0);
+  line.add("--kernel-out", arguments.kernel_out, "kernel.py").required();
+  line.add("--variant-out", arguments.variant_out, "variant.json").required();
+  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

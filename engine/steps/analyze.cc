@@ -5,16 +5,16 @@
 
 int main(int argc, char** argv) {
   using namespace evolve;
-  CLI::App app("facts of a compiled program", "analyze");
+  steps::CommandLine line("facts of a compiled program", "analyze");
   std::string report, dumps, cost, target, operands, constants, out;
-  app.add_option("--compile", report, "the compile step's report")->required();
-  app.add_option("--dumps", dumps, "its dumps")->required();
-  app.add_option("--cost", cost, "FLOPs and bytes of the case")->required();
-  app.add_option("--target", target, "the device")->required();
-  app.add_option("--operands", operands, "what the kernels are given; a baseline has none");
-  app.add_option("--constants", constants, "of the device's model, in place of those that it has");
-  app.add_option("--out", out, "facts.json")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status {
+  line.add("--compile", report, "the compile step's report").required();
+  line.add("--dumps", dumps, "its dumps").required();
+  line.add("--cost", cost, "FLOPs and bytes of the case").required();
+  line.add("--target", target, "the device").required();
+  line.add("--operands", operands, "what the kernels are given; a baseline has none");
+  line.add("--constants", constants, "of the device's model, in place of those that it has");
+  line.add("--out", out, "facts.json").required();
+  return line.run(argc, argv, [&]() -> Status {
     auto compiled = steps::read_compiled(report, dumps, operands, target, constants);
     if (!compiled) return std::move(compiled).error();
     if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run))

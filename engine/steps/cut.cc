@@ -114,23 +114,20 @@ class Cut {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the variants of a round that are measured at all", "cut");
+  steps::CommandLine line("the variants of a round that are measured at all", "cut");
   Arguments arguments;
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--top-k", arguments.top_k, "lineages that survive")
-      ->required()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--margin", arguments.margin, "how much slower than the best is ruled out: 0.2")
-      ->required()
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--random-seed", arguments.random_seed, "draws who is measured all the same")
-      ->required();
-  app.add_option("--round", arguments.round)->required()->check(CLI::PositiveNumber);
-  app.add_option("--previous", arguments.previous, "selection.json of the round before");
-  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
-  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
-  app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
-  app.add_flag("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
-  app.add_option("--out", arguments.out, "cut.json")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status { return Cut(arguments).run(); });
+  line.add("--spec", arguments.spec, "spec.json").required();
+  line.add("--top-k", arguments.top_k, "lineages that survive").required().above(0);
+  line.add("--margin", arguments.margin, "how much slower than the best is ruled out: 0.2")
+      .required()
+      .at_least(0);
+  line.add("--random-seed", arguments.random_seed, "draws who is measured all the same").required();
+  line.add("--round", arguments.round).required().above(0);
+  line.add("--previous", arguments.previous, "selection.json of the round before");
+  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
+  line.add("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
+  line.add("--out", arguments.out, "cut.json").required();
+  return line.run(argc, argv, [&]() -> Status { return Cut(arguments).run(); });
 }

@@ -97,18 +97,16 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("asks a model, and records its answer", "exchange");
+  steps::CommandLine line("asks a model, and records its answer", "exchange");
   Arguments arguments;
-  app.add_option("--request", arguments.request, "request.json")->required();
-  app.add_option("--prompt", arguments.prompt, "prompt.json: by whose key, and how often")
-      ->required();
-  app.add_option("--out", arguments.out, "exchange.json")->required();
-  app.add_option("--timeout", arguments.timeout, "seconds an attempt may take")
-      ->check(CLI::Range(1, 86400));
-  app.add_option("--silence", arguments.silence, "seconds without a byte that end an attempt")
-      ->check(CLI::Range(1, 86400));
-  app.add_option("--tries", arguments.tries, "attempts in all")->check(CLI::Range(1, 100));
-  app.add_option("--pace", arguments.pace,
-                 "folder by which processes share a model's requests_per_minute");
-  return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
+  line.add("--request", arguments.request, "request.json").required();
+  line.add("--prompt", arguments.prompt, "prompt.json: by whose key, and how often").required();
+  line.add("--out", arguments.out, "exchange.json").required();
+  line.add("--timeout", arguments.timeout, "seconds an attempt may take").between(1, 86400);
+  line.add("--silence", arguments.silence, "seconds without a byte that end an attempt")
+      .between(1, 86400);
+  line.add("--tries", arguments.tries, "attempts in all").between(1, 100);
+  line.add("--pace", arguments.pace,
+           "folder by which processes share a model's requests_per_minute");
+  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

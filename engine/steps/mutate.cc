@@ -162,25 +162,25 @@ class Sweep {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the kernels that a mutator proposes for a round", "mutate");
+  steps::CommandLine line("the kernels that a mutator proposes for a round", "mutate");
   Arguments arguments;
-  app.add_option("--mutator", arguments.mutator, "seed: a copy of it; sweep: other parameters")
-      ->check(CLI::IsMember({"seed", "sweep"}));
-  app.add_option("--sampler", arguments.sampler, "how the sweep searches")
-      ->check(CLI::IsMember(search::sampler_names()));
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  arguments.files.add_options(app);
-  app.add_option("--history", arguments.history, "its history.jsonl");
-  app.add_option("--round", arguments.round)->check(CLI::NonNegativeNumber);
-  app.add_option("--random-seed", arguments.random_seed);
-  app.add_option("--explore", arguments.explore, "share of proposals drawn from the whole space")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--ids", arguments.ids, "v0007,v0009,…: the variants that are proposed")
-      ->required()
-      ->delimiter(',');
-  app.add_option("--places", arguments.places, "their places in the round, from 0")->delimiter(',');
-  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each of them")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status {
+  line.add("--mutator", arguments.mutator, "seed: a copy of it; sweep: other parameters")
+      .one_of({"seed", "sweep"});
+  line.add("--sampler", arguments.sampler, "how the sweep searches")
+      .one_of(search::sampler_names());
+  line.add("--spec", arguments.spec, "spec.json").required();
+  arguments.files.add_options(line);
+  line.add("--history", arguments.history, "its history.jsonl");
+  line.add("--round", arguments.round).at_least(0);
+  line.add("--random-seed", arguments.random_seed);
+  line.add("--explore", arguments.explore, "share of proposals drawn from the whole space")
+      .between(0.0, 1.0);
+  line.add("--ids", arguments.ids, "v0007,v0009,…: the variants that are proposed")
+      .required()
+      .separated();
+  line.add("--places", arguments.places, "their places in the round, from 0").separated();
+  line.add("--round-dir", arguments.round_dir, "holds a folder for each of them").required();
+  return line.run(argc, argv, [&]() -> Status {
     auto space = steps::read_space(arguments.spec);
     if (!space) return std::move(space).error();
     if (arguments.mutator == "seed") return copy_seed(arguments, *space);

@@ -150,18 +150,18 @@ class Novelty {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the variants of a round that are too near to an earlier one", "novelty");
+  steps::CommandLine line("the variants of a round that are too near to an earlier one", "novelty");
   Arguments arguments;
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--least-distance", arguments.least, "from an earlier program, as a share")
-      ->required()
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--seed-dir", arguments.seed_dir, "of the first round: the seed's folder");
-  app.add_option("--previous", arguments.previous, "sketches.jsonl of the round before");
-  app.add_option("--history", arguments.history, "history.jsonl of the round before");
-  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
-  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
-  app.add_option("--out", arguments.out, "novelty.json")->required();
-  app.add_option("--sketches-out", arguments.sketches_out, "sketches.jsonl")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status { return Novelty(arguments).run(); });
+  line.add("--spec", arguments.spec, "spec.json").required();
+  line.add("--least-distance", arguments.least, "from an earlier program, as a share")
+      .required()
+      .between(0.0, 1.0);
+  line.add("--seed-dir", arguments.seed_dir, "of the first round: the seed's folder");
+  line.add("--previous", arguments.previous, "sketches.jsonl of the round before");
+  line.add("--history", arguments.history, "history.jsonl of the round before");
+  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--out", arguments.out, "novelty.json").required();
+  line.add("--sketches-out", arguments.sketches_out, "sketches.jsonl").required();
+  return line.run(argc, argv, [&]() -> Status { return Novelty(arguments).run(); });
 }

@@ -15,10 +15,10 @@ struct ParentFiles {
   std::string selection;              // of the round before; empty: there was none
   std::vector<std::string> lineages;  // its survivors' kernels, in their order
 
-  void add_options(CLI::App& app) {
-    app.add_option("--seed", seed, "the seed's source")->required();
-    app.add_option("--selection", selection, "selection.json of the round before");
-    app.add_option("--lineage", lineages, "the survivors' sources, in their order");
+  void add_options(CommandLine& line) {
+    line.add("--seed", seed, "the seed's source").required();
+    line.add("--selection", selection, "selection.json of the round before");
+    line.add("--lineage", lineages, "the survivors' sources, in their order");
   }
 };
 

@@ -50,13 +50,13 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("what became of a model's plan for a variant", "plan");
+  steps::CommandLine line("what became of a model's plan for a variant", "plan");
   Arguments arguments;
-  app.add_option("--prompt", arguments.prompt, "the plan's prompt.json")->required();
-  app.add_option("--exchange", arguments.exchange, "its exchange.json")->required();
-  auto* decision = app.add_option("--decision", arguments.decision,
-                                  "a person's file about it; without, it is taken as it is");
-  app.add_option("--depfile", arguments.depfile, "whether that was read")->needs(decision);
-  app.add_option("--out", arguments.out, "plan.json")->required();
-  return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
+  line.add("--prompt", arguments.prompt, "the plan's prompt.json").required();
+  line.add("--exchange", arguments.exchange, "its exchange.json").required();
+  auto decision = line.add("--decision", arguments.decision,
+                           "a person's file about it; without, it is taken as it is");
+  line.add("--depfile", arguments.depfile, "whether that was read").needs(decision);
+  line.add("--out", arguments.out, "plan.json").required();
+  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

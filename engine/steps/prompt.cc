@@ -12,7 +12,7 @@ using namespace evolve;
 struct Arguments {
   std::string spec, config, templates, history, learnings, seed_dir, previous_dir, request_out, out;
   std::string plan;
-  bool is_plan = false;
+  std::string stage = "code";
   double effect = 0.05;
   steps::ParentFiles files;
   std::vector<std::string> evidence;
@@ -99,9 +99,10 @@ Status run(const Arguments& arguments) {
   if (!config_record) return std::move(config_record).error();
   auto config = llm::read_config(*config_record);
   if (!config) return std::move(config).error().within(arguments.config);
+  const bool is_plan = arguments.stage == "plan";
   // Where models plan first, a place asks twice.
-  if (arguments.is_plan || !arguments.plan.empty()) config->exchanges = 2;
-  const llm::Stage stage = arguments.is_plan ? llm::Stage::plan : llm::Stage::code;
+  if (is_plan || !arguments.plan.empty()) config->exchanges = 2;
+  const llm::Stage stage = is_plan ? llm::Stage::plan : llm::Stage::code;
   auto templates = llm::Templates::read(
       arguments.templates, stage, [](const std::string& path) { return world::read_file(path); });
   if (!templates) return std::move(templates).error();
@@ -149,36 +150,32 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("what a model is asked for one variant", "prompt");
+  steps::CommandLine line("what a model is asked for one variant", "prompt");
   Arguments arguments;
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--config", arguments.config, "llm.json")->required();
-  app.add_option("--templates", arguments.templates, "folder of system.md, rewrite.md, …")
-      ->required();
-  arguments.files.add_options(app);
-  app.add_option("--history", arguments.history, "its history.jsonl");
-  app.add_option("--learnings", arguments.learnings, "its learnings.md, or a person's");
-  app.add_option("--effect", arguments.effect, "the gain that is worth learning, as a share")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--evidence", arguments.evidence, "evidence-K.json of the survivors, in order");
-  app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
-  app.add_option("--previous-dir", arguments.previous_dir, "the folder of the round before");
-  app.add_option("--id", arguments.id, "v0007")->required();
-  app.add_option("--round", arguments.round)->required()->check(CLI::NonNegativeNumber);
-  app.add_option("--place", arguments.place, "the variant's place in the round, from 0")
-      ->required()
-      ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--index", arguments.index, "its number among those that models propose, from 0")
-      ->required()
-      ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--random-seed", arguments.random_seed);
-  auto* plan = app.add_option("--plan", arguments.plan, "plan.json, that the code is asked by");
-  app.add_option_function<std::string>(
-         "--stage", [&](const std::string& stage) { arguments.is_plan = stage == "plan"; },
-         "what is asked for: code or plan (default: code)")
-      ->check(CLI::IsMember({"code", "plan"}))
-      ->excludes(plan);
-  app.add_option("--request-out", arguments.request_out, "request.json")->required();
-  app.add_option("--out", arguments.out, "prompt.json")->required();
-  return evolve::steps::run_step(app, argc, argv, [&]() -> Status { return run(arguments); });
+  line.add("--spec", arguments.spec, "spec.json").required();
+  line.add("--config", arguments.config, "llm.json").required();
+  line.add("--templates", arguments.templates, "folder of system.md, rewrite.md, …").required();
+  arguments.files.add_options(line);
+  line.add("--history", arguments.history, "its history.jsonl");
+  line.add("--learnings", arguments.learnings, "its learnings.md, or a person's");
+  line.add("--effect", arguments.effect, "the gain that is worth learning, as a share").at_least(0);
+  line.add("--evidence", arguments.evidence, "evidence-K.json of the survivors, in order");
+  line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
+  line.add("--previous-dir", arguments.previous_dir, "the folder of the round before");
+  line.add("--id", arguments.id, "v0007").required();
+  line.add("--round", arguments.round).required().at_least(0);
+  line.add("--place", arguments.place, "the variant's place in the round, from 0")
+      .required()
+      .between(0, 1 << 20);
+  line.add("--index", arguments.index, "its number among those that models propose, from 0")
+      .required()
+      .between(0, 1 << 20);
+  line.add("--random-seed", arguments.random_seed);
+  auto plan = line.add("--plan", arguments.plan, "plan.json, that the code is asked by");
+  line.add("--stage", arguments.stage, "what is asked for: code or plan (default: code)")
+      .one_of({"code", "plan"})
+      .excludes(plan);
+  line.add("--request-out", arguments.request_out, "request.json").required();
+  line.add("--out", arguments.out, "prompt.json").required();
+  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

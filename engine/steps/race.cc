@@ -112,19 +112,17 @@ class Race {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the variants of a round that are measured again", "race");
+  steps::CommandLine line("the variants of a round that are measured again", "race");
   Arguments arguments;
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--top-k", arguments.top_k, "lineages that survive")
-      ->required()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--finalists", arguments.finalists, "that are measured again, at most")
-      ->required()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--previous", arguments.previous, "selection.json of the round before");
-  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
-  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
-  app.add_flag("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
-  app.add_option("--out", arguments.out, "race.json")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status { return Race(arguments).run(); });
+  line.add("--spec", arguments.spec, "spec.json").required();
+  line.add("--top-k", arguments.top_k, "lineages that survive").required().above(0);
+  line.add("--finalists", arguments.finalists, "that are measured again, at most")
+      .required()
+      .above(0);
+  line.add("--previous", arguments.previous, "selection.json of the round before");
+  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
+  line.add("--out", arguments.out, "race.json").required();
+  return line.run(argc, argv, [&]() -> Status { return Race(arguments).run(); });
 }

@@ -162,43 +162,37 @@ Status write_learnings(const Arguments& arguments, const search::History& histor
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the survivors of a round", "select");
+  steps::CommandLine line("the survivors of a round", "select");
   Arguments arguments;
-  app.add_option("--spec", arguments.spec, "spec.json")->required();
-  app.add_option("--round", arguments.round)->required()->check(CLI::PositiveNumber);
+  line.add("--spec", arguments.spec, "spec.json").required();
+  line.add("--round", arguments.round).required().above(0);
   search::PopulationRule& rule = arguments.rule;
-  app.add_option("--policy", rule.policy, "who survives")
-      ->check(CLI::IsMember(search::policy_names()));
-  app.add_option("--top-k", rule.top_k, "how many, or how many of each island")
-      ->required()
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--by-point", rule.by_point, "there are no ties");
-  app.add_option("--lineages", rule.most_lineages)->check(CLI::PositiveNumber);
-  app.add_option("--islands", rule.islands)->check(CLI::PositiveNumber);
-  app.add_option("--migration-interval", rule.migration_interval, "rounds")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--cells", rule.most_cells)->check(CLI::PositiveNumber);
-  app.add_option("--random-seed", rule.random_seed);
-  app.add_option("--previous", arguments.previous,
-                 "selection.json of the round before, with its lineage-K.py beside it");
-  app.add_option("--history", arguments.history, "history.jsonl of the round before");
-  app.add_option("--cut", arguments.cut, "cut.json, where the round had one");
-  app.add_flag("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
-  app.add_option("--variants", arguments.variants, "v0001,v0002,…")->required()->delimiter(',');
-  app.add_option("--round-dir", arguments.round_dir, "holds a folder for each variant")->required();
-  app.add_option("--seed-dir", arguments.seed_dir, "the seed's folder")->required();
-  app.add_option("--seed-kernel", arguments.seed_kernel, "the seed's source")->required();
-  app.add_option("--out", arguments.out, "selection.json")->required();
-  app.add_option("--evidence-out", arguments.evidence_out, "evidence-K.json, beside lineage-K.py");
-  app.add_option("--history-out", arguments.history_out, "history.jsonl")->required();
-  app.add_option("--by-person", arguments.by_person, "what people keep of what was learned");
-  app.add_option("--effect", arguments.effect, "the gain that is worth learning, as a share")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--learnings-out", arguments.learnings_out, "learnings.md")->required();
-  app.add_option("--lineage-out", arguments.lineages_out,
-                 "lineage-K.py, one for each that may survive")
-      ->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status {
+  line.add("--policy", rule.policy, "who survives").one_of(search::policy_names());
+  line.add("--top-k", rule.top_k, "how many, or how many of each island").required().above(0);
+  line.add("--by-point", rule.by_point, "there are no ties");
+  line.add("--lineages", rule.most_lineages).above(0);
+  line.add("--islands", rule.islands).above(0);
+  line.add("--migration-interval", rule.migration_interval, "rounds").above(0);
+  line.add("--cells", rule.most_cells).above(0);
+  line.add("--random-seed", rule.random_seed);
+  line.add("--previous", arguments.previous,
+           "selection.json of the round before, with its lineage-K.py beside it");
+  line.add("--history", arguments.history, "history.jsonl of the round before");
+  line.add("--cut", arguments.cut, "cut.json, where the round had one");
+  line.add("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
+  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
+  line.add("--seed-kernel", arguments.seed_kernel, "the seed's source").required();
+  line.add("--out", arguments.out, "selection.json").required();
+  line.add("--evidence-out", arguments.evidence_out, "evidence-K.json, beside lineage-K.py");
+  line.add("--history-out", arguments.history_out, "history.jsonl").required();
+  line.add("--by-person", arguments.by_person, "what people keep of what was learned");
+  line.add("--effect", arguments.effect, "the gain that is worth learning, as a share").at_least(0);
+  line.add("--learnings-out", arguments.learnings_out, "learnings.md").required();
+  line.add("--lineage-out", arguments.lineages_out, "lineage-K.py, one for each that may survive")
+      .required();
+  return line.run(argc, argv, [&]() -> Status {
     auto request = read_request(arguments);
     if (!request) return std::move(request).error();
     auto selection = search::select(*request);

@@ -32,15 +32,15 @@ Status write_case(const Spec& spec, const Case& one, const std::string& out_dir)
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("spec.yaml as the JSON files that the steps read", "spec");
+  steps::CommandLine line("spec.yaml as the JSON files that the steps read", "spec");
   std::string spec_path, out_dir;
   std::vector<std::string> timed;
-  app.add_option("--spec", spec_path, "the kernel's spec.yaml")->required();
-  app.add_option("--out-dir", out_dir,
-                 "gets spec.json and cases/NAME/{signature,tolerance,terms,cost}.json")
-      ->required();
-  app.add_option("--time", timed, "the bench cases that are timed (default: all)")->delimiter(',');
-  return steps::run_step(app, argc, argv, [&]() -> Status {
+  line.add("--spec", spec_path, "the kernel's spec.yaml").required();
+  line.add("--out-dir", out_dir,
+           "gets spec.json and cases/NAME/{signature,tolerance,terms,cost}.json")
+      .required();
+  line.add("--time", timed, "the bench cases that are timed (default: all)").separated();
+  return line.run(argc, argv, [&]() -> Status {
     auto text = world::read_file(spec_path);
     if (!text) return std::move(text).error();
     auto spec = parse_spec(*text, spec_path);

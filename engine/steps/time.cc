@@ -94,16 +94,16 @@ double floor_of(const json& cost) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("the time of a compiled program", "time");
+  steps::CommandLine line("the time of a compiled program", "time");
   std::string facts, out, cost_path;
   Records records;
-  auto* of_facts = app.add_option("--facts", facts, "the analyze step's facts: modelled time");
-  app.add_option("--samples", records.samples_path, "the measure step's samples: measured time")
-      ->excludes(of_facts);
-  app.add_option("--screening", records.screening_path, "the samples of the short measurement");
-  app.add_option("--cost", cost_path, "what the case costs at the least");
-  app.add_option("--out", out, "time.json")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status {
+  auto of_facts = line.add("--facts", facts, "the analyze step's facts: modelled time");
+  line.add("--samples", records.samples_path, "the measure step's samples: measured time")
+      .excludes(of_facts);
+  line.add("--screening", records.screening_path, "the samples of the short measurement");
+  line.add("--cost", cost_path, "what the case costs at the least");
+  line.add("--out", out, "time.json").required();
+  return line.run(argc, argv, [&]() -> Status {
     json of_facts_record, cost = json::object();
     for (const auto& [path, record] : {std::pair(&facts, &of_facts_record),
                                        {&records.samples_path, &records.samples},

@@ -4,15 +4,15 @@
 
 int main(int argc, char** argv) {
   using namespace evolve;
-  CLI::App app("modelled timeline of a compiled program", "trace");
+  steps::CommandLine line("modelled timeline of a compiled program", "trace");
   std::string report, dumps, target, operands, constants, out;
-  app.add_option("--compile", report, "the compile step's report")->required();
-  app.add_option("--dumps", dumps, "its dumps")->required();
-  app.add_option("--target", target, "the device")->required();
-  app.add_option("--operands", operands, "what the kernels are given; a baseline has none");
-  app.add_option("--constants", constants, "of the device's model, in place of those that it has");
-  app.add_option("--out", out, "timeline.json")->required();
-  return steps::run_step(app, argc, argv, [&]() -> Status {
+  line.add("--compile", report, "the compile step's report").required();
+  line.add("--dumps", dumps, "its dumps").required();
+  line.add("--target", target, "the device").required();
+  line.add("--operands", operands, "what the kernels are given; a baseline has none");
+  line.add("--constants", constants, "of the device's model, in place of those that it has");
+  line.add("--out", out, "timeline.json").required();
+  return line.run(argc, argv, [&]() -> Status {
     auto compiled = steps::read_compiled(report, dumps, operands, target, constants);
     if (!compiled) return std::move(compiled).error();
     if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run)) {
