@@ -115,6 +115,8 @@ struct Topic {
   bool is_accepted = false;  // by the rule
   std::vector<const Judged*> seen;
 
+  [[nodiscard]] bool is_by_model() const { return !handle.empty(); }
+
   void see(const Judged& one) {
     if (!seen.empty() && seen.back() == &one) return;
     seen.push_back(&one);
@@ -146,7 +148,7 @@ class Learner {
     for (const PastVariant& past : history) judged_.push_back(judge(past));
   }
 
-  Lessons run() {
+  Lessons run(Proposals proposals) {
     for (const Learning& entry : out_.accepted.entries) take_persons(entry);
     for (const Judged& one : judged_) {
       if (one.past->round > 0) take(one);
@@ -157,7 +159,11 @@ class Learner {
       entry.id = free_id(out_.accepted.entries, entry.kind);
       out_.accepted.entries.push_back(std::move(entry));
     }
-    for (const Topic& topic : topics_) propose(topic);
+    for (const Topic& topic : topics_) {
+      const bool is_wanted =
+          proposals == Proposals::all || (proposals == Proposals::of_models && topic.is_by_model());
+      if (is_wanted) propose(topic);
+    }
     return std::move(out_);
   }
 
@@ -362,11 +368,11 @@ class Learner {
 
   void propose(const Topic& topic) {
     const bool is_said =
-        !topic.handle.empty() || topic.counts(topic.seen.empty() ? Judged() : topic.first());
+        topic.is_by_model() || topic.counts(topic.seen.empty() ? Judged() : topic.first());
     if (topic.is_person || topic.is_accepted || topic.seen.empty() || !is_said) return;
-    const Judged& newest = topic.handle.empty() ? topic.first() : *topic.seen.back();
-    ProposedLearning out = {!topic.handle.empty(),
-                            topic.handle.empty() ? newest.past->id : topic.handle, entry_of(topic),
+    const Judged& newest = topic.is_by_model() ? *topic.seen.back() : topic.first();
+    ProposedLearning out = {topic.is_by_model(),
+                            topic.is_by_model() ? topic.handle : newest.past->id, entry_of(topic),
                             fmt::format("{}: {}", newest.past->id, outcome_words(newest))};
     out_.proposed.push_back(std::move(out));
   }
@@ -434,8 +440,9 @@ Result<LearnRule> read_learn_rule(const json& selection, const json& spec, doubl
   return LearnRule{effect, round.get<int>(), kernel, kind, resolution, verdict == "ok"};
 }
 
-Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule) {
-  return Learner(history, by_person, rule).run();
+Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule,
+              Proposals proposals) {
+  return Learner(history, by_person, rule).run(proposals);
 }
 
 }  // namespace evolve::search

@@ -36,6 +36,9 @@ struct ProposedLearning {
   std::string outcome;  // what became of its variant
 };
 
+// Which of those are told.
+enum class Proposals { none, of_models, all };
+
 struct Lessons {
   Learnings accepted;                      // a person's, as they are, before those of the rule
   std::vector<ProposedLearning> proposed;  // the oldest first
@@ -53,7 +56,8 @@ Learnings learnings_in_round(Learnings by_person, int round, const std::string& 
 // model's. What is the same is one entry, with all its evidence: the same title, the same change of
 // a sweep, the same rejection. Where it is a person's, its evidence goes there. An answer that was
 // no kernel (a rejection by adopt) teaches nothing, and neither does a near-duplicate.
-Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule);
+Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule,
+              Proposals proposals = Proposals::all);
 
 // What makes two texts the same sentence: small letters, without marks and further blanks.
 std::string normalised_sentence(std::string_view text);

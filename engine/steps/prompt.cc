@@ -63,9 +63,7 @@ Result<search::Lessons> read_lessons(const Arguments& arguments, const search::H
   auto rule = search::read_learn_rule(*selection, spec, arguments.effect);
   if (!rule) return std::move(rule).error();
   // What the rule accepted is known already, and so is left as it is.
-  search::Lessons out = search::learn(past, *known, *rule);
-  std::erase_if(out.proposed, [](const auto& one) { return !one.is_by_model; });
-  return out;
+  return search::learn(past, *known, *rule, search::Proposals::of_models);
 }
 
 // A variant of the round before that a step turned down, drawn from those; nothing where there is

@@ -154,7 +154,8 @@ Status write_learnings(const Arguments& arguments, const search::History& histor
   if (!spec) return std::move(spec).error();
   auto rule = search::read_learn_rule(record, *spec, arguments.effect);
   if (!rule) return std::move(rule).error();
-  const search::Lessons lessons = search::learn(history, *by_person, *rule);
+  const search::Lessons lessons =
+      search::learn(history, *by_person, *rule, search::Proposals::none);
   return world::write_file_atomic(arguments.learnings_out,
                                   search::write_learnings(lessons.accepted));
 }

@@ -48,7 +48,7 @@ Spent run(const std::string& policy) {
     const auto recorded = Clock::now();
     past->insert(past->end(), own.begin(), own.end());
     auto learn_rule = read_learn_rule(written, {{"name", "matmul"}}, 0.05);
-    (void)write_learnings(learn(*past, {}, *learn_rule).accepted);
+    (void)write_learnings(learn(*past, {}, *learn_rule, Proposals::none).accepted);
     const double all = milliseconds(Clock::now() - begin);
     out.choosing += milliseconds(done - chosen) / kRounds;
     out.learning += (all - milliseconds(recorded - begin)) / kRounds;
