@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -153,6 +154,8 @@ class _StayingChild(_Child):
 def _serve(arguments: list[str], staying: dict[str, _StayingChild]) -> tuple[int, str]:
     """The exit code and output of one request; `staying` are the children of steps, by their file."""
     _warm_up_for(arguments[0])
+    # What is there now is not looked at again by a child's garbage collector, which would have all of it copied.
+    gc.freeze()
     if _name(arguments[0]) not in _STAYING:
         return _Child(lambda: _run_step(arguments)).end()
     step = os.path.abspath(arguments[0])
