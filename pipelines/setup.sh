@@ -59,8 +59,8 @@ need_environment() {
   done
 }
 
-# need_build FOLDER PRESET [tests]: configures and builds; PRESET is a file of tests/presets. The tests need
-# more packages, so they are part of the build once they were asked for.
+# need_build FOLDER PRESET [tests] [TARGET…]: configures and builds all, or those targets; PRESET is a file of
+# tests/presets. The tests need more packages, so they are part of the build once they were asked for.
 need_build() {
   local folder=$1 preset=$2 tests=OFF launcher=
   # What another clone has compiled is taken from there: the cache knows files by what they hold.
@@ -77,7 +77,7 @@ need_build() {
     }
   fi
   # Asks first: a build with nothing to do is not worth a line.
-  if ninja -C "$folder" -n 2>/dev/null | grep -q 'no work to do'; then return 0; fi
+  if ninja -C "$folder" -n "${@:4}" 2>/dev/null | grep -q 'no work to do'; then return 0; fi
   say "building $folder"
-  ninja -C "$folder" --quiet || die "the build of $folder failed"
+  ninja -C "$folder" --quiet "${@:4}" || die "the build of $folder failed"
 }

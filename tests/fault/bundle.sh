@@ -3,10 +3,11 @@
 # and refused with the place named when one bit of it is another, or when it was made to harm.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 # In which of its calls a process fails.
-CALLS=${CALLS:-$([ -n "${THOROUGH:-}" ] && echo 4 40 120 || echo 40)}
-FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 40 || echo 15)}
+CALLS=${CALLS:-$([ -n "${THOROUGH:-}" ] && echo 4 40 || echo 40)}
+FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 25 || echo 15)}
 
-new_project
+warm_up
+warm_project
 cd "$PROJECT" || exit 1
 "$EVOLVE" build round-2 -p small/small.yaml -q || fail "the campaign itself"
 "$EVOLVE" export round-2 -p small/small.yaml -o r2.evolve >/dev/null || fail "export"

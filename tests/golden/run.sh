@@ -2,6 +2,7 @@
 # Golden cases: what a user types, and all that evolve answers. A case is a folder with `cmd`, a bash script
 # that runs in a fresh project (tests/project.sh), and `expected`: its stdout, stderr and exit code, with what
 # differs from run to run normalised.
+# A case finds the results of an earlier campaign (project.sh, warm_project), but one with a file `cold` none.
 # Cases with a file `thorough` are run where THOROUGH is set, or by name.
 #   tests/golden/run.sh [CASE…]            compares
 #   tests/golden/run.sh --accept [CASE…]   writes what is said now; read the diff
@@ -17,6 +18,7 @@ if [ ${#cases[@]} -eq 0 ]; then
   done
 fi
 
+warm_up
 normalised() {
   sed -e "s|$PROJECT|PROJECT|g" -e "s|$ROOT|ROOT|g" \
     -e 's/[0-9][0-9.]* \(us\|ms\|s\|min\)\b/T/g' -e 's/ in [0-9:]* min/ in T/' \
@@ -27,7 +29,7 @@ normalised() {
 
 for name in "${cases[@]}"; do
   name=${name%/}
-  new_project
+  if [ -e "$name/cold" ]; then new_project; else warm_project; fi
   actual=$(cd "$PROJECT" && { EVOLVE="$EVOLVE" EVOLVE_ROOT="$ROOT" bash -c 'evolve() { "$EVOLVE" "$@"; }; source "$0"' \
     "$ROOT/tests/golden/$name/cmd" >out 2>err; echo "exit $?" >code; }
     printf -- '--- stdout\n'; cat "$PROJECT/out"; printf -- '--- stderr\n'; cat "$PROJECT/err"; cat "$PROJECT/code")
