@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034
 EVOLVE_BUILD_PACKAGES=(
   ca-certificates cmake g++ libarchive-dev libcli11-dev libcpp-httplib-dev libcurl4-openssl-dev libfmt-dev libmuparser-dev
-  libprotozero-dev libseccomp2 libsqlite3-dev libssl-dev libxxhash-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv
+  libprotozero-dev libseccomp2 libsimdjson-dev libsqlite3-dev libssl-dev libxxhash-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv
 )
 # shellcheck disable=SC2034
 EVOLVE_TEST_PACKAGES=(bubblewrap catch2 ccache curl etcd-server faketime gfortran git nginx-light openssl procps strace)

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "engine/core/digest.h"
@@ -84,8 +86,10 @@ std::vector<std::string> sentences_of(const PastVariant& past) {
 
 // What differs from the parent. A model's note says first who was asked.
 std::string change_of(const PastVariant& past) {
-  const std::string head = fmt::format("by {}: ", model_of(past));
-  const size_t at = model_of(past).empty() ? std::string::npos : past.note.find(head);
+  const std::string model = model_of(past);
+  if (model.empty()) return past.note;
+  const std::string head = fmt::format("by {}: ", model);
+  const size_t at = past.note.find(head);
   return at == std::string::npos ? past.note : past.note.substr(at + head.size());
 }
 
@@ -102,6 +106,12 @@ Digest change_key(std::string_view change) {
 }
 Digest symptom_key(std::string_view symptom) {
   return digest_of("symptom " + without_numbers(normalised_sentence(symptom)));
+}
+// change_key of a change, and title_key of its title.
+std::array<Digest, 2> keys_of_change(std::string_view change, std::string_view title) {
+  const std::string normalised = normalised_sentence(change);
+  return {digest_of("change " + normalised),
+          title == change ? digest_of("title " + normalised) : title_key(title)};
 }
 
 // One thing that may be learned, and the variants that it is about.
@@ -143,6 +153,7 @@ class Learner {
     out_.accepted = learnings_in_round(by_person, rule.round, rule.kernel);
     by_id_.reserve(history.size());
     topic_of_.reserve(2 * history.size());
+    topics_.reserve(history.size());
     for (const PastVariant& past : history) by_id_[past.id] = &past;
     judged_.reserve(history.size());
     for (const PastVariant& past : history) judged_.push_back(judge(past));
@@ -225,16 +236,18 @@ class Learner {
                      false,
                      {}};
       const Digest key = title_key(topic.title);
-      see(one, {key}, std::move(topic));
+      see(one, std::array{key}, std::move(topic));
     }
     const std::string change = change_of(past);
-    if (sentences.empty() && !change.empty() && one.outcome != Outcome::unjudged)
-      see(one, {change_key(change), title_key(title_of(change))},
-          {LearningKind::success, title_of(change), "", change, "", false, false, {}});
+    if (sentences.empty() && !change.empty() && one.outcome != Outcome::unjudged) {
+      std::string title = title_of(change);
+      const auto keys = keys_of_change(change, title);
+      see(one, keys, {LearningKind::success, std::move(title), "", change, "", false, false, {}});
+    }
     if (one.outcome == Outcome::rejected) {
       const std::string symptom = symptom_of(*past.rejection);
       failure_of_[past.id] =
-          see(one, {symptom_key(symptom), title_key(title_of(symptom))},
+          see(one, std::array{symptom_key(symptom), title_key(title_of(symptom))},
               {LearningKind::failure, title_of(symptom), "", "", "", false, false, {}});
     } else if (one.outcome != Outcome::unjudged) {
       note_fix(past, sentences.empty() ? change : sentences.front());
@@ -242,7 +255,7 @@ class Learner {
   }
 
   // Returns the topic's number.
-  size_t see(const Judged& one, const std::vector<Digest>& keys, Topic topic) {
+  size_t see(const Judged& one, std::span<const Digest> keys, Topic topic) {
     size_t number = topics_.size();
     for (const Digest& key : keys) {
       if (auto it = topic_of_.find(key); it != topic_of_.end())

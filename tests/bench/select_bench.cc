@@ -21,9 +21,11 @@ double milliseconds(Clock::duration spent) {
   return std::chrono::duration<double, std::milli>(spent).count();
 }
 
-// Milliseconds a round: of the choice alone, and of all.
+// Milliseconds a round, on the average, and of the longest.
 struct Spent {
-  double choosing = 0, learning = 0, all = 0, longest = 0;
+  double reading = 0, choosing = 0, writing = 0, learning = 0, longest = 0;
+
+  [[nodiscard]] double all() const { return reading + choosing + writing + learning; }
 };
 
 Spent run(const std::string& policy) {
@@ -38,23 +40,24 @@ Spent run(const std::string& policy) {
     const auto begin = Clock::now();
     (void)read_selection(nlohmann::json::parse(record));
     auto past = read_history(history);
-    const auto chosen = Clock::now();
+    const auto read = Clock::now();
     auto selection = select(request);
-    const auto done = Clock::now();
+    const auto chosen = Clock::now();
     const History own = history_of_round(*past, request, *selection);
     history += history_lines(own);
-    const nlohmann::json written = selection_record(*selection);
-    record = written.dump(2);
-    const auto recorded = Clock::now();
+    const nlohmann::json selected = selection_record(*selection);
+    record = selected.dump(2);
+    const auto written = Clock::now();
     past->insert(past->end(), own.begin(), own.end());
-    auto learn_rule = read_learn_rule(written, {{"name", "matmul"}}, 0.05);
+    auto learn_rule = read_learn_rule(selected, {{"name", "matmul"}}, 0.05);
     (void)write_learnings(learn(*past, {}, *learn_rule, Proposals::none).accepted);
-    const double all = milliseconds(Clock::now() - begin);
-    out.choosing += milliseconds(done - chosen) / kRounds;
-    out.learning += (all - milliseconds(recorded - begin)) / kRounds;
-    out.all += all / kRounds;
-    out.longest = std::max(out.longest, all);
-    (void)rounds.take(written);
+    const auto end = Clock::now();
+    out.reading += milliseconds(read - begin) / kRounds;
+    out.choosing += milliseconds(chosen - read) / kRounds;
+    out.writing += milliseconds(written - chosen) / kRounds;
+    out.learning += milliseconds(end - written) / kRounds;
+    out.longest = std::max(out.longest, milliseconds(end - begin));
+    (void)rounds.take(selected);
   }
   return out;
 }
@@ -62,12 +65,13 @@ Spent run(const std::string& policy) {
 }  // namespace
 
 int main() {
-  fmt::print(
-      "{} variants a round, {} rounds: milliseconds a round\n{:<12}{:>10}{:>10}{:>10}{:>10}\n",
-      kVariants, kRounds, "policy", "choosing", "learning", "all", "longest");
+  fmt::print("{} variants a round, {} rounds: milliseconds a round\n", kVariants, kRounds);
+  fmt::print("{:<12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "policy", "reading", "choosing",
+             "writing", "learning", "all", "longest");
   for (const std::string& policy : policy_names()) {
     const Spent spent = run(policy);
-    fmt::print("{:<12}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}\n", policy, spent.choosing,
-               spent.learning, spent.all, spent.longest);
+    fmt::print("{:<12}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}\n", policy,
+               spent.reading, spent.choosing, spent.writing, spent.learning, spent.all(),
+               spent.longest);
   }
 }
