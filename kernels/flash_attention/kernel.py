@@ -1,0 +1,337 @@
+"""Causal attention of grouped heads within segments on a TPU core: bfloat16 in and out, float32 sums.
+
+    o_i = sum over j of p_ij v_j,    p_ij = exp(s q_i . k_j - lse_i),    s = D^-1/2
+
+over j up to i with i's segment id. Scores are made block by block, [keys, queries], and are never in HBM. So what a
+query has one of (maximum, sum, lse, delta) is a row, its sums run down the sublanes, and the products that give o and
+dq have the weights as their right operand and are as wide as the matrix unit. Three kernels, as in FlashAttention-2:
+o and lse; dq; dk and dv. Blocks in which every key is behind every query are passed over, and not fetched.
+
+What o loses by rounding is kept, too: delta_i = do_i . o_i stands before a difference of like numbers.
+Heads lie side by side in the lanes of [B, T, H * D], as which XLA lays the arrays out around the kernels.
+"""
+
+import functools
+import math
+from dataclasses import dataclass, fields
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+# EVOLVE-BLOCK-START
+BLOCK_Q = 512
+BLOCK_KV = 512
+DQ_BLOCK_Q = 512
+DQ_BLOCK_KV = 512
+DKV_BLOCK_Q = 512
+DKV_BLOCK_KV = 512
+
+# Of a score that does not count; finite, so that the difference of two is a number.
+MASKED = -1e30
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSizes:
+    """Queries, and keys, of a block of scores: forward, for dq, and for dk and dv."""
+
+    block_q: int = BLOCK_Q
+    block_kv: int = BLOCK_KV
+    dq_block_q: int = DQ_BLOCK_Q
+    dq_block_kv: int = DQ_BLOCK_KV
+    dkv_block_q: int = DKV_BLOCK_Q
+    dkv_block_kv: int = DKV_BLOCK_KV
+
+
+def dot(x, y, contracted=(1, 0)):
+    """The product of two matrices, contracted along these axes."""
+    axes = (((contracted[0],), (contracted[1],)), ((), ()))
+    return jax.lax.dot_general(x, y, axes, preferred_element_type=jnp.float32)
+
+
+def scores_of(k, q, k_ids, q_ids, ahead):
+    """Scores in units of log 2, [keys, queries]. `ahead`: by how much the first query is ahead of the first key."""
+    product = dot(k, q, (1, 1)) * (q.shape[1] ** -0.5 / math.log(2))
+    distance = jax.lax.broadcasted_iota(jnp.int32, product.shape, 1)
+    distance -= jax.lax.broadcasted_iota(jnp.int32, product.shape, 0)
+    return jnp.where((distance >= -ahead) & (k_ids == q_ids), product, MASKED)
+
+
+def forward_kernel(q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, o_ref, rest_ref, lse_ref, acc_ref, max_ref, sum_ref):
+    """What a block of keys adds to o of a block of queries; acc is o', [D, queries]."""
+    i, j = pl.program_id(2), pl.program_id(3)
+    queries, keys = q_ref.shape[1], k_ref.shape[1]
+
+    @pl.when(j == 0)
+    def _clear():
+        acc_ref[...] = jnp.zeros_like(acc_ref)
+        max_ref[...] = jnp.full_like(max_ref, MASKED)
+        sum_ref[...] = jnp.zeros_like(sum_ref)
+
+    @pl.when(j * keys < (i + 1) * queries)
+    def _add():
+        z = scores_of(k_ref[0], q_ref[0], k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
+        before = max_ref[...]
+        most = jnp.maximum(before, jnp.max(z, axis=0, keepdims=True))
+        # The sum is that of the weights as v is multiplied by them: their rounding is no error of the mean.
+        weights = jnp.exp2(z - most).astype(v_ref.dtype)
+        fading = jnp.exp2(before - most)
+        sum_ref[...] = sum_ref[...] * fading + jnp.sum(weights.astype(jnp.float32), axis=0, keepdims=True)
+        acc_ref[...] = acc_ref[...] * fading + dot(v_ref[0], weights, (0, 0))
+        max_ref[...] = most
+
+    @pl.when(j == pl.num_programs(3) - 1)
+    def _store():
+        total = sum_ref[...]
+        out = (acc_ref[...] * (1 / total)).T
+        narrow = out.astype(o_ref.dtype)
+        o_ref[0] = narrow
+        rest_ref[0] = (out - narrow.astype(jnp.float32)).astype(rest_ref.dtype)
+        lse_ref[0, 0] = max_ref[...] + jnp.log2(total)
+
+
+def dq_kernel(
+    q_ref,
+    k_ref,
+    v_ref,
+    q_ids_ref,
+    k_ids_ref,
+    do_ref,
+    o_ref,
+    rest_ref,
+    lse_ref,
+    dq_ref,
+    delta_ref,
+    acc_ref,
+    sum_ref,
+    mean_ref,
+):
+    """What a block of keys adds to dq of a block of queries; acc is dq', [D, queries].
+
+    A query's d_scores add up to zero, but what they are rounded to does not: their sum, times a mean key, is taken off.
+    """
+    i, j = pl.program_id(2), pl.program_id(3)
+    queries, keys = q_ref.shape[1], k_ref.shape[1]
+
+    @pl.when(j == 0)
+    def _clear():
+        acc_ref[...] = jnp.zeros_like(acc_ref)
+        sum_ref[...] = jnp.zeros_like(sum_ref)
+        mean_ref[...] = jnp.mean(k_ref[0].astype(jnp.float32), axis=0, keepdims=True)
+        o = o_ref[0].astype(jnp.float32) + rest_ref[0].astype(jnp.float32)
+        delta_ref[0, 0] = jnp.sum((do_ref[0].astype(jnp.float32) * o).T, axis=0, keepdims=True)
+
+    @pl.when(j * keys < (i + 1) * queries)
+    def _add():
+        k = k_ref[0]
+        z = scores_of(k, q_ref[0], k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
+        d_weights = dot(v_ref[0], do_ref[0], (1, 1))
+        d_scores = (jnp.exp2(z - lse_ref[0, 0]) * (d_weights - delta_ref[0, 0])).astype(k.dtype)
+        sum_ref[...] += jnp.sum(d_scores.astype(jnp.float32), axis=0, keepdims=True)
+        acc_ref[...] += dot(k, d_scores, (0, 0))
+
+    @pl.when(j == pl.num_programs(3) - 1)
+    def _store():
+        extra = jnp.broadcast_to(sum_ref[...], acc_ref.shape).T * mean_ref[...]
+        dq_ref[0] = ((acc_ref[...].T - extra) * q_ref.shape[2] ** -0.5).astype(dq_ref.dtype)
+
+
+def dkv_kernel(
+    q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, do_ref, lse_ref, delta_ref, dk_ref, dv_ref, dk_acc_ref, dv_acc_ref
+):
+    """What a block of one head's queries adds to dk and dv of a block of keys."""
+    j, head, i = pl.program_id(2), pl.program_id(3), pl.program_id(4)
+    queries, keys = q_ref.shape[1], k_ref.shape[1]
+
+    @pl.when((head == 0) & (i == 0))
+    def _clear():
+        dk_acc_ref[...] = jnp.zeros_like(dk_acc_ref)
+        dv_acc_ref[...] = jnp.zeros_like(dv_acc_ref)
+
+    @pl.when(j * keys < (i + 1) * queries)
+    def _add():
+        q, do = q_ref[0], do_ref[0]
+        z = scores_of(k_ref[0], q, k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
+        weights = jnp.exp2(z - lse_ref[0, 0])
+        d_weights = dot(v_ref[0], do, (1, 1))
+        d_scores = weights * (d_weights - delta_ref[0, 0])
+        dv_acc_ref[...] += dot(weights.astype(do.dtype), do)
+        dk_acc_ref[...] += dot(d_scores.astype(q.dtype), q)
+
+    @pl.when((head == pl.num_programs(3) - 1) & (i == pl.num_programs(4) - 1))
+    def _store():
+        dk_ref[0] = (dk_acc_ref[...] * q_ref.shape[2] ** -0.5).astype(dk_ref.dtype)
+        dv_ref[0] = dv_acc_ref[...].astype(dv_ref.dtype)
+
+
+def blocks_of(queries, keys, width, place):
+    """Block specs of an array of queries, one of keys, rows of queries, and both sides' ids.
+
+    `place` has of a step of the grid the batch, the head, the key's head, and the blocks of queries and of keys.
+    """
+
+    def spec(shape, index):
+        return pl.BlockSpec(shape, lambda *step: index(*place(*step)))
+
+    return (
+        spec((1, queries, width), lambda b, h, g, i, j: (b, i, h)),
+        spec((1, keys, width), lambda b, h, g, i, j: (b, j, g)),
+        spec((1, 1, 1, queries), lambda b, h, g, i, j: (b, h, 0, i)),
+        spec((1, 1, queries), lambda b, h, g, i, j: (b, 0, i)),
+        spec((1, keys, 1), lambda b, h, g, i, j: (b, j, 0)),
+    )
+
+
+def products(count, q, queries, keys):
+    """FLOPs of so many products over all blocks of scores that are not passed over."""
+    batch, length, lanes = q.shape
+    pairs = sum(pl.cdiv((i + 1) * queries, keys) for i in range(length // queries)) * queries * keys
+    return 2 * count * batch * lanes * pairs
+
+
+def call(kernel, name, grid, sequential, arrays, in_specs, outputs, out_specs, scratch, flops):
+    """A kernel on a grid, the last axes of which, so many, go in their order."""
+    semantics = ("parallel",) * (len(grid) - sequential) + ("arbitrary",) * sequential
+    return pl.pallas_call(
+        kernel,
+        out_shape=outputs,
+        grid=grid,
+        in_specs=in_specs,
+        out_specs=out_specs,
+        scratch_shapes=[pltpu.VMEM(shape, jnp.float32) for shape in scratch],
+        compiler_params=pltpu.CompilerParams(dimension_semantics=semantics, vmem_limit_bytes=48 * 2**20),
+        cost_estimate=pl.CostEstimate(
+            flops=flops,
+            bytes_accessed=sum(math.prod(x.shape) * x.dtype.itemsize for x in [*arrays, *outputs]),
+            transcendentals=flops // 512,
+        ),
+        interpret=jax.default_backend() == "cpu",
+        name=name,
+    )(*arrays)
+
+
+def place_of(group, queries, keys):
+    """Of a step of the grid of forward and dq: batch, both heads, both blocks. What is passed over is not fetched."""
+
+    def place(b, h, i, j):
+        return b, h, h // group, i, jnp.minimum(j, ((i + 1) * queries - 1) // keys)
+
+    return place
+
+
+def forward(q, k, v, ids, width, sizes):
+    """o, what it lost by rounding, both [B, T, H * D], and in units of log 2 the log of the sums, [B, H, 1, T]."""
+    batch, length, lanes = q.shape
+    queries, keys = sizes.block_q, sizes.block_kv
+    heads, group = lanes // width, lanes // k.shape[2]
+    of_q, of_k, row, q_row, k_column = blocks_of(queries, keys, width, place_of(group, queries, keys))
+    return call(
+        forward_kernel,
+        "flash_attention",
+        (batch, heads, length // queries, length // keys),
+        1,
+        (q, k, v, *ids),
+        [of_q, of_k, of_k, q_row, k_column],
+        [
+            jax.ShapeDtypeStruct(q.shape, q.dtype),
+            jax.ShapeDtypeStruct(q.shape, q.dtype),
+            jax.ShapeDtypeStruct((batch, heads, 1, length), jnp.float32),
+        ],
+        [of_q, of_q, row],
+        [(width, queries), (1, queries), (1, queries)],
+        products(2, q, queries, keys),
+    )
+
+
+def gradient_of_q(q, k, v, ids, do, o, rest, lse, width, sizes):
+    """dq [B, T, H * D], and delta as lse."""
+    batch, length, lanes = q.shape
+    queries, keys = sizes.dq_block_q, sizes.dq_block_kv
+    heads, group = lanes // width, lanes // k.shape[2]
+    of_q, of_k, row, q_row, k_column = blocks_of(queries, keys, width, place_of(group, queries, keys))
+    return call(
+        dq_kernel,
+        "flash_attention_dq",
+        (batch, heads, length // queries, length // keys),
+        1,
+        (q, k, v, *ids, do, o, rest, lse),
+        [of_q, of_k, of_k, q_row, k_column, of_q, of_q, of_q, row],
+        [jax.ShapeDtypeStruct(q.shape, q.dtype), jax.ShapeDtypeStruct(lse.shape, lse.dtype)],
+        [of_q, row],
+        [(width, queries), (1, queries), (1, width)],
+        products(3, q, queries, keys),
+    )
+
+
+def gradients_of_kv(q, k, v, ids, do, lse, delta, width, sizes):
+    """dk and dv [B, T, G * D], summed over the heads of a group."""
+    batch, length, lanes = q.shape
+    queries, keys = sizes.dkv_block_q, sizes.dkv_block_kv
+    group = lanes // k.shape[2]
+
+    def place(b, g, j, n, i):
+        return b, g * group + n, g, jnp.maximum(i, j * keys // queries), j
+
+    of_q, of_k, row, q_row, k_column = blocks_of(queries, keys, width, place)
+    return call(
+        dkv_kernel,
+        "flash_attention_dkv",
+        (batch, k.shape[2] // width, length // keys, group, length // queries),
+        2,
+        (q, k, v, *ids, do, lse, delta),
+        [of_q, of_k, of_k, q_row, k_column, of_q, row, row],
+        [jax.ShapeDtypeStruct(k.shape, k.dtype), jax.ShapeDtypeStruct(v.shape, v.dtype)],
+        [of_k, of_k],
+        [(keys, width), (keys, width)],
+        products(4, q, queries, keys),
+    )
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(4, 5))
+def attention(q, k, v, ids, width, sizes):
+    """o [B, T, H * D], of which the gradients by q, k and v are known. `ids`: as rows and as columns."""
+    return forward(q, k, v, ids, width, sizes)[0]
+
+
+def attention_and_kept(q, k, v, ids, width, sizes):
+    """o, and what its gradients are made of."""
+    o, rest, lse = forward(q, k, v, ids, width, sizes)
+    return o, (q, k, v, ids, o, rest, lse)
+
+
+def gradients(width, sizes, kept, do):
+    """Those by q, k and v; ids have none."""
+    q, k, v, ids, o, rest, lse = kept
+    dq, delta = gradient_of_q(q, k, v, ids, do, o, rest, lse, width, sizes)
+    dk, dv = gradients_of_kv(q, k, v, ids, do, lse, delta, width, sizes)
+    return dq, dk, dv, (None, None)
+
+
+attention.defvjp(attention_and_kept, gradients)
+
+
+def fitting(sizes, length):
+    """The sizes, none of which is larger than the length needs."""
+    most = max(128, 1 << (length - 1).bit_length())
+    return BlockSizes(**{field.name: min(getattr(sizes, field.name), most) for field in fields(sizes)})
+
+
+def flash_attention(q, k, v, segment_ids, *, block_sizes=None):
+    """q [B, T, H, D], k, v [B, T, G, D], segment_ids [B, T]: o [B, T, H, D] in the dtype of q."""
+    batch, length, heads, width = q.shape
+    sizes = fitting(block_sizes or BlockSizes(), length)
+    # Keys behind the end are behind every query, and queries there have no gradient.
+    behind = -length % math.lcm(*(getattr(sizes, field.name) for field in fields(sizes)))
+
+    def side_by_side(x):
+        flat = x.reshape(batch, length, -1)
+        return flat if behind == 0 else jnp.pad(flat, ((0, 0), (0, behind), (0, 0)))
+
+    k_ids = side_by_side(segment_ids)
+    ids = k_ids.reshape(batch, 1, length + behind), k_ids
+    out = attention(side_by_side(q), side_by_side(k), side_by_side(v), ids, width, sizes)
+    return out[:, :length].reshape(batch, length, heads, width)
+
+
+# EVOLVE-BLOCK-END
