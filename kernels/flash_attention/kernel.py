@@ -58,7 +58,7 @@ def scores_of(k, q, k_ids, q_ids, ahead):
     return jnp.where((distance >= -ahead) & (k_ids == q_ids), product, MASKED)
 
 
-def forward_kernel(q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, o_ref, rest_ref, lse_ref, acc_ref, max_ref, sum_ref):
+def forward_kernel(q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, o_ref, lse_ref, acc_ref, max_ref, sum_ref):
     """What a block of keys adds to o of a block of queries; acc is o', [D, queries]."""
     i, j = pl.program_id(2), pl.program_id(3)
     queries, keys = q_ref.shape[1], k_ref.shape[1]
@@ -74,20 +74,16 @@ def forward_kernel(q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, o_ref, rest_ref, l
         z = scores_of(k_ref[0], q_ref[0], k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
         before = max_ref[...]
         most = jnp.maximum(before, jnp.max(z, axis=0, keepdims=True))
-        # The sum is that of the weights as v is multiplied by them: their rounding is no error of the mean.
-        weights = jnp.exp2(z - most).astype(v_ref.dtype)
+        weights = jnp.exp2(z - most)
         fading = jnp.exp2(before - most)
-        sum_ref[...] = sum_ref[...] * fading + jnp.sum(weights.astype(jnp.float32), axis=0, keepdims=True)
-        acc_ref[...] = acc_ref[...] * fading + dot(v_ref[0], weights, (0, 0))
+        sum_ref[...] = sum_ref[...] * fading + jnp.sum(weights, axis=0, keepdims=True)
+        acc_ref[...] = acc_ref[...] * fading + dot(v_ref[0], weights.astype(v_ref.dtype), (0, 0))
         max_ref[...] = most
 
     @pl.when(j == pl.num_programs(3) - 1)
     def _store():
         total = sum_ref[...]
-        out = (acc_ref[...] * (1 / total)).T
-        narrow = out.astype(o_ref.dtype)
-        o_ref[0] = narrow
-        rest_ref[0] = (out - narrow.astype(jnp.float32)).astype(rest_ref.dtype)
+        o_ref[0] = (acc_ref[...] * (1 / total)).T.astype(o_ref.dtype)
         lse_ref[0, 0] = max_ref[...] + jnp.log2(total)
 
 
@@ -99,42 +95,47 @@ def dq_kernel(
     k_ids_ref,
     do_ref,
     o_ref,
-    rest_ref,
     lse_ref,
     dq_ref,
     delta_ref,
     acc_ref,
+    key_ref,
+    guess_ref,
     sum_ref,
-    mean_ref,
+    narrow_sum_ref,
 ):
-    """What a block of keys adds to dq of a block of queries; acc is dq', [D, queries].
+    """What a block of keys adds to dq of a block of queries; acc is dq', key the mean of keys, [D, queries] both.
 
-    A query's d_scores add up to zero, but what they are rounded to does not: their sum, times a mean key, is taken off.
+    A query's d_scores add up to zero, were delta not made of what o was rounded to, and they not rounded for the
+    product. So their sum is what delta lacks; and taken off them, spread as the weights are, it is no error of dq.
     """
     i, j = pl.program_id(2), pl.program_id(3)
     queries, keys = q_ref.shape[1], k_ref.shape[1]
 
     @pl.when(j == 0)
     def _clear():
-        acc_ref[...] = jnp.zeros_like(acc_ref)
-        sum_ref[...] = jnp.zeros_like(sum_ref)
-        mean_ref[...] = jnp.mean(k_ref[0].astype(jnp.float32), axis=0, keepdims=True)
-        o = o_ref[0].astype(jnp.float32) + rest_ref[0].astype(jnp.float32)
-        delta_ref[0, 0] = jnp.sum((do_ref[0].astype(jnp.float32) * o).T, axis=0, keepdims=True)
+        for ref in (acc_ref, key_ref, sum_ref, narrow_sum_ref):
+            ref[...] = jnp.zeros_like(ref)
+        product = do_ref[0].astype(jnp.float32) * o_ref[0].astype(jnp.float32)
+        guess_ref[...] = jnp.sum(product.T, axis=0, keepdims=True)
 
     @pl.when(j * keys < (i + 1) * queries)
     def _add():
         k = k_ref[0]
         z = scores_of(k, q_ref[0], k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
-        d_weights = dot(v_ref[0], do_ref[0], (1, 1))
-        d_scores = (jnp.exp2(z - lse_ref[0, 0]) * (d_weights - delta_ref[0, 0])).astype(k.dtype)
-        sum_ref[...] += jnp.sum(d_scores.astype(jnp.float32), axis=0, keepdims=True)
-        acc_ref[...] += dot(k, d_scores, (0, 0))
+        weights = jnp.exp2(z - lse_ref[0, 0])
+        d_scores = weights * (dot(v_ref[0], do_ref[0], (1, 1)) - guess_ref[...])
+        narrow = d_scores.astype(k.dtype)
+        sum_ref[...] += jnp.sum(d_scores, axis=0, keepdims=True)
+        narrow_sum_ref[...] += jnp.sum(narrow.astype(jnp.float32), axis=0, keepdims=True)
+        acc_ref[...] += dot(k, narrow, (0, 0))
+        key_ref[...] += dot(k, weights.astype(k.dtype), (0, 0))
 
     @pl.when(j == pl.num_programs(3) - 1)
     def _store():
-        extra = jnp.broadcast_to(sum_ref[...], acc_ref.shape).T * mean_ref[...]
-        dq_ref[0] = ((acc_ref[...].T - extra) * q_ref.shape[2] ** -0.5).astype(dq_ref.dtype)
+        acc = acc_ref[...] - narrow_sum_ref[...] * key_ref[...]
+        dq_ref[0] = (acc.T * q_ref.shape[2] ** -0.5).astype(dq_ref.dtype)
+        delta_ref[0, 0] = guess_ref[...] + sum_ref[...]
 
 
 def dkv_kernel(
@@ -221,7 +222,7 @@ def place_of(group, queries, keys):
 
 
 def forward(q, k, v, ids, width, sizes):
-    """o, what it lost by rounding, both [B, T, H * D], and in units of log 2 the log of the sums, [B, H, 1, T]."""
+    """o [B, T, H * D] and, in units of log 2, the log of the sums, [B, H, 1, T]."""
     batch, length, lanes = q.shape
     queries, keys = sizes.block_q, sizes.block_kv
     heads, group = lanes // width, lanes // k.shape[2]
@@ -235,16 +236,15 @@ def forward(q, k, v, ids, width, sizes):
         [of_q, of_k, of_k, q_row, k_column],
         [
             jax.ShapeDtypeStruct(q.shape, q.dtype),
-            jax.ShapeDtypeStruct(q.shape, q.dtype),
             jax.ShapeDtypeStruct((batch, heads, 1, length), jnp.float32),
         ],
-        [of_q, of_q, row],
+        [of_q, row],
         [(width, queries), (1, queries), (1, queries)],
         products(2, q, queries, keys),
     )
 
 
-def gradient_of_q(q, k, v, ids, do, o, rest, lse, width, sizes):
+def gradient_of_q(q, k, v, ids, do, o, lse, width, sizes):
     """dq [B, T, H * D], and delta as lse."""
     batch, length, lanes = q.shape
     queries, keys = sizes.dq_block_q, sizes.dq_block_kv
@@ -255,12 +255,12 @@ def gradient_of_q(q, k, v, ids, do, o, rest, lse, width, sizes):
         "flash_attention_dq",
         (batch, heads, length // queries, length // keys),
         1,
-        (q, k, v, *ids, do, o, rest, lse),
-        [of_q, of_k, of_k, q_row, k_column, of_q, of_q, of_q, row],
+        (q, k, v, *ids, do, o, lse),
+        [of_q, of_k, of_k, q_row, k_column, of_q, of_q, row],
         [jax.ShapeDtypeStruct(q.shape, q.dtype), jax.ShapeDtypeStruct(lse.shape, lse.dtype)],
         [of_q, row],
-        [(width, queries), (1, queries), (1, width)],
-        products(3, q, queries, keys),
+        [(width, queries), (width, queries), (1, queries), (1, queries), (1, queries)],
+        products(4, q, queries, keys),
     )
 
 
@@ -296,14 +296,14 @@ def attention(q, k, v, ids, width, sizes):
 
 def attention_and_kept(q, k, v, ids, width, sizes):
     """o, and what its gradients are made of."""
-    o, rest, lse = forward(q, k, v, ids, width, sizes)
-    return o, (q, k, v, ids, o, rest, lse)
+    o, lse = forward(q, k, v, ids, width, sizes)
+    return o, (q, k, v, ids, o, lse)
 
 
 def gradients(width, sizes, kept, do):
     """Those by q, k and v; ids have none."""
-    q, k, v, ids, o, rest, lse = kept
-    dq, delta = gradient_of_q(q, k, v, ids, do, o, rest, lse, width, sizes)
+    q, k, v, ids, o, lse = kept
+    dq, delta = gradient_of_q(q, k, v, ids, do, o, lse, width, sizes)
     dk, dv = gradients_of_kv(q, k, v, ids, do, lse, delta, width, sizes)
     return dq, dk, dv, (None, None)
 
