@@ -28,6 +28,8 @@ DQ_BLOCK_KV = 512
 DKV_BLOCK_Q = 512
 DKV_BLOCK_KV = 512
 
+# The most positions that are fetched at once to be walked in blocks, a power of two.
+SPAN = 4096
 # Of a score that does not count; finite, so that the difference of two is a number.
 MASKED = -1e30
 
@@ -58,29 +60,43 @@ def scores_of(k, q, k_ids, q_ids, ahead):
     return jnp.where((distance >= -ahead) & (k_ids == q_ids), product, MASKED)
 
 
-def forward_kernel(q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, o_ref, lse_ref, acc_ref, max_ref, sum_ref):
-    """What a block of keys adds to o of a block of queries; acc is o', [D, queries]."""
-    i, j = pl.program_id(2), pl.program_id(3)
-    queries, keys = q_ref.shape[1], k_ref.shape[1]
+def over_keys(step, keys, span, queries):
+    """Calls the step for each block of keys of the span, but those behind all queries: where it is, how far ahead."""
+    ahead = pl.program_id(2) * queries - pl.program_id(3) * span
+    count = jnp.minimum(pl.cdiv(jnp.maximum(ahead + queries, 0), keys), span // keys)
 
-    @pl.when(j == 0)
+    def one(number, _):
+        first = pl.multiple_of(number * keys, keys)
+        step(pl.ds(first, keys), ahead - first)
+        return _
+
+    jax.lax.fori_loop(0, count, one, None)
+
+
+def forward_kernel(
+    q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, o_ref, lse_ref, acc_ref, max_ref, sum_ref, *, keys, steps
+):
+    """What a span of keys adds to o of a block of queries; acc is o', [D, queries]."""
+
+    @pl.when(pl.program_id(3) == 0)
     def _clear():
         acc_ref[...] = jnp.zeros_like(acc_ref)
         max_ref[...] = jnp.full_like(max_ref, MASKED)
         sum_ref[...] = jnp.zeros_like(sum_ref)
 
-    @pl.when(j * keys < (i + 1) * queries)
-    def _add():
-        z = scores_of(k_ref[0], q_ref[0], k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
+    def step(rows, ahead):
+        z = scores_of(k_ref[0, rows], q_ref[0], k_ids_ref[0, rows], q_ids_ref[0], ahead)
         before = max_ref[...]
         most = jnp.maximum(before, jnp.max(z, axis=0, keepdims=True))
         weights = jnp.exp2(z - most)
         fading = jnp.exp2(before - most)
         sum_ref[...] = sum_ref[...] * fading + jnp.sum(weights, axis=0, keepdims=True)
-        acc_ref[...] = acc_ref[...] * fading + dot(v_ref[0], weights.astype(v_ref.dtype), (0, 0))
+        acc_ref[...] = acc_ref[...] * fading + dot(v_ref[0, rows], weights.astype(v_ref.dtype), (0, 0))
         max_ref[...] = most
 
-    @pl.when(j == pl.num_programs(3) - 1)
+    over_keys(step, keys, k_ref.shape[1], q_ref.shape[1])
+
+    @pl.when(pl.program_id(3) == steps - 1)
     def _store():
         total = sum_ref[...]
         o_ref[0] = (acc_ref[...] * (1 / total)).T.astype(o_ref.dtype)
@@ -103,35 +119,37 @@ def dq_kernel(
     guess_ref,
     sum_ref,
     narrow_sum_ref,
+    *,
+    keys,
+    steps,
 ):
-    """What a block of keys adds to dq of a block of queries; acc is dq', key the mean of keys, [D, queries] both.
+    """What a span of keys adds to dq of a block of queries; acc is dq', key the mean of keys, [D, queries] both.
 
     A query's d_scores add up to zero, were delta not made of what o was rounded to, and they not rounded for the
     product. So their sum is what delta lacks; and taken off them, spread as the weights are, it is no error of dq.
     """
-    i, j = pl.program_id(2), pl.program_id(3)
-    queries, keys = q_ref.shape[1], k_ref.shape[1]
 
-    @pl.when(j == 0)
+    @pl.when(pl.program_id(3) == 0)
     def _clear():
         for ref in (acc_ref, key_ref, sum_ref, narrow_sum_ref):
             ref[...] = jnp.zeros_like(ref)
         product = do_ref[0].astype(jnp.float32) * o_ref[0].astype(jnp.float32)
         guess_ref[...] = jnp.sum(product.T, axis=0, keepdims=True)
 
-    @pl.when(j * keys < (i + 1) * queries)
-    def _add():
-        k = k_ref[0]
-        z = scores_of(k, q_ref[0], k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
+    def step(rows, ahead):
+        k = k_ref[0, rows]
+        z = scores_of(k, q_ref[0], k_ids_ref[0, rows], q_ids_ref[0], ahead)
         weights = jnp.exp2(z - lse_ref[0, 0])
-        d_scores = weights * (dot(v_ref[0], do_ref[0], (1, 1)) - guess_ref[...])
+        d_scores = weights * (dot(v_ref[0, rows], do_ref[0], (1, 1)) - guess_ref[...])
         narrow = d_scores.astype(k.dtype)
         sum_ref[...] += jnp.sum(d_scores, axis=0, keepdims=True)
         narrow_sum_ref[...] += jnp.sum(narrow.astype(jnp.float32), axis=0, keepdims=True)
         acc_ref[...] += dot(k, narrow, (0, 0))
         key_ref[...] += dot(k, weights.astype(k.dtype), (0, 0))
 
-    @pl.when(j == pl.num_programs(3) - 1)
+    over_keys(step, keys, k_ref.shape[1], q_ref.shape[1])
+
+    @pl.when(pl.program_id(3) == steps - 1)
     def _store():
         acc = acc_ref[...] - narrow_sum_ref[...] * key_ref[...]
         dq_ref[0] = (acc.T * q_ref.shape[2] ** -0.5).astype(dq_ref.dtype)
@@ -139,28 +157,45 @@ def dq_kernel(
 
 
 def dkv_kernel(
-    q_ref, k_ref, v_ref, q_ids_ref, k_ids_ref, do_ref, lse_ref, delta_ref, dk_ref, dv_ref, dk_acc_ref, dv_acc_ref
+    q_ref,
+    k_ref,
+    v_ref,
+    q_ids_ref,
+    k_ids_ref,
+    do_ref,
+    lse_ref,
+    delta_ref,
+    dk_ref,
+    dv_ref,
+    dk_acc_ref,
+    dv_acc_ref,
+    *,
+    queries,
+    steps,
 ):
-    """What a block of one head's queries adds to dk and dv of a block of keys."""
-    j, head, i = pl.program_id(2), pl.program_id(3), pl.program_id(4)
-    queries, keys = q_ref.shape[1], k_ref.shape[1]
+    """What a span of one head's queries adds to dk and dv of a block of keys."""
+    head, span = pl.program_id(3), q_ref.shape[1]
+    ahead = pl.program_id(4) * span - pl.program_id(2) * k_ref.shape[1]
 
-    @pl.when((head == 0) & (i == 0))
+    @pl.when((head == 0) & (pl.program_id(4) == 0))
     def _clear():
         dk_acc_ref[...] = jnp.zeros_like(dk_acc_ref)
         dv_acc_ref[...] = jnp.zeros_like(dv_acc_ref)
 
-    @pl.when(j * keys < (i + 1) * queries)
-    def _add():
-        q, do = q_ref[0], do_ref[0]
-        z = scores_of(k_ref[0], q, k_ids_ref[0], q_ids_ref[0], i * queries - j * keys)
-        weights = jnp.exp2(z - lse_ref[0, 0])
-        d_weights = dot(v_ref[0], do, (1, 1))
-        d_scores = weights * (d_weights - delta_ref[0, 0])
+    def one(number, _):
+        first = pl.multiple_of(number * queries, queries)
+        rows = pl.ds(first, queries)
+        q, do = q_ref[0, rows], do_ref[0, rows]
+        z = scores_of(k_ref[0], q, k_ids_ref[0], q_ids_ref[0, :, rows], ahead + first)
+        weights = jnp.exp2(z - lse_ref[0, 0, :, rows])
+        d_scores = weights * (dot(v_ref[0], do, (1, 1)) - delta_ref[0, 0, :, rows])
         dv_acc_ref[...] += dot(weights.astype(do.dtype), do)
         dk_acc_ref[...] += dot(d_scores.astype(q.dtype), q)
+        return _
 
-    @pl.when((head == pl.num_programs(3) - 1) & (i == pl.num_programs(4) - 1))
+    jax.lax.fori_loop(jnp.maximum(-ahead, 0) // queries, span // queries, one, None)
+
+    @pl.when((head == pl.num_programs(3) - 1) & (pl.program_id(4) == steps - 1))
     def _store():
         dk_ref[0] = (dk_acc_ref[...] * q_ref.shape[2] ** -0.5).astype(dk_ref.dtype)
         dv_ref[0] = dv_acc_ref[...].astype(dv_ref.dtype)
@@ -182,6 +217,11 @@ def blocks_of(queries, keys, width, place):
         spec((1, 1, queries), lambda b, h, g, i, j: (b, 0, i)),
         spec((1, keys, 1), lambda b, h, g, i, j: (b, j, 0)),
     )
+
+
+def span_of(block, length):
+    """How many positions are fetched at once: blocks in a power of two that divides the length, or the block alone."""
+    return block * math.gcd(length // block, max(SPAN // block, 1))
 
 
 def products(count, q, queries, keys):
@@ -226,11 +266,12 @@ def forward(q, k, v, ids, width, sizes):
     batch, length, lanes = q.shape
     queries, keys = sizes.block_q, sizes.block_kv
     heads, group = lanes // width, lanes // k.shape[2]
-    of_q, of_k, row, q_row, k_column = blocks_of(queries, keys, width, place_of(group, queries, keys))
+    span = span_of(keys, length)
+    of_q, of_k, row, q_row, k_column = blocks_of(queries, span, width, place_of(group, queries, span))
     return call(
-        forward_kernel,
+        functools.partial(forward_kernel, keys=keys, steps=length // span),
         "flash_attention",
-        (batch, heads, length // queries, length // keys),
+        (batch, heads, length // queries, length // span),
         1,
         (q, k, v, *ids),
         [of_q, of_k, of_k, q_row, k_column],
@@ -249,11 +290,12 @@ def gradient_of_q(q, k, v, ids, do, o, lse, width, sizes):
     batch, length, lanes = q.shape
     queries, keys = sizes.dq_block_q, sizes.dq_block_kv
     heads, group = lanes // width, lanes // k.shape[2]
-    of_q, of_k, row, q_row, k_column = blocks_of(queries, keys, width, place_of(group, queries, keys))
+    span = span_of(keys, length)
+    of_q, of_k, row, q_row, k_column = blocks_of(queries, span, width, place_of(group, queries, span))
     return call(
-        dq_kernel,
+        functools.partial(dq_kernel, keys=keys, steps=length // span),
         "flash_attention_dq",
-        (batch, heads, length // queries, length // keys),
+        (batch, heads, length // queries, length // span),
         1,
         (q, k, v, *ids, do, o, lse),
         [of_q, of_k, of_k, q_row, k_column, of_q, of_q, row],
@@ -268,16 +310,16 @@ def gradients_of_kv(q, k, v, ids, do, lse, delta, width, sizes):
     """dk and dv [B, T, G * D], summed over the heads of a group."""
     batch, length, lanes = q.shape
     queries, keys = sizes.dkv_block_q, sizes.dkv_block_kv
-    group = lanes // k.shape[2]
+    group, span = lanes // k.shape[2], span_of(queries, length)
 
     def place(b, g, j, n, i):
-        return b, g * group + n, g, jnp.maximum(i, j * keys // queries), j
+        return b, g * group + n, g, jnp.maximum(i, j * keys // span), j
 
-    of_q, of_k, row, q_row, k_column = blocks_of(queries, keys, width, place)
+    of_q, of_k, row, q_row, k_column = blocks_of(span, keys, width, place)
     return call(
-        dkv_kernel,
+        functools.partial(dkv_kernel, queries=queries, steps=length // span),
         "flash_attention_dkv",
-        (batch, k.shape[2] // width, length // keys, group, length // queries),
+        (batch, k.shape[2] // width, length // keys, group, length // span),
         2,
         (q, k, v, *ids, do, lse, delta),
         [of_q, of_k, of_k, q_row, k_column, of_q, row, row],
