@@ -53,24 +53,35 @@ def dot(x, y, contracted=(1, 0)):
 
 
 def scores_of(k, q, k_ids, q_ids, ahead):
-    """Scores in units of log 2, [keys, queries]. `ahead`: by how much the first query is ahead of the first key."""
+    """Scores in units of log 2, [keys, queries]. `ahead`: of the first key the first query, or None: every query is."""
     product = dot(k, q, (1, 1)) * (q.shape[1] ** -0.5 / math.log(2))
-    distance = jax.lax.broadcasted_iota(jnp.int32, product.shape, 1)
-    distance -= jax.lax.broadcasted_iota(jnp.int32, product.shape, 0)
-    return jnp.where((distance >= -ahead) & (k_ids == q_ids), product, MASKED)
+    scores = jnp.where(k_ids == q_ids, product, MASKED)
+    if ahead is None:
+        return scores
+    key = jax.lax.broadcasted_iota(jnp.int32, scores.shape, 0)
+    query = jax.lax.broadcasted_iota(jnp.int32, scores.shape, 1) + ahead
+    return jnp.where(query >= key, scores, MASKED)
+
+
+def loop(first, last, block, step):
+    """Calls the step for blocks from the first to before the last."""
+
+    def one(number, _):
+        start = pl.multiple_of(number * block, block)
+        step(start, pl.ds(start, block))
+        return _
+
+    jax.lax.fori_loop(first, last, one, None)
 
 
 def over_keys(step, keys, span, queries):
-    """Calls the step for each block of keys of the span, but those behind all queries: where it is, how far ahead."""
+    """Calls the step for the keys of a span, but those behind all queries: by whole blocks, then by masked parts."""
     ahead = pl.program_id(2) * queries - pl.program_id(3) * span
-    count = jnp.minimum(pl.cdiv(jnp.maximum(ahead + queries, 0), keys), span // keys)
-
-    def one(number, _):
-        first = pl.multiple_of(number * keys, keys)
-        step(pl.ds(first, keys), ahead - first)
-        return _
-
-    jax.lax.fori_loop(0, count, one, None)
+    part = math.gcd(keys, queries)
+    whole = jnp.clip((ahead + 1) // keys, 0, span // keys)
+    loop(0, whole, keys, lambda start, rows: step(rows, None))
+    end = jnp.clip((ahead + queries) // part, 0, span // part)
+    loop(whole * (keys // part), end, part, lambda start, rows: step(rows, ahead - start))
 
 
 def forward_kernel(
@@ -174,31 +185,33 @@ def dkv_kernel(
     steps,
 ):
     """What a span of one head's queries adds to dk and dv of a block of keys."""
-    head, span = pl.program_id(3), q_ref.shape[1]
-    ahead = pl.program_id(4) * span - pl.program_id(2) * k_ref.shape[1]
+    head, span, keys = pl.program_id(3), q_ref.shape[1], k_ref.shape[1]
+    ahead = pl.program_id(4) * span - pl.program_id(2) * keys
 
     @pl.when((head == 0) & (pl.program_id(4) == 0))
     def _clear():
         dk_acc_ref[...] = jnp.zeros_like(dk_acc_ref)
         dv_acc_ref[...] = jnp.zeros_like(dv_acc_ref)
 
-    def one(number, _):
-        first = pl.multiple_of(number * queries, queries)
-        rows = pl.ds(first, queries)
+    def step(rows, ahead):
         q, do = q_ref[0, rows], do_ref[0, rows]
-        z = scores_of(k_ref[0], q, k_ids_ref[0], q_ids_ref[0, :, rows], ahead + first)
+        z = scores_of(k_ref[0], q, k_ids_ref[0], q_ids_ref[0, :, rows], ahead)
         weights = jnp.exp2(z - lse_ref[0, 0, :, rows])
         d_scores = weights * (dot(v_ref[0], do, (1, 1)) - delta_ref[0, 0, :, rows])
-        dv_acc_ref[...] += dot(weights.astype(do.dtype), do)
-        dk_acc_ref[...] += dot(d_scores.astype(q.dtype), q)
-        return _
+        dv_acc_ref[...] += dot(do, weights.astype(do.dtype), (0, 1))
+        dk_acc_ref[...] += dot(q, d_scores.astype(q.dtype), (0, 1))
 
-    jax.lax.fori_loop(jnp.maximum(-ahead, 0) // queries, span // queries, one, None)
+    # As over_keys, the other way round: queries before the first are before all keys.
+    part = math.gcd(keys, queries)
+    first = jnp.clip(-ahead // part, 0, span // part)
+    whole = jnp.clip((keys - 1 - ahead + queries - 1) // queries, 0, span // queries)
+    loop(first, whole * (queries // part), part, lambda start, rows: step(rows, ahead + start))
+    loop(whole, span // queries, queries, lambda start, rows: step(rows, None))
 
     @pl.when((head == pl.num_programs(3) - 1) & (pl.program_id(4) == steps - 1))
     def _store():
-        dk_ref[0] = (dk_acc_ref[...] * q_ref.shape[2] ** -0.5).astype(dk_ref.dtype)
-        dv_ref[0] = dv_acc_ref[...].astype(dv_ref.dtype)
+        dk_ref[0] = (dk_acc_ref[...].T * q_ref.shape[2] ** -0.5).astype(dk_ref.dtype)
+        dv_ref[0] = dv_acc_ref[...].T.astype(dv_ref.dtype)
 
 
 def blocks_of(queries, keys, width, place):
@@ -224,11 +237,10 @@ def span_of(block, length):
     return block * math.gcd(length // block, max(SPAN // block, 1))
 
 
-def products(count, q, queries, keys):
-    """FLOPs of so many products over all blocks of scores that are not passed over."""
+def products(count, q, block):
+    """FLOPs of so many products over the blocks of scores, so large both ways, that are not passed over."""
     batch, length, lanes = q.shape
-    pairs = sum(pl.cdiv((i + 1) * queries, keys) for i in range(length // queries)) * queries * keys
-    return 2 * count * batch * lanes * pairs
+    return count * batch * lanes * length * (length + block)
 
 
 def call(kernel, name, grid, sequential, arrays, in_specs, outputs, out_specs, scratch, flops):
@@ -281,7 +293,7 @@ def forward(q, k, v, ids, width, sizes):
         ],
         [of_q, row],
         [(width, queries), (1, queries), (1, queries)],
-        products(2, q, queries, keys),
+        products(2, q, queries),
     )
 
 
@@ -302,7 +314,7 @@ def gradient_of_q(q, k, v, ids, do, o, lse, width, sizes):
         [jax.ShapeDtypeStruct(q.shape, q.dtype), jax.ShapeDtypeStruct(lse.shape, lse.dtype)],
         [of_q, row],
         [(width, queries), (width, queries), (1, queries), (1, queries), (1, queries)],
-        products(4, q, queries, keys),
+        products(4, q, queries),
     )
 
 
@@ -325,8 +337,8 @@ def gradients_of_kv(q, k, v, ids, do, lse, delta, width, sizes):
         [of_q, of_k, of_k, q_row, k_column, of_q, row, row],
         [jax.ShapeDtypeStruct(k.shape, k.dtype), jax.ShapeDtypeStruct(v.shape, v.dtype)],
         [of_k, of_k],
-        [(keys, width), (keys, width)],
-        products(4, q, queries, keys),
+        [(width, keys), (width, keys)],
+        products(4, q, keys),
     )
 
 
