@@ -3,11 +3,11 @@
     o_i = sum over j of p_ij v_j,    p_ij = exp(s q_i . k_j - lse_i),    s = D^-1/2
 
 over j up to i with i's segment id. Scores are made block by block, [keys, queries], and are never in HBM. So what a
-query has one of (maximum, sum, lse, delta) is a row, its sums run down the sublanes, and the products that give o and
-dq have the weights as their right operand and are as wide as the matrix unit. Three kernels, as in FlashAttention-2:
-o and lse; dq; dk and dv. Blocks in which every key is behind every query are passed over, and not fetched.
+query has one of (maximum, sum, lse, delta) is a row, its sums run down the sublanes, and the products for gradients and
+o have the weights as their right operand and are as wide as the matrix unit. Three kernels, as in FlashAttention-2: o
+and lse; dq and delta; dk and dv. Each has a block of one side, fetches the other by spans, and walks these in blocks:
+in a loop, for a step of the grid costs more. Those in which every key is behind every query are passed over.
 
-What o loses by rounding is kept, too: delta_i = do_i . o_i stands before a difference of like numbers.
 Heads lie side by side in the lanes of [B, T, H * D], as which XLA lays the arrays out around the kernels.
 """
 
