@@ -14,6 +14,7 @@ so that those of a head of keys are the rows of a matrix. Scores are in powers o
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ from jax.experimental.pallas import tpu as pltpu
 BLOCK_Q = 64
 BLOCK_KV = 512
 HEADS = 2
+COPIES = 4
 
 # A score that no query has, and less than that: of these the difference is finite, and its power of two is zero.
 LOWEST = -1e37
@@ -32,11 +34,12 @@ MASKED = -3e38
 
 @dataclass(frozen=True, slots=True)
 class BlockSizes:
-    """Queries of a block, at most; positions of a block of keys and values; heads of keys that are unrolled."""
+    """Queries of a block, at most; positions of a block of pages; heads side by side; pages copied at a time."""
 
     block_q: int = BLOCK_Q
     block_kv: int = BLOCK_KV
     heads: int = HEADS
+    copies: int = COPIES
 
 
 def spans(kv_lens, q_lens, rows, longest):
@@ -52,72 +55,122 @@ def queries_of_block(most, rows, sequences, shared):
     return min(max(min(most, average), 8 // math.gcd(8, shared)), rows)
 
 
-def attend(place, key, q, k, v, max_ref, sum_ref, acc_ref, head):
-    """Mends the three of a head's by one block of keys and values: q [rows, D], k and v [positions, D].
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The way through blocks of queries, their sequences and blocks of pages of these, and what is copied on it."""
 
-    A row sees what has a `key` [1, positions] of at most its `place` [rows, 1].
+    starts: Any
+    positions: Any
+    table: Any
+    cache: Any
+    buffer: Any
+    arrived: Any
+    queries: int
+    copies: int
+
+    def seen(self, block, sequence):
+        """How many positions of it the block's last query of the sequence sees; none where it has no query there."""
+        known = jnp.minimum(sequence, self.positions.shape[0] - 1)
+        end = self.starts[known + 1]
+        high = jnp.minimum(end, (block + 1) * self.queries)
+        is_there = (sequence == known) & (jnp.maximum(self.starts[known], block * self.queries) < high)
+        return jnp.where(is_there, self.positions[known] - end + high, 0)
+
+    def after(self, block, sequence, step):
+        """Where it goes on."""
+        length = self.buffer.shape[1] * self.buffer.shape[4]
+        end, border = self.starts[sequence + 1], (block + 1) * self.queries
+        is_last = (step + 1) * length >= self.seen(block, sequence)
+        block += (is_last & (end >= border)).astype(jnp.int32)
+        sequence += (is_last & (end <= border)).astype(jnp.int32)
+        return block, sequence, jnp.where(is_last, 0, step + 1)
+
+    def _each_copy(self, block, sequence, step, do):
+        """Does something for each few pages that the step has."""
+        _, pages, _, _, page, _ = self.buffer.shape
+        left = pl.cdiv(self.seen(block, sequence), page) - step * pages
+
+        def few(number, _):
+            do(number * self.copies)
+            return _
+
+        jax.lax.fori_loop(0, pl.cdiv(jnp.clip(left, 0, pages), self.copies), few, None)
+
+    def fetch(self, block, sequence, step, slot):
+        """Starts to copy the step's pages into a buffer."""
+        pages, row = self.buffer.shape[1], self.table.shape[1]
+
+        def few(first):
+            for number in range(self.copies):
+                at = self.table[sequence, jnp.minimum(step * pages + first + number, row - 1)]
+                into = self.buffer.at[slot, first + number]
+                pltpu.make_async_copy(self.cache.at[at], into, self.arrived.at[slot]).start()
+
+        self._each_copy(block, sequence, step, few)
+
+    def wait(self, block, sequence, step, slot):
+        """Waits for the step's pages."""
+
+        def few(first):
+            into = self.buffer.at[slot, pl.ds(first, self.copies)]
+            pltpu.make_async_copy(into, into, self.arrived.at[slot]).wait()
+
+        self._each_copy(block, sequence, step, few)
+
+
+def attend(heads, place, key, q_ref, kv_ref, max_ref, sum_ref, acc_ref):
+    """Mends what is kept of some heads by one block of keys and values: kv [pages, 2, G, B, D].
+
+    A row sees what has a `key` [1, positions] of at most its `place` [rows, 1]. The heads go side by side, for each by
+    itself is a chain of operations that wait for one another.
     """
-    scale = math.log2(math.e) * q.shape[1] ** -0.5
-    scores = jax.lax.dot_general(q, k, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32)
-    scores = jnp.where(key <= place, scores * scale, MASKED)
-    before = max_ref[head]
-    most = jnp.maximum(before, jnp.max(scores, axis=1, keepdims=True))
-    weights, fading = jnp.exp2(scores - most), jnp.exp2(before - most)
-    max_ref[head] = most
-    sum_ref[head] = sum_ref[head] * fading + jnp.sum(weights, axis=1, keepdims=True)
-    acc_ref[head] = acc_ref[head] * fading + jnp.dot(weights.astype(v.dtype), v, preferred_element_type=jnp.float32)
+    width = q_ref.shape[2]
+    scale = math.log2(math.e) * width**-0.5
+    dot = functools.partial(jax.lax.dot_general, preferred_element_type=jnp.float32)
+    is_seen = key <= place
+    products = [dot(q_ref[head], kv_ref[:, 0, head].reshape(-1, width), (((1,), (1,)), ((), ()))) for head in heads]
+    scores = [jnp.where(is_seen, product * scale, MASKED) for product in products]
+    before = [max_ref[head] for head in heads]
+    most = [jnp.maximum(old, jnp.max(score, axis=1, keepdims=True)) for old, score in zip(before, scores, strict=True)]
+    weights = [jnp.exp2(score - high) for score, high in zip(scores, most, strict=True)]
+    fading = [jnp.exp2(old - high) for old, high in zip(before, most, strict=True)]
+    sums = [
+        sum_ref[head] * fade + jnp.sum(weight, axis=1, keepdims=True)
+        for head, fade, weight in zip(heads, fading, weights, strict=True)
+    ]
+    values = [kv_ref[:, 1, head].reshape(-1, width) for head in heads]
+    accs = [
+        acc_ref[head] * fade + dot(weight.astype(value.dtype), value, (((1,), (0,)), ((), ())))
+        for head, fade, weight, value in zip(heads, fading, weights, values, strict=True)
+    ]
+    for head, high, total, acc in zip(heads, most, sums, accs, strict=True):
+        max_ref[head], sum_ref[head], acc_ref[head] = high, total, acc
 
 
 def attention_kernel(
     starts_ref,
     positions_ref,
-    pages_ref,
+    table_ref,
     q_ref,
-    kv_ref,
+    cache_ref,
     out_ref,
     buffer_ref,
     max_ref,
     sum_ref,
     acc_ref,
     cursor_ref,
-    arrived,
+    arrived_ref,
     *,
     queries,
+    copies,
     unrolled,
 ):
-    """One block of queries: q and out [G, rows, D]; kv [P, 2, G, B, D] is in HBM, buffer [2, pages, 2, G, B, D]."""
+    """One block of queries: q and out [G, rows, D]; the cache [P, 2, G, B, D] is in HBM."""
     block = pl.program_id(0)
-    sequences = positions_ref.shape[0]
-    groups, rows, width = q_ref.shape
+    groups, rows, _ = q_ref.shape
     _, pages, _, _, page, _ = buffer_ref.shape
     shared = rows // queries
-
-    def seen(block, sequence):
-        """How many positions of the sequence the block's last query of it sees; none where it has no query there."""
-        known = jnp.minimum(sequence, sequences - 1)
-        end = starts_ref[known + 1]
-        high = jnp.minimum(end, (block + 1) * queries)
-        is_there = (sequence == known) & (jnp.maximum(starts_ref[known], block * queries) < high)
-        return jnp.where(is_there, positions_ref[known] - end + high, 0)
-
-    def pages_at(block, sequence, step):
-        """How many pages the step has of it."""
-        return jnp.clip(pl.cdiv(seen(block, sequence), page) - step * pages, 0, pages)
-
-    def fetch(block, sequence, step, slot):
-        def one(number, _):
-            at = pages_ref[sequence, step * pages + number]
-            pltpu.make_async_copy(kv_ref.at[at], buffer_ref.at[slot, number], arrived.at[slot]).start()
-            return _
-
-        jax.lax.fori_loop(0, pages_at(block, sequence, step), one, None)
-
-    def wait(block, sequence, step, slot):
-        def one(number, _):
-            pltpu.make_async_copy(kv_ref.at[0], buffer_ref.at[slot, number], arrived.at[slot]).wait()
-            return _
-
-        jax.lax.fori_loop(0, pages_at(block, sequence, step), one, None)
+    walk = Walk(starts_ref, positions_ref, table_ref, cache_ref, buffer_ref, arrived_ref, queries, copies)
 
     @pl.when(block == 0)
     def _start():
@@ -125,51 +178,45 @@ def attention_kernel(
         buffer_ref[...] = jnp.zeros_like(buffer_ref)
         cursor_ref[0] = 0
         cursor_ref[1] = 0
-        fetch(0, 0, 0, 0)
+        walk.fetch(0, 0, 0, 0)
 
     max_ref[...] = jnp.full_like(max_ref, LOWEST)
     sum_ref[...] = jnp.zeros_like(sum_ref)
     acc_ref[...] = jnp.zeros_like(acc_ref)
 
-    def is_left(state):
-        at, sequence, _, _ = state
-        return (at == block) & (sequence < sequences)
-
     def one_step(state):
-        _, sequence, step, slot = state
-        end = starts_ref[sequence + 1]
-        is_last = (step + 1) * pages * page >= seen(block, sequence)
-        next_block = block + (is_last & (end >= (block + 1) * queries)).astype(jnp.int32)
-        next_sequence = sequence + (is_last & (end <= (block + 1) * queries)).astype(jnp.int32)
-        next_step = jnp.where(is_last, 0, step + 1)
-        fetch(next_block, next_sequence, next_step, 1 - slot)
-        wait(block, sequence, step, slot)
-
-        # Rows and positions are counted from the block's first row, in heads.
-        first = block * queries
+        *at, slot = state
+        after = walk.after(*at)
+        walk.fetch(*after, 1 - slot)
+        walk.wait(*at, slot)
+        _, sequence, step = at
+        # Rows, and positions, as rows of the block are, in heads.
+        end, first = starts_ref[sequence + 1], block * queries
         row = jax.lax.broadcasted_iota(jnp.int32, (rows, 1), 0)
         is_owned = (row >= (starts_ref[sequence] - first) * shared) & (row < (end - first) * shared)
         place = jnp.where(is_owned, row, -(2**31))
         position = step * pages * page + jax.lax.broadcasted_iota(jnp.int32, (1, pages * page), 1)
         key = (position - (positions_ref[sequence] - end + first)) * shared
 
-        def one_head(head):
-            k = buffer_ref[slot, :, 0, head].reshape(pages * page, width)
-            v = buffer_ref[slot, :, 1, head].reshape(pages * page, width)
-            attend(place, key, q_ref[head], k, v, max_ref, sum_ref, acc_ref, head)
-
         def some_heads(number, _):
-            for head in range(unrolled):
-                one_head(number * unrolled + head)
+            heads = [number * unrolled + head for head in range(unrolled)]
+            attend(heads, place, key, q_ref, buffer_ref.at[slot], max_ref, sum_ref, acc_ref)
             return _
 
-        @pl.when(seen(block, sequence) > 0)
+        @pl.when(walk.seen(block, sequence) > 0)
         def _attend():
-            jax.lax.fori_loop(0, groups // unrolled, some_heads, None)
+            if groups == unrolled:
+                some_heads(0, None)
+            else:
+                jax.lax.fori_loop(0, groups // unrolled, some_heads, None)
 
-        return next_block, next_sequence, next_step, 1 - slot
+        return *after, 1 - slot
 
-    _, sequence, _, slot = jax.lax.while_loop(is_left, one_step, (block, cursor_ref[0], 0, cursor_ref[1]))
+    _, sequence, _, slot = jax.lax.while_loop(
+        lambda state: (state[0] == block) & (state[1] < positions_ref.shape[0]),
+        one_step,
+        (block, cursor_ref[0], 0, cursor_ref[1]),
+    )
     cursor_ref[0] = sequence
     cursor_ref[1] = slot
     total = sum_ref[...]
@@ -185,17 +232,23 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, *, block_
     shared = heads // groups
     queries = queries_of_block(sizes.block_q, length, sequences, shared)
     pages = min(max(sizes.block_kv // page, 1), most_pages)
-    rows = queries * shared
+    rows, blocks = queries * shared, pl.cdiv(length, queries)
     starts, positions = spans(kv_lens, q_lens, length, most_pages * page)
-    # Beside one another are the queries of a head of keys.
-    turned = q.reshape(length, groups, shared, width).swapaxes(0, 1).reshape(groups, length * shared, width)
-    of_queries = pl.BlockSpec((groups, rows, width), lambda i, starts, positions, pages: (0, i, 0))
+    # Beside one another are the queries of a head of keys, block by block; what is added at the end is no sequence's.
+    whole = jnp.pad(q, ((0, blocks * queries - length), (0, 0), (0, 0))) if length % queries != 0 else q
+    turned = whole.reshape(blocks, queries, groups, shared, width).swapaxes(1, 2).reshape(blocks, groups, rows, width)
+    of_queries = pl.BlockSpec((None, groups, rows, width), lambda i, starts, positions, pages: (i, 0, 0, 0))
     out = pl.pallas_call(
-        functools.partial(attention_kernel, queries=queries, unrolled=math.gcd(sizes.heads, groups)),
+        functools.partial(
+            attention_kernel,
+            queries=queries,
+            copies=math.gcd(sizes.copies, pages),
+            unrolled=math.gcd(sizes.heads, groups),
+        ),
         out_shape=jax.ShapeDtypeStruct(turned.shape, q.dtype),
         grid_spec=pltpu.PrefetchScalarGridSpec(
             num_scalar_prefetch=3,
-            grid=(pl.cdiv(length, queries),),
+            grid=(blocks,),
             in_specs=[of_queries, pl.BlockSpec(memory_space=pl.ANY)],
             out_specs=of_queries,
             scratch_shapes=[
@@ -207,7 +260,9 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, *, block_
                 pltpu.SemaphoreType.DMA((2,)),
             ],
         ),
-        compiler_params=pltpu.CompilerParams(dimension_semantics=("arbitrary",), vmem_limit_bytes=48 * 2**20),
+        compiler_params=pltpu.CompilerParams(
+            dimension_semantics=("arbitrary",), vmem_limit_bytes=48 * 2**20, disable_bounds_checks=True
+        ),
         cost_estimate=pl.CostEstimate(
             # Half of what the longest sequences would take.
             flops=2 * length * heads * width * most_pages * page,
@@ -217,7 +272,8 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, *, block_
         interpret=jax.default_backend() == "cpu",
         name="ragged_paged_attention",
     )(starts, positions, jnp.clip(page_indices, 0, held - 1), turned, kv_pages)
-    return out.reshape(groups, length, shared, width).swapaxes(0, 1).reshape(q.shape)
+    straight = out.reshape(blocks, groups, queries, shared, width).swapaxes(1, 2)
+    return straight.reshape(blocks * queries, heads, width)[:length]
 
 
 # EVOLVE-BLOCK-END
