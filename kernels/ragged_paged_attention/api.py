@@ -32,7 +32,7 @@ def ragged_paged_attention(
 
     Sequence s has the next `q_lens[s]` rows of q, as far as there are any, which are the last of its `kv_lens[s]`
     positions; rows of no sequence give zeros. Position p is number p % B of page `page_indices[s, p // B]` of kv_pages
-    [P, 2, G, B, D], keys at 0 and values at 1, for H / G heads of q each; H is a multiple of G. What the cache holds has
+    [P, 2, G, B, D], keys at 0 and values at 1, for H / G heads of q each; H is a multiple of G. All of the cache has
     to be finite. Not differentiable. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly),
     "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the Pallas kernel's; by
     default `infer_block_sizes` says.

@@ -23,9 +23,9 @@ from jax.experimental.pallas import tpu as pltpu
 
 # EVOLVE-BLOCK-START
 BLOCK_Q = 64
-BLOCK_KV = 512
-HEADS = 2
-COPIES = 4
+BLOCK_KV = 1024
+ROWS = 512
+COPIES = 8
 
 # A score that no query has, and less than that: of these the difference is finite, and its power of two is zero.
 LOWEST = -1e37
@@ -34,11 +34,11 @@ MASKED = -3e38
 
 @dataclass(frozen=True, slots=True)
 class BlockSizes:
-    """Queries of a block, at most; positions of a block of pages; heads side by side; pages copied at a time."""
+    """Queries of a block, at most; positions of a block of pages; rows side by side; pages copied at a time."""
 
     block_q: int = BLOCK_Q
     block_kv: int = BLOCK_KV
-    heads: int = HEADS
+    rows: int = ROWS
     copies: int = COPIES
 
 
@@ -53,6 +53,11 @@ def queries_of_block(most, rows, sequences, shared):
     """No more than sequences have on average, but enough for eight rows of queries and their `shared` heads."""
     average = 1 << max(rows // sequences, 1).bit_length() - 1
     return min(max(min(most, average), 8 // math.gcd(8, shared)), rows)
+
+
+def heads_of(most, rows, groups):
+    """Heads of keys that go side by side: one, or as many as have `most` rows, and as all heads can be divided by."""
+    return max(heads for heads in range(1, groups + 1) if groups % heads == 0 and heads <= max(most // rows, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +210,7 @@ def attention_kernel(
 
         @pl.when(walk.seen(block, sequence) > 0)
         def _attend():
-            if groups == unrolled:
-                some_heads(0, None)
-            else:
-                jax.lax.fori_loop(0, groups // unrolled, some_heads, None)
+            jax.lax.fori_loop(0, groups // unrolled, some_heads, None)
 
         return *after, 1 - slot
 
@@ -243,7 +245,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, *, block_
             attention_kernel,
             queries=queries,
             copies=math.gcd(sizes.copies, pages),
-            unrolled=math.gcd(sizes.heads, groups),
+            unrolled=heads_of(sizes.rows, rows, groups),
         ),
         out_shape=jax.ShapeDtypeStruct(turned.shape, q.dtype),
         grid_spec=pltpu.PrefetchScalarGridSpec(

@@ -20,17 +20,19 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     rows, heads, width = q.shape
     pages, _, groups, page, _ = kv_pages.shape
     longest = page_indices.shape[1] * page
-    starts, ends, positions = spans(kv_lens, q_lens, rows, longest)
-
     row, position = jnp.arange(rows), jnp.arange(longest)
-    is_owner = (starts[:, None] <= row) & (row < ends[:, None])
-    owner = jnp.argmax(is_owner, axis=0)
-    # A row sees its own position and those before; its sequence's last row has the last one.
-    is_seen = is_owner.any(axis=0)[:, None] & (position <= (positions[owner] - ends[owner] + row)[:, None])
+    queries = q.reshape(rows, groups, heads // groups, width).astype(wide)
 
-    cache = kv_pages[jnp.clip(page_indices, 0, pages - 1)].astype(wide)
-    keys, values = jnp.moveaxis(cache, (2, 3), (0, 2)).reshape(2, -1, groups, longest, width)[:, owner]
-    scores = jnp.einsum("tghd,tgpd->tghp", q.reshape(rows, groups, -1, width).astype(wide), keys, precision="highest")
-    weights = jax.nn.softmax(scores * width**-0.5, axis=3, where=is_seen[:, None, None])
-    out = jnp.einsum("tghp,tgpd->tghd", jnp.where(is_seen[:, None, None], weights, 0), values, precision="highest")
-    return out.reshape(rows, heads, width).astype(q.dtype)
+    def of_sequence(sequence):
+        start, end, length, indices = sequence
+        is_owned = ((start <= row) & (row < end))[:, None, None, None]
+        # The last row has the last position; each sees its own, and those before.
+        is_seen = is_owned & (position <= (length - end + row)[:, None])[:, None, None]
+        own_pages = kv_pages[jnp.clip(indices, 0, pages - 1)].astype(wide)
+        keys, values = jnp.moveaxis(own_pages, 0, 2).reshape(2, groups, longest, width)
+        scores = jnp.einsum("tghd,gpd->tghp", queries, keys, precision="highest") * width**-0.5
+        weights = jax.nn.softmax(scores, axis=3, where=is_seen)
+        return jnp.einsum("tghp,gpd->tghd", jnp.where(is_owned, weights, 0), values, precision="highest")
+
+    found = jax.lax.map(of_sequence, (*spans(kv_lens, q_lens, rows, longest), page_indices))
+    return jnp.sum(found, axis=0).reshape(q.shape).astype(q.dtype)
