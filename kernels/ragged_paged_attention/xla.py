@@ -1,6 +1,6 @@
-"""Attention over a paged cache as XLA does it best: a scan over blocks of queries with one sequence each. The baseline.
+"""Attention over a paged cache as XLA does it best: blocks of queries of one sequence, all at once. The baseline.
 
-Each step gathers its sequence's pages, all of them, for sizes are static.
+Of each its sequence's pages are gathered, all of them, for sizes are static; and all scores are there at one time.
 """
 
 import jax
@@ -28,22 +28,18 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     visit = jnp.arange(min(blocks + sequences - 1, rows))
     owner = jnp.minimum(jnp.sum(after[None, :] <= visit[:, None], axis=1), sequences - 1)
     at = jnp.clip(visit - (after - count)[owner] + first[owner], 0, blocks - 1)
+    row = at[:, None] * block + jnp.arange(block)
+    is_owned = (visit < after[-1])[:, None] & (starts[owner, None] <= row) & (row < ends[owner, None])
+    is_seen = jnp.arange(longest) <= (positions[owner, None] - ends[owner, None] + row)[:, :, None]
 
-    queries = jnp.pad(q, ((0, blocks * block - rows), (0, 0), (0, 0))).reshape(blocks, block, groups, -1, width)
-
-    def one(out, step):
-        sequence, number = step
-        keys, values = kv_pages[jnp.clip(page_indices[sequence], 0, pages - 1)].transpose(1, 2, 0, 3, 4)
-        scores = jnp.einsum("tghd,gpbd->ghtpb", queries[number], keys, preferred_element_type=jnp.float32).reshape(
-            groups, -1, block, longest
-        )
-        row = number * block + jnp.arange(block)
-        is_owned = (starts[sequence] <= row) & (row < ends[sequence])
-        is_seen = jnp.arange(longest) <= (positions[sequence] - ends[sequence] + row)[:, None]
-        weights = jax.nn.softmax(jnp.where(is_seen, scores * width**-0.5, -1e37), axis=3).astype(values.dtype)
-        weights = weights.reshape(groups, -1, block, most_pages, page)
-        found = jnp.einsum("ghtpb,gpbd->tghd", weights, values, preferred_element_type=jnp.float32).astype(out.dtype)
-        return out.at[number].set(jnp.where(is_owned[:, None, None, None], found, out[number])), None
-
-    out, _ = jax.lax.scan(one, jnp.zeros_like(queries), (owner, at))
+    queries = jnp.pad(q, ((0, blocks * block - rows), (0, 0), (0, 0))).reshape(blocks, block, groups, -1, width)[at]
+    own = jnp.clip(page_indices, 0, pages - 1)[owner]
+    scores = jnp.einsum("vtghd,vwgbd->vghtwb", queries, kv_pages[own, 0], preferred_element_type=jnp.float32)
+    scores = scores.reshape(*scores.shape[:4], longest) * width**-0.5
+    weights = jax.nn.softmax(jnp.where(is_seen[:, None, None], scores, -1e37), axis=4).astype(q.dtype)
+    weights = weights.reshape(*weights.shape[:4], most_pages, page)
+    found = jnp.einsum("vghtwb,vwgbd->vtghd", weights, kv_pages[own, 1], preferred_element_type=jnp.float32)
+    # A row is owned in one visit, or in none.
+    found = jnp.where(is_owned[:, :, None, None, None], found, 0).astype(q.dtype)
+    out = jnp.zeros((blocks, *found.shape[1:]), q.dtype).at[at].add(found)
     return out.reshape(-1, heads, width)[:rows]
