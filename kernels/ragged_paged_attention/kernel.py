@@ -7,8 +7,8 @@ of other sequences have nothing but masked scores in it, which changes none of t
 queries share them, and what was nobody's has a sum of zero.
 
 Pages are copied one by one, as the page table says, into one of two buffers, while the other's are attended to; what is
-next is fetched across the borders of sequences and of blocks. Queries are laid out [G, T * H / G, D] around the kernel,
-so that those of a head of keys are the rows of a matrix. Scores are in powers of two: log2(e) is part of their scale.
+next is fetched across the borders of sequences and of blocks. Around the kernel the queries of a block and of the heads
+that share their keys are laid out as the rows of a matrix. Scores are in powers of two: log2(e) is part of their scale.
 """
 
 import functools
@@ -62,7 +62,10 @@ def heads_of(most, rows, groups):
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The way through blocks of queries, their sequences and blocks of pages of these, and what is copied on it."""
+    """The way through blocks of queries, the sequences of each and these' blocks of pages, and what is copied on it.
+
+    References, as the kernel has them, queries of a block, and pages copied at a time. A step is a block of pages.
+    """
 
     starts: Any
     positions: Any
@@ -126,8 +129,8 @@ class Walk:
 def attend(heads, place, key, q_ref, kv_ref, max_ref, sum_ref, acc_ref):
     """Mends what is kept of some heads by one block of keys and values: kv [pages, 2, G, B, D].
 
-    A row sees what has a `key` [1, positions] of at most its `place` [rows, 1]. The heads go side by side, for each by
-    itself is a chain of operations that wait for one another.
+    A row sees the positions whose number, `key` [1, positions], is at most its own, `place` [rows, 1]. The heads go side
+    by side, for each by itself is a chain of operations that wait for one another.
     """
     width = q_ref.shape[2]
     scale = math.log2(math.e) * width**-0.5
@@ -195,7 +198,7 @@ def attention_kernel(
         walk.fetch(*after, 1 - slot)
         walk.wait(*at, slot)
         _, sequence, step = at
-        # Rows, and positions, as rows of the block are, in heads.
+        # Both numbered from the block's first row and its position, a number for each head that shares its keys.
         end, first = starts_ref[sequence + 1], block * queries
         row = jax.lax.broadcasted_iota(jnp.int32, (rows, 1), 0)
         is_owned = (row >= (starts_ref[sequence] - first) * shared) & (row < (end - first) * shared)

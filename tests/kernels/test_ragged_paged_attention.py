@@ -68,7 +68,7 @@ def test_each_row_sees_its_own_sequence_up_to_itself(batch: str, implementation:
 
 @pytest.mark.parametrize("batch", ["mixed", "nothing_that_there_is"])
 def test_a_kernel_of_many_small_blocks_sees_the_same(batch: str) -> None:
-    sizes = kernel.BlockSizes(block_q=4, block_kv=8, heads=1, copies=1)
+    sizes = kernel.BlockSizes(block_q=4, block_kv=8, rows=8, copies=1)
     out = api.ragged_paged_attention(*inputs_of(batch), implementation="pallas_interpret", block_sizes=sizes)
     np.testing.assert_allclose(np.asarray(out), row_by_row(batch), rtol=1e-4, atol=1e-5)
 
@@ -80,6 +80,11 @@ def test_kernel_and_reference_divide_the_rows_alike(batch: str) -> None:
     borders, of_kernel = kernel.spans(positions, queries, ROWS, TABLE * PAGE)
     assert borders.tolist() == [*starts.tolist(), ends.tolist()[-1]]
     assert of_kernel.tolist() == lengths.tolist()
+
+
+def test_heads_go_side_by_side_in_equal_parts() -> None:
+    assert [kernel.heads_of(512, rows, 8) for rows in (8, 128, 256, 512, 1024)] == [8, 4, 2, 1, 1]
+    assert kernel.heads_of(512, 100, 6) == 3
 
 
 def test_blocks_of_queries_are_as_long_as_sequences_have_queries() -> None:
