@@ -129,8 +129,8 @@ class Walk:
 def attend(heads, place, key, q_ref, kv_ref, max_ref, sum_ref, acc_ref):
     """Mends what is kept of some heads by one block of keys and values: kv [pages, 2, G, B, D].
 
-    A row sees the positions whose number, `key` [1, positions], is at most its own, `place` [rows, 1]. The heads go side
-    by side, for each by itself is a chain of operations that wait for one another.
+    A row sees the positions whose number, `key` [1, positions], is at most its own, `place` [rows, 1]. Heads go side by
+    side, for each by itself is a chain of operations that wait for one another.
     """
     width = q_ref.shape[2]
     scale = math.log2(math.e) * width**-0.5
