@@ -1,0 +1,65 @@
+"""Attention over a paged cache for callers: by a TPU's kernel, or what else there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .. import tuned
+from ..implementations import Choice, call, on_backend
+from . import kernel, reference, xla
+from .kernel import BlockSizes
+
+_TABLE = Path(__file__).with_name("tuned.json")
+_DEFAULT = ("pallas_tpu", "xla")
+# Of q and kv_pages, which all implementations take.
+DTYPES = ("bfloat16", "float32")
+
+
+def ragged_paged_attention(
+    q: jax.Array,
+    kv_pages: jax.Array,
+    kv_lens: jax.Array,
+    page_indices: jax.Array,
+    q_lens: jax.Array,
+    *,
+    implementation: Choice = _DEFAULT,
+    block_sizes: BlockSizes | None = None,
+) -> Any:
+    """Causal attention of q [T, H, D] over each sequence's own positions: out [T, H, D] in the dtype of q.
+
+    Sequence s has the next `q_lens[s]` rows of q, as far as there are any, which are the last of its `kv_lens[s]`
+    positions; rows of no sequence give zeros. Position p is number p % B of page `page_indices[s, p // B]` of kv_pages
+    [P, 2, G, B, D], keys at 0 and values at 1, for H / G heads of q each; H is a multiple of G. All of the cache has
+    to be finite. Not differentiable. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly),
+    "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the Pallas kernel's; by
+    default `infer_block_sizes` says.
+    """
+    if q.shape[1] % kv_pages.shape[2] != 0:
+        raise ValueError(f"{q.shape[1]} heads of q have to be a multiple of the {kv_pages.shape[2]} of keys")
+
+    def pallas(
+        q: jax.Array, kv_pages: jax.Array, kv_lens: jax.Array, page_indices: jax.Array, q_lens: jax.Array
+    ) -> Any:
+        sizes = block_sizes or infer_block_sizes(q, kv_pages, page_indices)
+        return kernel.ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, block_sizes=sizes)
+
+    known = {
+        "pallas_tpu": on_backend("tpu", pallas),
+        "pallas_interpret": on_backend("cpu", pallas),
+        "xla": xla.ragged_paged_attention,
+        "reference": reference.ragged_paged_attention,
+    }
+    return call(known, implementation, q, kv_pages, kv_lens, page_indices, q_lens)
+
+
+def infer_block_sizes(
+    q: jax.Array, kv_pages: jax.Array, page_indices: jax.Array, device_kind: str | None = None
+) -> BlockSizes:
+    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    held, _, groups, page, _ = kv_pages.shape
+    dims = dict(zip("THDSW", (*q.shape, *page_indices.shape), strict=True)) | {"G": groups, "P": held, "B": page}
+    device = device_kind or jax.devices()[0].device_kind
+    return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))
