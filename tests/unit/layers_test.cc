@@ -44,7 +44,7 @@ const std::map<std::string, std::set<std::string>>& owners() {
       {"archive.h", {"engine/world"}}, {"archive_entry.h", {"engine/world"}},
       {"openssl/", {"engine/core"}},   {"CLI/", {"engine/cli", "engine/steps"}},
       {"curl/", {"engine/world"}},     {"httplib.h", {"engine/ninja"}},
-      {"protozero/", {"cache"}},        {"simdjson.h", {"engine/search"}},
+      {"protozero/", {"cache"}},       {"simdjson.h", {"engine/search"}},
   };
   return rooms;
 }
