@@ -9,7 +9,7 @@
 
 #include "engine/core/result.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library has it so
 class App;
 class Option;
 }  // namespace CLI
