@@ -3,7 +3,7 @@
 # again, and no process is left behind.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 KILLS=${KILLS:-$([ -n "${THOROUGH:-}" ] && echo 10 || echo 6)}
-SHORT_KILLS=${SHORT_KILLS:-200}
+SHORT_KILLS=${SHORT_KILLS:-$([ -n "${THOROUGH:-}" ] && echo 200 || echo 60)}
 RANDOM=1  # the same instants in every run, as far as a machine allows
 
 # To be started as `exec`: the process that is killed must be the engine itself, not a shell around it.

@@ -2,7 +2,7 @@
 # Each file of the state cut off at many places: the next build is right, says what it lost, and what it set aside is
 # still there.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-CUTS=${CUTS:-30}
+CUTS=${CUTS:-$([ -n "${THOROUGH:-}" ] && echo 30 || echo 10)}
 EDGES=60
 RANDOM=1  # the same places in every run
 
