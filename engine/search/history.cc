@@ -81,9 +81,11 @@ void read_member(std::string_view key, dom::element value, PastVariant& out) {
 Result<PastVariant> read_line(dom::element line) {
   PastVariant out;
   out.round = -1;
+  bool has_parameters = false;
   for (const auto& [key, value] : line.get_object()) {
     if (value.is_null()) continue;
     read_member(key, value, out);
+    has_parameters = has_parameters || key == "parameters";
     if (key == "rejection") {
       auto rejection = read_rejection(json_of(value));
       if (!rejection) return std::move(rejection).error();
@@ -91,6 +93,7 @@ Result<PastVariant> read_line(dom::element line) {
     }
   }
   if (out.id.empty() || out.round < 0) return external("no id or no round");
+  if (!has_parameters) return external("no parameters");
   return out;
 }
 

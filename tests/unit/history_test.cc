@@ -91,7 +91,8 @@ TEST_CASE("history.jsonl is a line a variant, and reads back") {
 
 TEST_CASE("what is no history is an external error with its line") {
   const std::string good = history_lines(after({}, request_of({})));
-  for (const char* line : {"{", "7", "{}", R"({"variant": "v1", "round": 1, "parameters": 3})",
+  for (const char* line : {"{", "7", "{}", R"({"variant": "v1", "round": 1})",
+                           R"({"variant": "v1", "round": 1, "parameters": 3})",
                            R"({"variant": "v1", "round": 1, "parameters": {}, "rejection": 1})"}) {
     auto read = read_history(good + line + "\n");
     INFO(line);
