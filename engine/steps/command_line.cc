@@ -9,30 +9,34 @@
 
 namespace evolve::steps {
 
+namespace {
+
+// Turns down what is no number, or none of which `is_right` holds: it is not `what`.
+CLI::Validator number_that(const std::function<bool(double)>& is_right, const std::string& what) {
+  return {[is_right, what](const std::string& text) {
+            double value = 0;
+            const bool holds = CLI::detail::lexical_cast(text, value) && is_right(value);
+            return holds ? std::string() : fmt::format("'{}' is not {}", text, what);
+          },
+          what};
+}
+
+}  // namespace
+
 Option Option::required() {
   option_->required();
   return *this;
 }
 
 Option Option::at_least(double least) {
-  option_->check(CLI::Validator(
-      [least](const std::string& text) {
-        double value = 0;
-        const bool is_right = CLI::detail::lexical_cast(text, value) && value >= least;
-        return is_right ? std::string() : fmt::format("'{}' is not at least {}", text, least);
-      },
-      fmt::format("at least {}", least)));
+  option_->check(number_that([least](double value) { return value >= least; },
+                             fmt::format("at least {}", least)));
   return *this;
 }
 
 Option Option::above(double bound) {
-  option_->check(CLI::Validator(
-      [bound](const std::string& text) {
-        double value = 0;
-        const bool is_right = CLI::detail::lexical_cast(text, value) && value > bound;
-        return is_right ? std::string() : fmt::format("'{}' is not above {}", text, bound);
-      },
-      fmt::format("above {}", bound)));
+  option_->check(
+      number_that([bound](double value) { return value > bound; }, fmt::format("above {}", bound)));
   return *this;
 }
 
