@@ -21,6 +21,8 @@ MOST_BYTES = 32 * 2**20
 # Sizes that a dimension is tried at on the CPU: of one that stands in the last two axes of an array, and of others.
 _SMALL, _FEW = 512, 4
 _RAGGED, _FEW_RAGGED = 392, 3
+# Of sizes that are halved until an array has no more elements than that.
+_MOST_ELEMENTS, _LEAST_HALVED = 1 << 18, 128
 _BLOCKS = {"lanes": (128, 256, 512, 1024, 2048), "rows": (32, 64, 128, 256, 512, 1024), "outer": (1, 2, 4, 8)}
 _SEED = {"lanes": 256, "rows": 256, "outer": 1}
 
@@ -56,6 +58,17 @@ def small_sizes(function: Callable[..., Any], task: Task, ragged: bool) -> dict[
                 sizes[name] = small
                 break
     return sizes
+
+
+def halved_sizes(task: Task) -> dict[str, int]:
+    """Sizes for a CPU: the largest of the task's own halved, again and again. What divided them mostly does still."""
+    sizes = dict(task.sizes)
+    while True:
+        arrays = [math.prod(shape_of(one.axes, sizes)) for one in task.tensors]
+        largest = max(sizes, key=lambda name: sizes[name])
+        if max(arrays) <= _MOST_ELEMENTS or sizes[largest] <= _LEAST_HALVED or sizes[largest] % 2:
+            return sizes
+        sizes[largest] //= 2
 
 
 def drawn(task: Task, sizes: dict[str, int]) -> list[np.ndarray[Any, Any]]:

@@ -35,6 +35,7 @@ class Tensor:
     name: str
     dtype: str
     axes: tuple[Axis, ...]
+    range: str = ""  # of an input's values, "0, 1"; empty: any
 
 
 @dataclass(frozen=True)

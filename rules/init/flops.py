@@ -30,6 +30,12 @@ def flops_formula(function: Callable[..., Any], task: Task) -> str:
     return summed(terms)
 
 
+def flops_of(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:
+    """What the formula gives for these sizes."""
+    counts = _products(function, task, sizes)
+    return sum(counts) or max(math.prod(shape_of(one.axes, sizes)) for one in task.tensors)
+
+
 def bytes_formula(task: Task) -> str:
     """Each input read once, each output written once."""
     return summed(f"{jax.numpy.dtype(one.dtype).itemsize} * {_elements(one)}" for one in task.tensors)

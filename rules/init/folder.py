@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -16,6 +16,37 @@ import jax
 from blocks import Block
 from dimensions import Axis, Task, Tensor
 from flops import bytes_formula, flops_formula, summed
+
+
+@dataclass(frozen=True)
+class Case:
+    """A timed case that is said, and not shown."""
+
+    name: str
+    sizes: dict[str, int]
+    weight: float = 1
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known of a task besides its function and its inputs. What is not is found out, or is the house's."""
+
+    cases: tuple[Case, ...] = ()
+    rtol: float = 1e-2
+    atol: float = 1e-2
+    outputs: tuple[str, ...] = ()  # their names
+    reference: str = ""  # reference.py, which is xla.py, too
+    seed: str = ""  # kernel.py
+    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of that
+    constraints: tuple[str, ...] = ()
+    contract: dict[str, float] = field(default_factory=dict)  # what the seed needs of it
+    rounds: int = 3
+    variants: int = 8
+    top_k: int = 2
+    mutator: str = "sweep"
+    learnings: str = ""  # a file of such, for the pipeline
+    written_by: str = "evolve init"
+
 
 _TEMPLATES = Path(__file__).with_name("templates")
 # What the function is called in kernel.py, where its own name is the entry's.
@@ -69,10 +100,10 @@ def renamed(source: Source, name: str) -> str:
 
 
 def files_of(
-    name: str, source: Source, function: Callable[..., Any], task: Task, pipeline: str, spec: str
+    name: str, source: Source, function: Callable[..., Any], task: Task, pipeline: str, spec: str, given: Given
 ) -> dict[str, str]:
     """The texts of the kernel's folder, by name, and of its pipeline, by the name ""."""
-    cut = blocks.blocks_of(function, task)
+    cut = [] if given.seed else blocks.blocks_of(function, task)
     flops, moved = flops_formula(function, task), bytes_formula(task)
     words = {
         "name": name,
@@ -85,19 +116,23 @@ def files_of(
         "arguments": ", ".join(one.name for one in task.inputs),
         "pipeline": pipeline,
         "spec": spec,
+        "written_by": given.written_by,
+        "learn": f"\nlearn:\n  file: {given.learnings}\n" if given.learnings else "",
     }
+    words |= {key: str(getattr(given, key)) for key in ("rtol", "atol", "rounds", "variants", "top_k", "mutator")}
     fixed = sorted({axis for one in task.inputs for axis in one.axes if isinstance(axis, int) and axis != 1})
-    return {
-        "spec.yaml": _filled("spec.yaml", words | _spec_words(source, function, task, cut, flops, moved)),
-        "kernel.py": _filled("kernel.py", words | _kernel_words(source, task, cut, flops, moved, name)),
-        "reference.py": _filled("reference.py", words),
-        "xla.py": _filled("xla.py", words),
-        "api.py": _filled("api.py", words | _api_words(task)),
-        "README.md": _filled(
+    files = {
+        "spec.yaml": filled("spec.yaml", words | _spec_words(source, function, task, cut, flops, moved, given)),
+        "kernel.py": given.seed or filled("kernel.py", words | _kernel_words(source, task, cut, flops, moved, name)),
+        "reference.py": given.reference or filled("reference.py", words),
+        "xla.py": given.reference or filled("xla.py", words),
+        "README.md": filled(
             "README.md", words | {"fixed": f" ({', '.join(map(str, fixed))} are fixed)" if fixed else ""}
         ),
-        "": _filled("pipeline.yaml", words),
+        "": filled("pipeline.yaml", words),
     }
+    # Whose kernel it is has to have BlockSizes.
+    return files if given.seed else files | {"api.py": filled("api.py", words | _api_words(task))}
 
 
 def _others(imports: str) -> str:
@@ -106,45 +141,74 @@ def _others(imports: str) -> str:
     return "".join(f"{line}\n" for line in imports.splitlines() if line not in own)
 
 
-def _filled(template: str, words: dict[str, str]) -> str:
+def filled(template: str, words: dict[str, str]) -> str:
+    """The text of a template."""
     return Template((_TEMPLATES / f"{template}.template").read_text()).substitute(words)
 
 
 def _spec_words(
-    source: Source, function: Callable[..., Any], task: Task, cut: Sequence[Block], flops: str, moved: str
+    source: Source,
+    function: Callable[..., Any],
+    task: Task,
+    cut: Sequence[Block],
+    flops: str,
+    moved: str,
+    given: Given,
 ) -> dict[str, str]:
-    cases = [("given", task.sizes, "bench")]
-    for label, is_ragged in (("small", False), ("ragged", True)):
-        sizes = blocks.small_sizes(function, task, is_ragged)
-        if sizes not in [known for _, known, _ in cases]:
-            cases.append((label, sizes, "check, ci"))
-    search = ""
+    parameters = {one.parameter: one.values for one in cut} | given.parameters
+    constraints = [f"  - {text}" for text in given.constraints]
     if cut:
-        parameters = "\n".join(f"  {one.parameter}: {{ values: {list(one.values)} }}" for one in cut)
-        search = (
-            f"parameters:\n{parameters}\nconstraints:\n"
-            "  # Double-buffered blocks in VMEM, at the sizes given; the rest is for what the function makes.\n"
-            f"  - {_vmem_formula(task, cut)}\n"
+        constraints.append(
+            "  # Double-buffered blocks in VMEM, at the sizes given; the rest is for what the function makes."
         )
+        constraints.append(f"  - {_vmem_formula(task, cut)}")
+    listed = "\n".join(f"  {parameter}: {{ values: {list(values)} }}" for parameter, values in parameters.items())
+    search = f"parameters:\n{listed}\n" if listed else ""
+    search += "constraints:\n" + "\n".join(constraints) + "\n" if constraints else ""
     quoted = source.summary.replace("\\", "\\\\").replace('"', "'")
     return {
         "formula": f'"{quoted}"',
         "dimensions": ", ".join(task.sizes),
         "inputs": _tensors(task.inputs),
         "outputs": _tensors(task.outputs),
-        "cases": "\n".join(
-            f"  - {{ name: {label}, dims: {{ {', '.join(f'{d}: {n}' for d, n in sizes.items())} }}, tags: [{tags}] }}"
-            for label, sizes, tags in cases
-        ),
+        "cases": _cases(function, task, given),
         "search": search,
+        "contract": _contract(given.contract),
         "flops": flops,
         "bytes": moved,
     }
 
 
+def _contract(terms: dict[str, float]) -> str:
+    if not terms:
+        return ""
+    listed = ", ".join(f"{name}: {value:g}" for name, value in terms.items())
+    return f"# What the seed does outside of kernels; a better one may do with less.\ncontract: {{ {listed} }}\n\n"
+
+
+def _cases(function: Callable[..., Any], task: Task, given: Given) -> str:
+    """Timed ones, and small ones for a CPU; a kernel of somebody else's may take no ragged sizes."""
+    cases = [(one.name, one.sizes, "bench", one.weight) for one in given.cases or (Case("given", task.sizes),)]
+    smaller = {"small": blocks.halved_sizes(task)} if given.seed else {}
+    smaller = smaller or {
+        label: blocks.small_sizes(function, task, is_ragged)
+        for label, is_ragged in (("small", False), ("ragged", True))
+    }
+    for label, sizes in smaller.items():
+        if sizes not in [known for _, known, _, _ in cases]:
+            cases.append((label, sizes, "check, ci", 1))
+    return "\n".join(
+        f"  - {{ name: {label}, dims: {{ {', '.join(f'{d}: {n}' for d, n in sizes.items())} }}, tags: [{tags}]"
+        + (f", weight: {weight:g} }}" if weight != 1 else " }")
+        for label, sizes, tags, weight in cases
+    )
+
+
 def _tensors(found: Sequence[Tensor]) -> str:
     return "\n".join(
-        f"  {one.name}: {{ shape: [{', '.join(map(str, one.axes))}], dtype: {one.dtype} }}" for one in found
+        f"  {one.name}: {{ shape: [{', '.join(map(str, one.axes))}], dtype: {one.dtype}"
+        + (f", range: [{one.range}] }}" if one.range else " }")
+        for one in found
     )
 
 

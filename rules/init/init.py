@@ -11,7 +11,6 @@ is 2 then, and stderr has a line that says what.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import json
 import keyword
@@ -28,7 +27,8 @@ import jax
 import numpy as np
 from blocks import small_sizes
 from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
-from folder import files_of, read_source
+from folder import Given, files_of, read_source
+from source import Wrong, executed, function_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import program
@@ -36,29 +36,6 @@ import program
 _GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
 _INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
 _AXIS = re.compile(r"(?:(?P<name>[A-Za-z]\w*)\s*(?:=\s*(?P<size>\d+))?|(?P<fixed>\d+))")
-
-
-class Wrong(Exception):
-    """What the user gave is not right; the message says what."""
-
-
-def function_of(path: Path, name: str) -> tuple[Any, Callable[..., Any]]:
-    """The user's module, and the function."""
-    sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise Wrong(f"{path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        known = [one for one, value in vars(module).items() if inspect.isfunction(value) and not one.startswith("_")]
-        raise Wrong(f"{path}: there is no function '{name}'; there are {', '.join(known) or 'none'}")
-    return module, function
 
 
 def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]]:
@@ -125,17 +102,29 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
         raise Wrong(f"'{entry}': {why}") from why
 
 
-def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> str:
-    """What Mosaic says of the seed where it does not take it; empty where it does."""
-    module: dict[str, Any] = {"__name__": "seed"}
-    sys.modules["seed"] = type(sys)("seed")
+def seed_program(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> bytes:
+    """The seed's program for a TPU. Raises whatever Mosaic, or the user's code, says against it."""
     shapes = structs(task.inputs, sizes)
+    module = executed(kernel, Path("kernel.py"))
+    return program.export_program(jax.make_jaxpr(getattr(module, entry))(*shapes), shapes, "tpu")
+
+
+def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> str:
+    """What is said against the seed where Mosaic does not take it; empty where it does."""
     try:
-        exec(compile(kernel, "kernel.py", "exec", dont_inherit=True), module)
-        program.export_program(jax.make_jaxpr(module[entry])(*shapes), shapes, "tpu")
+        seed_program(kernel, task, entry, sizes)
     except Exception as error:  # noqa: BLE001 - of the user's own code
         return f"{type(error).__name__}: {error}".splitlines()[0]
     return ""
+
+
+def write(files: dict[str, str], folder: Path, pipeline: Path) -> None:
+    """A kernel's files, by their names in its folder, and its pipeline, by the name ""."""
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        target = folder / name if name else pipeline
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
 
 
 def main(argv: list[str]) -> int:
@@ -156,17 +145,13 @@ def main(argv: list[str]) -> int:
         task = task_of(module, function, entry, args.input)
         source = read_source(Path(path).read_text(), path, entry, () if args.input else _GIVERS)
         spec = os.path.relpath(folder / "spec.yaml", pipeline.parent)
-        files = files_of(args.name, source, function, task, args.pipeline, spec)
-    except Wrong as why:
+        files = files_of(args.name, source, function, task, args.pipeline, spec, Given())
+    except (Wrong, Unclear) as why:
         print(f"init: {why}", file=sys.stderr)
         return 2
     if args.without_api:
         del files["api.py"]
-    folder.mkdir(parents=True)
-    for name, text in files.items():
-        target = folder / name if name else pipeline
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
+    write(files, folder, pipeline)
     report = {"dimensions": task.sizes, "files": sorted(name for name in files if name)}
     refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False))
     print(json.dumps(report | ({"refused": refused} if refused else {})))

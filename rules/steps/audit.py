@@ -52,7 +52,12 @@ class Task:
     def _guesses(self, number: int) -> Iterator[tuple[str, Guess]]:
         yield "zeros", lambda drawn: np.zeros_like(self._oracle(number, drawn))
         yield "ones", lambda drawn: np.ones_like(self._oracle(number, drawn))
-        yield "its mean", lambda drawn: np.full_like(self._oracle(number, drawn), self._oracle(number, drawn).mean())
+        # Of one number that is what it is.
+        if self._oracle(number, PUBLIC).size > 1:
+            yield (
+                "its mean",
+                lambda drawn: np.full_like(self._oracle(number, drawn), self._oracle(number, drawn).mean()),
+            )
         # At the places where the other sets are compared.
         right = self._oracle(number, PUBLIC)
         yield (

@@ -1,0 +1,66 @@
+"""A user's own file, which is trusted, and run as it is; and what an importer makes of one."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import linecache
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dimensions import Tensor
+from folder import Given
+
+
+class Wrong(Exception):
+    """What the user gave is not right; the message says what."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A task of another system, in JAX."""
+
+    entry: str
+    path: str  # of the file that it comes from, for people
+    function: Callable[..., Any]
+    inputs: tuple[Tensor, ...]
+    sizes: dict[str, int]  # those that it is first shown with
+    given: Given
+    summary: str = ""
+    notices: list[str] = field(default_factory=list)  # what has no meaning here, or another one
+
+
+def executed(text: str, path: Path) -> ModuleType:
+    """The module of a text that may not be in the file `path`."""
+    module = ModuleType(path.stem)
+    sys.modules[path.stem] = module
+    # What tells lines from each other by their text, as a dataclass' errors do, finds this text.
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+    try:
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+    except Exception as error:
+        raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
+    """The user's module, and the function."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise Wrong(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        known = [one for one, value in vars(module).items() if inspect.isfunction(value) and not one.startswith("_")]
+        raise Wrong(f"{path}: there is no function '{name}'; there are {', '.join(known) or 'none'}")
+    return module, function
