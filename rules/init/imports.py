@@ -1,8 +1,8 @@
 """`evolve import FORMAT FILE`: a kernel's folder and pipeline from a task of another system.
 
 What a reader knows of a format is in its own module; here it becomes files as `evolve init` writes them. Nothing is
-written where anything is wrong; the exit code is 2 then, and stderr has a line that says what. Stdout has a JSON report:
-the dimensions, the files, and `notices`, each a line on what has no meaning here, or another one.
+written where anything is wrong; the exit code is 2 then, and stderr has a line that says what. Stdout has a report, as
+JSON: the dimensions, the files, and `notices`, each a line on what has no meaning here, or another one.
 """
 
 from __future__ import annotations
@@ -68,10 +68,8 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
     if least < _LEAST_INSIDE:
         terms["min_flops"] = math.floor(20 * least) / 20
     if terms:
-        notices.append(
-            f"the seed does {100 * most:.0f} % of the task's operations outside of kernels, and {100 * least:.0f} % within: "
-            "its contract allows that"
-        )
+        shares = f"{100 * most:.0f} % of the task's operations outside of kernels, and {100 * least:.0f} % within"
+        notices.append(f"the seed does {shares}: its contract allows that")
     return terms
 
 
