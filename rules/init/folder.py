@@ -28,12 +28,19 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """Of each element, by itself."""
+
+    rtol: float = 1e-2
+    atol: float = 1e-2
+
+
+@dataclass(frozen=True)
 class Given:
     """What is known of a task besides its function and its inputs. What is not is found out, or is the house's."""
 
     cases: tuple[Case, ...] = ()
-    rtol: float = 1e-2
-    atol: float = 1e-2
+    tolerance: Tolerance = Tolerance()
     outputs: tuple[str, ...] = ()  # their names
     reference: str = ""  # reference.py, which is xla.py, too
     seed: str = ""  # kernel.py
@@ -119,7 +126,8 @@ def files_of(
         "written_by": given.written_by,
         "learn": f"\nlearn:\n  file: {given.learnings}\n" if given.learnings else "",
     }
-    words |= {key: str(getattr(given, key)) for key in ("rtol", "atol", "rounds", "variants", "top_k", "mutator")}
+    words |= {"rtol": f"{given.tolerance.rtol:g}", "atol": f"{given.tolerance.atol:g}"}
+    words |= {key: str(getattr(given, key)) for key in ("rounds", "variants", "top_k", "mutator")}
     fixed = sorted({axis for one in task.inputs for axis in one.axes if isinstance(axis, int) and axis != 1})
     files = {
         "spec.yaml": filled("spec.yaml", words | _spec_words(source, function, task, cut, flops, moved, given)),

@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from dimensions import Axis, Tensor, Unclear, formula_of
-from folder import Case, Given, filled
-from source import Imported, Wrong, executed
+from folder import Case, Given, Tolerance, filled
+from source import Imported, Wrong, executed, number
 from watched import DRAWERS, Draw, Seen, watched
 
 _TEMPLATE_NAMES = ("optimized_compute", "kernel_fn")
@@ -91,7 +91,7 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path,
     notices: list[str] = []
     given = replace(
         _search(config),
-        **_tolerance(config, seen[1], notices),
+        tolerance=_tolerance(config, seen[1], notices),
         cases=_cases(shapes, sizes, constants, notices),
         reference=texts[1],
         seed=_marked(texts[0], config["kernel"]),
@@ -171,19 +171,14 @@ def _cases(
     return tuple(Case("_".join(f"{name.lower()}{size}" for name, size in shape.items()), shape) for shape in named)
 
 
-def _tolerance(config: dict[str, Any], seen: Seen, notices: list[str]) -> dict[str, float]:
+def _tolerance(config: dict[str, Any], seen: Seen, notices: list[str]) -> Tolerance:
     given = config.get("correctness") or {}
-    tolerance = {}
-    for name in ("rtol", "atol"):
-        try:
-            tolerance[name] = float(given.get(name, 1e-2))
-        except (TypeError, ValueError) as error:
-            raise Wrong(f"correctness.{name}: {given[name]!r} is no number") from error
-    if seen.gradients and tolerance["atol"] > _MOST_ATOL:
-        was = f"correctness.atol: {tolerance['atol']:g} was for one sum, and would let any gradient pass"
+    rtol, atol = (number(f"correctness.{name}", given.get(name, 1e-2)) for name in ("rtol", "atol"))
+    if seen.gradients and atol > _MOST_ATOL:
+        was = f"correctness.atol: {atol:g} was for one sum, and would let any gradient pass"
         notices.append(f"{was}; it is {_MOST_ATOL:g} now")
-        tolerance["atol"] = _MOST_ATOL
-    return tolerance
+        atol = _MOST_ATOL
+    return Tolerance(rtol, atol)
 
 
 def _output_names(seen: Seen) -> list[str]:

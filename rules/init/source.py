@@ -34,6 +34,14 @@ class Imported:
     notices: list[str] = field(default_factory=list)  # what has no meaning here, or another one
 
 
+def number(where: str, value: Any) -> float:
+    """A number, which may be written as text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise Wrong(f"{where}: {value!r} is no number") from error
+
+
 def executed(text: str, path: Path) -> ModuleType:
     """The module of a text that may not be in the file `path`."""
     module = ModuleType(path.stem)
