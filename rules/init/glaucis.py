@@ -120,20 +120,20 @@ def _inputs(file: Files, draws: list[Draw], shape: dict[str, Any]) -> tuple[Tens
     base = {name: size for name, size in shape.items() if type(size) is int}
     known: dict[tuple[int, ...], Seen] = {}
 
-    def side(sizes: dict[str, int], number: int, axis: int) -> int:
+    def side(sizes: dict[str, int], place: int, axis: int) -> int:
         key = tuple(sizes.values())
         if key not in known:
             known[key] = file.seen(shape | sizes)
-        if number >= len(known[key].draws):
+        if place >= len(known[key].draws):
             raise Unclear(known[key].failure)
-        return known[key].draws[number].shape[axis]
+        return known[key].draws[place].shape[axis]
 
     found = []
-    for number, one in enumerate(draws):
+    for place, one in enumerate(draws):
         axes: list[Axis] = []
         for axis in range(len(one.shape)):
             try:
-                formula = formula_of(lambda sizes, n=number, a=axis: side(sizes, n, a), base)  # type: ignore[misc]
+                formula = formula_of(lambda sizes, n=place, a=axis: side(sizes, n, a), base)  # type: ignore[misc]
             except Unclear as why:
                 raise Wrong(f"{file.path}: '{one.name}': {why}") from why
             if not formula.isdigit() and formula not in base:
