@@ -328,10 +328,17 @@ void add_commands(CLI::App& app, Arguments& arguments) {
                      "another record of it than the last, by its number in `evolve log`");
   bundle->add_option("-o,--out", arguments.bundle.path, "the bundle, as r3.evolve")->required();
 
-  auto* import =
-      app.add_subcommand("import", "check a bundle, and take its round over for replays");
-  import->add_option("bundle", arguments.bundle.path, "the file")->required();
-  import->add_option("--as", arguments.bundle.as, "the campaign's name here");
+  auto* import = app.add_subcommand(
+      "import", "take over a bundle's round for replays, or another system's task as a new kernel");
+  import
+      ->add_option("what", arguments.import.words,
+                   fmt::format("a bundle's file; or FORMAT FILE, of the formats {}",
+                               fmt::join(task_formats(), ", ")))
+      ->required()
+      ->expected(1, 2);
+  import->add_option("--as", arguments.bundle.as, "of a bundle: the campaign's name here");
+  import->add_option("--name", arguments.import.name,
+                     "of a task: the kernel's name here (default: its own)");
 
   auto* cache =
       app.add_subcommand("cache", "what lies in the state folder: stats, gc, verify, path");

@@ -10,6 +10,7 @@
 #include "engine/cli/cache_command.h"
 #include "engine/cli/cluster.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/import_command.h"
 #include "engine/cli/init_command.h"
 #include "engine/cli/learnings_command.h"
 #include "engine/cli/model_command.h"
@@ -48,6 +49,7 @@ struct Arguments {
   PlanCommand plan;
   TuneCommand tune;
   InitCommand init;
+  ImportCommand import;
   std::string sampler = search::sampler_names().front();
 };
 

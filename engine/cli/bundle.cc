@@ -182,7 +182,7 @@ Status run_export(const CommonOptions& common, const BundleCommand& command) {
   return {};
 }
 
-Status run_import(const CommonOptions& common, const BundleCommand& command) {
+Status run_import_bundle(const CommonOptions& common, const BundleCommand& command) {
   const std::string path = fs::absolute(command.path).lexically_normal().string();
   CommonOptions here = common;
   if (here.campaign.state.empty() && here.campaign.pipeline.empty()) {

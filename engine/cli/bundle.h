@@ -18,6 +18,6 @@ struct BundleCommand {
 Status run_export(const CommonOptions& common, const BundleCommand& command);
 // Nothing of a bundle is believed before all of it was checked, and nothing is stored then but what
 // a replay needs: what a stranger says of an action is no result for our builds.
-Status run_import(const CommonOptions& common, const BundleCommand& command);
+Status run_import_bundle(const CommonOptions& common, const BundleCommand& command);
 
 }  // namespace evolve::cli

@@ -268,6 +268,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
                     select.migration_interval,
                     select.most_cells};
   shape.random_seed = campaign.pipeline.mutate.random_seed;
+  shape.opening = campaign.pipeline.mutate.opening;
   shape.mix.clear();
   for (const auto& [name, weight] : campaign.pipeline.mutate.mix)
     shape.mix.push_back({name, weight});

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -14,6 +15,7 @@
 #include "engine/cli/cache_command.h"
 #include "engine/cli/cluster.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/import_command.h"
 #include "engine/cli/kernel_command.h"
 #include "engine/cli/learnings_command.h"
 #include "engine/cli/lock.h"
@@ -77,6 +79,18 @@ Status dispatch_kernel(const std::string& name, const Arguments& arguments) {
   return run_kernel_time(arguments.common, arguments.kernel, jobs, arguments.writes);
 }
 
+// One word is a bundle's file; two are a format and a task's.
+Status dispatch_import(const Arguments& arguments) {
+  if (arguments.import.words.size() > 1) return run_import_task(arguments.common, arguments.import);
+  const std::string& word = arguments.import.words.front();
+  const auto& formats = task_formats();
+  if (std::find(formats.begin(), formats.end(), word) != formats.end())
+    return bad_input(fmt::format("evolve import {}: which file?", word));
+  BundleCommand bundle = arguments.bundle;
+  bundle.path = word;
+  return run_import_bundle(arguments.common, bundle);
+}
+
 Status dispatch_cache(const std::string& name, const Arguments& arguments) {
   if (name == "stats") return run_cache_stats(arguments.common);
   if (name == "gc") return run_cache_gc(arguments.common, arguments.cache);
@@ -130,7 +144,7 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
                            arguments);
   }
   if (name == "export") return run_export(common, arguments.bundle);
-  if (name == "import") return run_import(common, arguments.bundle);
+  if (name == "import") return dispatch_import(arguments);
   if (name == "replay") return run_replay(common, arguments.replay);
   if (name == "lock") return run_lock(common);
   if (name == "why") return run_why(common, arguments.target);

@@ -334,10 +334,12 @@ class PipelineReader {
     mutate.choice("mutator", mutator, {kMutators.begin(), kMutators.end()});
     out.mix = {{mutator, 1}};
     read_mix(mutate);
+    mutate.whole("opening", out.opening, 0, kMostRounds);
     mutate.choice("sampler", out.sampler, {kSamplers.begin(), kSamplers.end()});
     read_llm(mutate);
     mutate.text("proposals", out.proposals);
-    if (mutate.has("proposals") && !has_mutator("person") && out.plan != "approve") {
+    if (mutate.has("proposals") && !has_mutator("person") && out.opening == 0 &&
+        out.plan != "approve") {
       notice(mutate.key_at("proposals"),
              "'mutate.proposals' has no effect: no variant is a person's");
     }

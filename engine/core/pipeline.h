@@ -63,6 +63,8 @@ struct Pipeline {
     // What proposes variants, and how many of them each does, as a share of all weights; in the
     // order of kMutators.
     std::vector<std::pair<std::string, int>> mix = {{"sweep", 1}};
+    // Rounds, from the first on, whose variants are all a person's, whatever the mix says.
+    int opening = 0;
     std::string sampler = "local";  // of the sweep
     std::string llm;  // path of the language models' configuration (engine/llm/README.md)
     // Whether models write a plan first: "none"; "approve": a person decides on it; "auto": it is

@@ -504,15 +504,15 @@ int Survival::capacity() const {
 
 Digest digest_of(const CampaignShape& shape) {
   // A member that is missing here does not compile.
-  const auto& [rounds, variants, survival, random_seed, mix, sampler, llm, llm_keys, plan,
+  const auto& [rounds, variants, survival, random_seed, mix, opening, sampler, llm, llm_keys, plan,
                proposals, learnings, learn_effect, least_distance, explore, target, compile_flags,
                constants, is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla,
                marker_start, marker_end, timed_cases, bench_cases, check_cases, step_sources,
                node_pools] = shape;
   KeyWriter out;
   out.add("numbers", "",
-          fmt::format("{} {} {} {} {} {} {}", rounds, variants, random_seed, explore, learn_effect,
-                      is_measured, is_sandboxed));
+          fmt::format("{} {} {} {} {} {} {} {}", rounds, variants, random_seed, opening, explore,
+                      learn_effect, is_measured, is_sandboxed));
   const auto& [policy, by_point, top_k, most_lineages, islands, interval, most_cells] = survival;
   out.add("survival", policy,
           fmt::format("{} {} {} {} {} {}", by_point, top_k, most_lineages, islands, interval,

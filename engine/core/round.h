@@ -64,13 +64,14 @@ struct CampaignShape {
   Survival survival;
   uint64_t random_seed = 0;
   std::vector<MutatorShare> mix = {{"sweep", 1}};
-  std::string sampler = "local";           // of the sweep
-  std::string llm;                         // path of the models' configuration; empty: none
-  std::vector<std::string> llm_keys;       // names of the variables with their keys
-  std::string plan = "none";               // as engine/core/pipeline.h has it
-  std::string proposals;                   // folder of what people propose
-  std::string learnings;                   // path of what people keep of them; empty: none
-  double learn_effect = 0.05;              // the gain that is worth learning, as a share
+  int opening = 0;                    // rounds whose variants are all a person's, from the first on
+  std::string sampler = "local";      // of the sweep
+  std::string llm;                    // path of the models' configuration; empty: none
+  std::vector<std::string> llm_keys;  // names of the variables with their keys
+  std::string plan = "none";          // as engine/core/pipeline.h has it
+  std::string proposals;              // folder of what people propose
+  std::string learnings;              // path of what people keep of them; empty: none
+  double learn_effect = 0.05;         // the gain that is worth learning, as a share
   std::optional<double> least_distance;    // of a variant's program from earlier ones, as a share
   double explore = 0.25;                   // share of its proposals drawn from the whole space
   std::string target;                      // "tpu7x"

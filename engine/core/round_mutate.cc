@@ -251,6 +251,8 @@ std::vector<int> variants_by(const CampaignShape& shape, const std::string& muta
 }  // namespace
 
 const std::string& mutator_of(const CampaignShape& shape, int number) {
+  static const std::string kPerson = "person";
+  if (number <= shape.opening * shape.variants) return kPerson;
   int all = 0;
   for (const MutatorShare& share : shape.mix) all += share.weight;
   if (all == 0) return shape.mix.front().name;

@@ -11,8 +11,8 @@
 
 namespace evolve {
 
-// Which mutator proposes a variant: each as often as its weight says, evenly mixed, from round to
-// round. REQUIRES: number > 0.
+// Which mutator proposes a variant: of the opening rounds a person; of others each as often as its
+// weight says, evenly mixed, from round to round. REQUIRES: number > 0.
 const std::string& mutator_of(const CampaignShape& shape, int number);
 // The file in which a person proposes a variant, whose place is a person's.
 std::string proposal_path(const CampaignShape& shape, const std::string& id);

@@ -51,7 +51,9 @@ class Given:
     variants: int = 8
     top_k: int = 2
     mutator: str = "sweep"
-    learnings: str = ""  # a file of such, for the pipeline
+    opening: int = 0  # rounds whose kernels are there
+    policy: str = ""  # of the selection
+    learnings: str = ""  # a file of such, from the pipeline
     written_by: str = "evolve init"
 
 
@@ -107,9 +109,9 @@ def renamed(source: Source, name: str) -> str:
 
 
 def files_of(
-    name: str, source: Source, function: Callable[..., Any], task: Task, pipeline: str, spec: str, given: Given
+    name: str, source: Source, function: Callable[..., Any], task: Task, spec: str, given: Given
 ) -> dict[str, str]:
-    """The texts of the kernel's folder, by name, and of its pipeline, by the name ""."""
+    """The texts of the kernel's folder, by name, and of its pipeline, by the name "", from which `spec` is its path."""
     cut = [] if given.seed else blocks.blocks_of(function, task)
     flops, moved = flops_formula(function, task), bytes_formula(task)
     words = {
@@ -121,10 +123,14 @@ def files_of(
         "others": _others(source.imports),
         "body": source.body,
         "arguments": ", ".join(one.name for one in task.inputs),
-        "pipeline": pipeline,
+        "pipeline": f"pipelines/{name}-v7x.yaml",
         "spec": spec,
         "written_by": given.written_by,
+        "select": f"\nselect:\n  policy: {given.policy}\n" if given.policy else "",
         "learn": f"\nlearn:\n  file: {given.learnings}\n" if given.learnings else "",
+        "opening": f"\n  opening: {given.opening}               # rounds of what people propose"
+        if given.opening
+        else "",
     }
     words |= {"rtol": f"{given.tolerance.rtol:g}", "atol": f"{given.tolerance.atol:g}"}
     words |= {key: str(getattr(given, key)) for key in ("rounds", "variants", "top_k", "mutator")}

@@ -16,6 +16,7 @@ from typing import Any
 
 from dimensions import Axis, Tensor, Unclear, formula_of
 from folder import Case, Given, Tolerance, filled
+from glaucis_run import Run, learnings_above
 from source import Imported, Wrong, executed, number
 from watched import DRAWERS, Draw, Seen, watched
 
@@ -60,8 +61,12 @@ class Files:
         return watched(self.function, arguments, self.text)
 
 
-def read(path: Path, config: dict[str, Any], learnings: str) -> Imported:
-    """The task of a config."""
+def read(path: Path, config: dict[str, Any]) -> Imported:
+    """The task of a config, or of a run's folder, with what the run came to."""
+    if path.is_dir():
+        run = Run(path)
+        task = task_of(path / "config.yaml", config, run.baseline, run.reference(config))
+        return run.added_to(task)
     kernel = config.get("kernel")
     if not isinstance(kernel, dict) or not config.get("shapes"):
         raise Wrong(f"{path}: not a config of Glaucis: it has no {'shapes' if isinstance(kernel, dict) else 'kernel'}")
@@ -71,10 +76,10 @@ def read(path: Path, config: dict[str, Any], learnings: str) -> Imported:
         if not file.is_file():
             raise Wrong(f"{path}: kernel.{key}: there is no file {file}")
         found.append(file)
-    return task_of(path, config, found[0], found[1], learnings)
+    return task_of(path, config, found[0], found[1])
 
 
-def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path, learnings: str) -> Imported:
+def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path) -> Imported:
     """The task of a config whose files lie there."""
     files = Files.read(template, _TEMPLATE_NAMES), Files.read(reference, _REFERENCE_NAMES)
     shapes: list[dict[str, Any]] = [dict(shape) for shape in config["shapes"]]
@@ -85,8 +90,8 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path,
     sizes = {name: size for name, size in shapes[0].items() if name in extents}
     constants = {name: value for name, value in shapes[0].items() if name not in extents}
     # Theirs may have a function of the kernel's name.
-    entry = str(config["kernel"].get("name", path.stem))
-    entry += "_task" if any(hasattr(one.module, entry) for one in files) else ""
+    name = str(config["kernel"].get("name", path.stem))
+    entry = f"{name}_task" if any(hasattr(one.module, name) for one in files) else name
     texts = [one.text.rstrip() + "\n" + _adapter(path, entry, inputs, one.function, constants) for one in files]
     notices: list[str] = []
     given = replace(
@@ -97,11 +102,13 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path,
         seed=_marked(texts[0], config["kernel"]),
         outputs=(*_output_names(seen[1]), *seen[1].gradients),
         written_by="evolve import glaucis",
-        learnings=learnings,
     )
     notices += [f"'{name}' is not taken over: {where}" for name, where in _ELSEWHERE.items() if name in config]
     module = executed(texts[1], reference)
-    return Imported(entry, str(path), getattr(module, entry), inputs, sizes, given, notices=notices)
+    learnings = learnings_above(path)
+    return Imported(
+        name, entry, str(path), getattr(module, entry), inputs, sizes, given, notices=notices, learnings=learnings
+    )
 
 
 def _check(files: tuple[Files, Files], seen: list[Seen], shape: dict[str, Any]) -> None:

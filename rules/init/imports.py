@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,11 +22,13 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import glaucis
 import jax
+import maxkernel
 from blocks import halved_sizes, small_sizes
 from dimensions import Task, Unclear, outputs_of, structs
 from flops import flops_of
-from folder import Source, files_of
-from init import refusal_of, seed_program, write
+from folder import Source, files_of, read_source
+from init import GIVERS, refusal_of, seed_program
+from project import Place
 from source import Imported, Wrong
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
@@ -73,42 +76,52 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
     return terms
 
 
-# A reader gets the file, what YAML it is, and the learnings' path as the pipeline will have it.
-READERS: dict[str, Callable[[Path, dict[str, Any], str], Imported]] = {"glaucis": glaucis.read}
+# A reader gets the path that was given, and the YAML of its file, where it has some.
+READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {"glaucis": glaucis.read, "maxkernel": maxkernel.read}
+
+
+def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str]]:
+    """The task, and its files."""
+    task = task_of(found)
+    given = replace(found.given, learnings=place.from_pipeline("learnings.md") if found.learnings else "")
+    if given.seed:
+        given = replace(given, contract=contract_of(found, task, found.notices))
+        source = Source(found.path, "", "", found.entry, found.summary or found.name)
+    else:
+        source = read_source(given.reference, found.path, found.entry, GIVERS)
+        given = replace(given, reference="")
+    files = files_of(place.name, source, found.function, task, place.from_pipeline("spec.yaml"), given)
+    return task, files | ({"learnings.md": found.learnings} if found.learnings else {})
 
 
 def main(argv: list[str]) -> int:
     """Writes the folder and the pipeline; says which files, as JSON."""
     parser = argparse.ArgumentParser(prog="imports")
     parser.add_argument("--format", choices=sorted(READERS), required=True)
+    parser.add_argument("--from", dest="origin", required=True)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--name", default="")
     parser.add_argument("--config", default="{}")
-    parser.add_argument("--learnings", default="")
     parser.add_argument("--without-api", action="store_true")
-    for flag in ("--from", "--name", "--folder", "--pipeline"):
-        parser.add_argument(flag, required=True)
     args = parser.parse_args(argv)
-    folder, pipeline = Path(args.folder), Path(args.pipeline)
     try:
-        learnings = os.path.relpath(folder / "learnings.md", pipeline.parent) if args.learnings else ""
-        found = READERS[args.format](Path(getattr(args, "from")), json.loads(args.config), learnings)
-        task = task_of(found)
-        if found.given.seed:
-            found = replace(found, given=replace(found.given, contract=contract_of(found, task, found.notices)))
-        source = Source(found.path, "", "", found.entry, found.summary or found.entry)
-        spec = os.path.relpath(folder / "spec.yaml", pipeline.parent)
-        files = files_of(args.name, source, found.function, task, args.pipeline, spec, found.given)
+        found = READERS[args.format](Path(args.origin), json.loads(args.config))
+        place = Place(Path(args.root), args.name or re.sub(r"\W+", "_", found.name.lower()))
+        place.check_free()
+        task, files = files_for(found, place)
     except (Wrong, Unclear) as why:
         print(f"imports: {why}", file=sys.stderr)
         return 2
     if args.without_api:
         files.pop("api.py", None)
-    if args.learnings:
-        files["learnings.md"] = Path(args.learnings).read_text()
-    write(files, folder, pipeline)
+    place.write(files)
+    for name, text in found.proposals.items():
+        place.proposals.mkdir(exist_ok=True)
+        (place.proposals / name).write_text(text)
     sizes = halved_sizes(task) if found.given.seed else small_sizes(found.function, task, ragged=False)
     refused = refusal_of(files["kernel.py"], task, found.entry, sizes)
-    report = {"dimensions": task.sizes, "files": sorted(name for name in files if name), "notices": found.notices}
-    print(json.dumps(report | ({"refused": refused} if refused else {})))
+    report = place.report(task.sizes, files, refused) | {"notices": found.notices}
+    print(json.dumps(report | ({"past": found.past} if found.past else {})))
     return 0
 
 

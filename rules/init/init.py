@@ -28,12 +28,13 @@ import numpy as np
 from blocks import small_sizes
 from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, files_of, read_source
+from project import Place
 from source import Wrong, executed, function_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import program
 
-_GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
+GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
 _INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
 _AXIS = re.compile(r"(?:(?P<name>[A-Za-z]\w*)\s*(?:=\s*(?P<size>\d+))?|(?P<fixed>\d+))")
 
@@ -66,11 +67,9 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
 
 def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple[Tensor, ...]:
     """Inputs that the user's file gives, with their sizes as numbers."""
-    giver = next((getattr(module, name) for name in _GIVERS if callable(getattr(module, name, None))), None)
+    giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
-        raise Wrong(
-            f"what are the inputs? say --input for each, or give the file a function {' or '.join(_GIVERS[:2])}"
-        )
+        raise Wrong(f"what are the inputs? say --input for each, or give the file a function {' or '.join(GIVERS[:2])}")
     arrays = giver()
     names = list(inspect.signature(function).parameters)
     if len(arrays) > len(names):
@@ -118,43 +117,33 @@ def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> st
     return ""
 
 
-def write(files: dict[str, str], folder: Path, pipeline: Path) -> None:
-    """A kernel's files, by their names in its folder, and its pipeline, by the name ""."""
-    folder.mkdir(parents=True)
-    for name, text in files.items():
-        target = folder / name if name else pipeline
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-
-
 def main(argv: list[str]) -> int:
     """Writes the folder and the pipeline; says which files, as JSON."""
     parser = argparse.ArgumentParser(prog="init")
     parser.add_argument("--from", dest="origin", required=True)
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--without-api", action="store_true")
-    for flag in ("--name", "--folder", "--pipeline"):
+    for flag in ("--name", "--root"):
         parser.add_argument(flag, required=True)
     args = parser.parse_args(argv)
     path, _, entry = args.origin.rpartition(":")
-    folder, pipeline = Path(args.folder), Path(args.pipeline)
+    place = Place(Path(args.root), args.name)
     try:
+        place.check_free()
         if not path or not Path(path).is_file():
             raise Wrong(f"--from {args.origin}: expected FILE:FUNCTION of a file that is there")
         module, function = function_of(Path(path), entry)
         task = task_of(module, function, entry, args.input)
-        source = read_source(Path(path).read_text(), path, entry, () if args.input else _GIVERS)
-        spec = os.path.relpath(folder / "spec.yaml", pipeline.parent)
-        files = files_of(args.name, source, function, task, args.pipeline, spec, Given())
+        source = read_source(Path(path).read_text(), path, entry, () if args.input else GIVERS)
+        files = files_of(place.name, source, function, task, place.from_pipeline("spec.yaml"), Given())
     except (Wrong, Unclear) as why:
         print(f"init: {why}", file=sys.stderr)
         return 2
     if args.without_api:
         del files["api.py"]
-    write(files, folder, pipeline)
-    report = {"dimensions": task.sizes, "files": sorted(name for name in files if name)}
+    place.write(files)
     refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False))
-    print(json.dumps(report | ({"refused": refused} if refused else {})))
+    print(json.dumps(place.report(task.sizes, files, refused)))
     return 0
 
 

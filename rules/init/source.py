@@ -24,6 +24,7 @@ class Wrong(Exception):
 class Imported:
     """A task of another system, in JAX."""
 
+    name: str  # as it is called there
     entry: str
     path: str  # of the file that it comes from, for people
     function: Callable[..., Any]
@@ -32,6 +33,9 @@ class Imported:
     given: Given
     summary: str = ""
     notices: list[str] = field(default_factory=list)  # what has no meaning here, or another one
+    learnings: str = ""  # Markdown, of what was learned there
+    proposals: dict[str, str] = field(default_factory=dict)  # kernels for the opening rounds, by their files' names
+    past: dict[str, Any] = field(default_factory=dict)  # what these came to there (glaucis_run.py)
 
 
 def number(where: str, value: Any) -> float:

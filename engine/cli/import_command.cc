@@ -1,0 +1,154 @@
+#include "engine/cli/import_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "engine/cli/new_kernel.h"
+#include "engine/cli/session.h"
+#include "engine/core/did_you_mean.h"
+#include "engine/core/yaml_source.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// Numbers and truths where a plain scalar reads as one, also those that YAML 1.1 calls texts
+// ("1e-2"): the files were written for readers that take them.
+json scalar_json(const YamlNode& node) {
+  if (node.is_quoted) return node.text;
+  if (auto whole = parse_whole(node.text); whole) return *whole;
+  if (node.text == "true" || node.text == "false") return node.text == "true";
+  const json number = json::parse(node.text, nullptr, false);
+  return number.is_number() ? number : json(node.text);
+}
+
+json json_of(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::null: return nullptr;
+    case YamlNode::Kind::scalar: return scalar_json(node);
+    case YamlNode::Kind::list: {
+      json out = json::array();
+      for (const YamlNode& item : node.items) out.push_back(json_of(item));
+      return out;
+    }
+    case YamlNode::Kind::map: {
+      json out = json::object();
+      for (const YamlEntry& entry : node.entries) out[entry.key] = json_of(entry.value);
+      return out;
+    }
+  }
+  return nullptr;
+}
+
+Result<json> read_yaml(const std::string& path) {
+  auto text = world::read_file(path);
+  if (!text) return bad_input(std::move(text).error().message);
+  auto source = YamlSource::parse(*text, path);
+  if (!source) return std::move(source).error();
+  return json_of(source->root());
+}
+
+struct Format {
+  const char* name;
+  bool is_yaml;
+  const char* of_folder;  // the YAML file of a folder; null: folders are none
+};
+constexpr Format kFormats[] = {
+    {"glaucis", true, "config.yaml"},
+    {"kerlever", true, nullptr},
+    {"kernelbench", false, nullptr},
+    {"maxkernel", true, "kernel_task.yaml"},
+};
+
+// The rounds as they were in the other system: into the ledger, and what `show` says of their
+// variants into the work folder, where a build puts its own.
+Result<int> record_past(const CommonOptions& common, const std::string& pipeline,
+                        const json& past) {
+  CommonOptions its = common;
+  its.campaign.pipeline = pipeline;
+  auto session = open_without_graph(its);
+  if (!session) return std::move(session).error();
+  const Campaign& campaign = session->campaign;
+  for (const auto& [name, record] : past.at("work").items()) {
+    const fs::path path = fs::path(campaign.work) / name;
+    if (auto status = session->state->files.make_folders(path.parent_path().string()); !status)
+      return std::move(status).error();
+    if (auto status = world::write_file_atomic(path.string(), record.dump(2) + "\n"); !status)
+      return std::move(status).error();
+  }
+  for (const json& round : past.at("rounds")) {
+    auto status = session->state->ledger->record_round(
+        campaign.name, {round.at("round").get<int>(), session->state->clock.utc(), round.dump()});
+    if (!status) return std::move(status).error();
+  }
+  if (auto status = session->state->ledger->flush(); !status) return std::move(status).error();
+  return static_cast<int>(past.at("rounds").size());
+}
+
+}  // namespace
+
+const std::vector<std::string>& task_formats() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const Format& format : kFormats) out.emplace_back(format.name);
+    return out;
+  }();
+  return names;
+}
+
+Status run_import_task(const CommonOptions& common, const ImportCommand& command) {
+  const auto* format =
+      std::find_if(std::begin(kFormats), std::end(kFormats),
+                   [&](const Format& one) { return one.name == command.words[0]; });
+  if (format == std::end(kFormats)) {
+    const auto near = nearest(command.words[0], task_formats());
+    return bad_input(fmt::format("unknown format '{}'{}", command.words[0],
+                                 near ? fmt::format(", did you mean '{}'?", *near) : ""),
+                     "", fmt::format("there are {}", fmt::join(task_formats(), ", ")));
+  }
+  if (!command.name.empty()) {
+    if (auto status = check_kernel_name(command.name); !status) return status;
+  }
+  const fs::path given = fs::absolute(command.words[1]).lexically_normal();
+  fs::path file = given;
+  std::error_code error;
+  if (format->of_folder != nullptr && fs::is_directory(given, error)) file /= format->of_folder;
+  if (!fs::is_regular_file(file, error))
+    return bad_input(fmt::format("{}: there is no such file", file.string()));
+  std::vector<std::string> words = {fmt::format("--format={}", format->name),
+                                    "--from=" + given.string(), "--name=" + command.name};
+  if (format->is_yaml) {
+    auto config = read_yaml(file.string());
+    if (!config) return std::move(config).error();
+    words.push_back("--config=" + config->dump());
+  }
+  auto report = write_kernel("init/imports.py", std::move(words), kernels_root());
+  if (!report) return std::move(report).error();
+  std::string done;
+  if (report->contains("past")) {
+    const json past = std::move((*report)["past"]);
+    report->erase("past");
+    // Opening a campaign changes to its project's root.
+    const fs::path here = fs::current_path();
+    auto rounds = record_past(common, (*report)["pipeline"].get<std::string>(), past);
+    fs::current_path(here, error);
+    if (!rounds) return std::move(rounds).error();
+    (*report)["rounds"] = *rounds;
+    done = fmt::format(
+        "{} rounds are in the ledger as they were there (evolve log); their kernels are proposals, "
+        "which a build judges anew\n",
+        *rounds);
+  }
+  say_written(common, *report, done);
+  return {};
+}
+
+}  // namespace evolve::cli

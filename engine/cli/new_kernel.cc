@@ -1,0 +1,76 @@
+#include "engine/cli/new_kernel.h"
+
+#include <fmt/format.h>
+
+#include "engine/cli/python.h"
+#include "engine/cli/report.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::string from_here(const json& path) {
+  return fs::path(path.get<std::string>()).lexically_relative(fs::current_path()).string();
+}
+
+}  // namespace
+
+Status check_kernel_name(const std::string& name) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kAll = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  if (!name.empty() && kLetters.find(name[0]) != std::string_view::npos &&
+      name.find_first_not_of(kAll) == std::string::npos) {
+    return {};
+  }
+  return bad_input(fmt::format("'{}' is no name of a kernel", name), "",
+                   "small letters, digits and _: it is a folder and a Python module");
+}
+
+fs::path kernels_root() {
+  std::error_code error;
+  for (fs::path folder = fs::current_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::is_directory(folder / "kernels", error)) return folder;
+  }
+  return fs::current_path();
+}
+
+Result<json> write_kernel(const std::string& script, std::vector<std::string> words,
+                          const fs::path& root) {
+  words.push_back("--root=" + root.string());
+  // An api.py imports what kernels have in common.
+  std::error_code error;
+  if (!fs::exists(root / "kernels" / "implementations.py", error))
+    words.emplace_back("--without-api");
+  auto said = run_python(script, words);
+  if (!said) return std::move(said).error();
+  json report = json::parse(*said, nullptr, false);
+  if (!report.is_object()) return external(script + ": its report is no JSON");
+  return report;
+}
+
+void say_written(const CommonOptions& common, const json& report, const std::string& done) {
+  for (const json& notice : report.value("notices", json::array()))
+    fmt::print(stderr, "evolve: notice: {}\n", notice.get<std::string>());
+  if (const std::string refused = report.value("refused", ""); !refused.empty()) {
+    fmt::print(stderr,
+               "evolve: warning: the seed does not compile as it stands: {}\nhint: write "
+               "kernel.py's blocks in another way\n",
+               refused);
+  }
+  std::string dimensions;
+  const json sizes = report.value("dimensions", json::object());
+  for (const auto& [name, size] : sizes.items())
+    dimensions += fmt::format(" {}={}", name, size.dump());
+  const std::string pipeline = from_here(report["pipeline"]);
+  print_result(common, report,
+               fmt::format("{} and {}, of the dimensions{}\n{}\nWhat to do next:\n"
+                           "  evolve kernel check {}\n  evolve build round-1 -p {}\n",
+                           from_here(report["folder"]), pipeline, dimensions, done,
+                           report["name"].get<std::string>(), pipeline));
+}
+
+}  // namespace evolve::cli

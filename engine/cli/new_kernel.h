@@ -1,0 +1,26 @@
+// A kernel's folder and pipeline that programs of rules/init write: what their commands share.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/cli/commands.h"
+
+namespace evolve::cli {
+
+// Bad input for what is no name of a kernel: a folder, and a Python identifier in small letters.
+Status check_kernel_name(const std::string& name);
+// Where its folder and its pipeline go: the nearest folder at or above this one that has kernels,
+// or else this one.
+std::filesystem::path kernels_root();
+
+// Runs rules/SCRIPT, which writes a kernel below `root`, and returns its report.
+Result<nlohmann::json> write_kernel(const std::string& script, std::vector<std::string> words,
+                                    const std::filesystem::path& root);
+// What was written, what is wrong with it, and what to do next. `done` says more of it.
+void say_written(const CommonOptions& common, const nlohmann::json& report,
+                 const std::string& done = "");
+
+}  // namespace evolve::cli

@@ -1,0 +1,62 @@
+"""A project's kernels: where a new one goes, what its files are, and what is said of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from source import Wrong
+
+
+@dataclass(frozen=True)
+class Place:
+    """Of a new kernel."""
+
+    root: Path
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        """Its own."""
+        return self.root / "kernels" / self.name
+
+    @property
+    def pipeline(self) -> Path:
+        """Its first campaign."""
+        return self.root / "pipelines" / f"{self.name}-v7x.yaml"
+
+    def from_pipeline(self, file: str) -> str:
+        """A file of the folder, as the pipeline names it."""
+        return os.path.relpath(self.folder / file, self.pipeline.parent)
+
+    @property
+    def proposals(self) -> Path:
+        """What people propose."""
+        return self.pipeline.with_name(f"{self.pipeline.stem}-proposals")
+
+    def check_free(self) -> None:
+        """Nothing is written over."""
+        for path in (self.folder, self.pipeline):
+            if path.exists():
+                raise Wrong(f"{path} is there already")
+
+    def write(self, files: dict[str, str]) -> None:
+        """Files by their names in the folder, and the pipeline by the name "", from whose folder others go."""
+        self.folder.mkdir(parents=True)
+        for name, text in files.items():
+            target = self.pipeline if not name else self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+
+    def report(self, sizes: dict[str, int], files: dict[str, str], refused: str) -> dict[str, Any]:
+        """What `evolve` says of it."""
+        return {
+            "name": self.name,
+            "folder": str(self.folder),
+            "pipeline": str(self.pipeline),
+            "dimensions": sizes,
+            "files": sorted(name for name in files if name),
+            **({"refused": refused} if refused else {}),
+        }
