@@ -18,29 +18,31 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
+// Keeps the order of a map, which people chose.
+using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 // Numbers and truths where a plain scalar reads as one, also those that YAML 1.1 calls texts
 // ("1e-2"): the files were written for readers that take them.
-json scalar_json(const YamlNode& node) {
+ordered_json scalar_json(const YamlNode& node) {
   if (node.is_quoted) return node.text;
   if (auto whole = parse_whole(node.text); whole) return *whole;
   if (node.text == "true" || node.text == "false") return node.text == "true";
-  const json number = json::parse(node.text, nullptr, false);
-  return number.is_number() ? number : json(node.text);
+  const ordered_json number = ordered_json::parse(node.text, nullptr, false);
+  return number.is_number() ? number : ordered_json(node.text);
 }
 
-json json_of(const YamlNode& node) {
+ordered_json json_of(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::null: return nullptr;
     case YamlNode::Kind::scalar: return scalar_json(node);
     case YamlNode::Kind::list: {
-      json out = json::array();
+      ordered_json out = ordered_json::array();
       for (const YamlNode& item : node.items) out.push_back(json_of(item));
       return out;
     }
     case YamlNode::Kind::map: {
-      json out = json::object();
+      ordered_json out = ordered_json::object();
       for (const YamlEntry& entry : node.entries) out[entry.key] = json_of(entry.value);
       return out;
     }
@@ -48,7 +50,7 @@ json json_of(const YamlNode& node) {
   return nullptr;
 }
 
-Result<json> read_yaml(const std::string& path) {
+Result<ordered_json> read_yaml(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return bad_input(std::move(text).error().message);
   auto source = YamlSource::parse(*text, path);

@@ -446,7 +446,8 @@ std::string rounds_text(const json& report) {
     }
     rows.push_back(
         {std::to_string(round["round"].get<int>()), text_of(round, "recorded"),
-         round["record"].is_null() ? "-" : round["record"].dump(), text_of(best, "variant"),
+         round["record"].is_null() ? selection.value("from", "-") : round["record"].dump(),
+         text_of(best, "variant"),
          best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",
          std::to_string(selection.value("rejected", json::array()).size()), survivors});
   }

@@ -144,14 +144,13 @@ if __name__ == "__main__":
 def made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
     def make(*words: str, text: str = USER) -> dict[str, Any]:
         (tmp_path / "user.py").write_text(text)
-        where = [f"--folder={tmp_path / 'kernels/layer'}", f"--pipeline={tmp_path / 'pipelines/layer.yaml'}"]
-        code = init.main([f"--from={tmp_path / 'user.py'}:layer", "--name=layer", *where, *words])
+        code = init.main([f"--from={tmp_path / 'user.py'}:layer", "--name=layer", f"--root={tmp_path}", *words])
         said = capsys.readouterr()
         return {
             "code": code,
             "said": said.err.strip(),
-            "folder": tmp_path / "kernels/layer",
             **json.loads(said.out or "{}"),
+            "folder": tmp_path / "kernels/layer",
         }
 
     return make

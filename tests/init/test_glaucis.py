@@ -1,0 +1,169 @@
+"""What `evolve import glaucis` makes of a config, its two files, and a run's folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import glaucis
+import imports
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from project import Place
+from source import Imported, Wrong, executed
+
+_DATA = """
+def _make_test_data(B, T, K, seed=42):
+    first, second, third = jax.random.split(jax.random.PRNGKey(seed), 3)
+    x = jax.random.normal(first, (B, T, K), dtype=jnp.float32)
+    gate = -jnp.abs(jax.random.normal(second, (K,))) * 0.1
+    ids = jax.random.randint(third, (B, T), 0, 5)
+    return x, gate, ids
+"""
+_LOSS = """
+def {name}(B=2, T=16, K=8, chunk=4):
+    x, gate, ids = _make_test_data(B, T, K)
+
+    def loss_fn(x, gate):
+        return ({scaled} * jnp.exp(gate) * (1 + ids[..., None]) / chunk).sum()
+
+    loss, _ = jax.value_and_grad(loss_fn, argnums=(0, 1))(x, gate)
+    return loss
+"""
+_HEAD = "import jax\nimport jax.numpy as jnp\n"
+_TEMPLATE = _HEAD + _DATA + "\n# HERE-BEGINS\n" + _LOSS.format(name="optimized_compute", scaled="x") + "# HERE-ENDS\n"
+_REFERENCE = _HEAD + _DATA + _LOSS.format(name="simple_compute", scaled="(x * x / x)")
+_CONSTANT = _HEAD + "# HERE-BEGINS\ndef optimized_compute(**_):\n    return jnp.ones(3)\n# HERE-ENDS\n"
+_CONFIG: dict[str, Any] = {
+    "kernel": {
+        "name": "gated",
+        "template": "gated.py",
+        "reference": "gated_ref.py",
+        "markers": {"start": "# HERE-BEGINS", "end": "# HERE-ENDS"},
+    },
+    "shapes": [
+        {"B": 2, "T": 16, "K": 8, "chunk": 4},
+        {"B": 4, "T": 16, "K": 8, "chunk": 4},
+        {"B": 2, "T": 16, "K": 8, "chunk": 8},
+    ],
+    "correctness": {"rtol": "1e-2", "atol": 10.0},
+    "tpu": {"cluster": "c", "zone": "z"},
+    "session": {"max_iterations": 7},
+    "batch": {"variants_per_round": 5, "top_k": 2},
+}
+
+
+def written(folder: Path, template: str = _TEMPLATE, reference: str = _REFERENCE) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gated.py").write_text(template)
+    (folder / "gated_ref.py").write_text(reference)
+    return folder / "gated.yaml"
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Imported:
+    return glaucis.read(written(tmp_path), _CONFIG)
+
+
+def test_draws_are_inputs_and_gradients_outputs(task: Imported) -> None:
+    inputs = {one.name: (one.axes, one.dtype, one.range) for one in task.inputs}
+    assert inputs == {
+        "x": (("B", "T", "K"), "float32", ""),
+        "gate": (("K",), "float32", ""),
+        "ids": (("B", "T"), "int32", "0, 4"),
+    }
+    assert task.given.outputs == ("loss", "grad_x", "grad_gate")
+    assert [case.sizes for case in task.given.cases] == [{"B": 2, "T": 16, "K": 8}, {"B": 4, "T": 16, "K": 8}]
+
+
+@pytest.mark.parametrize("which", ["seed", "reference"])
+def test_the_function_takes_what_it_would_have_drawn(task: Imported, which: str) -> None:
+    module = executed(getattr(task.given, which), Path(f"{which}.py"))
+    x, gate, ids = (jnp.ones((2, 16, 8)) * 3, jnp.full((8,), 0.5), jnp.full((2, 16), 2))
+    loss, grad_x, grad_gate = module.gated(x, gate, ids)
+    # The template has its own transformation behind the draw.
+    factor = np.exp(-0.5 * 0.1) * 3 / 4
+    np.testing.assert_allclose(loss, 2 * 16 * 8 * 3 * factor, rtol=1e-5)
+    np.testing.assert_allclose(grad_x, np.full((2, 16, 8), factor), rtol=1e-5)
+    np.testing.assert_allclose(grad_gate, np.full((8,), 2 * 16 * 3 * factor), rtol=1e-5)
+    # And JAX is as it was.
+    assert jax.random.normal(jax.random.PRNGKey(0), (3,)).shape == (3,)
+
+
+def test_what_has_another_meaning_is_named(task: Imported) -> None:
+    said = "\n".join(task.notices)
+    for words in ("atol: 10 was for one sum", "another chunk", "'tpu' is not taken over"):
+        assert words in said
+    given = task.given
+    assert (given.tolerance.atol, given.rounds, given.variants, given.top_k) == (1e-2, 7, 5, 2)
+    assert given.seed.count("# EVOLVE-BLOCK-START") == given.seed.count("# EVOLVE-BLOCK-END") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"template": _TEMPLATE.replace("float32", "bfloat16")}, "do not draw the same inputs"),
+        ({"template": _TEMPLATE.replace("# HERE-BEGINS", "")}, "no line with '# HERE-BEGINS'"),
+        ({"reference": _REFERENCE.replace("simple_compute", "other")}, "there is no function"),
+        ({"template": _CONSTANT}, "draws nothing"),
+        ({"template": _TEMPLATE.replace("/ chunk", "/ missing")}, "NameError"),
+        ({"template": _TEMPLATE + "import nowhere\n"}, "ModuleNotFoundError"),
+    ],
+)
+def test_what_cannot_be_taken_over_is_refused_in_words(tmp_path: Path, change: dict[str, str], words: str) -> None:
+    with pytest.raises(Wrong, match=words):
+        glaucis.read(written(tmp_path, **change), _CONFIG)
+
+
+def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
+    written(tmp_path / "examples")
+    (tmp_path / "AGENT.md").write_text("### [F001] No\n")
+    run = tmp_path / "runs" / "gated_1"
+    tried = {
+        (1, "tiling"): {"status": "SUCCESS", "speedup": 2.0, "latency_ms": 4.0},
+        (1, "layout"): {
+            "status": "INCORRECT",
+            "error": "Traceback\nValueError: shapes\nFor short, …",
+        },
+        (3, "L1_fuse"): {"status": "SUCCESS", "speedup": 3.0, "latency_ms": 2.5},
+    }
+    for (number, name), result in tried.items():
+        folder = run / f"iteration_{number}" / "variants" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.py").write_text(_TEMPLATE)
+        (folder / "eval_result.json").write_text(json.dumps(result))
+    (run / "baseline").mkdir()
+    (run / "baseline" / "eval_result.json").write_text('{"status": "SUCCESS", "speedup": 0.5}')
+    (run / "baseline_kernel.py").write_text(_TEMPLATE)
+    (run / "lineages.json").write_text('{"lineages": [{"id": "L1", "history": ["iter-1-tiling"]}], "round": 3}')
+    task = glaucis.read(run, _CONFIG)
+    assert (task.given.opening, task.given.variants, task.given.rounds) == (3, 2, 7)
+    assert task.learnings.startswith("### [F001]")
+    assert sorted(task.proposals) == [f"v000{n}.py" for n in range(1, 7)]
+    assert task.proposals["v0003.py"].startswith("# evolve: pass: ")
+    assert task.proposals["v0005.py"].startswith("# evolve: parents: v0002\n# evolve: note: L1_fuse, in Glaucis 3x")
+    rounds = task.past["rounds"]
+    assert [one["best"]["variant"] for one in rounds] == ["v0002", "v0002", "v0005"]
+    # Over the baseline, which is the seed here.
+    assert rounds[2]["ranking"] == [{"variant": "v0005", "score": 6.0, "parameters": {}}]
+    assert rounds[0]["rejected"][0] | {"case": ""} == {
+        "variant": "v0001",
+        "step": "check",
+        "case": "",
+        "kind": "incorrect",
+        "reason": "ValueError: shapes",
+    }
+
+
+def test_files_say_what_a_campaign_needs(task: Imported, tmp_path: Path) -> None:
+    place = Place(tmp_path / "project", "gated")
+    _, files = imports.files_for(task, place)
+    assert "atol: 0.01" in files["spec.yaml"]
+    assert "ids: { shape: [B, T], dtype: int32, range: [0, 4] }" in files["spec.yaml"]
+    assert "variants_per_round: 5" in files[""]
+    place.write(files)
+    with pytest.raises(Wrong, match="is there already"):
+        place.check_free()
