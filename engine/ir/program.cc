@@ -9,6 +9,7 @@
 
 #include "engine/ir/dump_name.h"
 #include "engine/ir/hlo.h"
+#include "engine/ir/hlo_loops.h"
 
 namespace evolve::ir {
 
@@ -50,6 +51,7 @@ class Runner {
     if (dumps_.contains(top_level + std::string(kSchedule))) {
       if (auto status = run_module(top_level); !status) return std::move(status).error();
       calls_ = calls_of(run_.kernels.back());
+      if (run_.kernels.back().simulation.unknown_loop > 0) multiply_calls();
       share_calls();
     }
     for (const auto& [path, text] : dumps_) {
@@ -94,6 +96,20 @@ class Runner {
 
   [[nodiscard]] bool has_schedule(const std::string& module) const {
     return dumps_.contains(module + std::string(kSchedule));
+  }
+
+  // Of a loop of XLA's own the top-level program was followed through one pass.
+  void multiply_calls() {
+    const uint32_t line = run_.kernels.back().simulation.unknown_loop;
+    const std::string why =
+        fmt::format("line {}: how often XLA's own loop is gone through is not known", line);
+    std::optional<HloLoops> loops;
+    if (hlo_) loops.emplace(*hlo_);
+    for (auto& [module, times] : calls_.times) {
+      const auto passes = loops ? loops->passes_of(module) : std::nullopt;
+      if (!passes) run_.not_modelled.emplace(module, why);
+      times *= passes.value_or(1);
+    }
   }
 
   // XLA compiles what does the same work once: a call of a module without a schedule is one of

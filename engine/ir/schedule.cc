@@ -190,6 +190,7 @@ class ScheduleReader {
     if (has_scalar_result) {
       instruction.result = slot_of(name);
       instruction.reg = register_of(name);
+      note_space(word, instruction.result);
     } else if (opcode.op == Op::flag_read) {
       instruction.result = slot_of(name);  // for the one that takes it
     }
@@ -289,19 +290,36 @@ class ScheduleReader {
     branches_.push_back({instruction.target, lines_.number()});
   }
 
-  // What a "dma.general" crosses; it is not known without.
-  static void read_way(std::string_view text, Instruction& instruction) {
+  // "scalar_lea.hbm" and "int_to_ptr.vmem" make addresses of a memory.
+  void note_space(std::string_view word, int32_t slot) {
+    if (slot == kNone) return;
+    size_t dot = word.rfind('.');
+    std::string_view space = dot == std::string_view::npos ? "" : word.substr(dot + 1);
+    if (space == "hbm" || space == "vmem" || space == "smem") in_hbm_[slot] = space == "hbm";
+  }
+
+  // Whether an address is one of HBM; nullopt: it may be of any memory.
+  [[nodiscard]] std::optional<bool> is_in_hbm(const Operand& address) const {
+    auto found = in_hbm_.find(address.slot);
+    return found == in_hbm_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // What a "dma.general" crosses: a remark says it, or the addresses do; it is not known without.
+  void read_way(std::string_view text, Instruction& instruction) {
     size_t at = text.find("-to-");
-    if (at == std::string_view::npos) {
+    const bool is_said = at != std::string_view::npos;
+    const auto from = is_said ? std::optional(text.substr(0, at).ends_with(" hbm"))
+                              : is_in_hbm(instruction.operands[0]);
+    const auto to = is_said ? std::optional(text.substr(at).starts_with("-to-hbm"))
+                            : is_in_hbm(instruction.operands[2]);
+    if (!from || !to) {
       instruction.op = Op::unknown;
       return;
     }
-    bool is_inward = text.substr(0, at).ends_with(" hbm");
-    bool is_outward = text.substr(at).starts_with("-to-hbm");
-    instruction.way = is_inward && is_outward ? Way::within_hbm
-                      : is_inward             ? Way::inward
-                      : is_outward            ? Way::outward
-                                              : Way::on_chip;
+    instruction.way = *from && *to ? Way::within_hbm
+                      : *from      ? Way::inward
+                      : *to        ? Way::outward
+                                   : Way::on_chip;
   }
 
   // "%s1, %s2 %gmm.1 = custom-call"; one without that is of libtpu itself.
@@ -454,6 +472,7 @@ class ScheduleReader {
   std::vector<Branch> branches_;
   ByText<uint16_t> opcode_ids_;
   ByText<uint16_t> spill_ids_;
+  std::unordered_map<int32_t, bool> in_hbm_;  // addresses, by their slots
   std::vector<Guarded> guarded_;
   ByText<Divided> divided_;
   ByText<uint32_t> allocations_;

@@ -168,6 +168,7 @@ class Core {
       if (!holds) {
         if (one.result == kNone && !is_lenient_)
           return failed("a predicate that is not known to it");
+        if (one.op == Op::branch && one.target <= at) state_.out.unknown_loop = bundle.line;
         write(one, std::nullopt);
         continue;
       }

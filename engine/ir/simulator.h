@@ -57,6 +57,7 @@ struct Simulation {
   uint64_t matmuls = 0;
   uint64_t spills = 0;
   uint64_t fills = 0;
+  uint32_t unknown_loop = 0;  // line of a branch back that was not taken, for it is not known; or 0
   uint64_t unknown_guards = 0;  // times that it is not known whether vector work ran; it is counted
   std::array<uint64_t, kUnits> issued{};
   std::vector<uint64_t> executed;       // times, by bundle

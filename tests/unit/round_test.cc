@@ -91,6 +91,11 @@ TEST_CASE("mutators take turns as their weights say, from round to round") {
   std::string turns;
   for (int number = 1; number <= 8; ++number) turns += mutator_of(campaign, number).front();
   CHECK(turns == "ssrsssrs");
+  // But for the opening rounds, which are a person's; the turns of others stay.
+  campaign.opening = 1;
+  CHECK(mutator_of(campaign, campaign.variants) == "person");
+  CHECK(mutator_of(campaign, campaign.variants + 3) != "person");
+  campaign.opening = 0;
   // A round of one variant has the one mutator or the other.
   campaign.variants = 1;
   auto graph = graph_of(campaign, "w");

@@ -1,6 +1,8 @@
 // The schedule's reader and the model, on schedules small enough to count by hand.
 #include "engine/ir/schedule.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "engine/ir/simulator.h"
@@ -268,4 +270,24 @@ TEST_CASE("garbage is refused with its line") {
     INFO(text);
     error_of(text);  // says what it likes, but comes back
   }
+}
+
+TEST_CASE("addresses say where a transfer goes whose remark does not") {
+  const auto moved = [](const char* from, const char* to) {
+    return run(
+        fmt::format(" 0 : {{ %s1_s0 = {} 0 ;; %s2_s1 = {} 64 }}\n"
+                    " 0x1 : {{ %3 = dma.general /*src=*/%s1_s0, /*size_in_granules=*/8, "
+                    "/*dst=*/%s2_s1, /*dst_syncflagno=*/[#allocation1] }}\n"
+                    " 0x2 : {{ %4 = dma.done.wait [#allocation1], 8 }}\n",
+                    from, to));
+  };
+  CHECK(moved("int_to_ptr.vmem", "scalar_lea.hbm").store_bytes == 8 * 32);
+  CHECK(moved("scalar_lea.hbm", "scalar_lea.vmem").load_bytes == 8 * 32);
+  const Simulation within = moved("scalar_lea.hbm", "int_to_ptr.hbm");
+  CHECK(within.load_bytes + within.store_bytes == 2 * 8 * 32);
+  // Of a register that may be an address of anything it is not known, and nothing ends the wait.
+  CHECK(error_of(" 0 : { %s1_s0 = smov 0 }\n"
+                 " 0x1 : { %3 = dma.general %s1_s0, 8, %s1_s0, [#allocation1] }\n"
+                 " 0x2 : { %4 = dma.done.wait [#allocation1], 8 }\n") ==
+        "toy:3: the model cannot follow: a wait that no DMA ends");
 }

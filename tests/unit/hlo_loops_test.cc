@@ -1,0 +1,123 @@
+// How often XLA's own loops are gone through.
+#include "engine/ir/hlo_loops.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "engine/ir/program.h"
+
+using namespace evolve;
+using namespace evolve::ir;
+
+namespace {
+
+constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
+
+// A loop in a loop: `%inner.1` is in both.
+std::string text_of(const char* begin, const char* step, const char* test) {
+  return fmt::format(R"(HloModule jit_f
+
+%before_inner (t.1: (s32[], s32[8])) -> pred[] {{
+  %t.1 = (s32[], s32[8]) parameter(0)
+  %limit.1 = s32[] constant(5)
+  %at.1 = s32[] get-tuple-element(%t.1), index=0
+  ROOT %less.1 = pred[] compare(%at.1, %limit.1), direction=LT
+}}
+
+%inner (t.2: (s32[], s32[8])) -> (s32[], s32[8]) {{
+  %t.2 = (s32[], s32[8]) parameter(0)
+  %at.2 = s32[] get-tuple-element(%t.2), index=0
+  %values.2 = s32[8] get-tuple-element(%t.2), index=1
+  %two.2 = s32[] constant(2)
+  %next.2 = s32[] add(%at.2, %two.2)
+  %inner.1 = s32[8] add(%values.2, %values.2)
+  ROOT %tuple.2 = (s32[], s32[8]) tuple(%next.2, %inner.1)
+}}
+
+%before_outer (t.3: (s32[8], s32[])) -> pred[] {{
+  %t.3 = (s32[8], s32[]) parameter(0)
+  %limit.3 = s32[] constant(10)
+  %at.3 = s32[] get-tuple-element(%t.3), index=1
+  ROOT %less.3 = pred[] compare(%at.3, %limit.3), direction={2}
+}}
+
+%outer (t.4: (s32[8], s32[])) -> (s32[8], s32[]) {{
+  %t.4 = (s32[8], s32[]) parameter(0)
+  %values.4 = s32[8] get-tuple-element(%t.4), index=0
+  %at.4 = s32[] get-tuple-element(%t.4), index=1
+  %step.4 = s32[] {1}
+  %next.4 = s32[] add(%step.4, %at.4)
+  %none.4 = s32[] constant(1)
+  %first.4 = s32[] copy(%none.4)
+  %start.4 = (s32[], s32[8]) tuple(%first.4, %values.4)
+  %loop.4 = (s32[], s32[8]) while(%start.4), condition=%before_inner, body=%inner
+  %outer.1 = s32[8] get-tuple-element(%loop.4), index=1
+  ROOT %tuple.4 = (s32[8], s32[]) tuple(%outer.1, %next.4)
+}}
+
+ENTRY %main (x: s32[8], n: s32[]) -> s32[8] {{
+  %x = s32[8] parameter(0)
+  %n = s32[] parameter(1)
+  %begin = s32[] {0}
+  %start = (s32[8], s32[]) tuple(%x, %begin)
+  %loop = (s32[8], s32[]) while(%start), condition=%before_outer, body=%outer
+  ROOT %result = s32[8] get-tuple-element(%loop), index=0
+}}
+)",
+                     begin, step, test);
+}
+
+std::optional<uint64_t> passes(const std::string& text, const std::string& name) {
+  auto module = parse_hlo(text, "toy");
+  INFO((module ? "" : module.error().message));
+  REQUIRE(module);
+  return HloLoops(*module).passes_of(name);
+}
+
+}  // namespace
+
+TEST_CASE("a loop that counts from a constant to a constant is gone through so often") {
+  const std::string text = text_of("constant(1)", "constant(3)", "LT");
+  CHECK(passes(text, "result") == 1);
+  CHECK(passes(text, "outer.1") == 3);      // 1, 4, 7
+  CHECK(passes(text, "inner.1") == 3 * 2);  // 1, 3
+  CHECK(passes(text_of("constant(10)", "constant(3)", "LT"), "inner.1") == 0);
+  CHECK_FALSE(passes(text, "nowhere"));
+}
+
+TEST_CASE("how often another loop is gone through is not known") {
+  for (const std::string& text :
+       {text_of("copy(%n)", "constant(3)", "LT"), text_of("constant(1)", "copy(%at.4)", "LT"),
+        text_of("constant(1)", "constant(0)", "LT"),
+        text_of("constant(-2000000000)", "constant(1)", "LT"),
+        text_of("constant(1)", "constant(3)", "NE")}) {
+    CHECK_FALSE(passes(text, "outer.1"));
+    CHECK_FALSE(passes(text, "inner.1"));
+    CHECK(passes(text, "result") == 1);
+  }
+}
+
+TEST_CASE("what a loop of XLA's own calls counts for each pass") {
+  // The top-level program does not know how long the loop is: it reads a flag for that.
+  Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
+                  " 0 LB: > { %5 = inlined_call %s9_s9 /* %inner.1 = s32[8]{0} add(%values.2, "
+                  "%values.2) */ ;; %s1_s0 = sld [smem:[#allocation1]] }\n"
+                  " 0x1 : { %p4_p0 = scmp.lt.s32.totalorder %s1_s0, 3 }\n"
+                  " 0x2 : { %6 = sbr.rel (%p4_p0) target bundleno = 0 (0x0) }\n"
+                  " 0x3 : {}\n 0x4 : {}\n"},
+                 {"TLP/hlo.txt", text_of("constant(1)", "constant(3)", "LT")},
+                 {"inner.1/packed-bundles-post-ra.txt", " 0 : {}\n 0x1 : {}\n"}};
+  auto run = run_program(dumps, kToy);
+  INFO((run ? "" : run.error().message));
+  REQUIRE(run);
+  REQUIRE(run->kernels.size() == 2);
+  CHECK(run->kernels[1].times == 6);
+  CHECK(run->not_modelled.empty());
+
+  dumps["TLP/hlo.txt"] = text_of("copy(%n)", "constant(3)", "LT");
+  run = run_program(dumps, kToy);
+  REQUIRE(run);
+  CHECK(run->not_modelled.at("inner.1") ==
+        "line 3: how often XLA's own loop is gone through is not known");
+}
