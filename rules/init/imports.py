@@ -22,6 +22,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import glaucis
 import jax
+import kerlever
+import kernelbench
 import maxkernel
 from blocks import halved_sizes, small_sizes
 from dimensions import Task, Unclear, outputs_of, structs
@@ -37,6 +39,14 @@ import surroundings
 
 # Of a contract that says nothing (engine/core/spec.h).
 _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
+
+
+def narrowed(found: Imported) -> Imported:
+    """With dtypes that a TPU's kernels take."""
+    if any(one.dtype == "float16" for one in found.inputs):
+        found.notices.append("float16 is nothing that kernels for TPUs take: inputs are bfloat16")
+    inputs = tuple(replace(one, dtype={"float16": "bfloat16"}.get(one.dtype, one.dtype)) for one in found.inputs)
+    return replace(found, inputs=inputs)
 
 
 def task_of(found: Imported) -> Task:
@@ -77,7 +87,12 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
 
 
 # A reader gets the path that was given, and the YAML of its file, where it has some.
-READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {"glaucis": glaucis.read, "maxkernel": maxkernel.read}
+READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
+    "glaucis": glaucis.read,
+    "kerlever": kerlever.read,
+    "kernelbench": kernelbench.read,
+    "maxkernel": maxkernel.read,
+}
 
 
 def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str]]:
@@ -105,7 +120,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--without-api", action="store_true")
     args = parser.parse_args(argv)
     try:
-        found = READERS[args.format](Path(args.origin), json.loads(args.config))
+        found = narrowed(READERS[args.format](Path(args.origin), json.loads(args.config)))
         place = Place(Path(args.root), args.name or re.sub(r"\W+", "_", found.name.lower()))
         place.check_free()
         task, files = files_for(found, place)
