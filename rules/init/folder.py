@@ -229,6 +229,8 @@ def _tensors(found: Sequence[Tensor]) -> str:
 def _vmem_formula(task: Task, cut: Sequence[Block]) -> str:
     """A bound of the parameters: of all other dimensions the sizes that were given."""
     parameters: dict[Axis, str] = {one.dimension: one.parameter for one in cut}
+    # Rows that are too long for that leave the seed alone.
+    most = max(blocks.MOST_BYTES, blocks.bytes_of(task, task.sizes, {one.dimension: one.seed for one in cut}))
     terms = []
     for one in task.tensors:
         number = 2 * jax.numpy.dtype(one.dtype).itemsize
@@ -236,7 +238,7 @@ def _vmem_formula(task: Task, cut: Sequence[Block]) -> str:
         for axis, size in zip(one.axes, blocks.shape_of(one.axes, task.sizes), strict=True):
             number *= 1 if axis in parameters else size
         terms.append(" * ".join([str(number), *names]))
-    return f"{summed(terms)} <= {blocks.MOST_BYTES}"
+    return f"{summed(terms)} <= {most}"
 
 
 def _python(formula: Axis) -> str:

@@ -40,7 +40,7 @@ class Translator:
         """What stands where."""
         return Wrong(f"{self.path}:{getattr(node, 'lineno', 0)}: {what}")
 
-    def text(self, node: ast.AST) -> str:
+    def text(self, node: ast.expr) -> str:
         """An expression."""
         if isinstance(node, ast.Call):
             return self._call(node)
@@ -48,22 +48,19 @@ class Translator:
             return self._attribute(node)
         if isinstance(node, ast.Name) and node.id in self.constants:
             return repr(self.constants[node.id])
+        return ast.unparse(self._translated(node))
+
+    def _translated(self, node: ast.expr) -> ast.expr:
+        is_constant = isinstance(node, ast.Name) and node.id in self.constants
+        if is_constant or isinstance(node, (ast.Call, ast.Attribute)):
+            return ast.parse(self.text(node), mode="eval").body
         changed = copy.copy(node)
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
-                setattr(changed, name, self._parsed(value))
-            elif isinstance(value, list) and all(isinstance(one, ast.expr) for one in value):
-                setattr(changed, name, [self._parsed(one) for one in value])
-        return ast.unparse(changed)
-
-    def _parsed(self, node: ast.expr) -> ast.expr:
-        # These are no expressions by themselves.
-        if isinstance(node, ast.Slice):
-            ends = {name: one and self._parsed(one) for name, one in vars(node).items() if name in node._fields}
-            return ast.Slice(**ends)
-        if isinstance(node, ast.Starred):
-            return ast.Starred(self._parsed(node.value))
-        return ast.parse(self.text(node), mode="eval").body
+                setattr(changed, name, self._translated(value))
+            elif isinstance(value, list):
+                setattr(changed, name, [self._translated(x) if isinstance(x, ast.expr) else x for x in value])
+        return changed
 
     def _attribute(self, node: ast.Attribute) -> str:
         if isinstance(node.value, ast.Name) and node.value.id == "self":
