@@ -202,13 +202,15 @@ def _contract(terms: dict[str, float]) -> str:
 
 def _cases(function: Callable[..., Any], task: Task, given: Given) -> str:
     """Timed ones, and small ones for a CPU; a kernel of somebody else's may take no ragged sizes."""
-    cases = [(one.name, one.sizes, "bench", one.weight) for one in given.cases or (Case("given", task.sizes),)]
-    smaller = {"small": blocks.halved_sizes(task)} if given.seed else {}
-    smaller = smaller or {
-        label: blocks.small_sizes(function, task, is_ragged)
-        for label, is_ragged in (("small", False), ("ragged", True))
-    }
-    for label, sizes in smaller.items():
+    timed = given.cases or (Case("given", task.sizes),)
+    small = [("small", blocks.halved_sizes(task))]
+    if not given.seed:
+        small = [(label, blocks.small_sizes(function, task, label == "ragged")) for label in ("small", "ragged")]
+    checked = [sizes for _, sizes in small]
+    cases = [
+        (one.name, one.sizes, "bench, check, ci" if one.sizes in checked else "bench", one.weight) for one in timed
+    ]
+    for label, sizes in small:
         if sizes not in [known for _, known, _, _ in cases]:
             cases.append((label, sizes, "check, ci", 1))
     return "\n".join(
