@@ -119,7 +119,9 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
         fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
                     "kernel stand in a spec.yaml",
                     from_root(pipeline_path)),
-        "", "see kernels/matmul/spec.yaml");
+        "",
+        "evolve import glaucis FILE makes one of a config of Glaucis, evolve init one of a "
+        "function");
   }
   CampaignShape& shape = campaign.shape;
   shape.spec = beside(folder, pipeline.kernel.spec);

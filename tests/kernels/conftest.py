@@ -26,6 +26,14 @@ IS_THOROUGH = "THOROUGH" in os.environ
 
 FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))
 
+# A kernel's own tests go with it.
+collect_ignore = [
+    path.name
+    for path in Path(__file__).parent.glob("test_*.py")
+    if (name := path.stem.removeprefix("test_")) not in ("kernels", "implementations", "deletion")
+    and not (ROOT / "kernels" / name).is_dir()
+]
+
 # Runs a step with flags: run("compile", program="k.tpu", …).
 Run = Callable[..., None]
 

@@ -1,0 +1,33 @@
+"""Runs a kernel under JAX, as whoever takes it does, and holds it to its folder's oracle: best.py FOLDER KERNEL.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+from conftest import task_of
+from corpus import SECRET
+
+import check
+import expect
+import judge_inputs
+import program
+
+
+def main(folder: Path, kernel: str) -> None:
+    """Raises check.Refusal where an output is off."""
+    task = task_of(folder)
+    signature = next(case.files["signature"] for case in task.cases if "ci" in case.tags)
+    tolerance = next(case.files["tolerance"] for case in task.cases if "ci" in case.tags)
+    expected = expect.expected(expect._load(str(folder / "reference.py")), task.entry, signature, SECRET)
+    function = program.with_gradients(getattr(expect._load(kernel), task.entry), signature)
+    outputs = jax.jit(function)(*judge_inputs.draw(signature))
+    for number, (leaf, declared) in enumerate(zip(jax.tree.leaves(outputs), signature["outputs"], strict=True)):
+        output = check.output_of(np.asarray(leaf), expected, judge_inputs.PUBLIC, number, declared)
+        check.check_output(output, tolerance)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
