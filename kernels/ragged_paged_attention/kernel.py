@@ -23,8 +23,8 @@ from jax.experimental.pallas import tpu as pltpu
 
 # EVOLVE-BLOCK-START
 BLOCK_Q = 64
-BLOCK_KV = 1024
-ROWS = 512
+BLOCK_KV = 512
+ROWS = 256
 COPIES = 8
 
 # A score that no query has, and less than that: of these the difference is finite, and its power of two is zero.
