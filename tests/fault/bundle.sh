@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 # In which of its calls a process fails.
 CALLS=${CALLS:-$([ -z "${THOROUGH:-}" ] || echo 4 40)}
-FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 25 || echo 15)}
+FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 25 || echo 8)}
 
 warm_up
 warm_project

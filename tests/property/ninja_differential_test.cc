@@ -170,7 +170,7 @@ TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
   REQUIRE(fs::exists(stock()));
   int failures = 0;
   // CI has the time for more.
-  const uint64_t manifests = std::getenv("THOROUGH") != nullptr ? 1500 : 500;
+  const uint64_t manifests = std::getenv("THOROUGH") != nullptr ? 1500 : 300;
   for (uint64_t seed = 0; seed < manifests && failures < 3; ++seed) {
     Random random(seed, 7);
     Grammar grammar(random);
@@ -304,7 +304,7 @@ void wait_for_next_step(const TestFolder& folder) {
 }  // namespace
 
 TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
-  const uint64_t projects = std::getenv("THOROUGH") != nullptr ? 60 : 30;
+  const uint64_t projects = std::getenv("THOROUGH") != nullptr ? 60 : 20;
   for (uint64_t seed = 0; seed < projects; ++seed) {
     Random random(seed, 8);
     Project project(random);
