@@ -331,11 +331,11 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   auto* import = app.add_subcommand(
       "import", "take over a bundle's round for replays, or another system's task as a new kernel");
   import
-      ->add_option("what", arguments.import.words,
-                   fmt::format("a bundle's file; or FORMAT FILE, of the formats {}",
-                               fmt::join(task_formats(), ", ")))
-      ->required()
-      ->expected(1, 2);
+      ->add_option(
+          "what", arguments.import.format,
+          fmt::format("a bundle's file; or a task's format: {}", fmt::join(task_formats(), ", ")))
+      ->required();
+  import->add_option("file", arguments.import.file, "the task's file");
   import->add_option("--as", arguments.bundle.as, "of a bundle: the campaign's name here");
   import->add_option("--name", arguments.import.name,
                      "of a task: the kernel's name here (default: its own)");

@@ -107,19 +107,18 @@ const std::vector<std::string>& task_formats() {
 }
 
 Status run_import_task(const CommonOptions& common, const ImportCommand& command) {
-  const auto* format =
-      std::find_if(std::begin(kFormats), std::end(kFormats),
-                   [&](const Format& one) { return one.name == command.words[0]; });
+  const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                    [&](const Format& one) { return one.name == command.format; });
   if (format == std::end(kFormats)) {
-    const auto near = nearest(command.words[0], task_formats());
-    return bad_input(fmt::format("unknown format '{}'{}", command.words[0],
+    const auto near = nearest(command.format, task_formats());
+    return bad_input(fmt::format("unknown format '{}'{}", command.format,
                                  near ? fmt::format(", did you mean '{}'?", *near) : ""),
                      "", fmt::format("there are {}", fmt::join(task_formats(), ", ")));
   }
   if (!command.name.empty()) {
     if (auto status = check_kernel_name(command.name); !status) return status;
   }
-  const fs::path given = fs::absolute(command.words[1]).lexically_normal();
+  const fs::path given = fs::absolute(command.file).lexically_normal();
   fs::path file = given;
   std::error_code error;
   if (format->of_folder != nullptr && fs::is_directory(given, error)) file /= format->of_folder;

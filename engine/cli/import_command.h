@@ -9,8 +9,9 @@
 namespace evolve::cli {
 
 struct ImportCommand {
-  std::vector<std::string> words;  // FORMAT FILE, or the file of a bundle (bundle.h) alone
-  std::string name;                // of the kernel; empty: the task's own
+  std::string format;  // of the task; or the file of a bundle (bundle.h), where there is no other
+  std::string file;    // of the task; empty: none was named
+  std::string name;    // of the kernel; empty: the task's own
 };
 
 // The formats of tasks, by name.

@@ -81,13 +81,13 @@ Status dispatch_kernel(const std::string& name, const Arguments& arguments) {
 
 // One word is a bundle's file; two are a format and a task's.
 Status dispatch_import(const Arguments& arguments) {
-  if (arguments.import.words.size() > 1) return run_import_task(arguments.common, arguments.import);
-  const std::string& word = arguments.import.words.front();
+  const ImportCommand& given = arguments.import;
+  if (!given.file.empty()) return run_import_task(arguments.common, given);
   const auto& formats = task_formats();
-  if (std::find(formats.begin(), formats.end(), word) != formats.end())
-    return bad_input(fmt::format("evolve import {}: which file?", word));
+  if (std::find(formats.begin(), formats.end(), given.format) != formats.end())
+    return bad_input(fmt::format("evolve import {}: which file?", given.format));
   BundleCommand bundle = arguments.bundle;
-  bundle.path = word;
+  bundle.path = given.format;
   return run_import_bundle(arguments.common, bundle);
 }
 
