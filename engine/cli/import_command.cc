@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "engine/cli/new_kernel.h"
+#include "engine/cli/python.h"
+#include "engine/cli/report.h"
 #include "engine/cli/session.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/core/yaml_source.h"
@@ -64,11 +66,12 @@ struct Format {
   const char* of_folder;  // the YAML file of a folder; null: folders are none
 };
 constexpr Format kFormats[] = {
-    {"glaucis", true, "config.yaml"},
-    {"kerlever", true, nullptr},
-    {"kernelbench", false, nullptr},
-    {"maxkernel", true, "kernel_task.yaml"},
+    {"glaucis", true, "config.yaml"}, {"kerlever", true, nullptr},
+    {"kernelbench", false, nullptr},  {"maxkernel", true, "kernel_task.yaml"},
+    {"tokamax", false, nullptr},
 };
+// That of tuned block sizes, which are of a kernel that is there.
+constexpr std::string_view kTables = "tokamax";
 
 // The rounds as they were in the other system: into the ledger, and what `show` says of their
 // variants into the work folder, where a build puts its own.
@@ -93,6 +96,28 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
   }
   if (auto status = session->state->ledger->flush(); !status) return std::move(status).error();
   return static_cast<int>(past.at("rounds").size());
+}
+
+// Block sizes of another system's tables, into the tuned.json of the kernel that is named.
+Status import_table(const CommonOptions& common, const ImportCommand& command,
+                    const fs::path& file) {
+  if (command.name.empty())
+    return bad_input("whose block sizes are these?", "", "--name KERNEL, a folder of kernels/");
+  const fs::path folder = kernels_root() / "kernels" / command.name;
+  auto spec = read_yaml((folder / "spec.yaml").string());
+  if (!spec) return std::move(spec).error();
+  auto said = run_python("init/tables.py",
+                         {"--from=" + file.string(), "--kernel=" + command.name,
+                          "--spec=" + spec->dump(), "--table=" + (folder / "tuned.json").string()});
+  if (!said) return std::move(said).error();
+  const json report = json::parse(*said, nullptr, false);
+  if (!report.is_object()) return external("init/tables.py: its report is no JSON");
+  for (const json& notice : report.value("notices", json::array()))
+    fmt::print(stderr, "evolve: notice: {}\n", notice.get<std::string>());
+  print_result(common, report,
+               fmt::format("kernels/{}/tuned.json has {} more entries, which nobody timed here\n",
+                           command.name, report.value("entries", 0)));
+  return {};
 }
 
 }  // namespace
@@ -124,6 +149,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   if (format->of_folder != nullptr && fs::is_directory(given, error)) file /= format->of_folder;
   if (!fs::is_regular_file(file, error))
     return bad_input(fmt::format("{}: there is no such file", file.string()));
+  if (format->name == kTables) return import_table(common, command, file);
   std::vector<std::string> words = {fmt::format("--format={}", format->name),
                                     "--from=" + given.string(), "--name=" + command.name};
   if (format->is_yaml) {

@@ -1,0 +1,224 @@
+"""`evolve import tokamax TABLE --name KERNEL`: tuned block sizes of a module's tables become a kernel's tuned.json.
+
+The module has dictionaries as kernels that are tuned in the style of tokamax and marin have them:
+
+    TUNED_BLOCK_SIZES = {"TPU v5p": {("bfloat16", "small-vocab"): BlockSizes(b_block_size=1024, …), …}, …}
+    SHAPE_BUCKETS = [ShapeBucket(name="small-vocab", b_min=512, b_max=2048, …), …]
+
+It is read, and not run. A field goes to the parameter of the same letter (b_block_size, BLOCK_B), a range to the
+dimension (b_min and b_max, B): its bucket is that of the range's middle, for tuned.json takes what is nearest. What was
+tuned for another kernel is a beginning for this one; so an entry says that it is "told", and has no times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from source import Wrong
+
+_STEM = re.compile(r"_?(?:block|tile)s?_?(?:size)?_?")
+_FORMAT = "evolve-tuned-1"  # kernels/tuned.py
+
+
+@dataclass(frozen=True)
+class Row:
+    """Block sizes for a device, a dtype and a range of sizes, as the module has them."""
+
+    device: str
+    dtype: str
+    ranges: dict[str, tuple[int, int]]  # by the letters of dimensions
+    sizes: dict[str, int]  # by the names of fields
+
+
+class Module:
+    """The literals of a Python module."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            tree = ast.parse(path.read_text(), str(path))
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            raise Wrong(f"{path}: {error}") from error
+        self._assigned = {
+            target.id: value
+            for node in tree.body
+            for target, value in _assignments(node)
+            if isinstance(target, ast.Name) and value is not None
+        }
+        self._fields = {
+            node.name: [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)]  # type: ignore[union-attr]
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+        }
+
+    def first(self, fits: Callable[[str, ast.expr], bool]) -> ast.expr | None:
+        """The value of the first name that fits."""
+        return next((value for name, value in self._assigned.items() if fits(name, value)), None)
+
+    def value(self, node: ast.expr) -> Any:
+        """A literal: of a call the fields, by their names."""
+        if isinstance(node, ast.Name) and node.id in self._assigned:
+            return self.value(self._assigned[node.id])
+        if isinstance(node, ast.Call):
+            names = self._fields.get(ast.unparse(node.func), [])
+            if len(node.args) > len(names):
+                raise self.wrong(node, f"the fields of {ast.unparse(node.func)} are not known here: name them")
+            fields = {name: self.value(one) for name, one in zip(names, node.args, strict=False)}
+            return fields | {str(one.arg): self.value(one.value) for one in node.keywords}
+        try:
+            return ast.literal_eval(node)
+        except ValueError as error:
+            raise self.wrong(node, f"'{ast.unparse(node)}' is no literal") from error
+
+    def wrong(self, node: ast.AST, what: str) -> Wrong:
+        """What stands where."""
+        return Wrong(f"{self.path}:{getattr(node, 'lineno', 0)}: {what}")
+
+
+def _assignments(node: ast.stmt) -> list[tuple[ast.expr, ast.expr | None]]:
+    if isinstance(node, ast.Assign):
+        return [(target, node.value) for target in node.targets]
+    return [(node.target, node.value)] if isinstance(node, ast.AnnAssign) else []
+
+
+def rows_of(path: Path) -> list[Row]:
+    """All entries of the module's table."""
+    module = Module(path)
+    table = module.first(lambda name, value: name.startswith("TUNED") and isinstance(value, ast.Dict))
+    buckets = module.first(lambda name, value: "BUCKET" in name and isinstance(value, (ast.List, ast.Tuple)))
+    if not isinstance(table, ast.Dict) or not isinstance(buckets, (ast.List, ast.Tuple)):
+        raise Wrong(f"{path}: there is no dictionary TUNED_…, or no list …BUCKETS")
+    ranges = {}
+    for node in buckets.elts:
+        fields = module.value(node)
+        letters = [name.removesuffix("_min") for name in fields if name.endswith("_min")]
+        ranges[fields.get("name")] = {one: (int(fields[f"{one}_min"]), int(fields[f"{one}_max"])) for one in letters}
+    found = []
+    for device, entries in zip(table.keys, table.values, strict=True):
+        if device is None or not isinstance(entries, ast.Dict):
+            raise module.wrong(entries, "expected a dictionary of a device's entries")
+        for key, sizes in zip(entries.keys, entries.values, strict=True):
+            pair = module.value(key) if key is not None else None
+            if not isinstance(pair, tuple) or len(pair) != 2 or pair[1] not in ranges:
+                raise module.wrong(entries, f"{pair!r} is no pair of a dtype and a bucket that there is")
+            fields = module.value(sizes)
+            odd = [name for name, size in fields.items() if type(size) is not int]
+            if odd:
+                raise module.wrong(sizes, f"'{odd[0]}' is no whole number")
+            found.append(Row(str(module.value(device)), pair[0], ranges[pair[1]], fields))
+    return found
+
+
+def _stem(name: str) -> str:
+    return _STEM.sub("", name.lower())
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What of a spec a table speaks of."""
+
+    parameters: dict[str, tuple[str, set[int]]]  # by their letters: names, and what values they may have
+    dimensions: dict[str, str]  # by their letters
+
+    @staticmethod
+    def of(spec: dict[str, Any]) -> Kernel:
+        """The kernel of a spec.yaml."""
+        parameters = (spec.get("parameters") or {}).items()
+        return Kernel(
+            {_stem(name): (name, set(one.get("values", []))) for name, one in parameters},
+            {str(name).lower(): str(name) for name in spec.get("dimensions") or []},
+        )
+
+    def block_sizes(self, row: Row) -> dict[str, int]:
+        """Those fields that are parameters."""
+        known = {_stem(field): size for field, size in row.sizes.items()}
+        return {name: known[stem] for stem, (name, _) in sorted(self.parameters.items()) if stem in known}
+
+    def refusals(self, row: Row) -> list[str]:
+        """Why the row has no meaning for the kernel; empty: it has one."""
+        found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they are for no device"]
+        found += [
+            f"dimension {name} has no range" for letter, name in self.dimensions.items() if letter not in row.ranges
+        ]
+        allowed, sizes = dict(self.parameters.values()), self.block_sizes(row)
+        odd = [f"{name}={size}" for name, size in sizes.items() if size not in allowed[name]]
+        found += [f"{one} is none of the spec's values" for one in odd]
+        return found or ([] if sizes else ["none of their fields is a parameter"])
+
+    def bucket(self, row: Row) -> dict[str, int]:
+        """That of the middle of the row's ranges."""
+        middle = {name: math.isqrt(math.prod(row.ranges[letter])) for letter, name in self.dimensions.items()}
+        return {name: 1 << max(size - 1, 0).bit_length() for name, size in middle.items()}
+
+
+def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str]) -> list[dict[str, Any]]:
+    """The rows as entries of a tuned.json; what has no meaning for the kernel is said, and how often."""
+    left = Counter[str]()
+    found = []
+    for row in rows:
+        left.update(f"'{field}' is no parameter's" for field in row.sizes if _stem(field) not in kernel.parameters)
+        refused = kernel.refusals(row)
+        left.update(f"entries are left out: {reason}" for reason in refused)
+        if refused:
+            continue
+        found.append(
+            {
+                "device": row.device,
+                "dtype": row.dtype,
+                "bucket": kernel.bucket(row),
+                "block_sizes": kernel.block_sizes(row),
+                "kind": "told",
+                "times": [],
+                "evidence": evidence,
+            }
+        )
+    notices.extend(f"{reason} ({count} of {len(rows)})" for reason, count in left.items())
+    return found
+
+
+def _key(entry: dict[str, Any]) -> str:
+    return json.dumps([entry["device"], entry["dtype"], entry["bucket"]], sort_keys=True)
+
+
+def main(argv: list[str]) -> int:
+    """Writes the table; says how many entries, as JSON."""
+    parser = argparse.ArgumentParser(prog="tables")
+    parser.add_argument("--from", dest="origin", required=True)
+    for flag in ("--kernel", "--spec", "--table"):
+        parser.add_argument(flag, required=True)
+    args = parser.parse_args(argv)
+    path, table = Path(args.origin), Path(args.table)
+    notices: list[str] = []
+    try:
+        rows = rows_of(path)
+        evidence = hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+        entries = entries_of(rows, Kernel.of(json.loads(args.spec)), evidence, notices)
+        if not entries:
+            raise Wrong(f"{path}: no entry has a meaning for '{args.kernel}': {'; '.join(notices)}")
+    except Wrong as why:
+        print(f"tables: {why}", file=sys.stderr)
+        return 2
+    known = json.loads(table.read_text())["entries"] if table.exists() else []
+    # What was found here stays: the other is what somebody says.
+    ours = {_key(one): one for one in known}
+    merged = {_key(one): one for one in entries} | ours
+    added = len(merged) - len(ours)
+    text = {"format": _FORMAT, "kernel": args.kernel, "entries": [merged[key] for key in sorted(merged)]}
+    table.write_text(json.dumps(text, indent=2, sort_keys=True) + "\n")
+    print(json.dumps({"table": str(table), "entries": added, "notices": notices}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
