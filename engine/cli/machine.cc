@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <functional>
 #include <sstream>
 #include <thread>
 
@@ -63,6 +65,12 @@ std::string cpu_kind() {
     name = line.substr(colon + 1);
     break;
   }
+  // A word of a command line, which a shell's own signs would end: "Intel(R) Xeon(R) CPU
+  // @ 2.20GHz".
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-';
+  };
+  std::replace_if(name.begin(), name.end(), std::not_fn(is_plain), ' ');
   std::istringstream words(name);
   std::string out;
   for (std::string word; words >> word;) out += (out.empty() ? "cpu:" : "-") + word;

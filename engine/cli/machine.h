@@ -20,7 +20,8 @@ std::string editor_line(const std::string& file);
 // The name that this machine gives itself, for records.
 std::string machine_name();
 
-// The processor as a device, one word: "cpu:AMD-EPYC-9B45". rules/steps/measure.py reads the same.
+// The processor as a device, one plain word: "cpu:AMD-EPYC-9B45". rules/steps/measure.py reads the
+// same.
 std::string cpu_kind();
 
 // What running commands may need together: what was given, and the machine's memory (or its control

@@ -18,6 +18,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import resource
 import sys
 from collections.abc import Callable
@@ -184,14 +185,15 @@ def _measure(contents: dict[str, bytes], signature: dict[str, Any], effort: Effo
 
 
 def device_name() -> str:
-    """The device as one word: "cpu:AMD-EPYC-9B45"."""
+    """The device as one plain word: "cpu:AMD-EPYC-9B45"."""
     name = "unknown"
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name":
             name = value
             break
-    return "cpu:" + "-".join(name.split())
+    # As engine/cli/machine.cc has it.
+    return "cpu:" + "-".join(re.sub(r"[^A-Za-z0-9.-]", " ", name).split())
 
 
 def _rejection(ending: Ending, limits: Limits) -> Report | None:

@@ -148,3 +148,8 @@ def test_outputs_of_timed_calls_are_looked_at(lower: Lower, tmp_path: Path) -> N
     assert timed.sample(False) > 0
     with pytest.raises(measure._OtherOutputs):
         timed.sample(True)
+
+
+def test_a_device_is_one_plain_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "model name\t: Intel(R) Xeon(R) CPU @ 2.20GHz\n")
+    assert measure.device_name() == "cpu:Intel-R-Xeon-R-CPU-2.20GHz"
