@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/core/sha256.h"
-#include "engine/core/yaml_source.h"
+#include "engine/core/yaml_json.h"
 #include "k8s/sight.h"
 
 namespace evolve::k8s {
@@ -36,24 +36,6 @@ json scalar_of(const YamlNode& node) {
     if (auto number = parse_whole(node.text)) return *number;
   }
   return node.text;
-}
-
-json json_of(const YamlNode& node) {
-  switch (node.kind) {
-    case YamlNode::Kind::null: return nullptr;
-    case YamlNode::Kind::scalar: return scalar_of(node);
-    case YamlNode::Kind::list: {
-      json out = json::array();
-      for (const YamlNode& item : node.items) out.push_back(json_of(item));
-      return out;
-    }
-    case YamlNode::Kind::map: {
-      json out = json::object();
-      for (const YamlEntry& entry : node.entries) out[entry.key] = json_of(entry.value);
-      return out;
-    }
-  }
-  return nullptr;
 }
 
 // Variables that it does not know stay, as those of a shell in the template's own command do.
@@ -143,7 +125,7 @@ json failure_policy() {
 // Throws nlohmann's exceptions where something in the template is not of its kind.
 Result<json> job_of(const YamlSource& source, const JobSettings& settings, const std::string& name,
                     const std::vector<std::string>& orders, const Labels& labels, int deadline) {
-  json job = json_of(source.root());
+  json job = yaml_json<json>(source.root(), scalar_of);
   if (!job.is_object() || job.value("kind", json()) != "Job") {
     return no_job(settings, "is no template of a Job");
   }

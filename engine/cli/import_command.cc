@@ -8,11 +8,10 @@
 #include <optional>
 
 #include "engine/cli/new_kernel.h"
-#include "engine/cli/python.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
 #include "engine/core/did_you_mean.h"
-#include "engine/core/yaml_source.h"
+#include "engine/core/yaml_json.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -34,30 +33,12 @@ ordered_json scalar_json(const YamlNode& node) {
   return number.is_number() ? number : ordered_json(node.text);
 }
 
-ordered_json json_of(const YamlNode& node) {
-  switch (node.kind) {
-    case YamlNode::Kind::null: return nullptr;
-    case YamlNode::Kind::scalar: return scalar_json(node);
-    case YamlNode::Kind::list: {
-      ordered_json out = ordered_json::array();
-      for (const YamlNode& item : node.items) out.push_back(json_of(item));
-      return out;
-    }
-    case YamlNode::Kind::map: {
-      ordered_json out = ordered_json::object();
-      for (const YamlEntry& entry : node.entries) out[entry.key] = json_of(entry.value);
-      return out;
-    }
-  }
-  return nullptr;
-}
-
 Result<ordered_json> read_yaml(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return bad_input(std::move(text).error().message);
   auto source = YamlSource::parse(*text, path);
   if (!source) return std::move(source).error();
-  return json_of(source->root());
+  return yaml_json<ordered_json>(source->root(), scalar_json);
 }
 
 struct Format {
@@ -106,17 +87,14 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
   const fs::path folder = kernels_root() / "kernels" / command.name;
   auto spec = read_yaml((folder / "spec.yaml").string());
   if (!spec) return std::move(spec).error();
-  auto said = run_python("init/tables.py",
-                         {"--from=" + file.string(), "--kernel=" + command.name,
-                          "--spec=" + spec->dump(), "--table=" + (folder / "tuned.json").string()});
-  if (!said) return std::move(said).error();
-  const json report = json::parse(*said, nullptr, false);
-  if (!report.is_object()) return external("init/tables.py: its report is no JSON");
-  for (const json& notice : report.value("notices", json::array()))
-    fmt::print(stderr, "evolve: notice: {}\n", notice.get<std::string>());
-  print_result(common, report,
+  auto report = python_report(
+      "init/tables.py", {"--from=" + file.string(), "--kernel=" + command.name,
+                         "--spec=" + spec->dump(), "--table=" + (folder / "tuned.json").string()});
+  if (!report) return std::move(report).error();
+  say_notices(*report);
+  print_result(common, *report,
                fmt::format("kernels/{}/tuned.json has {} more entries, which nobody timed here\n",
-                           command.name, report.value("entries", 0)));
+                           command.name, report->value("entries", 0)));
   return {};
 }
 

@@ -38,13 +38,7 @@ fs::path kernels_root() {
   return fs::current_path();
 }
 
-Result<json> write_kernel(const std::string& script, std::vector<std::string> words,
-                          const fs::path& root) {
-  words.push_back("--root=" + root.string());
-  // An api.py imports what kernels have in common.
-  std::error_code error;
-  if (!fs::exists(root / "kernels" / "implementations.py", error))
-    words.emplace_back("--without-api");
+Result<json> python_report(const std::string& script, const std::vector<std::string>& words) {
   auto said = run_python(script, words);
   if (!said) return std::move(said).error();
   json report = json::parse(*said, nullptr, false);
@@ -52,9 +46,23 @@ Result<json> write_kernel(const std::string& script, std::vector<std::string> wo
   return report;
 }
 
-void say_written(const CommonOptions& common, const json& report, const std::string& done) {
+void say_notices(const json& report) {
   for (const json& notice : report.value("notices", json::array()))
     fmt::print(stderr, "evolve: notice: {}\n", notice.get<std::string>());
+}
+
+Result<json> write_kernel(const std::string& script, std::vector<std::string> words,
+                          const fs::path& root) {
+  words.push_back("--root=" + root.string());
+  // An api.py imports what kernels have in common.
+  std::error_code error;
+  if (!fs::exists(root / "kernels" / "implementations.py", error))
+    words.emplace_back("--without-api");
+  return python_report(script, words);
+}
+
+void say_written(const CommonOptions& common, const json& report, const std::string& done) {
+  say_notices(report);
   if (const std::string refused = report.value("refused", ""); !refused.empty()) {
     fmt::print(stderr,
                "evolve: warning: the seed does not compile as it stands: {}\nhint: write "

@@ -16,6 +16,12 @@ Status check_kernel_name(const std::string& name);
 // or else this one.
 std::filesystem::path kernels_root();
 
+// Runs rules/SCRIPT, which prints a report as JSON.
+Result<nlohmann::json> python_report(const std::string& script,
+                                     const std::vector<std::string>& words);
+// Tells the notices of a report.
+void say_notices(const nlohmann::json& report);
+
 // Runs rules/SCRIPT, which writes a kernel below `root`, and returns its report.
 Result<nlohmann::json> write_kernel(const std::string& script, std::vector<std::string> words,
                                     const std::filesystem::path& root);
