@@ -63,13 +63,13 @@ class Files:
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
     """The task of a config, or of a run's folder, with what the run came to."""
+    kernel = config.get("kernel")
+    if not isinstance(kernel, dict) or not config.get("shapes"):
+        raise Wrong(f"{path}: not a config of Glaucis: it has no {'shapes' if isinstance(kernel, dict) else 'kernel'}")
     if path.is_dir():
         run = Run(path)
         task = task_of(path / "config.yaml", config, run.baseline, run.reference(config))
         return run.added_to(task)
-    kernel = config.get("kernel")
-    if not isinstance(kernel, dict) or not config.get("shapes"):
-        raise Wrong(f"{path}: not a config of Glaucis: it has no {'shapes' if isinstance(kernel, dict) else 'kernel'}")
     found = []
     for key in ("template", "reference"):
         file = path.parent / str(kernel.get(key, ""))
