@@ -1,4 +1,4 @@
-"""Where the steps are, and how the tests run them: as programs, the way the engine does."""
+"""Where the steps are, and how the tests run them: in forks of a warm process, the way the engine does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,31 +40,53 @@ def _open_to_all(folder: Path) -> None:
             parent.chmod(0o755)
 
 
+@pytest.fixture(scope="session")
+def _runner() -> Iterator[Any]:
+    """The process whose forks the steps of most tests are."""
+    with subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("runner.py"))],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        process.stdin.close()  # type: ignore[union-attr]
+
+
+def _run_as(user: int, folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Runs a step as a program of its own, of another user."""
+    _open_to_all(folder)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        user=user,
+        group=user,
+        extra_groups=[],
+    )
+
+
 @pytest.fixture
-def run_step(tmp_path: Path) -> Run:
+def run_step(_runner: Any, tmp_path: Path) -> Run:
     """Runs a step in a folder of the test's own, with a signature in it; as another user, where one is given."""
     (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
 
     def run(step: str, user: int | None = None, **flags: Any) -> subprocess.CompletedProcess[str]:
-        if user is not None:
-            _open_to_all(tmp_path)
         arguments = [str(STEPS / f"{step}.py")]
         for name, value in flags.items():
             arguments.append(f"--{name.replace('_', '-')}")
             if value is not True:
                 arguments.append(str(value))
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            user=user,
-            group=user,
-            extra_groups=None if user is None else [],
-        )
+        if user is not None:
+            return _run_as(user, tmp_path, arguments)
+        print(json.dumps({"folder": str(tmp_path), "arguments": arguments}), file=_runner.stdin, flush=True)
+        answer = json.loads(_runner.stdout.readline())
+        return subprocess.CompletedProcess(arguments, answer["code"], stderr=answer["said"])
 
     return run
 

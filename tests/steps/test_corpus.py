@@ -12,7 +12,7 @@ from corpus import DEFENCES, HERE, Entry, Judge, Task, entries
 
 HONEST = entries(HERE / "honest")
 CHEATS = entries(HERE / "cheats")
-QUICK = {"honest/flat/tanh", "honest/matmul/plain", "honest/small/scaled"}
+QUICK = {"honest/matmul/plain"}
 
 judge = Judge()
 
@@ -34,7 +34,7 @@ def _first_of_each(cheats: list[Entry]) -> list[Entry]:
 
 
 def _with_marks() -> list[Any]:
-    """All entries; by default only a few honest ones are judged, and the first cheat for each defence."""
+    """All entries; by default only one honest one is judged, and the first cheat for each defence."""
     quick = [*(entry for entry in HONEST if str(entry) in QUICK), *_first_of_each(CHEATS)]
     return [pytest.param(entry, marks=() if entry in quick else THOROUGH) for entry in [*HONEST, *CHEATS]]
 
@@ -63,6 +63,7 @@ def test_every_defence_is_broken_once() -> None:
     assert {name for entry in CHEATS for name in entry.caught_by} == set(DEFENCES)
 
 
+@THOROUGH
 def test_a_forged_program_is_not_the_one_that_is_judged() -> None:
     path, task = HERE / "cheats" / "matmul" / "forged_program.py", _task("matmul")
     forged = path.read_bytes()

@@ -1,0 +1,37 @@
+"""Runs steps in folders of their own, each in a fork of one process that has imported JAX, as the worker's are.
+
+A line on stdin is a request {"folder": …, "arguments": [step, …]}, a line on stdout its answer {"code": …, "said": …}:
+what it printed, to both its streams.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
+
+import worker
+
+
+def main() -> None:
+    """Answers requests until stdin ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    worker._warm_up()
+    for line in sys.stdin:
+        request = json.loads(line)
+        worker._warm_up_for(request["arguments"][0])
+
+        def life(folder: str = request["folder"], arguments: list[str] = request["arguments"]) -> int:
+            os.chdir(folder)
+            return worker._run_step(arguments)
+
+        code, said = worker._Child(life).end()
+        print(json.dumps({"code": code, "said": said}), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
