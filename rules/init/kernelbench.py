@@ -1,265 +1,319 @@
-"""KernelBench's problems: a PyTorch model whose `forward` is written anew in JAX, call by call.
+"""KernelBench's problems: a file with a PyTorch `Model`, its sizes and its inputs becomes a JAX function.
 
-The file runs with a stand-in for torch (stand_in.py), which says what the inputs' shapes are and what the constructor
-sets. `forward` is translated from its text by torch_forms.py's tables; what stands in none is named, with its line. A
-parameter of the model becomes an input: a candidate is judged for weights that it cannot know.
+The file runs with a stand-in for PyTorch, which need not be there; so its sizes, its inputs' shapes and its model's
+numbers and layers are known. What `forward` computes is translated from its text. A model's weights become inputs.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
-import inspect
+import keyword
 import math
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from dimensions import Tensor, named
+import jax
+from blocks import drawn, halved_sizes, small_sizes
+from dimensions import Axis, Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, Tolerance
-from source import Imported, Wrong, executed
-from stand_in import Drawn, Layer, Unknown, installed
-from torch_forms import FUNCTIONS, LAYERS, REDUCTIONS
+from source import Imported, Wrong, executed, number
+from torch_forms import NARROWED
+from torch_stand_in import Sample, Size, standing_in
+from torch_text import Translator, helpers_of, imports_of, is_helper
 
-_ELSEWHERE = "has no form in JAX here: write it as a function, and use evolve init"
-_MODULES = {"torch", "F", "torch.nn.functional", "nn.functional"}
-_HEAD = '"""{summary}, in JAX."""\n\nimport jax\nimport jax.numpy as jnp\n\n\n'
+_FLOATS = ("float16", "bfloat16", "float32")
+# What kernel.py and its template call their own.
+_TAKEN = {"sizes", "results", "values", "jax", "jnp", "math", "pl", "pltpu", "dataclass", "block_sizes", "on_block"}
+_TOLERANCES = {"rtol": ("output_rtol", "rtol"), "atol": ("output_atol", "atol")}
+# Sizes from which on a bound of whole numbers is a dimension's and no number of its own.
+_LEAST_NAMED = 8
+# Elements of an input that a function is tried with.
+_MOST_DRAWN = 1 << 22
 
 
-@dataclass
-class Translator:
-    """Expressions of a model's forward as texts in JAX."""
+@dataclass(frozen=True)
+class Problem:
+    """What a file says when it runs."""
 
     path: Path
-    attributes: dict[str, Any]  # of the model
-    constants: dict[str, Any] = field(default_factory=dict)  # arguments that are no tensors
-    weights: dict[str, Drawn] = field(default_factory=dict)  # those that were used, by the names of their inputs
+    module: ModuleType
+    tree: ast.Module
+    model: Any
+    given: list[Any]  # by get_inputs
 
-    def wrong(self, node: ast.AST, what: str) -> Wrong:
-        """What stands where."""
-        return Wrong(f"{self.path}:{getattr(node, 'lineno', 0)}: {what}")
-
-    def text(self, node: ast.expr) -> str:
-        """An expression."""
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node)
-        if isinstance(node, ast.Name) and node.id in self.constants:
-            return repr(self.constants[node.id])
-        return ast.unparse(self._translated(node))
-
-    def _translated(self, node: ast.expr) -> ast.expr:
-        is_constant = isinstance(node, ast.Name) and node.id in self.constants
-        if is_constant or isinstance(node, (ast.Call, ast.Attribute)):
-            return ast.parse(self.text(node), mode="eval").body
-        changed = copy.copy(node)
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(changed, name, self._translated(value))
-            elif isinstance(value, list):
-                setattr(changed, name, [self._translated(x) if isinstance(x, ast.expr) else x for x in value])
-        return changed
-
-    def _attribute(self, node: ast.Attribute) -> str:
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
-            value = self.attributes.get(node.attr)
-            if isinstance(value, Drawn):
-                self.weights[node.attr] = value
-                return node.attr
-            if isinstance(value, (int, float, bool, str, tuple, list)) or (
-                value is None and node.attr in self.attributes
-            ):
-                return repr(value)
-            raise self.wrong(node, f"'self.{node.attr}' {_ELSEWHERE}")
-        if ast.unparse(node) == "math.pi":
-            return repr(math.pi)
-        if ast.unparse(node.value) in _MODULES:
-            raise self.wrong(node, f"'{ast.unparse(node)}' {_ELSEWHERE}")
-        if node.attr in ("T", "shape", "ndim"):
-            return f"{self.text(node.value)}.{node.attr}"
-        # Of a pair of values and places.
-        if node.attr in ("values", "indices"):
-            return f"{self.text(node.value)}[{int(node.attr == 'indices')}]"
-        raise self.wrong(node, f"a tensor's '{node.attr}' {_ELSEWHERE}")
-
-    def _call(self, node: ast.Call) -> str:
-        function = node.func
-        if not isinstance(function, ast.Attribute):
-            name = ast.unparse(function)
-            if name in ("len", "int", "float", "min", "max", "range"):
-                return f"{name}({', '.join(map(self.text, node.args))})"
-            raise self.wrong(node, f"'{name}' {_ELSEWHERE}")
-        if isinstance(function.value, ast.Name) and function.value.id == "self":
-            return self._layer(node, function.attr)
-        if ast.unparse(function.value) in _MODULES:
-            return self._function(node, function.attr, [])
-        if ast.unparse(function.value) == "math":
-            return f"jnp.{function.attr}({', '.join(map(self.text, node.args))})"
-        if function.attr == "size":
-            shape = f"{self.text(function.value)}.shape"
-            return f"{shape}[{self.text(node.args[0])}]" if node.args else shape
-        if function.attr in ("float", "to", "type"):
-            return self.text(function.value)
-        return self._function(node, function.attr, [self.text(function.value)])
-
-    def _layer(self, node: ast.Call, name: str) -> str:
-        layer = self.attributes.get(name)
-        if not isinstance(layer, Layer) or len(node.args) != 1:
-            raise self.wrong(node, f"'self.{name}' {_ELSEWHERE}")
-        x = self.text(node.args[0])
-        if layer.name == "Linear":
-            given = self._given(node, layer, "in_features, out_features, bias=True, device=None, dtype=None")
-            weight = self._weight(f"{name}_weight", (given["out_features"], given["in_features"]))
-            bias = f" + {self._weight(f'{name}_bias', (given['out_features'],))}" if given["bias"] else ""
-            return f"({x} @ {weight}.T{bias})"
-        if layer.name == "LayerNorm":
-            return self._layer_norm(node, name, layer, x)
-        if layer.name not in LAYERS:
-            raise self.wrong(node, f"'nn.{layer.name}' {_ELSEWHERE}")
-        options = {key: repr(value) for key, value in layer.options.items()}
-        return self._filled(node, LAYERS[layer.name], [x, *map(repr, layer.args)], options)
-
-    def _given(self, node: ast.AST, layer: Layer, arguments: str) -> dict[str, Any]:
-        """What a layer was made with, by the names of its constructor."""
+    @staticmethod
+    def read(path: Path) -> Problem:
+        """With whatever the file says of itself."""
+        text = path.read_text()
         try:
-            bound = inspect.signature(eval(f"lambda {arguments}: None")).bind(*layer.args, **layer.options)  # noqa: S307
-        except TypeError as error:
-            raise self.wrong(node, f"'nn.{layer.name}': {error}") from error
-        bound.apply_defaults()
-        return dict(bound.arguments)
+            tree = ast.parse(text, str(path))
+        except SyntaxError as error:
+            raise Wrong(f"{path}:{error.lineno}: {error.msg}") from error
+        with standing_in():
+            module = executed(text, path)
+            for name in ("Model", "get_inputs"):
+                if not callable(getattr(module, name, None)):
+                    raise Wrong(f"{path}: not a problem of KernelBench: it has no {name}")
+            arguments = _called(path, getattr(module, "get_init_inputs", list))
+            said = [one for one in arguments if not isinstance(one, dict)] if isinstance(arguments, list) else []
+            words = [
+                one for one in (arguments if isinstance(arguments, list) else [arguments]) if isinstance(one, dict)
+            ]
+            model = _called(path, module.Model, *said, **{key: value for one in words for key, value in one.items()})
+            for name, value in list(vars(module).items()):
+                if type(value) is int:
+                    setattr(module, name, Size(value, name))
+            given = list(_called(path, module.get_inputs))
+        return Problem(path, module, tree, model, given)
 
-    def _layer_norm(self, node: ast.AST, name: str, layer: Layer, x: str) -> str:
-        given = self._given(node, layer, "normalized_shape, eps=1e-5, elementwise_affine=True, bias=True")
-        shape = given["normalized_shape"]
-        shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        axes = tuple(range(-len(shape), 0))
-        mean, square = (f"jnp.{one}({x}, axis={axes}, keepdims=True)" for one in ("mean", "var"))
-        scaled = f"({x} - {mean}) * jax.lax.rsqrt({square} + {given['eps']})"
-        if not given["elementwise_affine"]:
-            return f"({scaled})"
-        weight, bias = (self._weight(f"{name}_{one}", shape) for one in ("weight", "bias"))
-        return f"({scaled} * {weight} + {bias})"
+    def forward(self) -> tuple[ast.FunctionDef, str]:
+        """The model's function, and what the file says that it does."""
+        for node in self.tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == "Model":
+                for one in node.body:
+                    if isinstance(one, ast.FunctionDef) and one.name == "forward":
+                        told = ast.get_docstring(node) or ast.get_docstring(one) or ""
+                        return one, (told.splitlines() or [""])[0].strip().rstrip(".")
+        raise Wrong(f"{self.path}: its Model has no forward")
 
-    def _weight(self, name: str, shape: tuple[int, ...]) -> str:
-        self.weights[name] = Drawn(shape)
-        return name
 
-    def _function(self, node: ast.Call, name: str, first: list[str]) -> str:
-        args = [*first, *map(self.text, node.args)]
-        options = {str(one.arg): self.text(one.value) for one in node.keywords}
-        if name in ("max", "min") and len(args) == 1 and not options:
-            name += " of all"
-        return self._filled(node, name.rstrip("_"), args, options)
+def _called(path: Path, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        name = getattr(function, "__name__", "Model")
+        raise Wrong(f"{path}: {name}: {type(error).__name__}: {error}") from error
 
-    def _filled(self, node: ast.Call, name: str, args: list[str], options: dict[str, str]) -> str:
-        if name not in FUNCTIONS:
-            raise self.wrong(node, f"'{ast.unparse(node.func)}' {_ELSEWHERE}")
-        arguments, form = FUNCTIONS[name]
-        signature = inspect.signature(eval(f"lambda {arguments}: None"))  # noqa: S307 - a text of the table
-        try:
-            bound = signature.bind(*args, **options)
-        except TypeError as error:
-            raise self.wrong(node, f"'{ast.unparse(node.func)}': {error}") from error
-        words = {}
-        for key, parameter in signature.parameters.items():
-            value = bound.arguments.get(key, repr(parameter.default))
-            words[key] = ", ".join(value) if isinstance(value, tuple) else value
-        # Frobenius' norm is that of all elements.
-        words = {key: "2" if value == "'fro'" else value for key, value in words.items()}
-        if words.get("reduction") not in (None, repr(REDUCTIONS.get(name, "mean"))):
-            raise self.wrong(node, f"'{name}' with reduction={words['reduction']} {_ELSEWHERE}")
-        if not re.fullmatch(r"[\w.]+|\(.*\)", words.get("x", "x")) and "{x}." in form:
-            words["x"] = f"({words['x']})"
-        return form.format(**words)
+
+@dataclass(frozen=True)
+class Translated:
+    """A problem's function in JAX, and its inputs."""
+
+    entry: str
+    summary: str
+    text: str
+    samples: dict[str, Sample]
+    windows: dict[str, int]  # how many of an input's last axes are numbers of the model
+    notices: list[str]
+
+    @staticmethod
+    def read(problem: Problem) -> Translated:
+        """By the tables of torch_forms.py."""
+        path, notices = problem.path, list[str]()
+        forward, summary = problem.forward()
+        names = _arguments(problem, forward)
+        given = dict(zip(names, problem.given, strict=False))
+        numbers = _numbers(path, forward, given, notices)
+        entry = entry_of(path, {*names, *_assigned(forward)})
+        translator = Translator(str(path), problem.tree, problem.model, vars(problem.module))
+        function = translator.function(forward, entry, summary or entry, numbers)
+        text = "\n\n\n".join([*helpers_of(function), function])
+        imports = imports_of(text)
+        text = "\n\n\n".join(["\n".join(imports), text] if imports else [text])
+        text = f'"""What {path.name} of KernelBench computes, in JAX."""\n\n{text}'
+        samples = {name: one for name, one in given.items() if isinstance(one, Sample)}
+        samples |= {name: Sample(one.shape, one.dtype) for name, one in translator.weights.items()}
+        windows = {name: one.numbers for name, one in translator.weights.items()}
+        notices += _notices(samples, translator)
+        return Translated(entry, summary or entry, text, samples, windows, notices)
+
+    def function(self) -> Callable[..., Any]:
+        """What the text says."""
+        made: Callable[..., Any] = getattr(executed(self.text, Path(f"{self.entry}_in_jax.py")), self.entry)
+        return made
 
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
-    """The problem of a file."""
-    del config
+    """The task of a problem's file."""
+    del config  # it is no YAML
+    problem = Problem.read(path)
+    found = Translated.read(problem)
+    function = found.function()
+    inputs, sizes = dimensions_of(path, function, found.samples, found.windows, problem.module)
+    inputs = _without_ranges(function, inputs, sizes, found.notices)
+    known = Given(
+        tolerance=_tolerance(path, problem.module),
+        reference=found.text,
+        written_by="evolve import kernelbench",
+    )
+    return Imported(found.entry, found.entry, str(path), function, inputs, sizes, known, found.summary, found.notices)
+
+
+def _arguments(problem: Problem, forward: ast.FunctionDef) -> list[str]:
+    """The names of forward's inputs."""
+    names = [one.arg for one in forward.args.args[1:]]
+    if len(problem.given) > len(names):
+        raise Wrong(f"{problem.path}: forward takes {len(names)} inputs, and get_inputs gives {len(problem.given)}")
+    for name in names:
+        if keyword.iskeyword(name) or name in _TAKEN or is_helper(name):
+            where = f"{problem.path}:{forward.lineno}"
+            raise Wrong(f"{where}: an input is called '{name}', which the kernel needs for itself")
+    return names
+
+
+def entry_of(path: Path, taken: set[str]) -> str:
+    """What the function is called: as the file, without its number."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub(r"^\d+_", "", path.stem))
+    name = re.sub(r"\W|_+", "_", words).strip("_").lower()
+    name = name if name.isidentifier() else f"task_{name}"
+    return f"{name}_task" if is_helper(name) or keyword.iskeyword(name) or name in taken | _TAKEN else name
+
+
+def _assigned(node: ast.FunctionDef) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def _numbers(path: Path, forward: ast.FunctionDef, given: dict[str, Any], notices: list[str]) -> dict[str, Any]:
+    """Inputs that are no arrays, and those that get_inputs leaves to their defaults."""
+    found = {}
+    defaults = forward.args.defaults
+    names = [one.arg for one in forward.args.args]
+    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+        if name not in given:
+            found[name] = ast.literal_eval(default)
+    for name in names[1:]:
+        value = given.get(name)
+        if isinstance(value, (bool, int, float)):
+            found[name] = int(value) if isinstance(value, Size) else value
+            notices.append(f"'{name}' is {value} always: it is a number of the function, and no input")
+        elif not isinstance(value, Sample) and name not in found:
+            what = "nothing" if name not in given else f"a {type(value).__name__}"
+            raise Wrong(f"{path}: get_inputs gives {what} for '{name}': expected an array or a number")
+    return found
+
+
+def _notices(samples: dict[str, Sample], translator: Translator) -> list[str]:
+    found = []
+    for name, one in samples.items():
+        for trait in sorted(one.traits):
+            found.append(f"'{name}' is {trait} there, and is drawn here without that")
+        if one.dtype in NARROWED:
+            found.append(f"'{name}' is {one.dtype} there, and {NARROWED[one.dtype]} here")
+    if translator.weights:
+        listed = ", ".join(translator.weights)
+        found.append(f"weights are inputs here, and are drawn anew each time: {listed}")
+    return found + list(dict.fromkeys(translator.notices))
+
+
+def dimensions_of(
+    path: Path,
+    function: Callable[..., Any],
+    samples: dict[str, Sample],
+    windows: dict[str, int],
+    module: ModuleType,
+) -> tuple[tuple[Tensor, ...], dict[str, int]]:
+    """The inputs over dimensions, which have the file's names of sizes where it has one for each."""
+    plain = tuple(
+        Tensor(name, NARROWED.get(one.dtype, one.dtype), tuple(map(int, one.shape))) for name, one in samples.items()
+    )
     try:
-        text = path.read_text()
-        tree = ast.parse(text, str(path))
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        raise Wrong(f"{path}: {error}") from error
-    model, given_inputs, module = _shown(text, path)
-    forward = _forward(tree, path)
-    arguments = [one.arg for one in forward.args.args[1:]]
-    if len(given_inputs) > len(arguments):
-        raise Wrong(f"{path}: get_inputs gives {len(given_inputs)} inputs, and forward takes {len(arguments)}")
-    inputs = {name: one for name, one in zip(arguments, given_inputs, strict=False) if isinstance(one, Drawn)}
-    # A number that is given is part of the task, and so is a default.
-    defaults = dict(zip(arguments[::-1], map(ast.literal_eval, forward.args.defaults[::-1]), strict=False))
-    numbers = {name: one for name, one in zip(arguments, given_inputs, strict=False) if name not in inputs}
-    translator = Translator(path, vars(model), {**defaults, **numbers})
-    body = _body(translator, forward)
-    name = re.sub(r"^\d+_|\W", "", path.stem).strip("_").lower()
-    name = name if name.isidentifier() else f"model_{name}"
-    docstring = ast.get_docstring(next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model"))
-    summary = " ".join((docstring or name).split("\n\n")[0].split()).rstrip(".").replace('"', "'")
-    given = (inputs | translator.weights).items()
-    tensors = tuple(Tensor(name, one.dtype, one.shape, one.range) for name, one in given)
-    taken = ", ".join(one.name for one in tensors)
-    reference = _HEAD.format(summary=summary) + f"def {name}({taken}):\n" + f'    """{summary}."""\n' + body
-    function = getattr(executed(reference, path.with_suffix(".jax.py")), name)
-    notices = [f"its parameter '{one}' is an input, of any values" for one in translator.weights]
-    dimensions, sizes = named(function, tensors)
-    known = Given(tolerance=_tolerance(module), reference=reference, written_by="evolve import kernelbench")
-    return Imported(name, name, str(path), function, dimensions, sizes, known, summary=summary, notices=notices)
+        jax.eval_shape(function, *structs(plain, {}))
+    except Exception as error:
+        raise Wrong(f"{path}: what it computes, in JAX: {type(error).__name__}: {error}") from error
+    inputs, sizes = named(function, plain)
+    sided = {axis for one in inputs for axis in one.axes[len(one.axes) - windows.get(one.name, 0) :]}
+    inputs, sizes = _clear(function, *_fixed(inputs, sizes, set(sizes) - sided))
+    if not sizes:
+        raise Wrong(f"{path}: it takes no other sizes than these: there is nothing to search")
+    names = _names(inputs, list(samples.values()), sizes, module)
+    inputs = tuple(replace(one, axes=tuple(names.get(str(axis), axis) for axis in one.axes)) for one in inputs)
+    sizes = {names[name]: size for name, size in sizes.items()}
+    ranged = [replace(one, range=_range(samples[one.name], one.dtype, sizes)) for one in inputs]
+    return tuple(ranged), sizes
 
 
-def _shown(text: str, path: Path) -> tuple[Any, list[Any], Any]:
-    """The model as its constructor leaves it, its inputs, and its module."""
-    with installed():
-        module = executed(text, path)
-        for needed in ("Model", "get_inputs"):
-            if not hasattr(module, needed):
-                raise Wrong(f"{path}: not a problem of KernelBench: it has no {needed}")
-        try:
-            model = module.Model(*getattr(module, "get_init_inputs", list)())
-            inputs = list(module.get_inputs())
-        except Unknown as error:
-            raise Wrong(f"{path}: {error}: what are the inputs?") from error
-        except Exception as error:
-            raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
-    odd = [one for one in inputs if not isinstance(one, (Drawn, int, float))]
-    if odd:
-        raise Wrong(f"{path}: an input is no tensor, and no number: {odd[0]!r}")
-    return model, inputs, module
+def _clear(
+    function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int]
+) -> tuple[tuple[Tensor, ...], dict[str, int]]:
+    """Without those dimensions of which an output has a side that is no formula, as a window's: they are numbers."""
+    kept: dict[str, int] = {}
+    for name, size in sizes.items():
+        if _is_clear(function, *_fixed(inputs, sizes, {*kept, name})):
+            kept[name] = size
+    return _fixed(inputs, sizes, set(kept))
 
 
-def _forward(tree: ast.Module, path: Path) -> ast.FunctionDef:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and node.name == "Model":
-            for one in node.body:
-                if isinstance(one, ast.FunctionDef) and one.name == "forward":
-                    return one
-    raise Wrong(f"{path}: Model has no forward")
+def _fixed(
+    inputs: tuple[Tensor, ...], sizes: dict[str, int], kept: set[str]
+) -> tuple[tuple[Tensor, ...], dict[str, int]]:
+    def axis_of(axis: Axis) -> Axis:
+        return axis if isinstance(axis, int) or axis in kept else sizes[axis]
+
+    numbered = tuple(replace(one, axes=tuple(map(axis_of, one.axes))) for one in inputs)
+    return numbered, {name: size for name, size in sizes.items() if name in kept}
 
 
-def _body(translator: Translator, forward: ast.FunctionDef) -> str:
-    lines = []
-    for node in forward.body:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            lines.append(f"{ast.unparse(node.targets[0])} = {translator.text(node.value)}")
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            whole = ast.BinOp(ast.Name(node.target.id), node.op, node.value, lineno=node.lineno)
-            lines.append(f"{node.target.id} = {translator.text(whole)}")
-        elif isinstance(node, ast.Return) and node.value is not None:
-            lines.append(f"return {translator.text(node.value)}")
-        else:
-            raise translator.wrong(node, f"'{ast.unparse(node).splitlines()[0]}' {_ELSEWHERE}")
-    return "".join(f"    {line}\n" for line in lines)
+def _is_clear(function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int]) -> bool:
+    try:
+        outputs = outputs_of(function, inputs, sizes)
+    except Unclear:
+        return False
+    return not any("-" in str(axis) for one in outputs for axis in one.axes)
 
 
-def _tolerance(module: Any) -> Tolerance:
-    """What the file says; its own defaults are for other hardware."""
-    default = Tolerance()
+def _names(
+    inputs: tuple[Tensor, ...], samples: Sequence[Sample], sizes: dict[str, int], module: ModuleType
+) -> dict[str, str]:
+    """What each dimension is called: as the file calls its size, where that is one name, and no other's."""
+    said: dict[str, set[str]] = {name: set() for name in sizes}
+    for one, sample in zip(inputs, samples, strict=True):
+        for axis, side in zip(one.axes, sample.shape, strict=True):
+            if isinstance(axis, str) and isinstance(side, Size):
+                said[axis].add(side.name)
+    globals_ = {name: int(value) for name, value in vars(module).items() if isinstance(value, Size)}
+    for name, size in sizes.items():
+        said[name] = said[name] or {known for known, value in globals_.items() if value == size}
+    wanted = {name: next(iter(words)).upper() for name, words in said.items() if len(words) == 1}
+    taken = {one.name for one in inputs} | {f"D{at}" for at in range(len(sizes))}
+    uses = list(wanted.values())
+    return {
+        name: wanted[name]
+        if name in wanted
+        and re.fullmatch(r"[A-Z]\w*", wanted[name])
+        and uses.count(wanted[name]) == 1
+        and wanted[name] not in taken
+        else name
+        for name in sizes
+    }
 
-    def said(key: str) -> float:
-        return float(getattr(module, f"output_{key}", getattr(module, key, getattr(default, key))))
 
-    return Tolerance(said("rtol"), said("atol"))
+def _without_ranges(
+    function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int], notices: list[str]
+) -> tuple[Tensor, ...]:
+    """Of floating-point inputs, where what it gives of any is finite, too: `rand` never shows what a relu is."""
+    ranged = [one.name for one in inputs if one.range and one.dtype in _FLOATS]
+    free = tuple(replace(one, range="") if one.name in ranged else one for one in inputs)
+    task = Task(free, outputs_of(function, free, sizes), sizes)
+    small = halved_sizes(task)
+    # What is odd is not halved.
+    is_large = any(math.prod(one.shape) > _MOST_DRAWN for one in structs(free, small))
+    if is_large or shapes_given(function, structs(free, small)) is None:
+        small = small_sizes(function, task, ragged=False)
+    leaves = jax.tree.leaves(jax.jit(function)(*drawn(task, small))) if ranged else []
+    if not ranged or not all(bool(jax.numpy.isfinite(leaf).all()) for leaf in leaves):
+        return inputs
+    notices.append(f"drawn from normal numbers, and not between two as there: {', '.join(ranged)}")
+    return free
+
+
+def _range(sample: Sample, dtype: str, sizes: dict[str, int]) -> str:
+    if sample.low is None or sample.high is None or dtype == "bool" or sample.low == sample.high:
+        return ""
+    if dtype in _FLOATS:
+        return f"{sample.low:g}, {sample.high:g}"
+    low, high = int(sample.low), int(sample.high)
+    named_so = [name for name, size in sizes.items() if size == high + 1 and size >= _LEAST_NAMED]
+    return f"{low}, {named_so[0]} - 1" if len(named_so) == 1 else f"{low}, {high}"
+
+
+def _tolerance(path: Path, module: ModuleType) -> Tolerance:
+    found = {}
+    for name, words in _TOLERANCES.items():
+        said = next((word for word in words if hasattr(module, word)), "")
+        if said:
+            found[name] = number(f"{path}: {said}", getattr(module, said))
+    return replace(Tolerance(), **found)

@@ -1,171 +1,349 @@
-"""What functions of PyTorch are in JAX: for each its arguments, as PyTorch has them, and a text with them in braces.
+"""What PyTorch's names are in JAX: tables, and nothing else.
 
-A method of a tensor is the function with the tensor first. Layers have the arguments of their constructors, and `x`.
+A form is a lambda's text: its arguments are theirs, with their defaults, and its body is what stands in their place. An
+argument that the body does not have has to have its default. `reduced(x, how)` is the mean, the sum or x itself.
 """
 
 from __future__ import annotations
 
-_AXES = "x, dim=None, keepdim=False, dtype=None"
-_LOSS = "x, target, reduction='mean'"
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-
-def _reduced(name: str) -> tuple[str, str]:
-    return _AXES, f"jnp.{name}({{x}}, axis={{dim}}, keepdims={{keepdim}})"
-
-
-def _with_places(name: str) -> tuple[str, str]:
-    rest = "({x}, {dim}, keepdims={keepdim})"
-    return "x, dim, keepdim=False", f"(jnp.{name}{rest}, jnp.arg{name}{rest})"
-
-
-def _alike(*names: str) -> dict[str, tuple[str, str]]:
-    return {name: ("x", f"jnp.{name}({{x}})") for name in names}
-
-
-FUNCTIONS: dict[str, tuple[str, str]] = {
-    # Products.
-    "matmul": ("x, y", "jnp.matmul({x}, {y})"),
-    "mm": ("x, y", "jnp.matmul({x}, {y})"),
-    "bmm": ("x, y", "jnp.matmul({x}, {y})"),
-    "mv": ("x, y", "jnp.matmul({x}, {y})"),
-    "dot": ("x, y", "jnp.dot({x}, {y})"),
-    "outer": ("x, y", "jnp.outer({x}, {y})"),
-    "einsum": ("formula, *x", "jnp.einsum({formula}, {x})"),
-    # Shapes.
-    "t": ("x", "{x}.T"),
-    "transpose": ("x, a, b", "jnp.swapaxes({x}, {a}, {b})"),
-    "permute": ("x, *dims", "jnp.transpose({x}, ({dims},))"),
-    "reshape": ("x, *shape", "{x}.reshape({shape})"),
-    "view": ("x, *shape", "{x}.reshape({shape})"),
-    "flip": ("x, dims", "jnp.flip({x}, {dims})"),
-    "squeeze": ("x, dim=None", "jnp.squeeze({x}, {dim})"),
-    "unsqueeze": ("x, dim", "jnp.expand_dims({x}, {dim})"),
-    "flatten": ("x, start_dim=0", "{x}.reshape(*{x}.shape[:{start_dim}], -1)"),
-    "select": ("x, dim, index", "jnp.take({x}, {index}, axis={dim})"),
-    "narrow": ("x, dim, start, length", "jax.lax.dynamic_slice_in_dim({x}, {start}, {length}, {dim})"),
-    "cat": ("x, dim=0", "jnp.concatenate({x}, axis={dim})"),
-    "stack": ("x, dim=0", "jnp.stack({x}, axis={dim})"),
-    "triu": ("x, diagonal=0", "jnp.triu({x}, {diagonal})"),
-    "tril": ("x, diagonal=0", "jnp.tril({x}, {diagonal})"),
-    "diag": ("x, diagonal=0", "jnp.diag({x}, {diagonal})"),
-    "zeros_like": ("x", "jnp.zeros_like({x})"),
-    "ones_like": ("x", "jnp.ones_like({x})"),
-    "contiguous": ("x", "{x}"),
-    "clone": ("x", "{x}"),
-    # Of each element.
-    **_alike("exp", "log", "sqrt", "abs", "tanh", "sin", "cos", "sign", "square", "log1p", "expm1", "floor"),
-    "neg": ("x", "-{x}"),
-    "rsqrt": ("x", "jax.lax.rsqrt({x})"),
-    "erf": ("x", "jax.lax.erf({x})"),
-    "pow": ("x, y", "{x} ** {y}"),
-    "add": ("x, y", "({x} + {y})"),
-    "sub": ("x, y", "({x} - {y})"),
-    "mul": ("x, y", "({x} * {y})"),
-    "div": ("x, y", "({x} / {y})"),
-    "maximum": ("x, y", "jnp.maximum({x}, {y})"),
-    "minimum": ("x, y", "jnp.minimum({x}, {y})"),
-    "where": ("condition, x, y", "jnp.where({condition}, {x}, {y})"),
-    "clamp": ("x, min=None, max=None", "jnp.clip({x}, {min}, {max})"),
-    "relu": ("x, inplace=False", "jax.nn.relu({x})"),
-    "leaky_relu": ("x, negative_slope=0.01, inplace=False", "jax.nn.leaky_relu({x}, {negative_slope})"),
-    "sigmoid": ("x", "jax.nn.sigmoid({x})"),
-    "silu": ("x, inplace=False", "jax.nn.silu({x})"),
-    "mish": ("x, inplace=False", "jax.nn.mish({x})"),
-    "gelu": ("x, approximate='none'", "jax.nn.gelu({x}, approximate={approximate} == 'tanh')"),
-    "selu": ("x, inplace=False", "jax.nn.selu({x})"),
-    "elu": ("x, alpha=1.0, inplace=False", "jax.nn.elu({x}, {alpha})"),
-    "relu6": ("x, inplace=False", "jax.nn.relu6({x})"),
-    "hardsigmoid": ("x, inplace=False", "jax.nn.hard_sigmoid({x})"),
-    "hardswish": ("x, inplace=False", "jax.nn.hard_swish({x})"),
-    "hardtanh": ("x, min_val=-1.0, max_val=1.0, inplace=False", "jnp.clip({x}, {min_val}, {max_val})"),
-    "softplus": ("x, beta=1.0, threshold=20.0", "jax.nn.softplus({beta} * {x}) / {beta}"),
-    "softsign": ("x", "jax.nn.soft_sign({x})"),
-    "logsigmoid": ("x", "jax.nn.log_sigmoid({x})"),
-    # Along a dimension.
-    "softmax": ("x, dim=-1, dtype=None", "jax.nn.softmax({x}, axis={dim})"),
-    "log_softmax": ("x, dim=-1, dtype=None", "jax.nn.log_softmax({x}, axis={dim})"),
-    "logsumexp": ("x, dim, keepdim=False", "jax.nn.logsumexp({x}, axis={dim}, keepdims={keepdim})"),
-    "sum": _reduced("sum"),
-    "mean": _reduced("mean"),
-    "prod": _reduced("prod"),
-    "amax": _reduced("max"),
-    "amin": _reduced("min"),
-    "argmax": _reduced("argmax"),
-    "argmin": _reduced("argmin"),
-    "max of all": ("x", "jnp.max({x})"),
-    "min of all": ("x", "jnp.min({x})"),
-    # With dim a pair, of which the second are the places.
-    "max": (
-        "x, dim, keepdim=False",
-        "(jnp.max({x}, {dim}, keepdims={keepdim}), jnp.argmax({x}, {dim}, keepdims={keepdim}))",
-    ),
-    "min": (
-        "x, dim, keepdim=False",
-        "(jnp.min({x}, {dim}, keepdims={keepdim}), jnp.argmin({x}, {dim}, keepdims={keepdim}))",
-    ),
-    "std": ("x, dim=None, keepdim=False", "jnp.std({x}, axis={dim}, keepdims={keepdim}, ddof=1)"),
-    "var": (
-        "x, dim=None, keepdim=False, unbiased=True",
-        "jnp.var({x}, axis={dim}, keepdims={keepdim}, ddof=int({unbiased}))",
-    ),
-    "norm": (
-        "x, p=2, dim=None, keepdim=False",
-        "jnp.sum(jnp.abs({x}) ** {p}, axis={dim}, keepdims={keepdim}) ** (1 / {p})",
-    ),
-    "normalize": (
-        "x, p=2.0, dim=1, eps=1e-12",
-        "{x} / jnp.maximum(jnp.sum(jnp.abs({x}) ** {p}, axis={dim}, keepdims=True) ** (1 / {p}), {eps})",
-    ),
-    "cumsum": ("x, dim, dtype=None", "jnp.cumsum({x}, axis={dim})"),
-    "cumprod": ("x, dim, dtype=None", "jnp.cumprod({x}, axis={dim})"),
-    "cosine_similarity": (
-        "x, y, dim=1, eps=1e-8",
-        "jnp.sum({x} * {y}, {dim})"
-        " / jnp.maximum(jnp.linalg.norm({x}, axis={dim}) * jnp.linalg.norm({y}, axis={dim}), {eps})",
-    ),
-    # Losses; by default their mean.
-    "mse_loss": (_LOSS, "jnp.mean(({x} - {target}) ** 2)"),
-    "l1_loss": (_LOSS, "jnp.mean(jnp.abs({x} - {target}))"),
-    "smooth_l1_loss": (
-        "x, target, reduction='mean', beta=1.0",
-        "jnp.mean(jnp.where(jnp.abs({x} - {target}) < {beta}, 0.5 * ({x} - {target}) ** 2 / {beta}, "
-        "jnp.abs({x} - {target}) - 0.5 * {beta}))",
-    ),
-    "cross_entropy": (
-        _LOSS,
-        "-jnp.mean(jnp.take_along_axis(jax.nn.log_softmax({x}, axis=1), {target}[:, None], axis=1))",
-    ),
-    "kl_div": (
-        "x, target, reduction='batchmean'",
-        "jnp.sum({target} * (jnp.log({target}) - {x})) / {x}.shape[0]",
-    ),
-    "scaled_dot_product_attention": (
-        "q, k, v",
-        "jax.nn.softmax({q} @ jnp.swapaxes({k}, -1, -2) / {q}.shape[-1] ** 0.5, axis=-1) @ {v}",
-    ),
+# Arguments that change no result.
+WITHOUT_MEANING = {"inplace", "device", "requires_grad", "non_blocking", "memory_format", "copy", "_stacklevel"}
+# Functions of torch, torch.nn.functional and torch.special, and methods of tensors, with the tensor in front.
+FORMS = {
+    "matmul": "input, other: jnp.matmul(input, other)",
+    "mm": "input, mat2: jnp.matmul(input, mat2)",
+    "bmm": "input, mat2: jnp.matmul(input, mat2)",
+    "mv": "input, vec: jnp.matmul(input, vec)",
+    "dot": "input, tensor: jnp.dot(input, tensor)",
+    "outer": "input, vec2: jnp.outer(input, vec2)",
+    "einsum": "equation, *operands: jnp.einsum(equation, *operands)",
+    "addmm": "input, mat1, mat2, beta=1, alpha=1: beta * input + alpha * jnp.matmul(mat1, mat2)",
+    "linear": "input, weight, bias=None: linear(input, weight, bias)",
+    "t": "input: input.T",
+    "transpose": "input, dim0, dim1: jnp.swapaxes(input, dim0, dim1)",
+    "swapaxes": "input, axis0, axis1: jnp.swapaxes(input, axis0, axis1)",
+    "permute": "input, *dims: jnp.transpose(input, dims)",
+    "reshape": "input, *shape: input.reshape(shape)",
+    "view": "input, *shape: input.reshape(shape)",
+    "expand": "input, *size: jnp.broadcast_to(input, size)",
+    "repeat": "input, *repeats: jnp.tile(input, repeats)",
+    "unsqueeze": "input, dim: jnp.expand_dims(input, dim)",
+    "squeeze": "input, dim=None: jnp.squeeze(input, axis=dim)",
+    "contiguous": "input: input",
+    "clone": "input: input",
+    "detach": "input: jax.lax.stop_gradient(input)",
+    "flip": "input, *dims: jnp.flip(input, axis=dims)",
+    "roll": "input, shifts, dims=None: jnp.roll(input, shifts, axis=dims)",
+    "narrow": "input, dim, start, length: jax.lax.slice_in_dim(input, start, start + length, axis=dim)",
+    "select": "input, dim, index: jnp.take(input, index, axis=dim)",
+    "cat": "tensors, dim=0: jnp.concatenate(tensors, axis=dim)",
+    "concat": "tensors, dim=0: jnp.concatenate(tensors, axis=dim)",
+    "stack": "tensors, dim=0: jnp.stack(tensors, axis=dim)",
+    "size": "input, dim=None: size_of(input, dim)",
+    "dim": "input: input.ndim",
+    "numel": "input: input.size",
+    "zeros_like": "input, dtype=None: jnp.zeros_like(input, dtype=dtype)",
+    "ones_like": "input, dtype=None: jnp.ones_like(input, dtype=dtype)",
+    "full_like": "input, fill_value, dtype=None: jnp.full_like(input, fill_value, dtype=dtype)",
+    "where": "condition, input, other: jnp.where(condition, input, other)",
+    "masked_fill": "input, mask, value: jnp.where(mask, value, input)",
+    "tril": "input, diagonal=0: jnp.tril(input, diagonal)",
+    "triu": "input, diagonal=0: jnp.triu(input, diagonal)",
+    "diag": "input, diagonal=0: jnp.diag(input, diagonal)",
+    "to": "input, dtype: input.astype(dtype)",
+    "type_as": "input, other: input.astype(other.dtype)",
+    "float": "input: input.astype(jnp.float32)",
+    "half": "input: input.astype(jnp.bfloat16)",
+    "double": "input: input.astype(jnp.float32)",
+    "long": "input: input.astype(jnp.int32)",
+    "bfloat16": "input: input.astype(jnp.bfloat16)",
+    "bool": "input: input.astype(jnp.bool_)",
+    "int": "input: input.astype(jnp.int32)",
+    # Elements by themselves.
+    "relu": "input, inplace=False: jax.nn.relu(input)",
+    "relu6": "input, inplace=False: jax.nn.relu6(input)",
+    "leaky_relu": "input, negative_slope=0.01, inplace=False: jax.nn.leaky_relu(input, negative_slope)",
+    "sigmoid": "input: jax.nn.sigmoid(input)",
+    "logsigmoid": "input: jax.nn.log_sigmoid(input)",
+    "tanh": "input: jnp.tanh(input)",
+    "gelu": "input, approximate='none': gelu_of(input, approximate)",
+    "silu": "input, inplace=False: jax.nn.silu(input)",
+    "mish": "input, inplace=False: jax.nn.mish(input)",
+    "selu": "input, inplace=False: jax.nn.selu(input)",
+    "elu": "input, alpha=1.0, inplace=False: jax.nn.elu(input, alpha)",
+    "celu": "input, alpha=1.0, inplace=False: jax.nn.celu(input, alpha)",
+    "hardsigmoid": "input, inplace=False: jnp.clip(input / 6 + 0.5, 0, 1)",
+    "hardswish": "input, inplace=False: input * jnp.clip(input / 6 + 0.5, 0, 1)",
+    "hardtanh": "input, min_val=-1.0, max_val=1.0, inplace=False: jnp.clip(input, min_val, max_val)",
+    "softplus": "input, beta=1.0, threshold=20.0: "
+    "jnp.where(beta * input > threshold, input, jax.nn.softplus(beta * input) / beta)",
+    "softsign": "input: jax.nn.soft_sign(input)",
+    "tanhshrink": "input: input - jnp.tanh(input)",
+    "clamp": "input, min=None, max=None: jnp.clip(input, min, max)",
+    "clip": "input, min=None, max=None: jnp.clip(input, min, max)",
+    "abs": "input: jnp.abs(input)",
+    "exp": "input: jnp.exp(input)",
+    "expm1": "input: jnp.expm1(input)",
+    "log": "input: jnp.log(input)",
+    "log1p": "input: jnp.log1p(input)",
+    "log2": "input: jnp.log2(input)",
+    "sqrt": "input: jnp.sqrt(input)",
+    "rsqrt": "input: jax.lax.rsqrt(input)",
+    "square": "input: jnp.square(input)",
+    "reciprocal": "input: 1 / input",
+    "sin": "input: jnp.sin(input)",
+    "cos": "input: jnp.cos(input)",
+    "erf": "input: jax.lax.erf(input)",
+    "sign": "input: jnp.sign(input)",
+    "floor": "input: jnp.floor(input)",
+    "ceil": "input: jnp.ceil(input)",
+    "round": "input: jnp.round(input)",
+    "neg": "input: -input",
+    "pow": "input, exponent: input**exponent",
+    "add": "input, other, alpha=1: input + alpha * other",
+    "sub": "input, other, alpha=1: input - alpha * other",
+    "mul": "input, other: input * other",
+    "div": "input, other, rounding_mode=None: input / other",
+    "maximum": "input, other: jnp.maximum(input, other)",
+    "minimum": "input, other: jnp.minimum(input, other)",
+    "logical_not": "input: jnp.logical_not(input)",
+    "isnan": "input: jnp.isnan(input)",
+    # Along an axis, or over all.
+    "softmax": "input, dim, _stacklevel=3, dtype=None: jax.nn.softmax(input, axis=dim)",
+    "log_softmax": "input, dim, _stacklevel=3, dtype=None: jax.nn.log_softmax(input, axis=dim)",
+    "softmin": "input, dim, _stacklevel=3, dtype=None: jax.nn.softmax(-input, axis=dim)",
+    "logsumexp": "input, dim, keepdim=False: jax.nn.logsumexp(input, axis=dim, keepdims=keepdim)",
+    "sum": "input, dim=None, keepdim=False, dtype=None: jnp.sum(input, axis=dim, keepdims=keepdim, dtype=dtype)",
+    "mean": "input, dim=None, keepdim=False, dtype=None: jnp.mean(input, axis=dim, keepdims=keepdim, dtype=dtype)",
+    "prod": "input, dim=None, keepdim=False, dtype=None: jnp.prod(input, axis=dim, keepdims=keepdim, dtype=dtype)",
+    "amax": "input, dim=None, keepdim=False: jnp.max(input, axis=dim, keepdims=keepdim)",
+    "amin": "input, dim=None, keepdim=False: jnp.min(input, axis=dim, keepdims=keepdim)",
+    "max": "input, dim=None, keepdim=False: with_places(jnp.max, jnp.argmax, input, dim, keepdim)",
+    "min": "input, dim=None, keepdim=False: with_places(jnp.min, jnp.argmin, input, dim, keepdim)",
+    "argmax": "input, dim=None, keepdim=False: jnp.argmax(input, axis=dim, keepdims=keepdim)",
+    "argmin": "input, dim=None, keepdim=False: jnp.argmin(input, axis=dim, keepdims=keepdim)",
+    "var": "input, dim=None, unbiased=True, keepdim=False: "
+    "jnp.var(input, axis=dim, keepdims=keepdim, ddof=int(unbiased))",
+    "std": "input, dim=None, unbiased=True, keepdim=False: "
+    "jnp.std(input, axis=dim, keepdims=keepdim, ddof=int(unbiased))",
+    "cumsum": "input, dim, dtype=None: jnp.cumsum(input, axis=dim, dtype=dtype)",
+    "cumprod": "input, dim, dtype=None: jnp.cumprod(input, axis=dim, dtype=dtype)",
+    "norm": "input, p='fro', dim=None, keepdim=False: norm_of(input, p, dim, keepdim)",
+    "normalize": "input, p=2.0, dim=1, eps=1e-12: input / jnp.maximum(norm_of(input, p, dim, True), eps)",
+    "any": "input, dim=None, keepdim=False: jnp.any(input, axis=dim, keepdims=keepdim)",
+    "all": "input, dim=None, keepdim=False: jnp.all(input, axis=dim, keepdims=keepdim)",
+    "layer_norm": "input, normalized_shape, weight=None, bias=None, eps=1e-05: "
+    "norm_of_last(input, len(normalized_shape), weight, bias, eps)",
+    "rms_norm": "input, normalized_shape, weight=None, eps=1.1920929e-07: "
+    "rms_of_last(input, len(normalized_shape), weight, eps)",
+    "group_norm": "input, num_groups, weight=None, bias=None, eps=1e-05: "
+    "norm_of_groups(input, num_groups, weight, bias, eps)",
+    "scaled_dot_product_attention": "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, "
+    "enable_gqa=False: attention(query, key, value, is_causal, scale)",
+    "cosine_similarity": "x1, x2, dim=1, eps=1e-08: cosine(x1, x2, dim, eps)",
+    "pairwise_distance": "x1, x2, p=2.0, eps=1e-06, keepdim=False: distance(x1, x2, p, eps)",
+    # Losses.
+    "mse_loss": "input, target, size_average=None, reduce=None, reduction='mean': "
+    "reduced(jnp.square(input - target), reduction)",
+    "l1_loss": "input, target, size_average=None, reduce=None, reduction='mean': "
+    "reduced(jnp.abs(input - target), reduction)",
+    "smooth_l1_loss": "input, target, size_average=None, reduce=None, reduction='mean', beta=1.0: "
+    "reduced(huber(input - target, beta) / beta, reduction)",
+    "huber_loss": "input, target, reduction='mean', delta=1.0: reduced(huber(input - target, delta), reduction)",
+    "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
+    "reduction='mean', label_smoothing=0.0: reduced(class_losses(input, target, label_smoothing), reduction)",
+    "kl_div": "input, target, size_average=None, reduce=None, reduction='mean', log_target=False: "
+    "reduced(jax.scipy.special.xlogy(target, target) - target * input, reduction, input)",
+    "hinge_embedding_loss": "input, target, margin=1.0, size_average=None, reduce=None, reduction='mean': "
+    "reduced(jnp.where(target == 1, input, jnp.maximum(margin - input, 0)), reduction)",
+    "binary_cross_entropy_with_logits": "input, target, weight=None, size_average=None, reduce=None, "
+    "reduction='mean': reduced(jax.nn.softplus(input) - target * input, reduction)",
+    "triplet_margin_loss": "anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, "
+    "size_average=None, reduce=None, reduction='mean': "
+    "reduced(triplet_losses(anchor, positive, negative, margin, p, eps), reduction)",
+    "max_pool": "input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False: "
+    "max_pool(input, kernel_size, stride, padding, dilation)",
+    "avg_pool": "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
+    "divisor_override=None: average_pool(input, kernel_size, stride, padding)",
+    "conv": "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1: "
+    "convolution(input, weight, bias, stride, padding, dilation, groups)",
+    "conv_transpose": "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1: "
+    "transposed_convolution(input, weight, bias, stride, padding, output_padding, groups, dilation)",
 }
+# Other names of theirs for the same.
+ALSO = {
+    "multiply": "mul",
+    "subtract": "sub",
+    "divide": "div",
+    "true_divide": "div",
+    "negative": "neg",
+    "absolute": "abs",
+    "swish": "silu",
+    "concatenate": "cat",
+    "expit": "sigmoid",
+    **{f"{name}{rank}d": name for name in ("conv", "conv_transpose", "max_pool", "avg_pool") for rank in (1, 2, 3)},
+}
+# Attributes of tensors.
+ATTRIBUTES = {"T", "mT", "shape", "ndim", "dtype"}
+DTYPES = {
+    "float": "float32",
+    "float32": "float32",
+    "bfloat16": "bfloat16",
+    "int8": "int8",
+    "uint8": "uint8",
+    "int16": "int16",
+    "int": "int32",
+    "int32": "int32",
+    "bool": "bool_",
+}
+# What JAX has not without its x64 mode, or a TPU not at all, and what stands for it; also by their other names.
+NARROWED = {
+    "float64": "float32",
+    "double": "float32",
+    "int64": "int32",
+    "long": "int32",
+    "float16": "bfloat16",
+    "half": "bfloat16",
+}
+# Layers without weights: how many arguments their call has, and the form that takes them and then those of the layer.
+PLAIN_LAYERS = {
+    "ReLU": (1, "relu"),
+    "ReLU6": (1, "relu6"),
+    "LeakyReLU": (1, "leaky_relu"),
+    "Sigmoid": (1, "sigmoid"),
+    "LogSigmoid": (1, "logsigmoid"),
+    "Tanh": (1, "tanh"),
+    "GELU": (1, "gelu"),
+    "SiLU": (1, "silu"),
+    "Mish": (1, "mish"),
+    "SELU": (1, "selu"),
+    "ELU": (1, "elu"),
+    "CELU": (1, "celu"),
+    "Hardsigmoid": (1, "hardsigmoid"),
+    "Hardswish": (1, "hardswish"),
+    "Hardtanh": (1, "hardtanh"),
+    "Softplus": (1, "softplus"),
+    "Softsign": (1, "softsign"),
+    "Tanhshrink": (1, "tanhshrink"),
+    "Softmax": (1, "softmax"),
+    "LogSoftmax": (1, "log_softmax"),
+    "Softmin": (1, "softmin"),
+    "CosineSimilarity": (2, "cosine_similarity"),
+    "PairwiseDistance": (2, "pairwise_distance"),
+    "MSELoss": (2, "mse_loss"),
+    "L1Loss": (2, "l1_loss"),
+    "SmoothL1Loss": (2, "smooth_l1_loss"),
+    "HuberLoss": (2, "huber_loss"),
+    "CrossEntropyLoss": (2, "cross_entropy"),
+    "KLDivLoss": (2, "kl_div"),
+    "HingeEmbeddingLoss": (2, "hinge_embedding_loss"),
+    "BCEWithLogitsLoss": (2, "binary_cross_entropy_with_logits"),
+    "TripletMarginLoss": (3, "triplet_margin_loss"),
+    **{f"MaxPool{rank}d": (1, "max_pool_layer") for rank in (1, 2, 3)},
+    **{f"AvgPool{rank}d": (1, "avg_pool") for rank in (1, 2, 3)},
+}
+# As F.max_pool, with two arguments in another order.
+FORMS["max_pool_layer"] = FORMS["max_pool"].replace(
+    "ceil_mode=False, return_indices=False", "return_indices=False, ceil_mode=False"
+)
 
-# What their other reductions would be is not said by a text: those are refused.
-REDUCTIONS = {"kl_div": "batchmean"}
 
-# Layers without weights are functions by another name, with the arguments behind `x`.
-LAYERS = {
-    "ReLU": "relu",
-    "LeakyReLU": "leaky_relu",
-    "Sigmoid": "sigmoid",
-    "Tanh": "tanh",
-    "SiLU": "silu",
-    "Mish": "mish",
-    "GELU": "gelu",
-    "SELU": "selu",
-    "ELU": "elu",
-    "ReLU6": "relu6",
-    "Hardsigmoid": "hardsigmoid",
-    "Hardswish": "hardswish",
-    "Hardtanh": "hardtanh",
-    "Softplus": "softplus",
-    "Softsign": "softsign",
-    "Softmax": "softmax",
-    "LogSoftmax": "log_softmax",
-    "Identity": "contiguous",
+def of_each(value: Any, count: int) -> tuple[int, ...]:
+    """A size for each axis."""
+    return (value,) * count if isinstance(value, int) else tuple(value)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A layer with weights: their shapes by the layer's own arguments (false: it has none), and what it makes of x."""
+
+    shapes: Callable[..., dict[str, Any]]
+    call: str
+
+
+def _norm_shapes(num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> dict[str, Any]:
+    return {"weight": affine and (num_features,), "bias": affine and (num_features,)}
+
+
+def _plain_norm_shapes(
+    num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False
+) -> dict[str, Any]:
+    return _norm_shapes(num_features, affine=affine)
+
+
+def _layer_norm_shapes(
+    normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
+) -> dict[str, Any]:
+    sides = of_each(normalized_shape, 1)
+    return {"weight": elementwise_affine and sides, "bias": elementwise_affine and bias and sides}
+
+
+def _group_norm_shapes(num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> dict[str, Any]:
+    return _norm_shapes(num_channels, affine=affine)
+
+
+def _linear_shapes(in_features: int, out_features: int, bias: bool = True) -> dict[str, Any]:
+    return {"weight": (out_features, in_features), "bias": bias and (out_features,)}
+
+
+def _conv_shapes(rank: int) -> Callable[..., dict[str, Any]]:
+    def shapes(
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> dict[str, Any]:
+        sides = of_each(kernel_size, rank)
+        return {"weight": (out_channels, in_channels // groups, *sides), "bias": bias and (out_channels,)}
+
+    return shapes
+
+
+def _transposed_shapes(rank: int) -> Callable[..., dict[str, Any]]:
+    def shapes(
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+    ) -> dict[str, Any]:
+        sides = of_each(kernel_size, rank)
+        return {"weight": (in_channels, out_channels // groups, *sides), "bias": bias and (out_channels,)}
+
+    return shapes
+
+
+WEIGHTED_LAYERS = {
+    "Linear": Weighted(_linear_shapes, "linear(x, weight, bias)"),
+    "LayerNorm": Weighted(_layer_norm_shapes, "norm_of_last(x, len(normalized_shape), weight, bias, eps)"),
+    "GroupNorm": Weighted(_group_norm_shapes, "norm_of_groups(x, num_groups, weight, bias, eps)"),
+}
+for _rank in (1, 2, 3):
+    WEIGHTED_LAYERS |= {
+        f"BatchNorm{_rank}d": Weighted(_norm_shapes, "norm_of_batch(x, weight, bias, eps)"),
+        f"InstanceNorm{_rank}d": Weighted(_plain_norm_shapes, "norm_of_instances(x, weight, bias, eps)"),
+        f"Conv{_rank}d": Weighted(
+            _conv_shapes(_rank), "convolution(x, weight, bias, stride, padding, dilation, groups)"
+        ),
+        f"ConvTranspose{_rank}d": Weighted(
+            _transposed_shapes(_rank),
+            "transposed_convolution(x, weight, bias, stride, padding, output_padding, groups, dilation)",
+        ),
+    }
+# What a layer means here where that is not all that it may mean there.
+LAYER_NOTICES = {
+    f"BatchNorm{rank}d": "normalizes by the batch at hand, as in training: running statistics are not kept"
+    for rank in (1, 2, 3)
 }

@@ -1,0 +1,328 @@
+"""What stands in for PyTorch while a problem's file says its sizes, its inputs and its layers: it has no numbers."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from torch_forms import DTYPES
+
+_FLOATS = {"float16", "bfloat16", "float32", "float64"}
+# As `torch.NAME` and `x.NAME()` have them, and nothing shorter.
+_DTYPES = DTYPES | {"half": "float16", "float16": "float16"}
+_DTYPES |= {"double": "float64", "float64": "float64", "long": "int64", "int64": "int64", "bool": "bool"}
+
+
+class Size(int):
+    """A size that knows what the file calls it."""
+
+    name: str
+
+    def __new__(cls, value: int, name: str) -> Size:
+        """The number with its name."""
+        made = super().__new__(cls, value)
+        made.name = name
+        return made
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """A `torch.float32`."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """An array of `get_inputs`: between which numbers it is, and what is known of it that a draw has not."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    low: float | None = None
+    high: float | None = None
+    traits: frozenset[str] = frozenset()
+    draws: frozenset[int] = frozenset()
+
+    @property
+    def T(self) -> Sample:  # noqa: N802 - their name
+        """Transposed."""
+        return replace(self, shape=self.shape[::-1])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in _METHODS:
+            raise AttributeError(f"a tensor's {name} is not known here")
+        return lambda *args, **kwargs: _METHODS[name](self, *args, **kwargs)
+
+    def with_(self, other: Any, function: Callable[[float, float], float]) -> Sample:
+        """Of two, element by element."""
+        if not isinstance(other, Sample):
+            other = Sample((), "float32" if isinstance(other, float) else "int64", other, other)
+        traits = self.traits | other.traits
+        if self.draws & other.draws:
+            traits |= {"made of one draw twice, as a symmetric matrix is"}
+        shape: Any = self.shape if not other.shape else np.broadcast_shapes(self.shape, other.shape)
+        dtype = self.dtype if self.dtype in _FLOATS or other.dtype not in _FLOATS else other.dtype
+        ends = [
+            function(a, b)
+            for a in (self.low, self.high)
+            for b in (other.low, other.high)
+            if a is not None and b is not None
+        ]
+        # Of normal numbers there are no ends.
+        traits |= {"scaled or shifted"} if len(ends) < 4 else set()
+        low, high = (min(ends), max(ends)) if len(ends) == 4 else (None, None)
+        return Sample(shape, dtype, low, high, traits, self.draws | other.draws)
+
+    def __add__(self, other: Any) -> Sample:
+        return self.with_(other, operator.add)
+
+    def __sub__(self, other: Any) -> Sample:
+        return self.with_(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Sample:
+        return self.with_(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Sample:
+        return self.with_(other, operator.mul)
+
+    def __truediv__(self, other: Any) -> Sample:
+        return self.with_(other, operator.truediv)
+
+    def __neg__(self) -> Sample:
+        return self * -1
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a model, with the arguments that it was made with."""
+
+    kind: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A model's own array; its last axes are as many of the model's numbers, as a window's sides are."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    numbers: int = 0
+
+
+class Module:
+    """What models are made from: what they set they have."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def register_buffer(self, name: str, value: Any, persistent: bool = True) -> None:
+        """As an attribute."""
+        setattr(self, name, parameter(value) if isinstance(value, Sample) else value)
+
+    register_parameter = register_buffer
+
+
+def parameter(value: Sample, requires_grad: bool = True) -> Weight:
+    """An `nn.Parameter`."""
+    return Weight(value.shape, value.dtype)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What has a name alone; calling it is an error."""
+
+    name: str
+
+    def __getattr__(self, name: str) -> Unknown:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Unknown(f"{self.name}.{name}")
+
+    def __or__(self, _: Any) -> Unknown:
+        return self
+
+    __ror__ = __or__
+
+    def __call__(self, *_: Any, **__: Any) -> Any:  # noqa: D102
+        raise NotImplementedError(f"'{self.name}' is not known here")
+
+
+_NUMBERS = itertools.count()
+
+
+def _drawer(function: Callable[..., Sample]) -> Callable[..., Sample]:
+    """A function that draws anew each time, of any dtype."""
+
+    def drawn(*args: Any, size: Any = None, dtype: Dtype | None = None, **_: Any) -> Sample:
+        made = function(*args) if size is None else function(*args, size)
+        return replace(made, dtype=dtype.name if dtype else made.dtype, draws=frozenset({next(_NUMBERS)}))
+
+    return drawn
+
+
+def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
+
+
+def _whole(low: int, high: Any, size: Any = None) -> Sample:
+    low, high, size = (0, low, high) if size is None else (low, high, size)
+    return Sample(_shape((size,)), "int64", low, high - 1)
+
+
+def _constant(value: float, *size: Any) -> Sample:
+    return Sample(_shape(size), low=value, high=value, traits=frozenset({f"{value:g} everywhere"}))
+
+
+_DRAWERS: dict[str, Callable[..., Sample]] = {
+    "rand": lambda *size: Sample(_shape(size), low=0, high=1),
+    "randn": lambda *size: Sample(_shape(size)),
+    "randint": _whole,
+    "ones": lambda *size: _constant(1, *size),
+    "zeros": lambda *size: _constant(0, *size),
+    "empty": lambda *size: Sample(_shape(size)),
+    "full": lambda size, value: _constant(value, size),
+    "arange": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"one number after another"})),
+    "randperm": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"a permutation"})),
+}
+
+
+def _traited(trait: str) -> Callable[..., Sample]:
+    def made(x: Sample, *_: Any, **__: Any) -> Sample:
+        low, high = (None, None) if x.low is None or x.high is None else (min(x.low, 0), max(x.high, 0))
+        return replace(x, low=low, high=high, traits=x.traits | {trait})
+
+    return made
+
+
+def _same(x: Sample, *_: Any, **__: Any) -> Sample:
+    return x
+
+
+def _within(low: float, high: float, *traits: str) -> Callable[..., Sample]:
+    return lambda x, *_, **__: replace(x, low=low, high=high, traits=x.traits | set(traits))
+
+
+def _cast(name: str) -> Callable[[Sample], Sample]:
+    def cast(x: Sample) -> Sample:
+        was_whole = x.dtype not in _FLOATS and name in _FLOATS
+        return replace(x, dtype=name, traits=x.traits | ({"of whole numbers"} if was_whole else set()))
+
+    return cast
+
+
+def _to(x: Sample, *args: Any, dtype: Any = None, **_: Any) -> Sample:
+    dtype = next((one for one in (dtype, *args) if isinstance(one, Dtype)), None)
+    return x if dtype is None else _cast(dtype.name)(x)
+
+
+def _moved(x: Sample, *axes: Any) -> Sample:
+    return replace(x, shape=tuple(x.shape[axis] for axis in _shape(axes)))
+
+
+def _swapped(x: Sample, one: int, other: int) -> Sample:
+    sides = list(x.shape)
+    sides[one], sides[other] = sides[other], sides[one]
+    return replace(x, shape=tuple(sides))
+
+
+def _unsqueezed(x: Sample, dim: int) -> Sample:
+    sides = list(x.shape)
+    sides.insert(dim if dim >= 0 else dim + len(sides) + 1, 1)
+    return replace(x, shape=tuple(sides))
+
+
+def _clamped(x: Sample, min: float | None = None, max: float | None = None) -> Sample:  # noqa: A002 - theirs
+    low, high = (x.low if min is None else min), (x.high if max is None else max)
+    return replace(x, low=low, high=high)
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "triu": _traited("upper triangular"),
+    "tril": _traited("lower triangular"),
+    "softmax": _within(0, 1, "of rows that sum to one"),
+    "sigmoid": _within(0, 1),
+    "tanh": _within(-1, 1),
+    "clamp": _clamped,
+    "abs": lambda x: _within(0, max(-x.low, x.high))(x) if x.low is not None else _within(0, 4)(x),
+    "to": _to,
+    "type": _to,
+    "t": lambda x: x.T,
+    "permute": _moved,
+    "transpose": _swapped,
+    "unsqueeze": _unsqueezed,
+    "view": lambda x, *size: replace(x, shape=_shape(size)),
+    "reshape": lambda x, *size: replace(x, shape=_shape(size)),
+    "size": lambda x, dim=None: x.shape if dim is None else x.shape[dim],
+    "dim": lambda x: len(x.shape),
+    **dict.fromkeys(("contiguous", "clone", "detach", "cuda", "cpu", "requires_grad_"), _same),
+    **{name: _cast(dtype) for name, dtype in _DTYPES.items()},
+}
+
+
+class _Torch(ModuleType):
+    """The module `torch`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in _DRAWERS:
+            return _drawer(_DRAWERS[name])
+        if name in _DTYPES:
+            return Dtype(_DTYPES[name])
+        if name.endswith("_like") and name[:-5] in _DRAWERS:
+            return lambda x, **_: replace(_DRAWERS[name[:-5]](*x.shape), dtype=x.dtype)
+        if name in _METHODS:
+            return _METHODS[name]
+        if name in ("manual_seed", "set_default_dtype"):
+            return lambda *_: None
+        return Unknown(f"torch.{name}")
+
+
+class _Layers(ModuleType):
+    """The module `torch.nn`."""
+
+    Module, Parameter = Module, staticmethod(parameter)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: Layer(name, args, kwargs)
+
+
+class _Nothing(ModuleType):
+    """A module whose functions do nothing: `torch.nn.init`; or are named alone: `torch.nn.functional`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return (lambda *_, **__: None) if self.__name__.endswith("init") else Unknown(f"{self.__name__}.{name}")
+
+
+@contextmanager
+def standing_in() -> Iterator[None]:
+    """Meanwhile `import torch` gives this."""
+    modules: dict[str, Any] = {"torch": _Torch("torch"), "torch.nn": _Layers("torch.nn")}
+    modules |= {name: _Nothing(name) for name in ("torch.nn.functional", "torch.nn.init")}
+    modules["torch"].nn = modules["torch.nn"]
+    modules["torch.nn"].functional = modules["torch.nn.functional"]
+    modules["torch.nn"].init = modules["torch.nn.init"]
+    were = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "torch"}
+    for name in were:
+        del sys.modules[name]
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            sys.modules.pop(name, None)
+        sys.modules.update(were)
