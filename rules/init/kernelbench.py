@@ -157,7 +157,7 @@ def _arguments(problem: Problem, forward: ast.FunctionDef) -> list[str]:
 
 def entry_of(path: Path, taken: set[str]) -> str:
     """What the function is called: as the file, without its number."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub(r"^\d+_", "", path.stem))
+    words = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub(r"^\d+_", "", path.stem))
     name = re.sub(r"\W|_+", "_", words).strip("_").lower()
     name = name if name.isidentifier() else f"task_{name}"
     return f"{name}_task" if is_helper(name) or keyword.iskeyword(name) or name in taken | _TAKEN else name
