@@ -56,8 +56,8 @@ Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path
       "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
   if (!insert_edge) return std::move(insert_edge).error();
   auto last_edge = owned->prepare(
-      "SELECT output, step, outcome, reason, key FROM edge WHERE output = ? ORDER BY id DESC LIMIT "
-      "1");
+      "SELECT output, step, edge.outcome, reason, key FROM edge JOIN build ON build.id = edge.build"
+      " WHERE output = ? AND campaign = ? ORDER BY edge.id DESC LIMIT 1");
   if (!last_edge) return std::move(last_edge).error();
   return std::unique_ptr<SqliteLedger>(new SqliteLedger(
       std::move(owned), *std::move(table), *std::move(insert_edge), *std::move(last_edge)));
@@ -74,6 +74,7 @@ Status SqliteLedger::begin_build(const BuildRecord& build) {
                     .bind(4, build.toolchain)
                     .run();
   build_ = database_->last_insert_id();
+  set_campaign(build.campaign);
   return status;
 }
 
@@ -106,7 +107,7 @@ Status SqliteLedger::record(const EdgeRecord& record) {
   // First: within a transaction each query does without locks of its own.
   if (auto status = database_->begin(); !status) return status;
   if (record.outcome == Outcome::hit) {
-    auto row = last_edge_.bind(1, record.output).step();
+    auto row = last_edge_.bind(1, record.output).bind(2, campaign_).step();
     bool is_known = row && *row && last_edge_.text(4) == record.result.key.hex();
     last_edge_.reset();
     if (!row) return std::move(row).error();
@@ -145,7 +146,7 @@ Result<EdgeRecord> SqliteLedger::read_edge(const Statement& row) {
 }
 
 Result<std::optional<EdgeRecord>> SqliteLedger::last_record(const std::string& output) {
-  auto row = last_edge_.bind(1, output).step();
+  auto row = last_edge_.bind(1, output).bind(2, campaign_).step();
   if (!row || !*row) {
     last_edge_.reset();
     if (!row) return std::move(row).error();
@@ -391,8 +392,11 @@ Result<std::vector<EdgeRecord>> SqliteLedger::last_records_of(const std::string&
 
 Result<std::optional<EdgeRecord>> SqliteLedger::record_before(const std::string& output,
                                                               int64_t build) {
-  auto found = edges_where("WHERE output = ? AND build < ? ORDER BY id DESC LIMIT 1",
-                           [&](Statement& statement) { statement.bind(1, output).bind(2, build); });
+  auto found = edges_where(
+      "WHERE output = ?1 AND build < ?2 AND build IN"
+      " (SELECT id FROM build WHERE campaign = (SELECT campaign FROM build WHERE id = ?2))"
+      " ORDER BY id DESC LIMIT 1",
+      [&](Statement& statement) { statement.bind(1, output).bind(2, build); });
   if (!found) return std::move(found).error();
   return found->empty() ? std::nullopt : std::optional(std::move(found->front()));
 }

@@ -55,7 +55,12 @@ class SqliteLedger : public Ledger {
   // made: `warning` then gets words of it. One of another version is an error.
   static Result<std::unique_ptr<SqliteLedger>> open(const std::string& path, std::string& warning);
 
-  // Opens the record of a build; the edges recorded from here on are its own.
+  // Of which campaign the last records are from here on, for campaigns that share a state folder
+  // have edges of the same names. Empty, as opened: of builds of no campaign.
+  void set_campaign(const std::string& campaign) { campaign_ = campaign; }
+
+  // Opens the record of a build; the edges recorded from here on are its own, and the campaign is
+  // its.
   Status begin_build(const BuildRecord& build);
   Status end_build(const std::string& outcome, const std::map<std::string, Tally>& by_step);
 
@@ -106,7 +111,7 @@ class SqliteLedger : public Ledger {
   Result<std::vector<EdgeRecord>> edges_of_build(int64_t id);
   // The last records of edges of a step that did not fail, newest first, at most so many.
   Result<std::vector<EdgeRecord>> last_records_of(const std::string& step, int count);
-  // The last record of an edge before a build.
+  // The last record of an edge before a build, of the same campaign.
   Result<std::optional<EdgeRecord>> record_before(const std::string& output, int64_t build);
   // The first build here that ran an action; nullopt: it came from elsewhere. Has no more than id,
   // started, campaign and targets.
@@ -132,6 +137,7 @@ class SqliteLedger : public Ledger {
   Statement insert_edge_;
   Statement last_edge_;
   int64_t build_ = 0;
+  std::string campaign_;
 };
 
 }  // namespace evolve::cache

@@ -58,6 +58,7 @@ Result<Record> Rerun::run(const std::string& folder) {
   auto opened = open_state(campaign_.state, Sharing::names, warning_);
   if (!opened) return std::move(opened).error();
   state_ = *std::move(opened);
+  state_->ledger->set_campaign(campaign_.name);
   if (auto status = take_over(); !status) return std::move(status).error();
   auto graph = read_manifest(campaign_, past_.record.toolchain);
   if (!graph) return std::move(graph).error();

@@ -25,6 +25,7 @@ Result<Session> open_without_graph(const CommonOptions& common) {
   auto state = open_state(campaign->state, Sharing::names, warning);
   if (!state) return std::move(state).error();
   if (!warning.empty()) print_warning(warning, common.color);
+  (*state)->ledger->set_campaign(campaign->name);
   return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), nullptr};
 }
 

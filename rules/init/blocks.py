@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.extend
 import numpy as np
-from dimensions import Axis, Shape, Task, shapes_given, size_of, structs
+from dimensions import Axis, Shape, Task, Tensor, shapes_given, size_of, structs
 
-# What double-buffered blocks may take of VMEM in the seed, and at most: the rest is for what the function makes.
+# What blocks may take of VMEM in the seed, and at most: the rest is for what the function makes.
 SEED_BYTES = 12 * 2**20
 MOST_BYTES = 32 * 2**20
+# Blocks are double-buffered, as Pallas does; where the seed's do not fit so, those of its inputs are not.
+BUFFERS = 2
+# What a kernel gets of a TPU v7x' 64 MiB (kernel.py's template).
+VMEM_BYTES = 56 * 2**20
 # Sizes that a dimension is tried at on the CPU: of one that stands in the last two axes of an array, and of others.
 _SMALL, _FEW = 512, 4
 _RAGGED, _FEW_RAGGED = 392, 3
@@ -39,6 +44,19 @@ class Block:
     def parameter(self) -> str:
         """As the spec names it."""
         return f"BLOCK_{self.dimension.upper()}"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How the seed walks a task: its grid's dimensions, and how many blocks of an input it holds at a time."""
+
+    blocks: tuple[Block, ...] = ()
+    buffers: int = BUFFERS
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """The seed's blocks."""
+        return {one.dimension: one.seed for one in self.blocks}
 
 
 def place_of(task: Task, dimension: str) -> str:
@@ -113,12 +131,37 @@ def _uneven(x: np.ndarray[Any, Any], axes: list[int], half: int) -> np.ndarray[A
     return changed
 
 
-def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int]) -> int:
-    """Bytes of a block of all arrays, twice: of the dimensions in `extents` so much, of others all."""
-    return 2 * sum(
-        math.prod((_extent(axis, sizes, extents) for axis in one.axes), start=int(jax.numpy.dtype(one.dtype).itemsize))
-        for one in task.tensors
-    )
+def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int], buffers: int = BUFFERS) -> int:
+    """Bytes of the blocks of all arrays: of the dimensions in `extents` so much, of others all."""
+
+    def of(one: Tensor) -> int:
+        item = int(jax.numpy.dtype(one.dtype).itemsize)
+        return math.prod((_extent(axis, sizes, extents) for axis in one.axes), start=item)
+
+    return buffers * sum(map(of, task.inputs)) + BUFFERS * sum(map(of, task.outputs))
+
+
+def excess_of(task: Task, cut: Cut) -> str:
+    """What there is to say where not even the seed's blocks fit VMEM at the sizes given; empty where they do."""
+    least = bytes_of(task, task.sizes, cut.seeds, cut.buffers)
+    if least <= VMEM_BYTES:
+        return ""
+    names = [name for name in task.sizes if name not in cut.seeds]
+    said = f"a block of its arrays takes {least / 2**20:.0f} MiB at the sizes given, of {VMEM_BYTES >> 20} MiB of VMEM"
+    return f"{said}; no part of {', '.join(names)} is computed by itself" if names else said
+
+
+def made_bytes(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:
+    """Bytes of the two largest arrays that the function makes on its way: about what Mosaic keeps of them."""
+    made = jax.make_jaxpr(function)(*structs(task.inputs, sizes))
+    return sum(sorted(_sizes_made(made.jaxpr))[-2:])
+
+
+def _sizes_made(jaxpr: Any) -> Iterator[int]:
+    for eqn in jaxpr.eqns:
+        yield from (math.prod(one.aval.shape) * one.aval.dtype.itemsize for one in eqn.outvars)
+        for inner in jax.extend.core.jaxprs_in_params(eqn.params):
+            yield from _sizes_made(inner)
 
 
 def _extent(axis: Axis, sizes: dict[str, int], extents: dict[str, int]) -> int:
@@ -140,7 +183,7 @@ def shape_of(axes: Iterable[Axis], sizes: dict[str, int]) -> Shape:
     return tuple(size_of(axis, sizes) if isinstance(axis, int) else _value(axis, sizes) for axis in axes)
 
 
-def blocks_of(function: Callable[..., Any], task: Task) -> list[Block]:
+def cut_of(function: Callable[..., Any], task: Task) -> Cut:
     """The dimensions that the seed's grid walks, and their blocks; the seed's fit VMEM where any do."""
     sizes = small_sizes(function, task, ragged=False)
     cut = [name for name in task.sizes if is_cut_along(function, task, name, sizes)]
@@ -156,4 +199,10 @@ def blocks_of(function: Callable[..., Any], task: Task) -> list[Block]:
         if bytes_of(task, task.sizes, dict(zip(cut, point[::-1], strict=True))) <= SEED_BYTES
     ]
     best = max(fitting, key=math.prod, default=tuple(block.values[0] for block in found))
-    return [Block(block.dimension, block.values, seed) for block, seed in zip(found, best, strict=True)]
+    blocks = tuple(Block(block.dimension, block.values, seed) for block, seed in zip(found, best, strict=True))
+    seeds = {one.dimension: min(one.seed, task.sizes[one.dimension]) for one in blocks}
+    # What does not take its own blocks is told when the seed is lowered.
+    is_tried = shapes_given(function, structs(task.inputs, task.sizes | seeds)) is not None
+    made = made_bytes(function, task, task.sizes | seeds) if is_tried else 0
+    fits = bytes_of(task, task.sizes, seeds) + made <= VMEM_BYTES
+    return Cut(blocks, BUFFERS if fits else 1)

@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import blocks
 import jax
-from blocks import Block
+from blocks import Cut
 from dimensions import Axis, Task, Tensor
 from flops import bytes_formula, flops_formula, summed
+
+if TYPE_CHECKING:
+    from project import Place
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,10 @@ def renamed(source: Source, name: str) -> str:
 
 
 def files_of(
-    name: str, source: Source, function: Callable[..., Any], task: Task, spec: str, given: Given
+    place: Place, source: Source, function: Callable[..., Any], task: Task, cut: Cut, given: Given
 ) -> dict[str, str]:
-    """The texts of the kernel's folder, by name, and of its pipeline, by the name "", from which `spec` is its path."""
-    cut = [] if given.seed else blocks.blocks_of(function, task)
+    """The texts of the kernel's folder, by name, and of its pipeline, by the name ""; `cut` is how its seed does it."""
+    name, spec = place.name, place.from_pipeline("spec.yaml")
     flops, moved = flops_formula(function, task), bytes_formula(task)
     words = {
         "name": name,
@@ -164,16 +167,16 @@ def _spec_words(
     source: Source,
     function: Callable[..., Any],
     task: Task,
-    cut: Sequence[Block],
+    cut: Cut,
     flops: str,
     moved: str,
     given: Given,
 ) -> dict[str, str]:
-    parameters = {one.parameter: one.values for one in cut} | given.parameters
+    parameters = {one.parameter: one.values for one in cut.blocks} | given.parameters
     constraints = [f"  - {text}" for text in given.constraints]
-    if cut:
+    if cut.blocks:
         constraints.append(
-            "  # Double-buffered blocks in VMEM, at the sizes given; the rest is for what the function makes."
+            "  # Blocks in VMEM, with their buffers, at the sizes given; the rest is for what the function makes."
         )
         constraints.append(f"  - {_vmem_formula(task, cut)}")
     listed = "\n".join(f"  {parameter}: {{ values: {list(values)} }}" for parameter, values in parameters.items())
@@ -228,14 +231,14 @@ def _tensors(found: Sequence[Tensor]) -> str:
     )
 
 
-def _vmem_formula(task: Task, cut: Sequence[Block]) -> str:
+def _vmem_formula(task: Task, cut: Cut) -> str:
     """A bound of the parameters: of all other dimensions the sizes that were given."""
-    parameters: dict[Axis, str] = {one.dimension: one.parameter for one in cut}
+    parameters: dict[Axis, str] = {one.dimension: one.parameter for one in cut.blocks}
     # Rows that are too long for that leave the seed alone.
-    most = max(blocks.MOST_BYTES, blocks.bytes_of(task, task.sizes, {one.dimension: one.seed for one in cut}))
+    most = max(blocks.MOST_BYTES, blocks.bytes_of(task, task.sizes, cut.seeds, cut.buffers))
     terms = []
     for one in task.tensors:
-        number = 2 * jax.numpy.dtype(one.dtype).itemsize
+        number = (cut.buffers if one in task.inputs else blocks.BUFFERS) * jax.numpy.dtype(one.dtype).itemsize
         names = [parameters[axis] for axis in one.axes if axis in parameters]
         for axis, size in zip(one.axes, blocks.shape_of(one.axes, task.sizes), strict=True):
             number *= 1 if axis in parameters else size
@@ -262,28 +265,28 @@ def _wide(items: list[str], filling: str) -> list[str]:
     return [filling] * (2 - len(items)) + items
 
 
-def _kernel_words(
-    source: Source, task: Task, cut: Sequence[Block], flops: str, moved: str, name: str
-) -> dict[str, str]:
-    grid = {one.dimension: f"g{at}" for at, one in enumerate(cut)}
+def _kernel_words(source: Source, task: Task, cut: Cut, flops: str, moved: str, name: str) -> dict[str, str]:
+    grid = {one.dimension: f"g{at}" for at, one in enumerate(cut.blocks)}
     lambda_of = ", ".join(grid.values()) or "_"
 
-    def block_spec(axes: Sequence[Axis]) -> str:
+    single = ", pipeline_mode=pl.Buffered(1)" if cut.buffers == 1 else ""
+
+    def block_spec(axes: Sequence[Axis], mode: str = "") -> str:
         shape = [f"block_{str(axis).lower()}" if axis in grid else _python(axis) for axis in axes]
         index = [grid.get(str(axis), "0") for axis in axes]
-        return f"pl.BlockSpec(({_tuple(_wide(shape, '1'))}), lambda {lambda_of}: ({_tuple(_wide(index, '0'))}))"
+        return f"pl.BlockSpec(({_tuple(_wide(shape, '1'))}), lambda {lambda_of}: ({_tuple(_wide(index, '0'))}){mode})"
 
     sizes = [f"size_{d.lower()} = {one}.shape[{at}]" for d, (one, at) in _places(task).items()]
     sizes += [
         f"block_{one.dimension.lower()} = min(sizes.{one.parameter.lower()}, size_{one.dimension.lower()})"
-        for one in cut
+        for one in cut.blocks
     ]
-    if not cut:
+    if not cut.blocks:
         sizes.append("del sizes  # there is one block alone")
     returned = [_narrow(f"results[{at}]", one) for at, one in enumerate(task.outputs)]
     return {
-        "parameters": "".join(f"{one.parameter} = {one.seed}\n" for one in cut),
-        "fields": "\n".join(f"    {one.parameter.lower()}: int = {one.parameter}" for one in cut) or "    pass",
+        "parameters": "".join(f"{one.parameter} = {one.seed}\n" for one in cut.blocks),
+        "fields": "\n".join(f"    {one.parameter.lower()}: int = {one.parameter}" for one in cut.blocks) or "    pass",
         "body": renamed(source, _ON_BLOCK),
         "refs": ", ".join(f"{one.name}_ref" for one in task.tensors),
         "loads": ", ".join(_load(one) for one in task.inputs),
@@ -293,10 +296,12 @@ def _kernel_words(
             f'jax.ShapeDtypeStruct(({_tuple(_wide([_python(axis) for axis in one.axes], "1"))}), "{one.dtype}")'
             for one in task.outputs
         ),
-        "grid": _tuple([f"pl.cdiv(size_{d}, block_{d})" for d in (one.dimension.lower() for one in cut)] or ["1"]),
-        "in_specs": _lines(block_spec(one.axes) for one in task.inputs),
+        "grid": _tuple(
+            [f"pl.cdiv(size_{d}, block_{d})" for d in (one.dimension.lower() for one in cut.blocks)] or ["1"]
+        ),
+        "in_specs": _lines(block_spec(one.axes, single) for one in task.inputs),
         "out_specs": _lines(block_spec(one.axes) for one in task.outputs),
-        "semantics": _tuple(['"parallel"'] * max(len(cut), 1)),
+        "semantics": _tuple(['"parallel"'] * max(len(cut.blocks), 1)),
         "flops": _python(flops),
         "bytes": _python(moved),
         "given": ", ".join(_widened(one) for one in task.inputs),

@@ -25,7 +25,7 @@ import jax
 import kerlever
 import kernelbench
 import maxkernel
-from blocks import halved_sizes, small_sizes
+from blocks import Cut, cut_of, excess_of, halved_sizes, small_sizes
 from dimensions import Task, Unclear, outputs_of, structs
 from flops import flops_of
 from folder import Source, files_of, read_source
@@ -95,8 +95,8 @@ READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
 }
 
 
-def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str]]:
-    """The task, and its files."""
+def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], str]:
+    """The task, its files, and what is said against the seed."""
     task = task_of(found)
     given = replace(found.given, learnings=place.from_pipeline("learnings.md") if found.learnings else "")
     if given.seed:
@@ -105,8 +105,12 @@ def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str]]:
     else:
         source = read_source(given.reference, found.path, found.entry, GIVERS)
         given = replace(given, reference="")
-    files = files_of(place.name, source, found.function, task, place.from_pipeline("spec.yaml"), given)
-    return task, files | ({"learnings.md": found.learnings} if found.learnings else {})
+    cut = Cut() if given.seed else cut_of(found.function, task)
+    files = files_of(place, source, found.function, task, cut, given)
+    sizes = halved_sizes(task) if given.seed else small_sizes(found.function, task, ragged=False)
+    refused = "" if given.seed else excess_of(task, cut)
+    refused = refused or refusal_of(files["kernel.py"], task, found.entry, sizes)
+    return task, files | ({"learnings.md": found.learnings} if found.learnings else {}), refused
 
 
 def main(argv: list[str]) -> int:
@@ -123,7 +127,7 @@ def main(argv: list[str]) -> int:
         found = narrowed(READERS[args.format](Path(args.origin), json.loads(args.config)))
         place = Place(Path(args.root), args.name or re.sub(r"\W+", "_", found.name.lower()))
         place.check_free()
-        task, files = files_for(found, place)
+        task, files, refused = files_for(found, place)
     except (Wrong, Unclear) as why:
         print(f"imports: {why}", file=sys.stderr)
         return 2
@@ -133,8 +137,6 @@ def main(argv: list[str]) -> int:
     for name, text in found.proposals.items():
         place.proposals.mkdir(exist_ok=True)
         (place.proposals / name).write_text(text)
-    sizes = halved_sizes(task) if found.given.seed else small_sizes(found.function, task, ragged=False)
-    refused = refusal_of(files["kernel.py"], task, found.entry, sizes)
     report = place.report(task.sizes, files, refused) | {"notices": found.notices}
     print(json.dumps(report | ({"past": found.past} if found.past else {})))
     return 0

@@ -2,7 +2,8 @@
 
 The function's inputs are those that are said, `--input 'x=bfloat16[M=4096, K=1024]'` each, in its order; or what a
 function of its file gives that takes nothing and is called `inputs`, `get_inputs`, `create_inputs` or `example_inputs`:
-arrays or shapes, in its order. Sizes without a name are dimensions where the function takes others, or numbers.
+arrays or shapes, in its order or by their names. Sizes without a name are dimensions where the function takes others,
+or numbers.
 
 The file is the user's own and is trusted: it is run as it is. Nothing is written where anything is wrong; the exit code
 is 2 then, and stderr has a line that says what.
@@ -25,7 +26,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
-from blocks import small_sizes
+from blocks import cut_of, excess_of, small_sizes
 from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, files_of, read_source
 from project import Place
@@ -33,8 +34,10 @@ from source import Wrong, executed, function_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import program
+import verdict
 
 GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
+_SHORT = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "fp16": "float16", "fp32": "float32"}
 _INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
 _AXIS = re.compile(r"(?:(?P<name>[A-Za-z]\w*)\s*(?:=\s*(?P<size>\d+))?|(?P<fixed>\d+))")
 
@@ -49,7 +52,10 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
         try:
             dtype = jax.numpy.dtype(match["dtype"]).name
         except TypeError as error:
-            raise Wrong(f"--input '{text}': '{match['dtype']}' is no dtype") from error
+            full = _SHORT.get(match["dtype"])
+            raise Wrong(
+                f"--input '{text}': '{match['dtype']}' is no dtype" + (f": say {full}" if full else "")
+            ) from error
         axes: list[str | int] = []
         for word in filter(None, (part.strip() for part in match["axes"].split(","))):
             axis = _AXIS.fullmatch(word)
@@ -70,10 +76,23 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
     giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
         raise Wrong(f"what are the inputs? say --input for each, or give the file a function {' or '.join(GIVERS[:2])}")
-    arrays = giver()
+    try:
+        arrays = giver()
+    except Exception as error:
+        raise Wrong(f"{giver.__name__}(): {type(error).__name__}: {error}") from error
     names = list(inspect.signature(function).parameters)
+    if isinstance(arrays, dict):
+        if unknown := [name for name in arrays if name not in names]:
+            raise Wrong(f"{giver.__name__}() gives '{unknown[0]}', and '{entry}' takes {', '.join(names)}")
+        if missing := [name for name in names[: len(arrays)] if name not in arrays]:
+            raise Wrong(f"{giver.__name__}() gives no '{missing[0]}', and '{entry}' takes {', '.join(names)}")
+        arrays = [arrays[name] for name in names[: len(arrays)]]
+    arrays = arrays if isinstance(arrays, (list, tuple)) else [arrays]
     if len(arrays) > len(names):
         raise Wrong(f"'{entry}' takes {len(names)} inputs, and {giver.__name__}() gives {len(arrays)}")
+    for name, one in zip(names, arrays, strict=False):
+        if not hasattr(one, "shape") or not hasattr(one, "dtype"):
+            raise Wrong(f"{giver.__name__}() gives {one!r:.40} for '{name}': expected an array, or its shape and dtype")
     return tuple(
         Tensor(name, np.dtype(one.dtype).name, tuple(map(int, one.shape)))
         for name, one in zip(names, arrays, strict=False)
@@ -113,7 +132,7 @@ def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> st
     try:
         seed_program(kernel, task, entry, sizes)
     except Exception as error:  # noqa: BLE001 - of the user's own code
-        return f"{type(error).__name__}: {error}".splitlines()[0]
+        return verdict.one_line(f"{type(error).__name__}: {error}")
     return ""
 
 
@@ -131,18 +150,23 @@ def main(argv: list[str]) -> int:
     try:
         place.check_free()
         if not path or not Path(path).is_file():
-            raise Wrong(f"--from {args.origin}: expected FILE:FUNCTION of a file that is there")
+            what = (
+                ":FUNCTION after the file" if Path(args.origin).is_file() else "FILE:FUNCTION of a file that is there"
+            )
+            raise Wrong(f"--from {args.origin}: expected {what}")
         module, function = function_of(Path(path), entry)
         task = task_of(module, function, entry, args.input)
         source = read_source(Path(path).read_text(), path, entry, () if args.input else GIVERS)
-        files = files_of(place.name, source, function, task, place.from_pipeline("spec.yaml"), Given())
+        cut = cut_of(function, task)
+        files = files_of(place, source, function, task, cut, Given())
     except (Wrong, Unclear) as why:
         print(f"init: {why}", file=sys.stderr)
         return 2
     if args.without_api:
         del files["api.py"]
     place.write(files)
-    refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False))
+    refused = excess_of(task, cut)
+    refused = refused or refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False))
     print(json.dumps(place.report(task.sizes, files, refused)))
     return 0
 

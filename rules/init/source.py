@@ -61,7 +61,6 @@ def executed(text: str, path: Path) -> ModuleType:
 
 def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
     """The user's module, and the function."""
-    sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise Wrong(f"{path}: not a Python file")
@@ -69,6 +68,14 @@ def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        beside = path.parent / (error.name or "").partition(".")[0]
+        if not beside.is_dir() and not beside.with_suffix(".py").is_file():
+            raise Wrong(f"{path}: {error}") from error
+        # What is made of the file is run elsewhere.
+        raise Wrong(
+            f"{path}: it imports {error.name}, which lies beside it: a kernel's files have to stand alone"
+        ) from error
     except Exception as error:
         raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
     function = getattr(module, name, None)

@@ -1,17 +1,20 @@
 """Step expect: what the reference gives on the judge's inputs, for one case.
 
-The oracle is the reference evaluated at float64 on the same values; the reference at its own dtypes, held
-against it, says how much rounding error is to be expected of an honest kernel. Trusted code.
+The oracle is the reference evaluated at float64 on the same values, with float64 where its text says float32; the
+reference as it stands, held against it, says how much rounding error is to be expected of an honest kernel. Trusted
+code.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.util
 import io
 import os
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,8 +30,44 @@ import verdict
 from depfile import write_depfile
 from judge_inputs import Array
 
+Function = Callable[..., Any]
 
-def _load(path: str) -> ModuleType:
+
+class _Doubled(ast.NodeTransformer):
+    """Says float64 where a text says float32: `x.astype(jnp.float32)` would round the oracle as it does the reference.
+
+    What has to be rounded to mean what it means says so by `jax.lax.reduce_precision`.
+    """
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """`jnp.float32`, and any module's."""
+        self.generic_visit(node)
+        return ast.copy_location(ast.Attribute(node.value, _doubled(node.attr), node.ctx), node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """A dtype by its name."""
+        return ast.copy_location(ast.Constant(_doubled(node.value)), node)
+
+    def visit_alias(self, node: ast.alias) -> ast.AST:
+        """`from jax.numpy import float32`, which keeps the name that the text has for it."""
+        return ast.copy_location(ast.alias(_doubled(node.name), node.asname or node.name), node)
+
+
+def _doubled(name: Any) -> Any:
+    return "float64" if name == "float32" else name
+
+
+def _load_doubled(path: str) -> ModuleType:
+    """The module of a reference for the oracle."""
+    module = ModuleType("oracle")
+    tree = _Doubled().visit(ast.parse(Path(path).read_bytes(), path))
+    with jax.enable_x64(True):
+        exec(compile(tree, path, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def load(path: str) -> ModuleType:
+    """The module of a file, as it stands."""
     spec = importlib.util.spec_from_file_location("reference", path)
     assert spec is not None
     assert spec.loader is not None
@@ -45,26 +84,29 @@ def _widened(array: Array) -> Array:
     return array.astype(np.float64) if jax.numpy.issubdtype(array.dtype, np.floating) else array
 
 
-def expected(module: ModuleType, entry: str, signature: dict[str, Any], secret: str) -> dict[str, Array]:
+def functions(path: str, entry: str) -> tuple[Function, Function]:
+    """A reference, and what the oracle is."""
+    return getattr(load(path), entry), getattr(_load_doubled(path), entry)
+
+
+def expected(reference: Function, oracle: Function, signature: dict[str, Any], secret: str) -> dict[str, Array]:
     """What check compares with, for each input set S and output I; sets that the oracle is not finite for are left out.
 
     "S.I.oracle": the oracle's values, float64 of outputs of more than 16 bits, else float32, whole or at the places
     "S.I.places"; "S.I.error" and "S.I.worst": the root of the mean square and the largest of the reference's own error.
     """
-    function = program.with_gradients(getattr(module, entry), signature)
-    # Compiled once for each of the two widths.
-    compiled = jax.jit(function)
+    at_own, at_double = (jax.jit(program.with_gradients(one, signature)) for one in (reference, oracle))
     arrays: dict[str, Array] = {}
     for drawn in judge_inputs.SETS:
         inputs = judge_inputs.draw(signature, drawn, secret)
-        own = _outputs(compiled(*inputs))
+        own = _outputs(at_own(*inputs))
         with jax.enable_x64(True), jax.default_matmul_precision("highest"):
-            oracle = _outputs(compiled(*map(_widened, inputs)))
+            right = _outputs(at_double(*map(_widened, inputs)))
         if len(own) != len(signature["outputs"]):
             raise ValueError(f"{len(own)} outputs, the spec declares {len(signature['outputs'])}")
-        if all(np.isfinite(values).all() for values in (*own, *oracle)):
-            for i, (got, right) in enumerate(zip(own, oracle, strict=True)):
-                _add(arrays, f"{drawn.name}.{i}", got, right, drawn, signature["outputs"][i], i, secret)
+        if all(np.isfinite(values).all() for values in (*own, *right)):
+            for i, both in enumerate(zip(own, right, strict=True)):
+                _add(arrays, f"{drawn.name}.{i}", *both, drawn, signature["outputs"][i], i, secret)
     if not any(name.startswith(f"{judge_inputs.PUBLIC.name}.") for name in arrays):
         raise ValueError("its outputs are not finite on normally distributed inputs")
     return arrays
@@ -114,7 +156,7 @@ def main(argv: list[str]) -> int:
     signature = verdict.read_json(args.signature)
     secret = Path(args.secret).read_text(encoding="ascii")
     try:
-        arrays = expected(_load(args.source), args.entry, signature, secret)
+        arrays = expected(*functions(args.source, args.entry), signature, secret)
     except Exception as error:  # noqa: BLE001 - the reference is the user's code
         print(f"expect: {args.source}: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

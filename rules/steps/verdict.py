@@ -73,7 +73,8 @@ def one_line(text: str) -> str:
     # A candidate may have written it: no halves of characters, and nothing that a terminal takes for an order.
     line = "".join(character if character.isprintable() else "?" for character in line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
-    line = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", line)
+    line = re.sub(r" *Please file an issue at https?://\S+", "", line)
+    line = re.sub(r"(?<![\w.])(?<!:/)/(?!/)(?:[\w.+-]+/)+", "", line)
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 
 

@@ -232,11 +232,20 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK(uses->at("tpu").chip_seconds == 50);
   CHECK(uses->at("cpu").seconds == 3);
 
+  // Of another campaign there is none, until it has one; and the first one's stays.
+  REQUIRE((*ledger)->begin_build({0, "2026-01-01T00:00:00Z", "d", "round-1", "jax-1", "", 0, 0}));
+  CHECK_FALSE((*ledger)->last_record("$work/x")->has_value());
+  REQUIRE((*ledger)->record({"$work/x", "compile", Outcome::ran, "other", result_under("l")}));
+  CHECK((**(*ledger)->last_record("$work/x")).reason == "other");
+  (*ledger)->set_campaign("c");
+  CHECK((**(*ledger)->last_record("$work/x")).reason == "never built");
+
   auto builds = (*ledger)->builds("c");
   REQUIRE(builds);
   REQUIRE(builds->size() == 1);
   CHECK(builds->front().outcome == "done");
   CHECK((*ledger)->edges_of_build(builds->front().id)->size() == 1);
+  CHECK_FALSE((*ledger)->record_before("$work/x", 2)->has_value());
 }
 
 TEST_CASE("a record is stored once, and found by its round", "[contract]") {

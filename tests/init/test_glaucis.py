@@ -160,7 +160,7 @@ def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
 
 def test_files_say_what_a_campaign_needs(task: Imported, tmp_path: Path) -> None:
     place = Place(tmp_path / "project", "gated")
-    _, files = imports.files_for(task, place)
+    _, files, _ = imports.files_for(task, place)
     assert "atol: 0.01" in files["spec.yaml"]
     assert "ids: { shape: [B, T], dtype: int32, range: [0, 4] }" in files["spec.yaml"]
     assert "variants_per_round: 5" in files[""]

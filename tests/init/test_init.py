@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def test_what_is_to_be_computed_is_a_formula() -> None:
 
 
 def cut(function: Callable[..., Any], *shapes: tuple[int, ...]) -> list[str]:
-    return [one.dimension for one in blocks.blocks_of(function, task_of(function, *shapes))]
+    return [one.dimension for one in blocks.cut_of(function, task_of(function, *shapes)).blocks]
 
 
 def test_the_grid_walks_what_is_independent_and_nothing_else() -> None:
@@ -106,9 +107,21 @@ def test_the_grid_walks_what_is_independent_and_nothing_else() -> None:
 
 def test_a_seed_fits_vmem_where_any_does() -> None:
     task = task_of(softmax, (8192, 16384))
-    (block,) = blocks.blocks_of(softmax, task)
+    cut = blocks.cut_of(softmax, task)
+    (block,) = cut.blocks
     assert blocks.bytes_of(task, task.sizes, {"D0": block.seed}) <= blocks.SEED_BYTES
     assert max(block.values) > block.seed
+    assert (cut.buffers, blocks.excess_of(task, cut)) == (2, "")
+
+
+def test_rows_that_do_not_fit_vmem_twice_are_there_once_or_refused() -> None:
+    task = task_of(softmax, (4096, 393216))
+    cut = blocks.cut_of(softmax, task)
+    assert (cut.seeds, cut.buffers, blocks.excess_of(task, cut)) == ({"D0": 8}, 1, "")
+    task = task_of(softmax, (4096, 4 * 393216))
+    assert blocks.excess_of(task, blocks.cut_of(softmax, task)) == (
+        "a block of its arrays takes 144 MiB at the sizes given, of 56 MiB of VMEM; no part of D1 is computed by itself"
+    )
 
 
 USER = '''\
@@ -175,6 +188,13 @@ def test_a_kernel_is_made_that_gives_what_the_function_gives(made: Callable[...,
         assert np.allclose(got, expected, 1e-4, 1e-4)
 
 
+def test_inputs_may_be_given_by_their_names(made: Callable[..., dict[str, Any]]) -> None:
+    given = "{'bias': jnp.zeros(512), 'w': jnp.zeros((128, 512)), 'x': jnp.zeros((512, 128))}"
+    report = made(text=re.sub(r"return \[jnp.*", f"return {given}", USER))
+    assert report["code"] == 0, report["said"]
+    assert "def layer(x, w, bias, *" in (report["folder"] / "kernel.py").read_text()
+
+
 def test_inputs_that_are_said_name_the_dimensions(made: Callable[..., dict[str, Any]]) -> None:
     report = made("--input=x=bfloat16[M=1024,K=256]", "--input=w=bfloat16[K, N=512]", "--input=bias=float32[N]")
     assert report["dimensions"] == {"M": 1024, "K": 256, "N": 512}
@@ -188,6 +208,7 @@ def test_inputs_that_are_said_name_the_dimensions(made: Callable[..., dict[str, 
     [
         (["--input=x"], USER, "init: --input 'x': expected NAME=DTYPE[SIZES], as x=bfloat16[M=4096, K=1024]"),
         (["--input=x=float33[8]"], USER, "init: --input 'x=float33[8]': 'float33' is no dtype"),
+        (["--input=x=bf16[8]"], USER, "init: --input 'x=bf16[8]': 'bf16' is no dtype: say bfloat16"),
         (["--input=x=int8[M=8, M=9]"], USER, "init: --input 'x=int8[M=8, M=9]': M is 8 already"),
         (["--input=x=int8[M]"], USER, "init: --input: no size is said for M, as M=1024"),
         (["--input=x=int8[-1]"], USER, "init: --input 'x=int8[-1]': '-1' is no size, as 1024, M or M=1024 is"),
@@ -198,12 +219,29 @@ def test_inputs_that_are_said_name_the_dimensions(made: Callable[..., dict[str, 
             "there is no function 'layer'; there are scaled, other, get_inputs",
         ),
         ([], USER.replace("128, 512", "64, 512"), "init: 'layer' does not take these inputs: TypeError"),
+        ([], USER.replace("jnp.zeros(512)]", "3]"), "init: get_inputs() gives 3 for 'bias': expected an array"),
+        (
+            [],
+            USER.replace("return [jnp.zeros((512", "return [1 / 0, jnp.zeros((512"),
+            "get_inputs(): ZeroDivisionError",
+        ),
+        (
+            [],
+            USER.replace("return [jnp.zeros((512, 128)), ", "return {'y': 1} or ["),
+            "gives 'y', and 'layer' takes x, w",
+        ),
+        (
+            [],
+            USER.replace("import math", "import beside"),
+            "user.py: it imports beside, which lies beside it: a kernel's files have to",
+        ),
         ([], USER + "\n1 / 0\n", "ZeroDivisionError: division by zero"),
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_is_written(
-    made: Callable[..., dict[str, Any]], words: list[str], text: str, said: str
+    made: Callable[..., dict[str, Any]], tmp_path: Path, words: list[str], text: str, said: str
 ) -> None:
+    (tmp_path / "beside.py").write_text("")
     report = made(*words, text=text)
     assert report["code"] == 2
     assert said in report["said"]

@@ -61,7 +61,7 @@ def test_pairs_are_cases_and_static_arguments_part_of_the_task(folder: Path) -> 
 
 def test_the_seed_computes_the_same(folder: Path, tmp_path: Path) -> None:
     task = maxkernel.read(folder, config())
-    _, files = imports.files_for(task, Place(tmp_path / "project", "lookup"))
+    _, files, _ = imports.files_for(task, Place(tmp_path / "project", "lookup"))
     seed = executed(files["kernel.py"], Path("kernel.py"))
     x, table = jnp.arange(64.0 * 128).reshape(64, 128), jnp.arange(32.0 * 128).reshape(32, 128)
     ids = jnp.arange(64) % 32

@@ -46,8 +46,9 @@ def outputs_of(folder: Path, signature: dict[str, Any], implementation: str) -> 
 
 @functools.cache
 def oracle_of(folder: Path, signature: str) -> check.Expected:
-    module = expect._load(str(folder / "reference.py"))
-    return expect.expected(module, task_of(folder).entry, json.loads(signature), SECRET)
+    return expect.expected(
+        *expect.functions(str(folder / "reference.py"), task_of(folder).entry), json.loads(signature), SECRET
+    )
 
 
 @of_all

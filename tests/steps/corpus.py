@@ -107,7 +107,9 @@ class Task:
             signature = case.files["signature"]
 
             def work() -> bytes:
-                return expect.pack(expect.expected(expect._load(str(self._reference)), self.entry, signature, SECRET))
+                return expect.pack(
+                    expect.expected(*expect.functions(str(self._reference), self.entry), signature, SECRET)
+                )
 
             self._expected[key] = check.read_expected(run_in_child(work, LIMITS).answer)
         return self._expected[key]

@@ -157,3 +157,7 @@ def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_reasons_are_one_line_without_what_differs_between_runs() -> None:
     text = "\n  Error at 0x7f12ab in /home/me/x/y.py\nmore"
     assert verdict.rejected("crash", text)["reason"] == "Error at 0x… in y.py"
+    text = (
+        "no such thing: see https://a.b/c/d. Please file an issue at https://github.com/jax-ml/jax/issues/new/choose."
+    )
+    assert verdict.rejected("crash", text)["reason"] == "no such thing: see https://a.b/c/d."
