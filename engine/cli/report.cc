@@ -276,7 +276,8 @@ std::string build_text(const json& report) {
   for (const auto& [kind, count] : report["verdicts"].items()) {
     verdicts += fmt::format("{}{} {}", verdicts.empty() ? "" : ", ", count.get<int>(), kind);
   }
-  out += fmt::format("        {} rounds, {} variants: {}\n", report["round"].get<int>(),
+  const int rounds = report["round"].get<int>();
+  out += fmt::format("        {} {}, {} variants: {}\n", rounds, rounds == 1 ? "round" : "rounds",
                      report["variants"].get<int>(), verdicts);
   const std::string model = model_text(report.value("model", json::object()));
   if (!model.empty()) out += "        " + model + "\n";

@@ -29,6 +29,8 @@ FORMS = {
     "permute": "input, *dims: jnp.transpose(input, dims)",
     "reshape": "input, *shape: input.reshape(shape)",
     "view": "input, *shape: input.reshape(shape)",
+    "flatten": "input, start_dim=0: input.reshape(input.shape[:start_dim] + (-1,))",
+    "tensor": "data, dtype=None: jnp.asarray(data, dtype=dtype)",
     "expand": "input, *size: jnp.broadcast_to(input, size)",
     "repeat": "input, *repeats: jnp.tile(input, repeats)",
     "unsqueeze": "input, dim: jnp.expand_dims(input, dim)",
@@ -169,6 +171,7 @@ FORMS = {
     "max_pool(input, kernel_size, stride, padding, dilation)",
     "avg_pool": "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
     "divisor_override=None: average_pool(input, kernel_size, stride, padding)",
+    "adaptive_avg_pool": "input, output_size: pooled_to(input, output_size)",
     "conv": "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1: "
     "convolution(input, weight, bias, stride, padding, dilation, groups)",
     "conv_transpose": "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1: "
@@ -185,7 +188,11 @@ ALSO = {
     "swish": "silu",
     "concatenate": "cat",
     "expit": "sigmoid",
-    **{f"{name}{rank}d": name for name in ("conv", "conv_transpose", "max_pool", "avg_pool") for rank in (1, 2, 3)},
+    **{
+        f"{name}{rank}d": name
+        for name in ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool")
+        for rank in (1, 2, 3)
+    },
 }
 # Attributes of tensors.
 ATTRIBUTES = {"T", "mT", "shape", "ndim", "dtype"}
@@ -245,8 +252,11 @@ PLAIN_LAYERS = {
     "TripletMarginLoss": (3, "triplet_margin_loss"),
     **{f"MaxPool{rank}d": (1, "max_pool_layer") for rank in (1, 2, 3)},
     **{f"AvgPool{rank}d": (1, "avg_pool") for rank in (1, 2, 3)},
+    **{f"AdaptiveAvgPool{rank}d": (1, "adaptive_avg_pool") for rank in (1, 2, 3)},
+    "Flatten": (1, "flatten_layer"),
 }
 # As F.max_pool, with two arguments in another order.
+FORMS["flatten_layer"] = FORMS["flatten"].replace("start_dim=0", "start_dim=1")
 FORMS["max_pool_layer"] = FORMS["max_pool"].replace(
     "ceil_mode=False, return_indices=False", "return_indices=False, ceil_mode=False"
 )

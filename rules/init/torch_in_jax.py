@@ -116,6 +116,10 @@ def average_pool(x, kernel, stride=None, padding=0):
     return windows(x, jax.lax.add, 0.0, kernel, stride, padding) / count
 
 
+def mean_of_each(x):
+    return jnp.mean(x, axis=tuple(range(2, x.ndim)), keepdims=True)
+
+
 def convolution(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     rank = x.ndim - 2
     layout = "".join("DHW"[3 - rank :])

@@ -192,6 +192,11 @@ _DRAWERS: dict[str, Callable[..., Sample]] = {
     "empty": lambda *size: Sample(_shape(size)),
     "full": lambda size, value: _constant(value, size),
     "arange": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"one number after another"})),
+    "tensor": lambda value: (
+        Sample(np.shape(value), "float32" if isinstance(value, float) else "int64", value, value)
+        if isinstance(value, (int, float))
+        else Sample(np.shape(value))
+    ),
     "randperm": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"a permutation"})),
 }
 

@@ -176,12 +176,20 @@ def _len(args: list[ast.expr]) -> ast.expr:
     return ast.Constant(len(value) if isinstance(value, (tuple, list)) else 1)
 
 
+def _pooled_to(args: list[ast.expr]) -> ast.expr:
+    size = _constant(args[1], "output_size")
+    if size != 1 and set(size if isinstance(size, (tuple, list)) else ()) != {1}:
+        raise _Refused(f"with output_size={size!r}")
+    return _call("mean_of_each", args[:1])
+
+
 _MACROS: dict[str, Callable[[list[ast.expr]], ast.expr]] = {
     "reduced": _reduced,
     "gelu_of": _gelu_of,
     "norm_of": _norm_of,
     "with_places": _with_places,
     "size_of": _size_of,
+    "pooled_to": _pooled_to,
     "len": _len,
     "int": lambda args: ast.Constant(int(_constant(args[0], "unbiased"))),
 }

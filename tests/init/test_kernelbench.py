@@ -109,6 +109,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
         ("return x / x.norm()", lambda x: x / np.linalg.norm(x)),
         ("return torch.norm(x, p=1, dim=0)", lambda x: np.abs(x).sum(0)),
         ("return torch.cumsum(x.flip(1), dim=1).flip(1)", lambda x: x[:, ::-1].cumsum(1)[:, ::-1]),
+        ("return torch.min(x, torch.tensor(0.5, device=x.device)).flatten()", lambda x: np.minimum(x, 0.5).reshape(-1)),
         ("return x.cumprod(dim=1)", lambda x: x.cumprod(1)),
         ("y = x.narrow(1, 0, x.size(1) - 1)\n"
          "return torch.cat((torch.zeros_like(x.select(1, 0).unsqueeze(1)), y), dim=1)",
@@ -198,6 +199,7 @@ LAYERS: list[tuple[str, dict[str, str], dict[str, tuple[int, ...]], Callable[...
      lambda x: scaled(x.reshape(24, 4, 40), 2).reshape(24, 16, 10)),
     ("nn.MaxPool1d(3, stride=2, padding=1)", IMAGE, {},
      lambda x: np.stack([x[:, :, max(s, 0) : s + 3].max(2) for s in range(-1, 9, 2)], -1)),
+    ("nn.Sequential(nn.AdaptiveAvgPool1d(1), nn.Flatten())", IMAGE, {}, lambda x: x.mean(2)),
     ("nn.AvgPool1d(5)", IMAGE, {}, lambda x: x.reshape(24, 16, 2, 5).mean(3)),
     ("nn.Conv1d(columns, 6, 3, stride=2, padding=2, dilation=2, bias=False)", IMAGE, {"f_weight": (6, 16, 3)},
      lambda x, w: windows(x, w, 2, 2, 2)),
@@ -269,6 +271,7 @@ def test_what_inputs_are_besides_is_told(read: Read) -> None:
         ("x[0] = 1\nreturn x", {}, "'x[0] = …', which writes into an array, has no form"),
         ("return self.f(x)[0]", {"body": "self.f = nn.LSTM(3, 4)"}, "'self.f' (nn.LSTM) has no form in JAX here"),
         ("return self.f(x)", {"body": "self.f = nn.Conv2d(1, 1, 1, padding='same')"}, "with padding='same'"),
+        ("return self.f(x)", {"body": "self.f = nn.AdaptiveAvgPool2d((1, 2))"}, "with output_size=(1, 2)"),
         ("return x @ x", {}, "what it computes, in JAX: TypeError: dot_general"),
         ("return x", {"arguments": "x, y"}, "get_inputs gives nothing for 'y': expected an array or a number"),
         ("return x", {"inputs": "torch.linspace(0, 1, 9)"}, "NotImplementedError: 'torch.linspace' is not known here"),
