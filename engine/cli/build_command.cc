@@ -60,7 +60,8 @@ Status check_seed(const Campaign& campaign) {
     Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step.step,
                                      step.case_name, report.value("kind", "rejected"),
                                      report.value("reason", "")));
-    error.hint = fmt::format("the seed must pass every step; evolve show {} -p {}", seed, campaign.path);
+    error.hint =
+        fmt::format("the seed must pass every step; evolve show {} -p {}", seed, campaign.path);
     const auto usual = std::filesystem::path(campaign.path).parent_path() / ".evolve";
     if (campaign.state != usual) error.hint += " --state " + campaign.state;
     return error;
