@@ -62,8 +62,7 @@ Status check_seed(const Campaign& campaign) {
                                      report.value("reason", "")));
     error.hint =
         fmt::format("the seed must pass every step; evolve show {} -p {}", seed, campaign.path);
-    const auto usual = std::filesystem::path(campaign.path).parent_path() / ".evolve";
-    if (campaign.state != usual) error.hint += " --state " + campaign.state;
+    if (campaign.state != usual_state(campaign.path)) error.hint += " --state " + campaign.state;
     return error;
   }
   return {};

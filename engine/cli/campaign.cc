@@ -218,6 +218,10 @@ std::string find_python(const std::string& rules) {
   return its.parent_path() / ".venv/bin/python";
 }
 
+std::string usual_state(const std::string& pipeline) {
+  return (fs::path(pipeline).parent_path() / ".evolve").string();
+}
+
 Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
   CampaignPlace out;
   std::error_code error;
@@ -229,7 +233,7 @@ Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
   if (!options.state.empty()) {
     out.state = absolute(options.state);
   } else {
-    out.state = path ? (fs::path(*path).parent_path() / ".evolve").string() : absolute(".evolve");
+    out.state = path ? usual_state(*path) : absolute(".evolve");
   }
   return out;
 }
@@ -237,8 +241,7 @@ Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
 Result<Campaign> open_campaign(const CampaignOptions& options) {
   auto path = find_pipeline(options.pipeline);
   if (!path) return std::move(path).error();
-  std::string state = options.state.empty() ? (fs::path(*path).parent_path() / ".evolve").string()
-                                            : absolute(options.state);
+  std::string state = options.state.empty() ? usual_state(*path) : absolute(options.state);
   fs::path root = find_root(*path);
   std::error_code error;
   fs::current_path(root, error);

@@ -54,6 +54,9 @@ Result<Campaign> open_campaign(const CampaignOptions& options);
 // The options that open the same campaign again, wherever the process runs by then.
 CampaignOptions reopening(CampaignOptions options, const Campaign& campaign);
 
+// The state folder of a pipeline's campaign where none is named.
+std::string usual_state(const std::string& pipeline);
+
 // Where a campaign's records lie, whether or not its files can be read.
 struct CampaignPlace {
   std::string state;  // absolute

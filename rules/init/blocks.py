@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -199,10 +199,10 @@ def cut_of(function: Callable[..., Any], task: Task) -> Cut:
         if bytes_of(task, task.sizes, dict(zip(cut, point[::-1], strict=True))) <= SEED_BYTES
     ]
     best = max(fitting, key=math.prod, default=tuple(block.values[0] for block in found))
-    blocks = tuple(Block(block.dimension, block.values, seed) for block, seed in zip(found, best, strict=True))
-    seeds = {one.dimension: min(one.seed, task.sizes[one.dimension]) for one in blocks}
+    doubled = Cut(tuple(replace(block, seed=seed) for block, seed in zip(found, best, strict=True)))
+    block_sizes = task.sizes | doubled.seeds
     # What does not take its own blocks is told when the seed is lowered.
-    is_tried = shapes_given(function, structs(task.inputs, task.sizes | seeds)) is not None
-    made = made_bytes(function, task, task.sizes | seeds) if is_tried else 0
-    fits = bytes_of(task, task.sizes, seeds) + made <= VMEM_BYTES
-    return Cut(blocks, BUFFERS if fits else 1)
+    is_tried = shapes_given(function, structs(task.inputs, block_sizes)) is not None
+    made = made_bytes(function, task, block_sizes) if is_tried else 0
+    fits = bytes_of(task, task.sizes, doubled.seeds) + made <= VMEM_BYTES
+    return doubled if fits else replace(doubled, buffers=1)

@@ -25,13 +25,13 @@ import jax
 import kerlever
 import kernelbench
 import maxkernel
-from blocks import Cut, cut_of, excess_of, halved_sizes, small_sizes
+from blocks import Cut, cut_of, halved_sizes, small_sizes
 from dimensions import Task, Unclear, outputs_of, structs
 from flops import flops_of
 from folder import Source, files_of, read_source
 from init import GIVERS, refusal_of, seed_program
 from project import Place
-from source import Imported, Wrong
+from source import Imported, Wrong, called
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import program
@@ -51,10 +51,7 @@ def narrowed(found: Imported) -> Imported:
 
 def task_of(found: Imported) -> Task:
     """The task over its dimensions."""
-    try:
-        jax.eval_shape(found.function, *structs(found.inputs, found.sizes))
-    except Exception as error:
-        raise Wrong(f"{found.path}: {type(error).__name__}: {error}") from error
+    called(found.path, jax.eval_shape, found.function, *structs(found.inputs, found.sizes))
     outputs = outputs_of(found.function, found.inputs, found.sizes)
     names = found.given.outputs
     if len(names) == len(outputs):
@@ -108,8 +105,7 @@ def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], str]
     cut = Cut() if given.seed else cut_of(found.function, task)
     files = files_of(place, source, found.function, task, cut, given)
     sizes = halved_sizes(task) if given.seed else small_sizes(found.function, task, ragged=False)
-    refused = "" if given.seed else excess_of(task, cut)
-    refused = refused or refusal_of(files["kernel.py"], task, found.entry, sizes)
+    refused = refusal_of(files["kernel.py"], task, found.entry, sizes, None if given.seed else cut)
     return task, files | ({"learnings.md": found.learnings} if found.learnings else {}), refused
 
 

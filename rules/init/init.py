@@ -26,18 +26,17 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
-from blocks import cut_of, excess_of, small_sizes
+from blocks import Cut, cut_of, excess_of, small_sizes
 from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, files_of, read_source
 from project import Place
-from source import Wrong, executed, function_of
+from source import DTYPE_NAMES, Wrong, called, executed, function_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import program
 import verdict
 
 GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
-_SHORT = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "fp16": "float16", "fp32": "float32"}
 _INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
 _AXIS = re.compile(r"(?:(?P<name>[A-Za-z]\w*)\s*(?:=\s*(?P<size>\d+))?|(?P<fixed>\d+))")
 
@@ -52,7 +51,7 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
         try:
             dtype = jax.numpy.dtype(match["dtype"]).name
         except TypeError as error:
-            full = _SHORT.get(match["dtype"])
+            full = DTYPE_NAMES.get(match["dtype"])
             raise Wrong(
                 f"--input '{text}': '{match['dtype']}' is no dtype" + (f": say {full}" if full else "")
             ) from error
@@ -76,16 +75,14 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
     giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
         raise Wrong(f"what are the inputs? say --input for each, or give the file a function {' or '.join(GIVERS[:2])}")
-    try:
-        arrays = giver()
-    except Exception as error:
-        raise Wrong(f"{giver.__name__}(): {type(error).__name__}: {error}") from error
+    arrays = called(f"{giver.__name__}()", giver)
     names = list(inspect.signature(function).parameters)
     if isinstance(arrays, dict):
+        takes = f"and '{entry}' takes {', '.join(names)}"
         if unknown := [name for name in arrays if name not in names]:
-            raise Wrong(f"{giver.__name__}() gives '{unknown[0]}', and '{entry}' takes {', '.join(names)}")
+            raise Wrong(f"{giver.__name__}() gives '{unknown[0]}', {takes}")
         if missing := [name for name in names[: len(arrays)] if name not in arrays]:
-            raise Wrong(f"{giver.__name__}() gives no '{missing[0]}', and '{entry}' takes {', '.join(names)}")
+            raise Wrong(f"{giver.__name__}() gives no '{missing[0]}', {takes}")
         arrays = [arrays[name] for name in names[: len(arrays)]]
     arrays = arrays if isinstance(arrays, (list, tuple)) else [arrays]
     if len(arrays) > len(names):
@@ -106,10 +103,7 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
         if keyword.iskeyword(one.name) or one.name in ("sizes", "results", "values"):
             raise Wrong(f"an input is called '{one.name}', which the kernel needs for itself")
     if shapes_given(function, structs(inputs, sizes)) is None:
-        try:
-            jax.eval_shape(function, *structs(inputs, sizes))
-        except Exception as error:
-            raise Wrong(f"'{entry}' does not take these inputs: {type(error).__name__}: {error}") from error
+        called(f"'{entry}' does not take these inputs", jax.eval_shape, function, *structs(inputs, sizes))
     if not sizes:
         inputs, sizes = named(function, inputs)
     if not sizes:
@@ -127,8 +121,13 @@ def seed_program(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> 
     return program.export_program(jax.make_jaxpr(getattr(module, entry))(*shapes), shapes, "tpu")
 
 
-def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> str:
-    """What is said against the seed where Mosaic does not take it; empty where it does."""
+def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int], cut: Cut | None = None) -> str:
+    """What is said against the seed where VMEM, or Mosaic, does not take it; empty where they do.
+
+    `cut` is how it was cut here; who wrote a seed cuts it in a way that is not known.
+    """
+    if excess := excess_of(task, cut) if cut else "":
+        return excess
     try:
         seed_program(kernel, task, entry, sizes)
     except Exception as error:  # noqa: BLE001 - of the user's own code
@@ -165,8 +164,7 @@ def main(argv: list[str]) -> int:
     if args.without_api:
         del files["api.py"]
     place.write(files)
-    refused = excess_of(task, cut)
-    refused = refused or refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False))
+    refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False), cut)
     print(json.dumps(place.report(task.sizes, files, refused)))
     return 0
 

@@ -12,13 +12,8 @@ from typing import Any
 
 from dimensions import Tensor
 from folder import Case, Given, Tolerance
-from source import Imported, Wrong, executed, number
+from source import DTYPE_NAMES, Imported, Wrong, executed, number
 
-_DTYPES = {
-    **dict.fromkeys(("float32", "fp32", "f32", "float"), "float32"),
-    **dict.fromkeys(("float16", "fp16", "f16", "half"), "float16"),
-    **dict.fromkeys(("bfloat16", "bf16"), "bfloat16"),
-}
 _ONE = {
     "relu": "jax.nn.relu(x)",
     "gelu": "jax.nn.gelu(x)",
@@ -58,9 +53,9 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
     name = re.sub(r"\W+", "_", str(config.get("op_name") or "")).strip("_").lower()
     if not name:
         raise Wrong(f"{path}: not a spec of Kerlever: it has no op_name")
-    dtype = _DTYPES.get(str(config.get("dtype", "float32")).lower())
+    dtype = DTYPE_NAMES.get(str(config.get("dtype", "float32")).lower())
     if dtype is None:
-        raise Wrong(f"{path}: dtype: '{config['dtype']}' has no meaning here; there are {', '.join(_DTYPES)}")
+        raise Wrong(f"{path}: dtype: '{config['dtype']}' has no meaning here; there are {', '.join(DTYPE_NAMES)}")
     notices = [f"'{key}' is not taken over: {why}" for key, why in _ELSEWHERE.items() if key in config]
     shapes = _shapes(path, config, notices)
     inputs, form, extents = _operation(path, name, len(shapes[0][1]), dtype)

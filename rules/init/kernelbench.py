@@ -20,7 +20,7 @@ import jax
 from blocks import drawn, halved_sizes, small_sizes
 from dimensions import Axis, Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, Tolerance
-from source import Imported, Wrong, executed, number
+from source import Imported, Wrong, called, executed, number
 from torch_forms import NARROWED
 from torch_stand_in import Sample, Size, standing_in
 from torch_text import Translator, helpers_of, imports_of, is_helper
@@ -58,16 +58,15 @@ class Problem:
             for name in ("Model", "get_inputs"):
                 if not callable(getattr(module, name, None)):
                     raise Wrong(f"{path}: not a problem of KernelBench: it has no {name}")
-            arguments = _called(path, getattr(module, "get_init_inputs", list))
-            said = [one for one in arguments if not isinstance(one, dict)] if isinstance(arguments, list) else []
-            words = [
-                one for one in (arguments if isinstance(arguments, list) else [arguments]) if isinstance(one, dict)
-            ]
-            model = _called(path, module.Model, *said, **{key: value for one in words for key, value in one.items()})
+            arguments = called(f"{path}: get_init_inputs", getattr(module, "get_init_inputs", list))
+            arguments = [arguments] if isinstance(arguments, dict) else list(arguments or [])
+            said = [one for one in arguments if not isinstance(one, dict)]
+            words = {key: value for one in arguments if isinstance(one, dict) for key, value in one.items()}
+            model = called(f"{path}: Model", module.Model, *said, **words)
             for name, value in list(vars(module).items()):
                 if type(value) is int:
                     setattr(module, name, Size(value, name))
-            given = list(_called(path, module.get_inputs))
+            given = list(called(f"{path}: get_inputs", module.get_inputs))
         return Problem(path, module, tree, model, given)
 
     def forward(self) -> tuple[ast.FunctionDef, str]:
@@ -79,14 +78,6 @@ class Problem:
                         told = ast.get_docstring(node) or ast.get_docstring(one) or ""
                         return one, (told.splitlines() or [""])[0].strip().rstrip(".")
         raise Wrong(f"{self.path}: its Model has no forward")
-
-
-def _called(path: Path, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:
-        name = getattr(function, "__name__", "Model")
-        raise Wrong(f"{path}: {name}: {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -210,10 +201,7 @@ def dimensions_of(
     plain = tuple(
         Tensor(name, NARROWED.get(one.dtype, one.dtype), tuple(map(int, one.shape))) for name, one in samples.items()
     )
-    try:
-        jax.eval_shape(function, *structs(plain, {}))
-    except Exception as error:
-        raise Wrong(f"{path}: what it computes, in JAX: {type(error).__name__}: {error}") from error
+    called(f"{path}: what it computes, in JAX", jax.eval_shape, function, *structs(plain, {}))
     inputs, sizes = named(function, plain)
     sided = {axis for one in inputs for axis in one.axes[len(one.axes) - windows.get(one.name, 0) :]}
     inputs, sizes = _clear(function, *_fixed(inputs, sizes, set(sizes) - sided))
@@ -286,6 +274,8 @@ def _without_ranges(
 ) -> tuple[Tensor, ...]:
     """Of floating-point inputs, where what it gives of any is finite, too: `rand` never shows what a relu is."""
     ranged = [one.name for one in inputs if one.range and one.dtype in _FLOATS]
+    if not ranged:
+        return inputs
     free = tuple(replace(one, range="") if one.name in ranged else one for one in inputs)
     task = Task(free, outputs_of(function, free, sizes), sizes)
     small = halved_sizes(task)
@@ -293,8 +283,8 @@ def _without_ranges(
     is_large = any(math.prod(one.shape) > _MOST_DRAWN for one in structs(free, small))
     if is_large or shapes_given(function, structs(free, small)) is None:
         small = small_sizes(function, task, ragged=False)
-    leaves = jax.tree.leaves(jax.jit(function)(*drawn(task, small))) if ranged else []
-    if not ranged or not all(bool(jax.numpy.isfinite(leaf).all()) for leaf in leaves):
+    leaves = jax.tree.leaves(jax.jit(function)(*drawn(task, small)))
+    if not all(bool(jax.numpy.isfinite(leaf).all()) for leaf in leaves):
         return inputs
     notices.append(f"drawn from normal numbers, and not between two as there: {', '.join(ranged)}")
     return free

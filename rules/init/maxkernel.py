@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from dimensions import Tensor, named
 from folder import Case, Given, Tolerance
-from source import Imported, Wrong, executed, number
+from source import Imported, Wrong, called, executed, number
 
 _ENTRY = "computation"
 _ALMOST = 0.9
@@ -62,10 +62,7 @@ def _pairs(path: Path, giver: Callable[[], Any] | None) -> list[tuple[list[Any],
     """What get_inputs gives, one or several."""
     if giver is None:
         raise Wrong(f"{path}: input_gen_code has no function get_inputs")
-    try:
-        given = giver()
-    except Exception as error:
-        raise Wrong(f"{path}: get_inputs(): {type(error).__name__}: {error}") from error
+    given = called(f"{path}: get_inputs()", giver)
     pairs = given if isinstance(given, list) else [given]
     if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         raise Wrong(f"{path}: get_inputs() gives no pair of dynamic and static arguments")

@@ -38,6 +38,22 @@ class Imported:
     past: dict[str, Any] = field(default_factory=dict)  # what these came to there (glaucis_run.py)
 
 
+# What others call the dtypes of floating-point numbers, and their full names.
+DTYPE_NAMES = {
+    **dict.fromkeys(("float32", "fp32", "f32", "float"), "float32"),
+    **dict.fromkeys(("float16", "fp16", "f16", "half"), "float16"),
+    **dict.fromkeys(("bfloat16", "bf16"), "bfloat16"),
+}
+
+
+def called(where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a function of the user's gives; what it raises is Wrong."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        raise Wrong(f"{where}: {type(error).__name__}: {error}") from error
+
+
 def number(where: str, value: Any) -> float:
     """A number, which may be written as text."""
     try:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from torch_in_jax import of_each
+
 # Arguments that change no result.
 WITHOUT_MEANING = {"inplace", "device", "requires_grad", "non_blocking", "memory_format", "copy", "_stacklevel"}
 # Functions of torch, torch.nn.functional and torch.special, and methods of tensors, with the tensor in front.
@@ -260,11 +262,6 @@ FORMS["flatten_layer"] = FORMS["flatten"].replace("start_dim=0", "start_dim=1")
 FORMS["max_pool_layer"] = FORMS["max_pool"].replace(
     "ceil_mode=False, return_indices=False", "return_indices=False, ceil_mode=False"
 )
-
-
-def of_each(value: Any, count: int) -> tuple[int, ...]:
-    """A size for each axis."""
-    return (value,) * count if isinstance(value, int) else tuple(value)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch_in_jax
 from source import Wrong
@@ -249,7 +249,7 @@ class Translator(ast.NodeTransformer):
         lines = "\n".join(body)
         return f'def {entry}({arguments}):\n    """{told}."""\n{textwrap.indent(lines, "    ")}\n'
 
-    def _refuse(self, node: ast.AST, what: str) -> None:
+    def _refuse(self, node: ast.AST, what: str) -> NoReturn:
         raise Wrong(f"{self.path}:{getattr(node, 'lineno', 0)}: {what} has no form in JAX here: {_ADVICE}")
 
     def _narrowed(self, name: str) -> None:
@@ -289,12 +289,11 @@ class Translator(ast.NodeTransformer):
         dotted = self._dotted(node)
         if dotted.startswith("torch."):
             name = dotted.rpartition(".")[2]
-            if name not in DTYPES and NARROWED.get(name):
+            if name in NARROWED:
                 self._narrowed(name)
-                return ast.parse(f"jnp.{NARROWED[name]}", mode="eval").body
-            if name not in DTYPES:
+            elif name not in DTYPES:
                 self._refuse(node, f"'{dotted}'")
-            return ast.parse(f"jnp.{DTYPES[name]}", mode="eval").body
+            return ast.parse(f"jnp.{(NARROWED | DTYPES)[name]}", mode="eval").body
         if dotted.startswith("self."):
             return self._own(node, dotted)
         if dotted:
@@ -323,9 +322,8 @@ class Translator(ast.NodeTransformer):
                 name = node.func.attr
                 return self._of_form(name, [self.visit(node.func.value), *args], said)
         except _Refused as why:
-            what = dotted or f"a tensor's '{ast.unparse(node.func).rpartition('.')[2]}'"
-            quoted = f"'{dotted}'" if dotted else what
-            self._refuse(node, f"{quoted} {why}".strip())
+            what = f"'{dotted}'" if dotted else f"a tensor's '{ast.unparse(node.func).rpartition('.')[2]}'"
+            self._refuse(node, f"{what} {why}".strip())
         if isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id):
             self._refuse(node, f"'{node.func.id}'")
         return ast.Call(node.func, args, [ast.keyword(*one) for one in said.items()])
@@ -401,7 +399,6 @@ class Translator(ast.NodeTransformer):
             return literal(value)
         except _Refused as why:
             self._refuse(node, f"'{dotted}', {why},")
-            raise
 
     def _dotted(self, node: ast.AST) -> str:
         """The full name of what belongs to a module or to the model; empty of all else."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib.util
 import io
 import os
 import sys
@@ -57,22 +56,12 @@ def _doubled(name: Any) -> Any:
     return "float64" if name == "float32" else name
 
 
-def _load_doubled(path: str) -> ModuleType:
-    """The module of a reference for the oracle."""
-    module = ModuleType("oracle")
-    tree = _Doubled().visit(ast.parse(Path(path).read_bytes(), path))
-    with jax.enable_x64(True):
-        exec(compile(tree, path, "exec", dont_inherit=True), vars(module))
-    return module
-
-
-def load(path: str) -> ModuleType:
-    """The module of a file, as it stands."""
-    spec = importlib.util.spec_from_file_location("reference", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def load(path: str, change: ast.NodeTransformer | None = None) -> ModuleType:
+    """The module of a file, as it stands or with its text changed."""
+    tree = ast.parse(Path(path).read_bytes(), path)
+    module = ModuleType("reference")
+    module.__file__ = path
+    exec(compile(change.visit(tree) if change else tree, path, "exec", dont_inherit=True), vars(module))
     return module
 
 
@@ -86,7 +75,9 @@ def _widened(array: Array) -> Array:
 
 def functions(path: str, entry: str) -> tuple[Function, Function]:
     """A reference, and what the oracle is."""
-    return getattr(load(path), entry), getattr(_load_doubled(path), entry)
+    with jax.enable_x64(True):
+        doubled = load(path, _Doubled())
+    return getattr(load(path), entry), getattr(doubled, entry)
 
 
 def expected(reference: Function, oracle: Function, signature: dict[str, Any], secret: str) -> dict[str, Array]:

@@ -21,6 +21,8 @@ SMALL = ROOT / "tests" / "data" / "small"
 # What takes long is CI's: the default run keeps one test of each thing.
 THOROUGH = pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
 
+ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+
 SIGNATURE = {
     "inputs": [
         {"name": "x", "shape": [200, 300], "dtype": "bfloat16"},
@@ -45,7 +47,7 @@ def _runner() -> Iterator[Any]:
     """The process whose forks the steps of most tests are."""
     with subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("runner.py"))],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        env=ENVIRONMENT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -57,11 +59,10 @@ def _runner() -> Iterator[Any]:
 def _run_as(user: int, folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Runs a step as a program of its own, of another user."""
     _open_to_all(folder)
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
