@@ -1,7 +1,13 @@
 """Reports: the JSON that a step leaves behind. A verdict about a variant is data; a fault is an error.
 
-A report is an object with "verdict": "ok", "rejected" or "not_reached"; a rejected one has "kind", one of
-KINDS, and "reason", one line without addresses, paths of this machine, or times.
+A report is an object with "verdict":
+
+* "ok": the step did its work, and found nothing wrong.
+* "rejected": the variant is out. "kind" is one of KINDS, and "reason" is one line without addresses, paths of this
+  machine, or times.
+* "not_done": the step could not do its work on this variant; "reason" says why. This is never "ok": such a variant
+  may only survive where its spec excuses the step.
+* "not_reached": an earlier step rejected the variant.
 """
 
 from __future__ import annotations
@@ -59,6 +65,11 @@ def of_ending(ending: Ending, limits: Limits) -> Report:
     """The report on a program whose child did not answer."""
     kind = {"timeout": "timeout", "memory": "out-of-memory"}.get(ending.how, "crash")
     return rejected(kind, ending.reason(limits))
+
+
+def not_done(reason: str, **fields: Any) -> Report:
+    """The report of a step that could not do its work on a variant; the reason is cut to one clean line."""
+    return {"verdict": "not_done", "reason": one_line(reason), **fields}
 
 
 def not_reached() -> Report:
