@@ -24,6 +24,8 @@ import jax
 import numpy as np
 
 import judge_inputs
+import parts
+import places
 import program
 import verdict
 from depfile import write_depfile
@@ -103,6 +105,53 @@ def expected(reference: Function, oracle: Function, signature: dict[str, Any], s
     return arrays
 
 
+def expected_at_places(
+    reference: Function, oracle: Function, signature: dict[str, Any], secret: str
+) -> dict[str, Array]:
+    """What the step values compares with, of a case that is too large to be computed whole.
+
+    "S.I.G.oracle" are the values of output I at the places of group G (places.py), whose indices along axis A are
+    "S.I.G.axisA"; "S.I.G.error" and "S.I.G.worst" are as `expected` has them. Where all outputs have at most 16 bits,
+    the oracle is the reference at float32, else at float64. Nothing is there where the oracle is not finite.
+    """
+    drawn = judge_inputs.TIMED
+    is_narrow = all(program.dtype_of(one["dtype"]).itemsize <= 2 for one in signature["outputs"])
+    wide = np.float32 if is_narrow else np.float64
+    inputs = judge_inputs.draw(signature, drawn, secret)
+    widened = [one.astype(wide) if jax.numpy.issubdtype(one.dtype, np.floating) else one for one in inputs]
+    runs = [places.groups_of(one["shape"], secret) for one in signature["outputs"]]
+    arrays: dict[str, Array] = {}
+    for group in range(max(map(len, runs))):
+        regions = [
+            places.region_of(of_output[min(group, len(of_output) - 1)], one["shape"])
+            for of_output, one in zip(runs, signature["outputs"], strict=True)
+        ]
+        own = _at(reference, inputs, signature, regions)
+        with jax.enable_x64(not is_narrow), jax.default_matmul_precision("highest"):
+            right = _at(reference if is_narrow else oracle, widened, signature, regions)
+        if not all(np.isfinite(values).all() for values in (*own, *right)):
+            return {}
+        for number, (got, want, region, declared) in enumerate(
+            zip(own, right, regions, signature["outputs"], strict=True)
+        ):
+            name, difference = f"{drawn.name}.{number}.{group}", got - want
+            arrays[f"{name}.oracle"] = want.astype(wide)
+            arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
+            arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
+            for axis, (indices, size) in enumerate(zip(region, declared["shape"], strict=True)):
+                arrays[f"{name}.axis{axis}"] = parts.indices_of(indices, size)
+    return arrays
+
+
+def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regions: list[parts.Region]) -> list[Array]:
+    """A reference's outputs at regions."""
+    closed = jax.make_jaxpr(program.with_gradients(function, signature))(*inputs)
+    shapes = [list(aval.shape) for aval in closed.out_avals]
+    if shapes != [one["shape"] for one in signature["outputs"]]:
+        raise ValueError(f"its outputs have shapes {shapes}, the spec declares others")
+    return _outputs(jax.jit(lambda *given: parts.evaluate(closed, given, regions))(*inputs))
+
+
 def _add(
     arrays: dict[str, Array],
     name: str,
@@ -143,11 +192,13 @@ def main(argv: list[str]) -> int:
     for name in ("source", "entry", "signature", "secret", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--depfile")
+    parser.add_argument("--at-places", choices=("0", "1"), default="0", help="of a case that is only timed: 1")
     args = parser.parse_args(argv)
     signature = verdict.read_json(args.signature)
     secret = Path(args.secret).read_text(encoding="ascii")
     try:
-        arrays = expected(*functions(args.source, args.entry), signature, secret)
+        compute = expected_at_places if args.at_places == "1" else expected
+        arrays = compute(*functions(args.source, args.entry), signature, secret)
     except Exception as error:  # noqa: BLE001 - the reference is the user's code
         print(f"expect: {args.source}: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

@@ -10,10 +10,8 @@ told, and left to the other steps.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 import hashlib
-import inspect
 import json
 import os
 import re
@@ -32,7 +30,7 @@ from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 from jax.experimental.pallas import tpu as pltpu
 
 import check
-import footprint
+import interpreted
 import judge_inputs
 import outer
 import program
@@ -49,9 +47,6 @@ _OUT_OF_BOUNDS = re.compile(r"Error: ([^\n]*out.of.bounds[^\n]*)", re.I)
 _REVISITED = re.compile(r"Error: (Revisited block[^\n]*)")
 # A store whose end lies outside: the interpreter's own assertion is all that it says.
 _CUT_OFF = re.compile(r"in swap_buffer_content\n.*AssertionError", re.S)
-
-# What the interpreter takes of a kernel's parameters.
-_TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).parameters)
 
 # Operations whose results are not numbers where an operand is none: who uses no others on numbers cannot tell.
 _CARRIES = frozenset(
@@ -74,8 +69,7 @@ class _Interpreter:
 
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         if id(equation) not in self._compiled:
-            params = {name: value for name, value in equation.params.items() if name in _TAKEN}
-            params["compiler_params"] = _interpretable(params)
+            params = interpreted.parameters(equation)
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
         outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
@@ -83,17 +77,6 @@ class _Interpreter:
         # What shares an input's memory comes back as long as its blocks are.
         avals = equation.params["out_avals"]
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
-
-
-def _interpretable(kernel: dict[str, Any]) -> Any:
-    """A kernel's compiler parameters: the interpreter takes parallel dimensions before all others alone."""
-    parallel = footprint.parallel_axes(kernel)
-    if not parallel and kernel["compiler_params"] is None:
-        return None
-    options = kernel["compiler_params"] or pltpu.CompilerParams()
-    kinds = ["parallel" if axis in parallel else "arbitrary" for axis in range(len(kernel["grid_mapping"].grid))]
-    is_taken = parallel == list(range(len(parallel)))
-    return dataclasses.replace(options, dimension_semantics=tuple(kinds) if is_taken else None)
 
 
 def _said_by(error: Exception) -> dict[str, str]:

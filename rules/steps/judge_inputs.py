@@ -52,6 +52,31 @@ def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> 
     return _normal(generator, shape, smallest) * np.float32(smallest / 2)
 
 
+# Of the lines along an axis that hold a needle, the share; and a needle's size, in units of a sum of as many values.
+_NEEDLES = 0.25
+_NEEDLE = 2.0
+# Shorter axes have no needles.
+_LEAST_LINE = 8
+
+
+def _needles(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    """Normal values, and along each axis, in some lines, one that outweighs the sum of all others there."""
+    values = _normal(generator, shape, _)
+    for axis, length in enumerate(shape):
+        if length < _LEAST_LINE:
+            continue
+        lines = (*shape[:axis], 1, *shape[axis + 1 :])
+        at = generator.integers(0, length, lines)
+        sign = np.where(generator.random(lines, dtype=np.float32) < 0.5, -1, 1)
+        is_held = generator.random(lines, dtype=np.float32) < _NEEDLES
+        needle = (_NEEDLE * np.sqrt(length) * sign).astype(np.float32)
+        np.put_along_axis(values, at, np.where(is_held, needle, np.take_along_axis(values, at, axis)), axis)
+    return values
+
+
+# What large timed cases are compared on.
+TIMED = InputSet("needles", _needles, is_whole=True)
+
 SETS = (
     InputSet("normal", _normal, is_secret=False, is_whole=True),
     InputSet("hidden", _normal, is_whole=True),

@@ -1,0 +1,347 @@
+"""Some steps of a kernel's grid, run in Pallas' TPU interpreter: those that decide what is asked for of its results.
+
+These are the steps that write the blocks that are asked for, in the order of the grid. Where one of them reads memory
+that none of them wrote, what it reads was left there by a step before; then more steps are run, those before it along
+the last axis of the grid first, in the end all of them. So a kernel cannot tell that it is not run as a whole: what it
+finds in memory is what it would find.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import core
+from jax._src.pallas import core as pallas_core
+from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
+from jax._src.pallas.mosaic.interpret import shared_memory
+from jax._src.pallas.mosaic.interpret import utils as interpret_utils
+from jax.experimental.pallas import tpu as pltpu
+
+import interpreted
+import parts
+from parts import Region
+
+# Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
+_MOST_POINTS = 1 << 22
+
+Points = np.ndarray[Any, Any]
+
+
+class TooLarge(Exception):
+    """The kernel has too many steps to be run in parts."""
+
+
+class _Unwritten(Exception):
+    """A step reads memory that none of the steps that are run has written."""
+
+
+class SomeSteps(parts.Kernels):
+    """Runs kernels for the regions of their results that are asked for.
+
+    An evaluation that meets `More` is to be begun again: the kernel needs more of its operands. `steps` and `all_steps`
+    count what was run, and what there was.
+    """
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.all_steps = 0
+        self._widths: dict[int, int] = {}  # by equation, how many of the grid's first axes its steps share with others
+        self._chosen: dict[int, Points] = {}
+        self._compiled: dict[Any, Callable[..., Any]] = {}
+        self._watch = _Watch()
+
+    def needs(
+        self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]
+    ) -> list[Region | None]:
+        """The blocks of the operands that the steps read; whole, what is not read in blocks."""
+        if _uses_what_it_replaces(equation.params["jaxpr"]):
+            raise NotImplementedError("a kernel uses what one of its stores replaces")
+        mapping = equation.params["grid_mapping"]
+        dynamic, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
+        given = [np.asarray(value(atom)) for atom in equation.invars[: dynamic + scalars]]
+        grid = _grid_of(mapping, given[:dynamic])
+        starts = _Starts(mapping, grid, given[dynamic:])
+        points = self._points(equation, grid, starts, regions)
+        self._chosen[id(equation)] = points
+        aliased = {number for number, _ in equation.params["input_output_aliases"]}
+        out: list[Region | None] = [parts.whole(atom.aval.shape) for atom in equation.invars[: dynamic + scalars]]
+        for number, (atom, block) in enumerate(
+            zip(equation.invars[dynamic + scalars :], mapping.block_mappings, strict=False)
+        ):
+            is_whole = block.has_trivial_window() or scalars + number in aliased
+            out.append(parts.whole(atom.aval.shape) if is_whole else starts.region(block, points))
+        return out
+
+    def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
+        """The results' regions. Raises `More`."""
+        mapping = equation.params["grid_mapping"]
+        dynamic = mapping.num_dynamic_grid_bounds
+        grid = _grid_of(mapping, operands[:dynamic])
+        points = self._chosen[id(equation)]
+        starts = _Starts(mapping, grid, [np.asarray(one) for one in operands[dynamic:][: mapping.num_index_operands]])
+        arrays = self._spread(equation, starts, points, operands[dynamic:])
+        try:
+            results = self._interpret(equation, grid, points, arrays)
+        except _Unwritten:
+            self._widths[id(equation)] = self._widths.get(id(equation), len(grid)) - 1
+            raise More from None
+        self.steps += len(points)
+        self.all_steps += int(np.prod(grid, dtype=np.int64))
+        return [
+            None if region is None else parts.take(result, parts.whole(v.aval.shape), region, v.aval.shape)
+            for result, region, v in zip(results, regions, equation.outvars, strict=True)
+        ]
+
+    def _points(self, equation: Any, grid: tuple[int, ...], starts: _Starts, regions: list[Region | None]) -> Points:
+        """The steps to be run, in the grid's order: a row each."""
+        mapping = equation.params["grid_mapping"]
+        outputs = list(mapping.block_mappings)[mapping.num_inputs :]
+        wanted = np.zeros(len(starts.points), bool)
+        for block, region in zip(outputs, regions, strict=True):
+            if region is not None:
+                wanted |= True if block.has_trivial_window() else starts.touching(block, region)
+        width = self._widths.get(id(equation), len(grid))
+        return starts.points[_and_those_before(starts.points, wanted, width)]
+
+    def _spread(self, equation: Any, starts: _Starts, points: Points, operands: list[Any]) -> list[Any]:
+        """The operands in arrays of their whole shapes, zeros where no step reads."""
+        mapping = equation.params["grid_mapping"]
+        atoms = equation.invars[mapping.num_dynamic_grid_bounds :]
+        scalars = mapping.num_index_operands
+        out = list(operands)
+        aliased = {number for number, _ in equation.params["input_output_aliases"]}
+        for number, block in enumerate(list(mapping.block_mappings)[: mapping.num_inputs]):
+            at = scalars + number
+            if at in aliased or block.has_trivial_window():
+                continue
+            region, aval = starts.region(block, points), atoms[at].aval
+            if any(axis is not None for axis in region):
+                place = np.ix_(*(parts.indices_of(axis, n) for axis, n in zip(region, aval.shape, strict=True)))
+                array = np.zeros(aval.shape, aval.dtype)
+                array[place] = np.asarray(operands[at])
+                out[at] = jnp.asarray(array)
+        return out
+
+    def _interpret(self, equation: Any, grid: tuple[int, ...], points: Points, arrays: list[Any]) -> list[Any]:
+        key = id(equation), points.shape, self._widths.get(id(equation))
+        if key not in self._compiled:
+            self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, grid))
+        self._watch.found = False
+        try:
+            with self._watch.on():
+                return list(jax.block_until_ready(self._compiled[key](jnp.asarray(points), *arrays)))
+        except Exception:
+            interpreter.reset_tpu_interpret_mode_state()
+            if self._watch.found:
+                raise _Unwritten from None
+            raise
+
+
+class More(Exception):
+    """A kernel has to be run for more steps than were planned."""
+
+
+def evaluate(closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: SomeSteps) -> Any:
+    """The outputs' values at regions, as `parts.evaluate` has them, with each kernel run for as many steps as needed."""
+    # Once: the kernels are known by their equations.
+    flat = parts.flattened(closed)
+    while True:
+        try:
+            return parts.evaluate(flat, arguments, regions, kernels)
+        except More:
+            continue
+
+
+def _grid_of(mapping: Any, bounds: Sequence[Any]) -> tuple[int, ...]:
+    dynamic = iter(bounds)
+    return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
+
+
+def _and_those_before(points: Points, wanted: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
+    """Which points are wanted, or come before a wanted one that has the same indices along the first axes."""
+    if width >= points.shape[1] or not wanted.any():
+        return wanted
+    _, group = np.unique(points[:, :width], axis=0, return_inverse=True) if width else (None, np.zeros(len(points), int))
+    group = np.asarray(group).reshape(-1)
+    last = np.full(int(group.max()) + 1, -1)
+    np.maximum.at(last, group[wanted], np.nonzero(wanted)[0])
+    return np.arange(len(points)) <= last[group]
+
+
+class _Starts:
+    """Where the blocks of a kernel's operands are, step by step."""
+
+    def __init__(self, mapping: Any, grid: tuple[int, ...], scalars: list[Any]) -> None:
+        total = int(np.prod(grid, dtype=np.int64))
+        if total > _MOST_POINTS:
+            raise TooLarge(f"a kernel with {total} steps")
+        indices = np.indices(grid, dtype=np.int32).reshape(len(grid), total) if grid else np.zeros((0, 1), np.int32)
+        self.points: Points = indices.T
+        self._scalars = scalars
+        self._found: dict[int, np.ndarray[Any, Any]] = {}
+
+    def touching(self, block: Any, region: Region) -> np.ndarray[Any, Any]:
+        """Which steps' block has something of a region of the array."""
+        found = np.ones(len(self.points), bool)
+        sizes = pallas_core._get_block_shape(block.block_shape)
+        starts = self._starts(block)
+        for axis, (wanted, size, length) in enumerate(zip(region, sizes, block.array_aval.shape, strict=True)):
+            indices = parts.indices_of(wanted, length)
+            first = np.searchsorted(indices, starts[:, axis])
+            found &= (first < len(indices)) & (indices[np.minimum(first, len(indices) - 1)] < starts[:, axis] + size)
+        return found
+
+    def region(self, block: Any, points: Points) -> Region:
+        """What some steps read of an array."""
+        sizes = pallas_core._get_block_shape(block.block_shape)
+        shape = block.array_aval.shape
+        rows = np.ravel_multi_index(tuple(points.T), tuple(self.points.max(axis=0) + 1)) if points.shape[1] else [0]
+        starts = self._starts(block)[rows]
+        out: list[Any] = []
+        for axis, (size, length) in enumerate(zip(sizes, shape, strict=True)):
+            firsts = np.unique(starts[:, axis])
+            indices = np.unique(firsts[:, None] + np.arange(size)[None, :])
+            indices = indices[(indices >= 0) & (indices < length)]
+            out.append(None if len(indices) == length else indices)
+        return tuple(out)
+
+    def _starts(self, block: Any) -> np.ndarray[Any, Any]:
+        """The first element of each step's block: [steps, axes]."""
+        if id(block) not in self._found:
+
+            def start(point: Any) -> Any:
+                indices = block.compute_start_indices_interpret(tuple(point), *self._scalars)
+                return jnp.stack([jnp.asarray(one, jnp.int32) for one in indices])
+
+            self._found[id(block)] = np.asarray(jax.jit(jax.vmap(start))(self.points))
+        return self._found[id(block)]
+
+
+# The interpreter walks a grid of its own; these make it one of the chosen points.
+
+
+def _some_steps(equation: Any, grid: tuple[int, ...], points: Any, *arrays: Any) -> Any:
+    """Runs the chosen steps of a kernel, one after another, on one core."""
+    params = interpreted.parameters(equation)
+    mapping = params["grid_mapping"]
+    axes = [axis for axis in range(len(grid)) if axis not in mapping.vmapped_dims]
+
+    def environment(point: Any, _: Any) -> Any:
+        return tuple(pallas_core.GridAxis(point[axis], grid[axis]) for axis in axes)
+
+    def point_of(index: Any, _: Any) -> Any:
+        return tuple(points[index[0], axis] for axis in range(len(grid)))
+
+    params["grid_mapping"] = mapping.replace(grid=(points.shape[0],), local_grid_env=environment)
+    if params["compiler_params"] is not None:
+        params["compiler_params"] = dataclasses.replace(params["compiler_params"], dimension_semantics=None)
+    with mock.patch.object(interpreter, "_get_grid_point", point_of):
+        return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=pltpu.InterpretParams())
+
+
+class _Buffer(shared_memory.Buffer):
+    """Memory that knows which of its elements were written, where none was when it came to be."""
+
+    def __init__(self, content: Any, ref_count: int = 1, logical_shape: Any = None) -> None:
+        super().__init__(content, ref_count, logical_shape)
+        self.written = np.zeros(content.shape, bool) if _is_fresh(content) else None
+
+    def is_unwritten(self, ranges: Any) -> bool:
+        """Whether an element in there was never written."""
+        place = self.place(ranges)
+        return self.written is not None and place is not None and not self.written[place].all()
+
+    def place(self, ranges: Any) -> Any:
+        """A range as it lies within the buffer; None where it lies outside."""
+        return interpret_utils.clip_range_to_shape(self._normalize_range(ranges), self.shape)
+
+    def _set_within_logical_shape(self, rnge: Any, value: Any) -> None:
+        super()._set_within_logical_shape(rnge, value)
+        place = interpret_utils.clip_range_to_shape(rnge, self.logical_shape)
+        if self.written is not None and place is not None:
+            self.written[place] = True
+
+
+def _is_fresh(content: Any) -> bool:
+    """Whether an array is the interpreter's memory that nobody wrote: all not a number, or the largest number."""
+    if not content.size:
+        return False
+    value = interpret_utils.get_uninitialized_value(content.dtype, "nan")
+    is_nan = bool(value != value)  # noqa: PLR0124 - only what is not a number differs from itself
+    first = content.flat[0]
+    if not (np.isnan(first) if is_nan else first == value):
+        return False
+    return bool((np.isnan(content) if is_nan else content == value).all())
+
+
+class _Watch:
+    """Finds out where a kernel reads memory that nobody wrote: the run ends there, and `found` is true."""
+
+    def __init__(self) -> None:
+        self.found = False
+        self._thread = threading.local()
+        plain = interpreter.get
+
+        @functools.wraps(plain)
+        def get(*arguments: Any, source_info: Any = None, **named: Any) -> Any:
+            # No line of the kernel asks for the copies of blocks, and they may copy what is not written.
+            self._thread.is_copy = source_info is None
+            try:
+                return plain(*arguments, source_info=source_info, **named)
+            finally:
+                self._thread.is_copy = False
+
+        get.__wrapped__ = plain.__wrapped__
+        self._get = get
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """While kernels are traced and run."""
+        memory = shared_memory.SharedMemory
+        plain_read, plain_swap = memory.get_buffer_content, memory.swap_buffer_content
+
+        def read(this: Any, key: Any, rnge: Any, *arguments: Any, **named: Any) -> Any:
+            buffer = this.mem[key]
+            is_copy = getattr(self._thread, "is_copy", False)
+            if not is_copy and isinstance(buffer, _Buffer) and buffer.is_unwritten(rnge):
+                self.found = True
+                raise _Unwritten
+            return plain_read(this, key, rnge, *arguments, **named)
+
+        def swap(this: Any, key: Any, rnge: Any, value: Any, mask: Any, *arguments: Any, **named: Any) -> Any:
+            buffer = this.mem[key]
+            place = buffer.place(rnge)
+            before = None if mask is None or buffer.written is None or place is None else buffer.written[place].copy()
+            result = plain_swap(this, key, rnge, value, mask, *arguments, **named)
+            if before is not None:
+                # What a mask keeps out is not written.
+                buffer.written[place] = before | np.asarray(mask)[tuple(map(slice, before.shape))]
+            return result
+
+        with (
+            mock.patch.object(shared_memory, "Buffer", _Buffer),
+            mock.patch.object(memory, "get_buffer_content", read),
+            mock.patch.object(memory, "swap_buffer_content", swap),
+            mock.patch.object(interpreter, "get", self._get),
+        ):
+            yield
+
+
+def _uses_what_it_replaces(jaxpr: core.Jaxpr) -> bool:
+    """Whether a store's result is used: what was there before, which the watch does not see."""
+    used = {atom for equation in jaxpr.eqns for atom in equation.invars if not isinstance(atom, core.Literal)}
+    used |= {atom for atom in jaxpr.outvars if not isinstance(atom, core.Literal)}
+    return any(
+        ("swap" in equation.primitive.name and not used.isdisjoint(equation.outvars))
+        or any(map(_uses_what_it_replaces, core.jaxprs_in_params(equation.params)))
+        for equation in jaxpr.eqns
+    )

@@ -1,0 +1,72 @@
+"""The places at which the outputs of a large timed case are compared: blocks that are drawn from the secret.
+
+Some short runs of neighbours are drawn along each long axis of an output, and some indices of its short axes; the first
+and the last ones are always among them. The oracle is computed at all of these places. A variant's program is run for a
+few of the blocks, drawn from the secret and the program: whoever proposes a program cannot know which ones, and another
+program is asked for others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from parts import Region
+
+# Per axis, the runs of neighbours; a block is one run of each axis.
+Runs = list[list[np.ndarray[Any, Any]]]
+
+# How many runs a long axis has, and for how many combinations of the short axes' indices the oracle is computed.
+_RUNS = 4
+_GROUPS = 2
+# How many neighbours a run has: along an output's last axis, and along its other long axes.
+_LAST, _LONG = 128, 16
+_LONG_AXIS = 256
+
+
+def _generator(*named: Any) -> np.random.Generator:
+    key = hashlib.sha256(b"evolve places 1 " + json.dumps(named).encode()).digest()
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
+
+
+def groups_of(shape: list[int], secret: str) -> list[Runs]:
+    """For each combination of the short axes' indices that is drawn, the runs of all axes.
+
+    Axes of one size have the same runs, whichever output they are of: outputs that belong together, as those of one
+    head do, are asked for together.
+    """
+    groups = [[_runs(axis, shape, number, secret) for axis in range(len(shape))] for number in range(_GROUPS)]
+    return groups if any(size < _LONG_AXIS for size in shape[:-1]) else groups[:1]
+
+
+def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarray[Any, Any]]:
+    """Runs along an axis, in order and without overlaps; the ends of long axes are among them."""
+    size = shape[axis]
+    is_last = axis == len(shape) - 1
+    if not is_last and size < _LONG_AXIS:
+        # The last one, and another.
+        generator = _generator("short", size, group, secret)
+        return [np.array([size - 1 if group == 0 else int(generator.integers(size))])]
+    width = _LAST if is_last else _LONG
+    if _RUNS * width >= size:
+        return [np.arange(start, min(start + width, size)) for start in range(0, size, width)]
+    generator = _generator("long", size, width, secret)
+    gaps = np.sort(generator.integers(0, size - _RUNS * width + 1, _RUNS - 2))
+    starts = [0, *(gaps + width * np.arange(1, _RUNS - 1)), size - width]
+    return [np.arange(start, start + width) for start in starts]
+
+
+def region_of(runs: Runs, shape: list[int]) -> Region:
+    """All blocks of a group."""
+    joined = (np.unique(np.concatenate(axis)) for axis in runs)
+    return tuple(None if len(axis) == size else axis for axis, size in zip(joined, shape, strict=True))
+
+
+def block_of(runs: Runs, shape: list[int], *named: Any) -> Region:
+    """The block of a group at which a program is asked, drawn by what is `named`."""
+    generator = _generator("blocks", *named)
+    chosen = (axis[int(generator.integers(len(axis)))] for axis in runs)
+    return tuple(None if len(axis) == size else axis for axis, size in zip(chosen, shape, strict=True))

@@ -1,0 +1,173 @@
+"""Step values: what a candidate's program of a large timed case gives, at places that nobody knows beforehand.
+
+A case that is too large to be run as a whole on a CPU is compared at a few blocks of its outputs (places.py). What is
+around the kernels is computed for these alone (parts.py), and of the kernels' grids those steps are run, in the TPU
+interpreter, that decide them (kernel_steps.py). The inputs hold needles: values that decide an output by themselves, so
+that what is left out of a long sum is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+
+import check
+import judge_inputs
+import kernel_steps
+import parts
+import places
+import program
+import sandbox
+import verdict
+import wire
+from check import Refusal
+from child import Limits
+from judge_inputs import TIMED, Array
+from parts import Region
+from step import Step
+from verdict import Report
+
+
+def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> list[list[Region]]:
+    """For each group of places the block of each output at which this program is asked."""
+    runs = [places.groups_of(one["shape"], secret) for one in signature["outputs"]]
+    of_program = program.digest(packed)
+    return [
+        [
+            places.block_of(of_output[min(group, len(of_output) - 1)], one["shape"], group, of_program, secret)
+            for of_output, one in zip(runs, signature["outputs"], strict=True)
+        ]
+        for group in range(max(map(len, runs)))
+    ]
+
+
+def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list[Region]]) -> bytes:
+    """The child's work: a line of JSON, then the outputs' bytes at the blocks, group by group."""
+    program.configure_jax()
+    answer: list[bytes] = []
+    header: dict[str, Any] = {}
+    try:
+        closed = wire.unpack(packed)
+        inputs = judge_inputs.draw(signature, TIMED, secret)
+        kernels = kernel_steps.SomeSteps()
+        for regions in asked:
+            found = kernel_steps.evaluate(closed, inputs, regions, kernels)
+            answer += [np.asarray(one).tobytes() for one in found]
+        header = {"steps": kernels.steps, "of": kernels.all_steps}
+    except MemoryError:
+        raise
+    except (NotImplementedError, kernel_steps.TooLarge) as error:
+        header = {"gap": verdict.one_line(str(error))}
+    except Exception as error:  # noqa: BLE001 - whatever the program or the interpreter does
+        last = next((line for line in reversed(str(error).splitlines()) if line.strip()), "")
+        header = {"gap": verdict.one_line(f"{type(error).__name__}: {last}")}
+    return json.dumps(header).encode() + b"\n" + b"".join(answer)
+
+
+def _output(
+    got: Array, expected: check.Expected, signature: dict[str, Any], number: int, group: int, block: Region
+) -> check.Output:
+    """What the program gave for an output at a block, beside the oracle."""
+    declared, name = signature["outputs"][number], f"{TIMED.name}.{number}.{group}"
+    shape = declared["shape"]
+    region = tuple(
+        None if len(axis) == size else axis
+        for axis, size in zip((expected[f"{name}.axis{i}"] for i in range(len(shape))), shape, strict=True)
+    )
+    indices = np.meshgrid(*(parts.indices_of(axis, size) for axis, size in zip(block, shape, strict=True)), indexing="ij")
+    return check.Output(
+        declared,
+        TIMED,
+        got.astype(np.float64),
+        np.asarray(parts.take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
+        np.ravel_multi_index(indices, shape).reshape(-1) if shape else None,
+        float(expected[f"{name}.error"]),
+        float(expected[f"{name}.worst"]),
+    )
+
+
+def judge(
+    answer: bytes,
+    asked: list[list[Region]],
+    expected: check.Expected,
+    signature: dict[str, Any],
+    tolerance: dict[str, float],
+) -> Report:
+    """The report on what the child answered."""
+    text, _, content = answer.partition(b"\n")
+    header = json.loads(text)
+    if "gap" in header:
+        return verdict.not_done(f"its values cannot be computed here: {header['gap']}")
+    compared = 0
+    for group, blocks in enumerate(asked):
+        shaped = [
+            {**one, "shape": list(parts.size_of(block, one["shape"]))}
+            for one, block in zip(signature["outputs"], blocks, strict=True)
+        ]
+        arrays, content = check.arrays_of(content, shaped)
+        for number, (got, block) in enumerate(zip(arrays, blocks, strict=True)):
+            try:
+                check.check_output(_output(got, expected, signature, number, group, block), tolerance)
+            except Refusal as refusal:
+                return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
+            compared += got.size
+    return verdict.ok(elements=compared, steps=header["steps"], all_steps=header["of"])
+
+
+def values_of(
+    packed: bytes,
+    expected: check.Expected,
+    signature: dict[str, Any],
+    tolerance: dict[str, float],
+    secret: str,
+    limits: Limits,
+) -> Report:
+    """The report on a candidate's jaxpr; an empty one was rejected before."""
+    if not packed:
+        return verdict.not_reached()
+    if f"{TIMED.name}.0.0.oracle" not in expected:
+        return verdict.not_done("the reference's values are not finite, so there is nothing to compare with")
+    asked = asked_of(signature, secret, packed)
+    ending = sandbox.run(lambda: _run(packed, signature, secret, asked), limits)
+    if ending.how in ("timeout", "memory"):
+        return verdict.not_done(f"its values cannot be computed here: the program {ending.reason(limits)}")
+    if ending.how != "answered":
+        return verdict.of_ending(ending, limits)
+    return judge(ending.answer, asked, expected, signature, tolerance)
+
+
+def main(argv: list[str]) -> int:
+    """Runs the step; non-zero for a fault alone."""
+    flags = ("jaxpr", "contract", "expected", "signature", "tolerance", "secret")
+    step = Step("values", flags, cpu_seconds=120, memory_mib=12288)
+    step.parser.add_argument("--admission", help="says whether the variant may survive; others are not looked at")
+
+    def work(args: argparse.Namespace, limits: Limits) -> Report:
+        packed = verdict.passed(args.contract, args.jaxpr)
+        if args.admission and not verdict.read_json(args.admission)["is_in"]:
+            packed = b""
+        if not packed:
+            return verdict.not_reached()
+        return values_of(
+            packed,
+            check.read_expected(Path(args.expected).read_bytes()),
+            verdict.read_json(args.signature),
+            verdict.read_json(args.tolerance),
+            Path(args.secret).read_text(encoding="ascii"),
+            limits,
+        )
+
+    return step.run(argv, work)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
