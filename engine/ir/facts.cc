@@ -50,7 +50,7 @@ struct Tally {
     steps += times * one.steps;
     spills += times * one.spills;
     fills += times * one.fills;
-    unknown_guards += times * one.unknown_guards;
+    for (const auto& [guard, unknown] : one.unknown_guards) unknown_guards += times * unknown.times;
     static_bundles += kernel.schedule.bundles.size();
     for (size_t unit = 0; unit < kUnits; ++unit) issued[unit] += times * one.issued[unit];
     CyclesByCause causes = lost_time(kernel.schedule, one, device);
