@@ -18,6 +18,24 @@ namespace {
 // As in rules/steps/measure.py.
 constexpr const char* kProtocol = "cpu-abba-2";
 
+// Files by the flags that name them: "--cost $work/cost.json --out …", and the files alone.
+std::string flags_of(const Bindings& files) {
+  std::string out;
+  for (const auto& [flag, path] : files)
+    out += fmt::format("{}--{} {}", out.empty() ? "" : " ", flag, path);
+  return out;
+}
+std::vector<std::string> files_of(const Bindings& files) {
+  std::vector<std::string> out;
+  for (const auto& [flag, path] : files) out.push_back(path);
+  return out;
+}
+
+template <class Item>
+void append(std::vector<Item>& to, const std::vector<Item>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
 class RoundWriter {
  public:
   explicit RoundWriter(const CampaignShape& shape)
@@ -238,20 +256,22 @@ class RoundWriter {
                          {"dumps", at + "/dumps.tar.gz"},
                          {"target", shape_.target}};
     std::vector<std::string> compiled_files = {at + "/compile.json", at + "/dumps.tar.gz"};
-    std::string given;
-    auto give = [&](const char* flag, const std::string& path) {
-      given += fmt::format("{}--{} {}", given.empty() ? "" : " ", flag, path);
-      compiled_files.push_back(path);
-    };
-    if (is_candidate) give("operands", at + "/operands.json");
-    if (!shape_.constants.empty()) give("constants", shape_.constants);
-    if (!given.empty()) compiled.emplace_back("given", given);
-    Bindings analyzed = compiled;
+    Bindings given;
+    if (is_candidate) given.emplace_back("operands", at + "/operands.json");
+    if (!shape_.constants.empty()) given.emplace_back("constants", shape_.constants);
+    // A baseline is not held against what its case needs.
+    Bindings analyzed = given;
+    if (is_candidate) append(analyzed, needs_of(name));
+    Bindings bindings = compiled;
+    if (!analyzed.empty()) bindings.emplace_back("given", flags_of(analyzed));
+    bindings.emplace_back("cost", cost);
+    bindings.emplace_back("report", at + "/facts.json");
     std::vector<std::string> analyzed_files = compiled_files;
+    append(analyzed_files, files_of(analyzed));
     analyzed_files.push_back(cost);
-    analyzed.emplace_back("cost", cost);
-    analyzed.emplace_back("report", at + "/facts.json");
-    add({"analyze", {at + "/facts.json"}, analyzed_files, {"$steps/analyze"}, {}, analyzed});
+    add({"analyze", {at + "/facts.json"}, analyzed_files, {"$steps/analyze"}, {}, bindings});
+    append(compiled_files, files_of(given));
+    if (!given.empty()) compiled.emplace_back("given", flags_of(given));
     if (shape_.is_measured) {
       write_measured_time(subject, folder, name, cost, gate);
     } else {
@@ -263,21 +283,21 @@ class RoundWriter {
     }
   }
 
+  // What a candidate's work is held against.
+  static Bindings needs_of(const std::string& name) {
+    const std::string of_case = "$work/cases/" + name;
+    return {{"terms", of_case + "/terms.json"}, {"signature", of_case + "/signature.json"}};
+  }
+
   void write_time(const std::string& subject, const std::string& at, const Bindings& files) {
-    std::vector<std::string> inputs;
-    std::string flags;
-    for (const auto& [flag, path] : files) {
-      inputs.push_back(path);
-      flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", flag, path);
-    }
     add({"time",
          {at + "/time.json"},
-         inputs,
+         files_of(files),
          {"$steps/time"},
          {},
          {{"subject", subject},
           {"portable", "1"},
-          {"flags", flags},
+          {"flags", flags_of(files)},
           {"report", at + "/time.json"}}});
   }
 
@@ -288,6 +308,7 @@ class RoundWriter {
                            const std::string& gate) {
     const std::string at = folder + "/" + name;
     Bindings files = {{"samples", at + "/samples.json"}, {"cost", cost}};
+    if (!gate.empty()) append(files, needs_of(name));
     Measurement longer = {"samples", "", shape_.timing.confirming, gate, ""};
     if (!gate.empty() && folder != "$work/" + variant_folder(shape_, 0)) {
       write_measure(subject, at, name,

@@ -11,6 +11,7 @@
 #include "engine/ir/signals.h"
 #include "engine/ir/static_facts.h"
 #include "engine/ir/vmem_report.h"
+#include "engine/ir/work.h"
 
 namespace evolve::ir {
 
@@ -50,7 +51,7 @@ struct Tally {
     steps += times * one.steps;
     spills += times * one.spills;
     fills += times * one.fills;
-    unknown_guards += times * one.unknown_guards;
+    for (const auto& [guard, unknown] : one.unknown_guards) unknown_guards += times * unknown.times;
     static_bundles += kernel.schedule.bundles.size();
     for (size_t unit = 0; unit < kUnits; ++unit) issued[unit] += times * one.issued[unit];
     CyclesByCause causes = lost_time(kernel.schedule, one, device);
@@ -345,6 +346,7 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
   facts["not_modelled"] = run.not_modelled;
   facts["signals"] = write_signals(run, facts, device);
   facts["flops"] = {{"executed", facts["signals"]["flops"]}, {"minimum", cost.flops}};
+  facts["work"] = work_json(work_of(run, device));
   return facts;
 }
 

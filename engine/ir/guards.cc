@@ -53,7 +53,7 @@ void add_guards(Schedule& schedule, const std::vector<Guarded>& guarded) {
       auto [guard, is_new] = open.try_emplace(key(one.predicate, one.negated),
                                               static_cast<uint32_t>(schedule.guards.size()));
       if (is_new) {
-        schedule.guards.emplace_back();
+        schedule.guards.push_back({bundle.line, true, {}});
         Instruction instruction;
         instruction.op = Op::guard;
         instruction.predicate = one.predicate;
@@ -61,7 +61,9 @@ void add_guards(Schedule& schedule, const std::vector<Guarded>& guarded) {
         instruction.target = guard->second;
         instructions.push_back(instruction);
       }
-      schedule.guards[guard->second].push_back(one.opcode);
+      Guard& together = schedule.guards[guard->second];
+      together.opcodes.push_back(one.opcode);
+      together.is_check = together.is_check && one.halts;
     }
     bundle.first = first;
     bundle.count = static_cast<uint32_t>(instructions.size()) - first;

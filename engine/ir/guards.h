@@ -14,6 +14,7 @@ struct Guarded {
   int32_t predicate = kNone;  // slot
   bool negated = false;
   uint16_t opcode = 0;
+  bool halts = false;  // ends the kernel with an error
 };
 
 // Puts a `guard` before the first of those that run or not together: those of one predicate,

@@ -305,7 +305,10 @@ HloModule::HloModule(std::vector<HloComputation> computations)
   for (const HloComputation& one : computations_) {
     bodies_.emplace(one.name, digest_of(body_of(one)).hex());
     double flops = 0;
-    for (const HloInstruction& each : one.instructions) flops += matrix_flops_of(each);
+    for (const HloInstruction& each : one.instructions) {
+      flops += matrix_flops_of(each);
+      if (has_kernel(each)) with_kernel_.insert(one.name);
+    }
     flops_.emplace(one.name, flops);
   }
 }
@@ -321,19 +324,31 @@ std::string HloModule::work_of(const std::string& name) const {
   return instruction == nullptr ? "" : work_of(*instruction);
 }
 
-double HloModule::hbm_bytes_of(const std::string& name) const {
+HloModule::HbmBytes HloModule::hbm_bytes_of(const std::string& name) const {
   const HloInstruction* instruction = find(name);
-  if (instruction == nullptr) return 0;
+  if (instruction == nullptr) return {};
   auto bytes_of = [this](const std::string& operand) {
     const HloInstruction* from = find(operand);
     return from == nullptr ? 0 : hbm_bytes(from->type);
   };
   constexpr size_t kUpdate = 1;  // of the operands, behind what is updated
   if (instruction->opcode == "dynamic-update-slice" && instruction->operands.size() > kUpdate)
-    return 2 * bytes_of(instruction->operands[kUpdate]);
-  double sum = hbm_bytes(instruction->type);
-  for (const std::string& operand : instruction->operands) sum += bytes_of(operand);
-  return sum;
+    return {bytes_of(instruction->operands[kUpdate]), bytes_of(instruction->operands[kUpdate])};
+  HbmBytes out = {0, hbm_bytes(instruction->type)};
+  for (const std::string& operand : instruction->operands) out.read += bytes_of(operand);
+  return out;
+}
+
+bool HloModule::has_kernel(const std::string& name) const {
+  const HloInstruction* instruction = find(name);
+  return instruction != nullptr && has_kernel(*instruction);
+}
+
+bool HloModule::has_kernel(const HloInstruction& instruction) const {
+  if (instruction.attribute("custom_call_target") == kKernelTarget) return true;
+  return std::any_of(
+      instruction.attributes.begin(), instruction.attributes.end(),
+      [this](const auto& each) { return with_kernel_.contains(without_percent(each.second)); });
 }
 
 double HloModule::matrix_flops_of(const std::string& name) const {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,15 +59,23 @@ class HloModule {
   // The same for instructions that do the same work on the same types, whatever their names: what
   // XLA compiles once. Empty for an instruction that is not there.
   [[nodiscard]] std::string work_of(const std::string& name) const;
-  // Bytes that an instruction takes from HBM and puts there: its operands and its result, of what
-  // it updates in place the update alone. Zero for one that is not there.
-  [[nodiscard]] double hbm_bytes_of(const std::string& name) const;
+  // Bytes that an instruction takes from HBM, its operands, and puts there, its result; of what it
+  // updates in place only the update. Zero for one that is not there.
+  struct HbmBytes {
+    double read = 0;
+    double written = 0;
+  };
+  [[nodiscard]] HbmBytes hbm_bytes_of(const std::string& name) const;
+  // Whether an instruction is a Pallas kernel, or calls one: XLA makes a fusion of a kernel and of
+  // the slice that it fills, for one.
+  [[nodiscard]] bool has_kernel(const std::string& name) const;
   // Floating-point operations of the products in it (dot, convolution) and in what it calls, two a
   // multiplication; what a loop calls counts once. Zero for one that is not there.
   [[nodiscard]] double matrix_flops_of(const std::string& name) const;
 
  private:
   [[nodiscard]] std::string work_of(const HloInstruction& instruction) const;
+  [[nodiscard]] bool has_kernel(const HloInstruction& instruction) const;
   [[nodiscard]] std::string body_of(const HloComputation& computation) const;
   [[nodiscard]] double matrix_flops_of(const HloInstruction& instruction) const;
 
@@ -75,7 +84,11 @@ class HloModule {
   // Of each computation what it does: a digest, for computations call each other.
   std::map<std::string, std::string, std::less<>> bodies_;
   std::map<std::string, double, std::less<>> flops_;  // of each computation
+  std::set<std::string, std::less<>> with_kernel_;    // computations
 };
+
+// What HLO has for a Pallas kernel.
+constexpr std::string_view kKernelTarget = "\"tpu_custom_call\"";
 
 // An error is bad input: "<name>:<line>: …".
 Result<HloModule> parse_hlo(std::string_view text, const std::string& name);

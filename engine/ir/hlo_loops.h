@@ -1,29 +1,45 @@
-// How often the instructions of an HLO program run, where loops of XLA's own are around them.
+// How often the instructions of an HLO program run: the loops and conditionals of XLA's own that
+// are around them.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
+#include "engine/core/result.h"
 #include "engine/ir/hlo.h"
 
 namespace evolve::ir {
 
-// Of a `while` the passes are known where it counts from a constant to a constant by a constant:
-// its condition is "element i of its tuple < limit", its body adds to that element. So does JAX
-// write `scan` and `fori_loop`.
+// The passes of a `while` are known where it counts from a constant to a constant by a constant,
+// and all three are those of one element of its tuple: the condition compares element i of its
+// parameter, the body's element i is element i of its parameter plus or minus a constant, and the
+// loop starts with a constant there. So does JAX write `scan` and `fori_loop`. A counter that would
+// leave the range of its type is not known.
 class HloLoops {
  public:
   explicit HloLoops(const HloModule& module);
 
-  // Passes through all loops around an instruction, 1 where there are none; nullopt: not known, or
-  // the program does not call it.
-  [[nodiscard]] std::optional<uint64_t> passes_of(const std::string& instruction) const;
+  // Passes through all loops around an instruction, 1 where there are none; each branch of a
+  // conditional counts. An error of code `failed` names the loop that is not known, and says why;
+  // or that the program does not call the instruction.
+  [[nodiscard]] Result<uint64_t> passes_of(const std::string& instruction) const;
+
+  // The conditional around an instruction, named for people; empty where it is in none.
+  [[nodiscard]] std::string conditional_around(const std::string& instruction) const;
 
  private:
-  std::map<std::string, std::optional<uint64_t>, std::less<>> passes_;  // of computations
-  std::map<std::string, std::string, std::less<>> computation_of_;      // instructions
+  // How often a computation runs; `why` says that it is not known.
+  struct Passes {
+    uint64_t times = 1;
+    std::string why = {};
+    std::string conditional = {};  // around it
+  };
+  void call(std::string_view computation, Passes passes);
+  void call_from(const HloModule& module, const HloInstruction& caller, const Passes& around);
+
+  std::map<std::string, Passes, std::less<>> passes_;               // of computations
+  std::map<std::string, std::string, std::less<>> computation_of_;  // instructions
 };
 
 }  // namespace evolve::ir

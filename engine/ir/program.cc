@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view kSchedule = "/packed-bundles-post-ra.txt";
 // What HLO has for a Pallas kernel.
 constexpr std::string_view kKernel = "custom-call";
-constexpr std::string_view kKernelTarget = "\"tpu_custom_call\"";
 
 // What the top-level program calls.
 struct Calls {
@@ -51,7 +50,7 @@ class Runner {
     if (dumps_.contains(top_level + std::string(kSchedule))) {
       if (auto status = run_module(top_level); !status) return std::move(status).error();
       calls_ = calls_of(run_.kernels.back());
-      if (run_.kernels.back().simulation.unknown_loop > 0) multiply_calls();
+      count_calls(run_.kernels.back().simulation.unknown_loop);
       share_calls();
     }
     for (const auto& [path, text] : dumps_) {
@@ -98,17 +97,28 @@ class Runner {
     return dumps_.contains(module + std::string(kSchedule));
   }
 
-  // Of a loop of XLA's own the top-level program was followed through one pass.
-  void multiply_calls() {
-    const uint32_t line = run_.kernels.back().simulation.unknown_loop;
-    const std::string why =
-        fmt::format("line {}: how often XLA's own loop is gone through is not known", line);
+  // A loop of XLA's own that the top-level program was followed through for one pass, its branch
+  // back standing in line `unknown_loop` (0: none), makes as many calls as the HLO says. A kernel
+  // in a conditional may not run at all: which branch was followed says nothing.
+  void count_calls(uint32_t unknown_loop) {
     std::optional<HloLoops> loops;
     if (hlo_) loops.emplace(*hlo_);
     for (auto& [module, times] : calls_.times) {
-      const auto passes = loops ? loops->passes_of(module) : std::nullopt;
-      if (!passes) run_.not_modelled.emplace(module, why);
-      times *= passes.value_or(1);
+      const std::string conditional =
+          loops && has_kernel(module) ? loops->conditional_around(module) : "";
+      if (!conditional.empty()) {
+        run_.not_modelled.emplace(
+            module, fmt::format("whether it runs depends on the conditional {}", conditional));
+      }
+      if (unknown_loop == 0) continue;
+      const auto passes =
+          loops ? loops->passes_of(module)
+                : failed("how often XLA's own loop runs is not known without the program's HLO");
+      if (!passes) {
+        run_.not_modelled.emplace(module,
+                                  fmt::format("line {}: {}", unknown_loop, passes.error().message));
+      }
+      times *= passes ? *passes : 1;
     }
   }
 
@@ -143,29 +153,38 @@ class Runner {
     return opcode == calls_.opcodes.end() || opcode->second == kKernel;
   }
 
+  // Whether Pallas' work is in it, which is never estimated: a kernel, or a fusion of XLA's with
+  // one.
+  [[nodiscard]] bool has_kernel(const std::string& name) const {
+    return hlo_ ? hlo_->has_kernel(name) : is_kernel(name);
+  }
+
   Status add(const std::string& name, Schedule schedule, Result<Simulation> simulation,
              uint64_t times) {
-    if (!simulation && name != kTopLevel && !is_kernel(name)) {
+    if (!simulation && name != kTopLevel && !has_kernel(name)) {
       estimate(name, times, simulation.error().message);
       return {};
     }
     if (!simulation) return std::move(simulation).error();
-    run_.kernels.push_back({name, std::move(schedule), *std::move(simulation), times});
+    run_.kernels.push_back({name, std::move(schedule), *std::move(simulation), times,
+                            name != kTopLevel && has_kernel(name)});
     return {};
   }
 
   // What XLA made beside the kernels mostly moves bytes; where it multiplies matrices, it takes as
   // long as the longer of the two.
   void estimate(const std::string& name, uint64_t times, const std::string& why) {
-    if (!hlo_ || hlo_->find(name) == nullptr || is_kernel(name)) {
+    if (!hlo_ || hlo_->find(name) == nullptr || has_kernel(name)) {
       run_.not_modelled[name] = why;
       return;
     }
     Simulation moves;
-    moves.load_bytes = hlo_->hbm_bytes_of(name);
+    const HloModule::HbmBytes bytes = hlo_->hbm_bytes_of(name);
+    moves.load_bytes = bytes.read;
+    moves.store_bytes = bytes.written;
     moves.latency_cycles = device_.dma_latency_seconds * device_.clock_hz;
-    moves.stall_cycles =
-        moves.latency_cycles + moves.load_bytes / device_.hbm_bytes_per_second * device_.clock_hz;
+    moves.stall_cycles = moves.latency_cycles + (bytes.read + bytes.written) /
+                                                    device_.hbm_bytes_per_second * device_.clock_hz;
     const double matrix_cycles =
         hlo_->matrix_flops_of(name) / device_.peak_flops * device_.clock_hz;
     moves.matrix_cycles = std::max(0.0, matrix_cycles - moves.stall_cycles);

@@ -21,7 +21,8 @@ struct KernelRun {
   std::string name;  // "TLP" is the top-level program
   Schedule schedule;
   Simulation simulation;
-  uint64_t times = 1;  // it runs so
+  uint64_t times = 1;       // it runs so
+  bool has_kernel = false;  // of Pallas in it; false: all of it is XLA's own
   // Of all its runs.
   [[nodiscard]] double all_cycles() const { return static_cast<double>(times) * simulation.cycles; }
 };

@@ -216,7 +216,7 @@ class ScheduleReader {
     int32_t slot = slot_of(rest.substr(open + (negated ? 2 : 1)));
     auto bundle = static_cast<uint32_t>(schedule_.bundles.size());
     if (slot == kNone) return;
-    guarded_.push_back({bundle, slot, negated, opcode});
+    guarded_.push_back({bundle, slot, negated, opcode, halts});
     if (halts) schedule_.checks.push_back({slot, negated});
   }
 

@@ -79,8 +79,12 @@ struct Bundle {
   uint32_t line = 0;  // of the text
 };
 
-// Instructions of the vector units that run or not as one: their opcodes.
-using Guard = std::vector<uint16_t>;
+// Instructions of the vector units that run or not as one.
+struct Guard {
+  uint32_t line = 0;      // of the text: of the first
+  bool is_check = false;  // all that they do is to end the kernel with an error
+  std::vector<uint16_t> opcodes;
+};
 
 // What the text says of one of the kernel's operands: "bf16[8,128]" is a bf16 of the extents 8 and
 // 128.

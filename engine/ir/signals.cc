@@ -8,6 +8,7 @@
 
 #include "engine/ir/dump_name.h"
 #include "engine/ir/lost_time.h"
+#include "engine/ir/work.h"
 
 namespace evolve::ir {
 
@@ -34,8 +35,7 @@ struct Counts {
       if (opcode.name.starts_with("dma.done")) waits += times;
       if (!opcode.is_matmul) continue;
       matmuls[opcode.mxu % matmuls.size()] += times;
-      matmul_flops += 2.0 * static_cast<double>(times) * opcode.matmul_rows * device.matrix_size *
-                      device.matrix_size;
+      matmul_flops += static_cast<double>(times) * most_flops_of(opcode, device);
     }
     for (size_t i = 0; i < schedule.bundles.size(); ++i) {
       if (kernel.simulation.executed[i] > 0)

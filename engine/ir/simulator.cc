@@ -1,6 +1,7 @@
 #include "engine/ir/simulator.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
@@ -10,6 +11,7 @@
 #include "engine/ir/alu.h"
 #include "engine/ir/core_state.h"
 #include "engine/ir/hbm_layout.h"
+#include "engine/ir/origin.h"
 #include "engine/ir/steady.h"
 
 namespace evolve::ir {
@@ -140,7 +142,8 @@ class Core {
       if (bundle.issues == 0) state_.out.empty_bundles += times;
     }
     for (size_t i = 0; i < schedule_.guards.size(); ++i) {
-      for (uint16_t opcode : schedule_.guards[i]) state_.out.opcodes[opcode] -= state_.skipped[i];
+      for (uint16_t opcode : schedule_.guards[i].opcodes)
+        state_.out.opcodes[opcode] -= state_.skipped[i];
     }
     for (size_t i = 0; i < schedule_.opcodes.size(); ++i) {
       const Opcode& opcode = schedule_.opcodes[i];
@@ -161,13 +164,14 @@ class Core {
       auto holds = predicate(one);
       if (Growth* growth = steady_.growth()) follow(one, holds, *growth);
       if (one.op == Op::guard) {
-        if (!holds) ++state_.out.unknown_guards;
+        if (!holds) note_unknown(one);
         if (holds && !*holds) ++state_.skipped[one.target];
         continue;
       }
       if (!holds) {
         if (one.result == kNone && !is_lenient_)
-          return failed("a predicate that is not known to it");
+          return failed("a predicate that is not known to it: it depends on " +
+                        origin_words(one.predicate));
         if (one.op == Op::branch && one.target <= at) state_.out.unknown_loop = bundle.line;
         write(one, std::nullopt);
         continue;
@@ -193,6 +197,34 @@ class Core {
     return {};
   }
 
+  void note_unknown(const Instruction& guard) {
+    UnknownGuard& unknown = state_.out.unknown_guards[guard.target];
+    if (++unknown.times == 1) unknown.origin = origin_words(guard.predicate);
+  }
+
+  // What a value that is not known comes from, for people.
+  [[nodiscard]] std::string origin_words(int32_t slot) const {
+    const auto origin = origin_of(schedule_, slot, [this](int32_t each) {
+      return state_.slots[static_cast<size_t>(each)].has_value();
+    });
+    if (!origin) return "a value that the schedule does not say the origin of";
+    const Instruction& one = *origin->instruction;
+    std::optional<uint32_t> number;
+    if (one.op == Op::parameter) number = one.operands[0].constant;
+    if (const Value address = read(one.operands[0]); one.op == Op::load_smem && address) {
+      if (auto from = not_given_.find(*address); from != not_given_.end()) number = from->second;
+    }
+    for (const KernelOperand& operand : schedule_.operands) {
+      if (number != operand.number) continue;
+      return fmt::format("operand {} ({}[{}]), whose values are not known", operand.number,
+                         operand.dtype, fmt::join(operand.shape, ","));
+    }
+    const char* what = one.op == Op::load_smem ? "a word of the scalar memory"
+                       : one.op == Op::opaque  ? "a value of the vector units"
+                                               : "a value";
+    return fmt::format("{} that line {} reads", what, origin->line);
+  }
+
   void follow(const Instruction& one, std::optional<bool> holds, Growth& growth) const {
     growth.see(one, {holds, {read(one.operands[0]), read(one.operands[1]), read(one.operands[2])}});
   }
@@ -201,8 +233,10 @@ class Core {
   [[nodiscard]] std::optional<bool> predicate(const Instruction& one) const {
     if (one.predicate == kNone) return true;
     Value value = state_.slots[static_cast<size_t>(one.predicate)];
-    // A branch may go around the check.
-    if (!value && one.op != Op::branch) value = assumed_[static_cast<size_t>(one.predicate)];
+    // A branch may go around the check, and so may what is guarded.
+    const bool may_assume =
+        one.op != Op::branch && (one.op != Op::guard || schedule_.guards[one.target].is_check);
+    if (!value && may_assume) value = assumed_[static_cast<size_t>(one.predicate)];
     if (!value) return std::nullopt;
     return (*value != 0) != one.negated;
   }
@@ -276,7 +310,7 @@ class Core {
 
   // Of an operand in VMEM, by a DMA whose source counts granules, into the scalar memory, which
   // counts words. What comes from elsewhere is not known.
-  void copy_to_smem(Value source, uint32_t granules, Value destination) {
+  void copy_to_smem(Value source, uint32_t granules, Value destination, uint32_t owner) {
     if (!destination || granules > kMostSmemWords / kGranuleWords) {
       state_.smem.clear();
       return;
@@ -284,8 +318,11 @@ class Core {
     auto [number, first_granule] =
         source ? parameter_at(*source) : std::pair<uint32_t, uint32_t>(UINT32_MAX, 0);
     uint32_t first = first_granule * kGranuleWords;
-    for (uint32_t word = 0; word < granules * kGranuleWords; ++word)
-      state_.smem[*destination + word] = word_of(number, first + word);
+    for (uint32_t word = 0; word < granules * kGranuleWords; ++word) {
+      const Value value = word_of(number, first + word);
+      state_.smem[*destination + word] = value;
+      if (!value) not_given_[*destination + word] = source ? number : owner;
+    }
   }
 
   // Of an address in HBM.
@@ -310,7 +347,7 @@ class Core {
       return failed("more DMAs, flags or words in SMEM than there can be");
     if (one.is_to_smem) {
       Value source = one.way == Way::on_chip ? read(one.operands[0]) : Value();
-      copy_to_smem(source, *size, read(one.operands[2]));
+      copy_to_smem(source, *size, read(one.operands[2]), owner_of(one.operands[0]));
     }
     double bytes = *size * kGranuleBytes;
     double crossings = one.way == Way::within_hbm ? 2 : 1;
@@ -397,6 +434,8 @@ class Core {
   SimulationOptions options_;
   HbmLayout hbm_;
   SteadyState steady_;
+  std::unordered_map<uint32_t, uint32_t>
+      not_given_;                  // by word of SMEM: the operand it was copied of
   std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees
   CoreState state_;
   SpanLog steps_, loads_, stores_, stalls_;

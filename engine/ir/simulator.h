@@ -41,6 +41,12 @@ struct Traffic {
 // For a transfer of which it is not known whose it is.
 constexpr uint32_t kNoOperand = UINT32_MAX;
 
+// A guard of which it is not known whether its instructions ran. They are counted as if they did.
+struct UnknownGuard {
+  uint64_t times = 0;
+  std::string origin;  // what it depends on, for people
+};
+
 struct Simulation {
   double cycles = 0;
   uint64_t bundles = 0;        // executed
@@ -58,7 +64,7 @@ struct Simulation {
   uint64_t spills = 0;
   uint64_t fills = 0;
   uint32_t unknown_loop = 0;  // line of a branch back that was not taken, for it is not known; or 0
-  uint64_t unknown_guards = 0;  // times that it is not known whether vector work ran; it is counted
+  std::map<uint32_t, UnknownGuard> unknown_guards;  // by Schedule::guards
   std::array<uint64_t, kUnits> issued{};
   std::vector<uint64_t> executed;       // times, by bundle
   std::map<uint32_t, double> stalls;    // cycles, by the bundle that waits

@@ -93,7 +93,10 @@ void add_counts(Simulation& out, const Simulation& before, uint64_t times) {
   add(out.load_bytes, before.load_bytes, times);
   add(out.store_bytes, before.store_bytes, times);
   add(out.steps, before.steps, times);
-  add(out.unknown_guards, before.unknown_guards, times);
+  for (auto& [guard, unknown] : out.unknown_guards) {
+    auto old = before.unknown_guards.find(guard);
+    add(unknown.times, old == before.unknown_guards.end() ? 0 : old->second.times, times);
+  }
   add(out.calls, before.calls, times);
   for (auto& [bundle, cycles] : out.stalls) {
     auto old = before.stalls.find(bundle);

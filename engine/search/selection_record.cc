@@ -329,7 +329,9 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       if (step != "time") continue;
       if (auto status = take_time(*record, case_name, out); !status) return status.error();
     } else if (verdict == "rejected") {
-      auto& why = step == "analyze" ? not_modelled : out.rejection;
+      // What the model cannot follow matters only where times are the model's.
+      const bool is_not_modelled = step == "analyze" && text_of(*record, "kind") == "not_modelled";
+      auto& why = is_not_modelled ? not_modelled : out.rejection;
       if (!why) {
         why = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
                member(*record, "evidence")};

@@ -1,10 +1,12 @@
 // Step time: a compiled program's time, and what kind of time it is. Without a device the modelled
 // time of the facts; or what a measure step's samples say of the program beside its anchor.
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/search/decision.h"
-#include "engine/steps/step.h"
+#include "engine/steps/needs.h"
 
 namespace {
 
@@ -16,13 +18,18 @@ json modelled_time(const json& facts) {
     return {{"kind", "modelled"}, {"verdict", "not_reached"}};
   }
   const json& modelled = facts.at("modelled");
-  return {{"kind", "modelled"},
-          {"verdict", "ok"},
-          {"device", facts.at("target")},
-          {"model", facts.at("model")},
-          {"seconds", modelled.at("seconds")},
-          {"low", modelled.at("low")},
-          {"high", modelled.at("high")}};
+  json out = {{"kind", "modelled"},
+              {"verdict", "ok"},
+              {"device", facts.at("target")},
+              {"model", facts.at("model")},
+              {"seconds", modelled.at("seconds")},
+              {"low", modelled.at("low")},
+              {"high", modelled.at("high")}};
+  // Of a baseline nothing is asked.
+  for (const char* key : {"work", "needed"}) {
+    if (facts.contains(key)) out[key] = facts[key];
+  }
+  return out;
 }
 
 // The middle one of all samples of a program.
@@ -45,15 +52,44 @@ struct Records {
   std::string screening_path;
 };
 
+// What is known of the case.
+struct Case {
+  json cost;
+  std::optional<ir::Needs> needs;  // none: nothing is asked of a baseline
+};
+
+// What a call of the case cannot take less than on the device that was measured; below it a sample
+// is wrong, and not fast.
+struct Floor {
+  double seconds = 0;
+  std::string of;  // for people
+};
+
+// Of a device that has a model ("tpu7x: …") its roofline. Of a processor none is known, but a bound
+// far below what can be reached: the floating-point operations of the formula, at more of them a
+// second than one core of any does today (two tiles of AMX a cycle: 2,048 operations on bfloat16;
+// 6 GHz).
+Floor floor_of(const std::string& device_kind, const json& cost,
+               const std::optional<ir::Needs>& needs) {
+  constexpr double kMostPerSecond = 2048 * 6e9;
+  const auto device = ir::find_device(device_kind.substr(0, device_kind.find(':')));
+  if (device && needs)
+    return {ir::least_seconds(*needs, *device), fmt::format("the roofline of {}", device->name)};
+  return {cost.value("flops", 0.0) / kMostPerSecond,
+          "no roofline of this device is known: cost.flops at 1.2e13 a second"};
+}
+
 // The time that samples tell of; or their verdict, where they are none.
-Result<json> time_of(const json& record, const std::string& path,
-                     const search::DecisionRule& rule) {
+Result<json> time_of(const json& record, const std::string& path, const Case& of) {
   const std::string verdict = record.value("verdict", "");
   if (verdict == "not_reached") return json{{"kind", "measured"}, {"verdict", verdict}};
   // What a program was turned down for while it was measured.
   if (verdict == "rejected") return record;
   auto samples = search::read_samples(record, path);
   if (!samples) return std::move(samples).error();
+  const Floor floor = floor_of(samples->device, of.cost, of.needs);
+  search::DecisionRule rule;
+  rule.floor_seconds = floor.seconds;
   const search::Decision decision = search::decide(*samples, rule);
   const std::string comparison = search::comparison_name(decision.comparison);
   if (decision.comparison == search::Comparison::not_comparable) {
@@ -65,7 +101,8 @@ Result<json> time_of(const json& record, const std::string& path,
               {"protocol", samples->protocol},
               {"seconds", median_of(*samples, &search::Block::candidate)},
               {"seed_seconds", median_of(*samples, &search::Block::anchor)},
-              {"comparison", comparison}};
+              {"comparison", comparison},
+              {"floor", {{"seconds", floor.seconds}, {"of", floor.of}}}};
   out.update(search::ratio_record(decision.ratio));
   if (!decision.reason.empty()) out["reason"] = decision.reason;
   return out;
@@ -73,35 +110,28 @@ Result<json> time_of(const json& record, const std::string& path,
 
 // By the longer measurement; where the variant was out of the race, by the short one, and not
 // confirmed.
-Result<json> measured_time(const Records& records, const search::DecisionRule& rule) {
+Result<json> measured_time(const Records& records, const Case& of) {
   const bool is_confirmed =
       records.screening.is_null() || records.samples.value("verdict", "") != "not_reached";
-  auto out = is_confirmed ? time_of(records.samples, records.samples_path, rule)
-                          : time_of(records.screening, records.screening_path, rule);
+  auto out = is_confirmed ? time_of(records.samples, records.samples_path, of)
+                          : time_of(records.screening, records.screening_path, of);
   if (out && out->value("verdict", "") == "ok") (*out)["confirmed"] = is_confirmed;
   return out;
-}
-
-// Less than this a call of the case cannot take: the floating-point operations of its formula, at
-// more of them a second than one core of any processor does today (two tiles of AMX a cycle: 2,048
-// operations on bfloat16; 6 GHz). Far from what is reached; below it a sample is wrong, and not
-// fast.
-double floor_of(const json& cost) {
-  constexpr double kMostPerSecond = 2048 * 6e9;
-  return cost.value("flops", 0.0) / kMostPerSecond;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   steps::CommandLine line("the time of a compiled program", "time");
-  std::string facts, out, cost_path;
+  std::string facts, out, cost_path, terms, signature;
   Records records;
   auto of_facts = line.add("--facts", facts, "the analyze step's facts: modelled time");
   line.add("--samples", records.samples_path, "the measure step's samples: measured time")
       .excludes(of_facts);
   line.add("--screening", records.screening_path, "the samples of the short measurement");
   line.add("--cost", cost_path, "what the case costs at the least");
+  auto given_terms = line.add("--terms", terms, "the case's contract; a baseline has none");
+  line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
   line.add("--out", out, "time.json").required();
   return line.run(argc, argv, [&]() -> Status {
     json of_facts_record, cost = json::object();
@@ -115,9 +145,13 @@ int main(int argc, char** argv) {
       *record = *std::move(read);
     }
     if (!facts.empty()) return steps::write_json(out, modelled_time(of_facts_record));
-    search::DecisionRule rule;
-    rule.floor_seconds = floor_of(cost);
-    auto time = measured_time(records, rule);
+    Case of{cost, std::nullopt};
+    if (!terms.empty()) {
+      auto needs = steps::read_needs(cost, terms, signature);
+      if (!needs) return std::move(needs).error();
+      of.needs = *needs;
+    }
+    auto time = measured_time(records, of);
     return time ? steps::write_json(out, *time) : std::move(time).error();
   });
 }

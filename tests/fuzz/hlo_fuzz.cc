@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const ir::HloComputation& computation : module->computations()) {
     for (const ir::HloInstruction& one : computation.instructions) {
       ir::source_of(one);
-      if (!(module->hbm_bytes_of(one.name) >= 0)) std::abort();
+      if (!(module->hbm_bytes_of(one.name).read >= 0)) std::abort();
       if (computation.is_entry && module->work_of(one.name).empty()) std::abort();
     }
   }

@@ -72,7 +72,8 @@ std::optional<uint64_t> passes(const std::string& text, const std::string& name)
   auto module = parse_hlo(text, "toy");
   INFO((module ? "" : module.error().message));
   REQUIRE(module);
-  return HloLoops(*module).passes_of(name);
+  auto passes = HloLoops(*module).passes_of(name);
+  return passes ? std::optional(*passes) : std::nullopt;
 }
 
 }  // namespace
@@ -98,6 +99,85 @@ TEST_CASE("how often another loop is gone through is not known") {
   }
 }
 
+TEST_CASE("the step is that of the counter itself, and of nothing else that grows") {
+  // A counter that steps by what another element is: its own sum is none with a constant.
+  const auto replaced = [](std::string text, std::string_view from, std::string_view to) {
+    const size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, from.size(), to);
+  };
+  const std::string counts = text_of("constant(1)", "constant(3)", "LT");
+  const auto why = [](const std::string& text) {
+    auto module = parse_hlo(text, "toy");
+    REQUIRE(module);
+    auto passes = HloLoops(*module).passes_of("inner.1");
+    return passes ? "known" : passes.error().message;
+  };
+  CHECK(why(counts) == "known");
+  const std::string swapped =
+      "how often the loop 'loop.4' runs is not known: its body does not make "
+      "element 0, its counter, of that element and a constant";
+  // Of another element of the tuple, which only looks as if it were the counter.
+  CHECK(why(replaced(counts, "%at.2 = s32[] get-tuple-element(%t.2), index=0",
+                     "%at.2 = s32[] get-tuple-element(%t.2), index=2")) == swapped);
+  // Of what is no element of the loop's tuple at all.
+  CHECK(why(replaced(counts, "add(%at.2, %two.2)", "add(%inner.1, %two.2)")) == swapped);
+  // Of the condition's tuple, as it is, and not of one of another computation.
+  CHECK(why(replaced(counts, "get-tuple-element(%t.1), index=0",
+                     "get-tuple-element(%t.2), index=0")) ==
+        "how often the loop 'loop.4' runs is not known: its condition is no comparison of an "
+        "element of its tuple with a constant");
+}
+
+TEST_CASE("a counter may go down, and stop at its limit or behind it") {
+  const auto down = [](const char* limit, const char* test) {
+    std::string text = text_of("constant(10)", "constant(-3)", test);
+    const size_t at = text.find("%limit.3 = s32[] constant(10)");
+    return text.replace(at, 29, fmt::format("%limit.3 = s32[] constant({})", limit));
+  };
+  CHECK(passes(down("1", "GT"), "outer.1") == 3);  // 10, 7, 4
+  CHECK(passes(down("1", "GE"), "outer.1") == 4);
+  CHECK_FALSE(passes(down("1", "LE"), "outer.1").value_or(0) != 0);
+  CHECK(passes(text_of("constant(1)", "constant(3)", "LE"), "outer.1") == 4);  // 1, 4, 7, 10
+  CHECK_FALSE(passes(text_of("constant(1)", "constant(3)", "GT"), "outer.1").value_or(0) != 0);
+  // Never gets there; and one that would leave its type's range on the way.
+  CHECK_FALSE(passes(text_of("constant(1)", "constant(-3)", "LT"), "outer.1"));
+  CHECK_FALSE(passes(down("-2147483648", "GE"), "outer.1"));
+}
+
+TEST_CASE("a kernel in a conditional may not run") {
+  const auto hlo = [](const char* branches) {
+    return fmt::format(R"(HloModule jit_f
+
+%yes (a.1: s32[8]) -> s32[8] {{
+  %a.1 = s32[8] parameter(0)
+  ROOT %k.1 = s32[8] custom-call(%a.1), custom_call_target="tpu_custom_call"
+}}
+
+%no (a.2: s32[8]) -> s32[8] {{
+  ROOT %a.2 = s32[8] parameter(0)
+}}
+
+ENTRY %main (x: s32[8], p: pred[]) -> s32[8] {{
+  %x = s32[8] parameter(0)
+  %p = pred[] parameter(1)
+  ROOT %either = s32[8] conditional(%p, %x, %x), {}
+}}
+)",
+                       branches);
+  };
+  Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
+                  " 0 : { %5 = inlined_call %s9_s9 /* %k.1 = s32[8]{0} custom-call(%a.1) */ }\n"},
+                 {"k.1/packed-bundles-post-ra.txt", " 0 : {}\n"}};
+  for (const char* branches :
+       {"branch_computations={%no, %yes}", "true_computation=%yes, false_computation=%no"}) {
+    dumps["TLP/hlo.txt"] = hlo(branches);
+    auto run = run_program(dumps, kToy);
+    REQUIRE(run);
+    CHECK(run->not_modelled.at("k.1") == "whether it runs depends on the conditional 'either'");
+  }
+}
+
 TEST_CASE("what a loop of XLA's own calls counts for each pass") {
   // The top-level program does not know how long the loop is: it reads a flag for that.
   Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
@@ -119,5 +199,6 @@ TEST_CASE("what a loop of XLA's own calls counts for each pass") {
   run = run_program(dumps, kToy);
   REQUIRE(run);
   CHECK(run->not_modelled.at("inner.1") ==
-        "line 3: how often XLA's own loop is gone through is not known");
+        "line 3: how often the loop 'loop' runs is not known: element 1, its counter, starts at no "
+        "constant");
 }

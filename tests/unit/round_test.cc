@@ -341,6 +341,27 @@ TEST_CASE(
   CHECK(!graph->find_node("w/round-0/v0000/big/novelty.json"));
 }
 
+TEST_CASE("a candidate's work is held against what its case needs, a baseline's is not") {
+  CampaignShape campaign = shape();
+  for (const bool is_measured : {false, true}) {
+    campaign.is_measured = is_measured;
+    auto graph = graph_of(campaign, "w");
+    auto asks = [&](const std::string& path) {
+      const auto node = graph->find_node(path);
+      REQUIRE(node);
+      const auto& edge = graph->edge(*graph->node(*node).made_by);
+      return std::any_of(edge.inputs.begin(), edge.inputs.end(), [&](NodeId input) {
+        return graph->path(input) == "w/cases/big/terms.json";
+      });
+    };
+    CHECK(asks("w/round-0/v0000/big/facts.json"));
+    CHECK(asks("w/round-1/v0001/big/facts.json"));
+    CHECK_FALSE(asks("w/round-0/xla/big/facts.json"));
+    CHECK(asks("w/round-1/v0001/big/time.json") == is_measured);
+    CHECK_FALSE(asks("w/round-0/xla/big/time.json"));
+  }
+}
+
 TEST_CASE(
     "what the model is told of the device is an input of what asks the model, and of no more") {
   CampaignShape campaign = shape();

@@ -220,7 +220,9 @@ TEST_CASE("what the model cannot follow is said, not guessed") {
       error_of(
           " 0 : { %s1_s0 = sld [smem:[%s9_s1]] ;; %p1_p0 = scmp.eq.s32.totalorder %s1_s0, 0 }\n"
           " 0x1 : { %2 = sbr.rel (%p1_p0) target bundleno = 0 (0x0), region = 1 }\n 0x2 : {}\n") ==
-      "toy:2: the model cannot follow: a predicate that is not known to it");
+      "toy:2: the model cannot follow: a predicate that is not known to it: it depends on a word "
+      "of "
+      "the scalar memory that line 1 reads");
   CHECK(error_of(" 0 : { %6 = dma.done.wait [#allocation2], 100 }\n") ==
         "toy:1: the model cannot follow: a wait that no DMA ends");
   CHECK(error_of(" 0 : { %2 = sbr.rel target bundleno = 0 (0x0) }\n 0x1 : {}\n 0x2 : {}\n")
@@ -242,7 +244,9 @@ TEST_CASE("a kernel ends without an error: what it checks holds") {
       " 0x2 : { %3 = dma.hbm_to_vmem (%p2_p0), 0, 100, 0, [#allocation1] }\n";
   CHECK(run(load + compare + transfer + " 0x3 : { %4 = shalt.err (!%p2_p0) }\n").loads == 1);
   CHECK(run(load + compare + transfer + " 0x3 : { %4 = shalt.err (%p2_p0) }\n").loads == 0);
-  CHECK(error_of(load + compare + transfer).ends_with("a predicate that is not known to it"));
+  CHECK(error_of(load + compare + transfer)
+            .ends_with("a predicate that is not known to it: it depends on a word of the scalar "
+                       "memory that line 1 reads"));
   // What is known stays as it is.
   CHECK(run(" 0 : { %s1_s0 = smov 7 }\n" + compare + transfer +
             " 0x3 : { %4 = shalt.err (%p2_p0) }\n")

@@ -385,6 +385,20 @@ TEST_CASE("what the model cannot follow has no modelled time, but may have a mea
   CHECK(evaluated(records)->modelled.at("a") == 0.25);
 }
 
+TEST_CASE("a variant that did too little is out, whatever time was measured of it") {
+  auto records = ok_records();
+  records["a/facts.json"] = {{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", "r"}};
+  for (const json& time : {json{{"verdict", "ok"}, {"kind", "measured"}, {"seconds", 0.5}},
+                           json{{"verdict", "not_reached"}, {"kind", "modelled"}}}) {
+    records["a/time.json"] = time;
+    const auto variant = evaluated(records);
+    REQUIRE(variant);
+    REQUIRE(variant->rejection);
+    CHECK(variant->rejection->step == "analyze");
+    CHECK(variant->rejection->kind == "suspicious");
+  }
+}
+
 TEST_CASE("a variant is read from the records of its steps") {
   std::vector<std::string> asked;
   auto variant = evaluated(ok_records(), &asked);

@@ -1,0 +1,23 @@
+// Where a value of the scalar unit comes from: the instruction at the start of what is not known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "engine/ir/schedule.h"
+
+namespace evolve::ir {
+
+struct Origin {
+  const Instruction* instruction = nullptr;
+  uint32_t line = 0;  // of the text
+};
+
+// Follows a slot's value back, through what is not known by `is_known` (of a slot), to an
+// instruction that reads none of those. nullopt where the schedule does not say where it comes
+// from.
+std::optional<Origin> origin_of(const Schedule& schedule, int32_t slot,
+                                const std::function<bool(int32_t)>& is_known);
+
+}  // namespace evolve::ir

@@ -1,0 +1,20 @@
+// What the steps that judge a case's work read of it: its cost, contract and signature.
+#pragma once
+
+#include <string>
+
+#include "engine/ir/work.h"
+#include "engine/steps/step.h"
+
+namespace evolve::steps {
+
+inline Result<ir::Needs> read_needs(const nlohmann::json& cost, const std::string& terms_path,
+                                    const std::string& signature_path) {
+  auto terms = read_json(terms_path);
+  if (!terms) return std::move(terms).error();
+  auto signature = read_json(signature_path);
+  if (!signature) return std::move(signature).error();
+  return ir::read_needs(cost, *terms, *signature);
+}
+
+}  // namespace evolve::steps
