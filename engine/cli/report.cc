@@ -95,13 +95,13 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
   return out;
 }
 
-// The variants in contention whose kernels the TPU interpreter could not run.
-std::set<std::string> not_interpreted(const std::vector<json>& selections) {
+// The variants in contention that a step could not be done on.
+std::set<std::string> not_done(const std::vector<json>& selections) {
   std::set<std::string> out;
   for (const json& selection : selections) {
     if (!selection.is_object()) continue;
     for (const json& row : selection.value("ranking", json::array())) {
-      if (!row.value("interpreted", true)) out.insert(text_of(row, "variant"));
+      if (row.contains("not_done")) out.insert(text_of(row, "variant"));
     }
   }
   return out;
@@ -239,7 +239,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"cached", summary.cached},
                  {"failed", summary.failed},
                  {"retried", summary.retried},
-                 {"not_interpreted", not_interpreted(selections)},
+                 {"not_done", not_done(selections)},
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"sandboxed", campaign.shape.is_sandboxed},
@@ -264,11 +264,11 @@ std::string build_text(const json& report) {
   if (const int retried = report["retried"].get<int>(); retried > 0) {
     out += fmt::format("        {} commands failed and were run again\n", retried);
   }
-  if (const json variants = report.value("not_interpreted", json::array()); !variants.empty()) {
+  if (const json variants = report.value("not_done", json::array()); !variants.empty()) {
     const std::string first = variants.front().get<std::string>();
     out += fmt::format(
-        "        warning: {} kernels could not be interpreted, and no race or bound of theirs was "
-        "looked at: evolve show {}\n",
+        "        warning: {} variants cannot survive, because a step could not be done on them: "
+        "evolve show {}\n",
         variants.size(), first);
   }
   if (report["round"].get<int>() == 0) return out;
@@ -307,7 +307,7 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
               {"kind", text_of(record, "kind")},
               {"reason", text_of(record, "reason")}};
   for (const char* key : {"seconds", "ratio", "low", "high", "comparison", "bottleneck", "outputs",
-                          "evidence", "flops", "not_interpreted"}) {
+                          "evidence", "flops"}) {
     if (record.contains(key)) row[key] = record[key];
   }
   // The lower edge's first output is the program.

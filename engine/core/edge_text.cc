@@ -10,7 +10,7 @@ namespace evolve {
 namespace {
 
 // The steps that a candidate's code or programs run in, or are read in.
-constexpr std::array kEnclosed = {"lower", "contract", "check", "interpret", "measure"};
+constexpr std::array kEnclosed = {"lower", "contract", "check", "interpret", "measure", "values"};
 
 // Escapes what Ninja gives a meaning to in a path.
 std::string escaped(const std::string& path) {

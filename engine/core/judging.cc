@@ -21,18 +21,22 @@ bool is_bench(const JudgedCase& one) {
 bool is_check(const JudgedCase& one) {
   return one.is_check;
 }
+bool is_large(const JudgedCase& one) {
+  return one.is_bench && !one.is_check;
+}
 bool must_be_new(const JudgedCase& one) {
   return one.must_be_new;
 }
 
-constexpr std::array<JudgingStep, 8> kSteps = {{{"lower", "lower.json", is_any},
+constexpr std::array<JudgingStep, 9> kSteps = {{{"lower", "lower.json", is_any},
                                                 {"contract", "contract.json", is_any},
                                                 {"novelty", "novelty.json", must_be_new},
                                                 {"compile", "compile.json", is_bench},
                                                 {"check", "check.json", is_check},
                                                 {"interpret", "interpret.json", is_check},
                                                 {"analyze", "facts.json", is_bench},
-                                                {"time", "time.json", is_bench}}};
+                                                {"time", "time.json", is_bench},
+                                                {"values", "values.json", is_large}}};
 
 }  // namespace
 

@@ -7,7 +7,8 @@
 
 namespace evolve {
 
-// What is done with a case: is it timed; is it compared, and run in the TPU interpreter.
+// What is done with a case: is it timed; is it compared as a whole, and run in the TPU interpreter.
+// A timed case that is too large for that is compared in parts (the step values).
 struct JudgedCase {
   std::string name;
   bool is_bench = false;

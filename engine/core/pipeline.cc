@@ -24,7 +24,7 @@ constexpr int kMostJobs = 10'000;
 // Steps whose work a node may do: what they read and write are files that travel.
 constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
-                                   "measure", "expect",   "audit"};
+                                   "measure", "expect",   "audit", "values"};
 
 constexpr std::array kMutators = {"sweep", "rewrite", "llm", "person"};
 constexpr int kMostWeight = 1000;

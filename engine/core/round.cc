@@ -70,6 +70,7 @@ class RoundWriter {
     }
     write_seed_variant(text_);
     write_variant(0, outputs);
+    write_values(0, outputs);
     outputs.emplace_back("task");
     add({"phony", {"round-0"}, outputs, {}, {}, {}});
   }
@@ -82,7 +83,12 @@ class RoundWriter {
     for (int i = 0; i < shape_.variants; ++i) write_variant(first + i, outputs);
     write_novelty(shape_, round, text_);
     if (is_cut()) write_cut(round, outputs);
-    if (shape_.is_measured) write_race(round, outputs);
+    if (shape_.is_measured) {
+      write_race(round, outputs);
+    } else {
+      write_finalists(round, outputs);
+    }
+    for (int i = 0; i < shape_.variants; ++i) write_values(first + i, outputs);
     write_select(round, outputs);
     std::vector<std::string> all = outputs;
     all.push_back(fmt::format("round-{}", round - 1));
@@ -213,6 +219,45 @@ class RoundWriter {
                 {"tolerance", of_case + "/tolerance.json"},
                 {"out", at + "/interpret.json"}});
     outputs.push_back(at + "/interpret.json");
+  }
+
+  // What a variant's programs of large timed cases give, at some places. Only variants that may
+  // survive are asked; the seed always is.
+  void write_values(int number, std::vector<std::string>& outputs) {
+    const std::string id = variant_id(number);
+    const std::string folder = "$work/" + variant_folder(shape_, number);
+    for (const JudgedCase& one : judged_cases(shape_)) {
+      if (one.is_check) continue;
+      const std::string at = folder + "/" + one.name;
+      const std::string of_case = "$work/cases/" + one.name;
+      std::vector<std::string> inputs;
+      Bindings arguments;
+      auto read = [&](const char* flag, const std::string& path) {
+        inputs.push_back(path);
+        arguments.emplace_back(flag, path);
+      };
+      read("jaxpr", at + "/jaxpr.json");
+      read("contract", gate_of(shape_, id, at));
+      for (const auto& [flag, file] : {std::pair("expected", "/expected.npz"),
+                                       {"signature", "/signature.json"},
+                                       {"tolerance", "/tolerance.json"}}) {
+        read(flag, of_case + file);
+      }
+      read("secret", "$work/secret");
+      if (number != 0)
+        read("admission", folder + (shape_.is_measured ? "/race.json" : "/finalists.json"));
+      arguments.emplace_back("out", at + "/values.json");
+      add_python({"values",
+                  {at + "/values.json"},
+                  inputs,
+                  {},
+                  {},
+                  {{"subject", id + " " + one.name},
+                   {"report", at + "/values.json"},
+                   {"depfile", at + "/values.d"}}},
+                 arguments);
+      outputs.push_back(at + "/values.json");
+    }
   }
 
   // As one word: without the dashes, which would be taken for options of the step's own.
@@ -410,7 +455,7 @@ class RoundWriter {
     seed_evaluation(seed, all);
     for (const std::string& path : all) {
       const bool is_of_cut = path.ends_with(".json") && !path.ends_with("/timeline.json") &&
-                             !path.ends_with("/time.json");
+                             !path.ends_with("/time.json") && !path.ends_with("/values.json");
       if (is_of_cut) edge.inputs.push_back(path);
     }
     add(edge);
@@ -425,6 +470,20 @@ class RoundWriter {
       // In place of the time that the race is about.
       const bool is_time = path.ends_with("/time.json");
       edge.inputs.push_back(is_time ? path.substr(0, path.rfind('/')) + "/screening.json" : path);
+    }
+    add(edge);
+  }
+
+  // Which of the round's variants may survive by their modelled times.
+  void write_finalists(int round, const std::vector<std::string>& evaluated) {
+    const std::string seed = "$work/" + variant_folder(shape_, 0);
+    EdgeText edge = admission("finalists", round, "--seed-dir " + seed);
+    std::vector<std::string> all = evaluated;
+    seed_evaluation(seed, all);
+    for (const std::string& path : all) {
+      const bool is_read = path.ends_with(".json") && !path.ends_with("/timeline.json") &&
+                           !path.ends_with("/values.json");
+      if (is_read) edge.inputs.push_back(path);
     }
     add(edge);
   }

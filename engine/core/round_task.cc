@@ -38,7 +38,10 @@ void write_kernel(const CampaignShape& shape, ManifestText& text) {
     text.add(normalise_edge(shape.xla, shape.xla, "$work/round-0/xla/canonical.py", ""));
 }
 
-void write_expected(const CampaignShape& shape, const std::string& name, ManifestText& text) {
+// What the reference gives for a case: as a whole, or at the places that a large timed case is
+// compared at.
+void write_expected(const CampaignShape& shape, const std::string& name, bool is_whole,
+                    ManifestText& text) {
   std::string folder = "$work/cases/" + name;
   text.add_python({"expect",
                    {folder + "/expected.npz"},
@@ -50,6 +53,7 @@ void write_expected(const CampaignShape& shape, const std::string& name, Manifes
                    {"entry", shape.entry},
                    {"signature", folder + "/signature.json"},
                    {"secret", "$work/secret"},
+                   {"at-places", is_whole ? "0" : "1"},
                    {"out", folder + "/expected.npz"}});
 }
 
@@ -103,9 +107,12 @@ void write_task(const CampaignShape& shape, ManifestText& text) {
             {{"subject", "of the judge"}, {"class", "recorded"}}});
   std::vector<std::string> audits;
   for (const std::string& name : shape.check_cases) {
-    write_expected(shape, name, text);
+    write_expected(shape, name, true, text);
     write_audit(name, text);
     audits.push_back(fmt::format("$work/cases/{}/audit.json", name));
+  }
+  for (const JudgedCase& one : judged_cases(shape)) {
+    if (!one.is_check) write_expected(shape, one.name, false, text);
   }
   text.add({"phony", {"task"}, audits, {}, {}, {}});
 }

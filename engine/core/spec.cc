@@ -290,7 +290,22 @@ class SpecReader {
     contract.choice("operand", out.operand, float_dtypes());
     contract.choice("accumulator", out.accumulator, float_dtypes());
     contract.choice("precision", out.precision, {"default", "highest"});
+    contract.texts("excused", out.excused);
+    check_excused();
     contract.finish();
+  }
+
+  void check_excused() {
+    const YamlNode* contract = source_.root().find("contract");
+    const YamlNode* excused = contract == nullptr ? nullptr : contract->find("excused");
+    if (excused == nullptr) return;
+    static const std::vector<std::string> kExcusable = {"interpret", "values"};
+    for (const YamlNode& item : excused->items) {
+      if (!contains(kExcusable, item.text))
+        errors_.add(item.at, fmt::format("excused: '{}' is no step that may be left out, as "
+                                         "'interpret' and 'values' are",
+                                         item.text));
+    }
   }
 
   // The case's sizes and costs are whole numbers.

@@ -54,6 +54,9 @@ struct Contract {
   std::string operand;  // a dot's narrowest operand; the default: that of the inputs
   std::string accumulator = "float32";  // the narrowest dtype that dots and sums add in
   std::string precision = "default";    // of float32 dots: "default" or "highest"
+  // Steps that a variant may survive without, where they cannot be done on it: "interpret",
+  // "values".
+  std::vector<std::string> excused;
 };
 
 struct Cost {

@@ -90,6 +90,7 @@ std::string spec_json(const Spec& spec) {
                   {"tolerance", tolerance_of(spec.tolerance)},
                   {"parameters", parameters},
                   {"constraints", spec.constraints},
+                  {"excused", spec.contract.excused},
                   {"cost", {{"flops", spec.cost.flops}, {"bytes", spec.cost.bytes}}}});
 }
 

@@ -42,7 +42,7 @@ class Policy {
         out_(selection),
         contest_(rule_.by_point ? 0 : selection.resolution, selection.is_relative) {
     for (Ranked& ranked : out_.ranking) {
-      if (ranked.variant.is_confirmed) left_.push_back(&ranked);
+      if (ranked.variant.is_confirmed && ranked.variant.not_done.empty()) left_.push_back(&ranked);
     }
     out_.lineages_made = request.lineages_made;
   }

@@ -40,7 +40,9 @@ struct Evaluated {
   std::map<std::string, Ratio> ratios;    // by the seed's; of each bench case that was measured
   bool is_confirmed =
       true;  // false: its times are of the short measurement that a race begins with
-  bool is_interpreted = true;              // false: the TPU interpreter could not run its kernel
+  // Which steps could not be done on it and why, and the spec does not excuse it: "interpret
+  // aligned: did not end within 120 s of CPU time". Such a variant does not survive.
+  std::vector<std::string> not_done;
   std::string cell;                        // of its first bench case; empty: not known
   std::map<std::string, double> modelled;  // seconds of each bench case that the model can follow
   std::string ruled_out;       // why the first cut had it not measured; empty: nothing had

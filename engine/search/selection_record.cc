@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/search/member.h"
@@ -152,7 +153,7 @@ json ranking_record(const Selection& selection) {
                 {"score", ranked.score},
                 {"per_case", ranked.variant.seconds}};
     if (!ranked.variant.is_confirmed) one["confirmed"] = false;
-    if (!ranked.variant.is_interpreted) one["interpreted"] = false;
+    if (!ranked.variant.not_done.empty()) one["not_done"] = ranked.variant.not_done;
     if (!ranked.same_as.empty()) one["same_as"] = ranked.same_as;
     if (ranked.modelled) one["modelled"] = *ranked.modelled;
     if (ranked.variant.is_spot_check) one["spot_check"] = true;
@@ -292,6 +293,9 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
     if (one.judged.name.empty() || !weight.is_number())
       return bad_record("spec.json", "a case without a name or a weight");
     one.weight = weight.get<double>();
+    for (const json& step : member(spec, "excused")) {
+      if (step.is_string()) one.excused.push_back(step.get<std::string>());
+    }
     for (const json& tag : member(from, "tags")) {
       one.judged.is_bench = one.judged.is_bench || tag == "bench";
       one.judged.is_check = one.judged.is_check || tag == "check";
@@ -301,27 +305,38 @@ Result<std::vector<CaseRecord>> read_cases(const json& spec) {
   return out;
 }
 
+namespace {
+
+bool is_excused(const std::vector<CaseRecord>& cases, const std::string& step) {
+  return std::any_of(cases.begin(), cases.end(), [&](const CaseRecord& one) {
+    return std::find(one.excused.begin(), one.excused.end(), step) != one.excused.end();
+  });
+}
+
+}  // namespace
+
 Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseRecord>& cases,
-                                 const LoadRecord& load, bool has_times) {
+                                 const LoadRecord& load, Judged judged_to) {
   auto read = read_variant_core(variant, "id", "variant.json");
   if (!read) return std::move(read).error();
   Evaluated out = *std::move(read);
   // A proposal that was no kernel is none, whatever was built in its place.
   if (const json& problem = member(variant, "problem"); problem.is_object())
     out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
+  const bool has_times = judged_to != Judged::before_times;
   std::optional<Rejection> not_modelled, not_reached;
   std::vector<JudgedCase> judged;
   judged.reserve(cases.size());
   for (const CaseRecord& one : cases) judged.push_back(one.judged);
   for (const auto& [step, case_name, file] : judging_reports(judged)) {
     if (step == "time" && !has_times) continue;
+    if (step == "values" && judged_to != Judged::whole) continue;
     auto record = load(case_name, file);
     if (!record) return std::move(record).error();
     std::string verdict = text_of(*record, "verdict");
     if (verdict == "ok") {
       const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
       if (program.is_string()) out.programs[case_name] = program.get<std::string>();
-      if (!member(*record, "not_interpreted").is_null()) out.is_interpreted = false;
       const json& modelled = member(member(*record, "modelled"), "seconds");
       if (step == "analyze" && out.cell.empty()) out.cell = cell_of(*record);
       if (step == "analyze" && modelled.is_number() && modelled.get<double>() > 0)
@@ -336,6 +351,13 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
         why = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
                member(*record, "evidence")};
       }
+    } else if (verdict == "not_done") {
+      if (!is_excused(cases, step))
+        out.not_done.push_back(
+            fmt::format("{} {}: {}", step, case_name, text_of(*record, "reason")));
+    } else if (verdict == "not_reached" && step == "values") {
+      // It is too slow to survive, or an earlier step says why.
+      out.is_confirmed = false;
     } else if (verdict == "not_reached") {
       if (!not_reached) {
         not_reached = {step,

@@ -17,6 +17,14 @@ namespace evolve::search {
 struct CaseRecord {
   JudgedCase judged;
   double weight = 1;
+  std::vector<std::string> excused;  // the spec's: steps that need not be done
+};
+
+// How far a variant has been judged.
+enum class Judged {
+  before_times,   // it has no times yet
+  before_values,  // its large timed cases have not been compared yet
+  whole
 };
 
 // A round before this one, as its selection.json has it.
@@ -44,10 +52,11 @@ using LoadRecord =
 Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
 // `variant` is a variant.json. Asks for the records in the order of judging_reports; the first that
 // rejects is the variant's rejection; but what the model cannot follow is none where times are
-// measured. Without its times where `has_times` is false.
+// measured. A step that could not be done is no rejection, but such a variant does not survive
+// (Evaluated::not_done). Records that come after `judged` are not asked for.
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
                                  const std::vector<CaseRecord>& cases, const LoadRecord& load,
-                                 bool has_times = true);
+                                 Judged judged = Judged::whole);
 // The parts that records have in common: who a variant is, under the key `id_key`; and why it was
 // turned down.
 Result<Evaluated> read_variant_core(const nlohmann::json& from, const char* id_key,

@@ -83,10 +83,10 @@ inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string&
   return out;
 }
 
-// A variant by the records in its folder; without its times where `has_times` is false.
+// A variant by the records in its folder, as far as it has been judged.
 inline Result<search::Evaluated> read_variant(const std::string& folder,
                                               const std::vector<search::CaseRecord>& cases,
-                                              bool has_times = true) {
+                                              search::Judged judged = search::Judged::whole) {
   auto variant = read_json(folder + "/variant.json");
   if (!variant) return std::move(variant).error();
   return search::read_evaluated(
@@ -94,7 +94,7 @@ inline Result<search::Evaluated> read_variant(const std::string& folder,
       [&](const std::string& case_name, const std::string& file) {
         return read_json(fmt::format("{}/{}/{}", folder, case_name, file));
       },
-      has_times);
+      judged);
 }
 
 // What the compiler said of a variant, by case: what a model is shown.

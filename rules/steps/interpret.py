@@ -191,7 +191,7 @@ def interpret(
         ending = sandbox.run(functools.partial(_interpreted, packed, signature, is_filled), limits)
         if ending.how == "timeout":
             # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
-            return verdict.ok(not_interpreted=ending.reason(limits))
+            return verdict.not_done(f"the kernel cannot be interpreted here: it {ending.reason(limits)}")
         if ending.how != "answered":
             return verdict.of_ending(ending, limits)
         try:
@@ -199,7 +199,7 @@ def interpret(
         except Refusal as refusal:
             return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
         if "gap" in said:
-            return verdict.ok(not_interpreted=said["gap"])
+            return verdict.not_done(f"the kernel cannot be interpreted here: {said['gap']}")
         if not said["can_tell"]:
             break
     return verdict.ok()

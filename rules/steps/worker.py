@@ -39,6 +39,7 @@ _WARM_FOR = {
     "interpret": f"{_EXPORT} jax._src.pallas.mosaic.interpret.interpret_pallas_call jax.experimental.multihost_utils",
     "lower": _EXPORT,
     "measure": _RUN,
+    "values": "jax._src.pallas.mosaic.interpret.interpret_pallas_call jax.experimental.multihost_utils",
 }
 
 
