@@ -163,7 +163,7 @@ class CampaignBuild {
     auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
       if (auto written = trace_.write(state_.files, command_.trace); !written) return written;
-      std::fputs(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()).c_str(), stderr);
+      print_err(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()));
     }
     if (!summary) return std::move(summary).error();
     return ended ? finish(targets, *summary) : ended;

@@ -10,6 +10,7 @@
 
 #include "engine/cli/machine.h"
 #include "engine/core/manifest.h"
+#include "engine/core/outside_json.h"
 #include "engine/llm/config.h"
 #include "engine/world/files.h"
 
@@ -98,9 +99,9 @@ Status read_models(Campaign& campaign, const std::string& folder,
     return bad_input(
         fmt::format("{}: mutate.llm: {}", from_root(pipeline_path), text.error().message));
   }
-  const auto record = nlohmann::json::parse(*text, nullptr, false);
-  if (record.is_discarded()) return bad_input(shape.llm + ": not JSON");
-  auto config = llm::read_config(record);
+  auto record = parse_outside(*text);
+  if (!record) return std::move(record).error().within(shape.llm);
+  auto config = llm::read_config(*record);
   if (!config) return std::move(config).error().within(shape.llm);
   std::set<std::string> keys;
   for (const llm::Model& model : config->models) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/core/outside_json.h"
 #include "engine/search/member.h"
 #include "engine/search/selection_record.h"
 
@@ -83,7 +84,7 @@ Result<std::vector<Sketched>> read_sketches(std::string_view lines) {
   std::vector<Sketched> out;
   for (int number = 1; !lines.empty(); ++number) {
     const size_t end = std::min(lines.find('\n'), lines.size());
-    auto one = read_line(json::parse(lines.substr(0, end), nullptr, false));
+    auto one = read_line(json_or_null(lines.substr(0, end)));
     if (!one) return std::move(one).error().within(fmt::format("line {}", number));
     out.push_back(*std::move(one));
     lines.remove_prefix(std::min(end + 1, lines.size()));
