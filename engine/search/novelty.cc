@@ -59,16 +59,17 @@ std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants,
   }
   std::erase_if(earlier, [&](const Sketched& one) { return turned_down.contains(one.id); });
   for (const Sketched& one : earlier) known.insert(one.program);
+  const size_t passed = earlier.size();
   std::vector<NoveltyEntry> out;
   for (const Sketched& variant : variants) {
     NoveltyEntry entry;
     entry.id = variant.id;
     entry.is_known = known.contains(variant.program);
-    for (const Sketched& other : earlier) {
-      const double apart = distance(variant, other);
+    for (size_t i = 0; i < passed; ++i) {
+      const double apart = distance(variant, earlier[i]);
       if (apart >= entry.distance.value_or(1)) continue;
       entry.distance = apart;
-      entry.nearest = other.id;
+      entry.nearest = earlier[i].id;
     }
     entry.is_near = !entry.is_known && entry.distance && *entry.distance < least;
     if (!entry.is_known && !entry.is_near) {
