@@ -60,9 +60,8 @@ Status check_seed(const Campaign& campaign) {
     Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step.step,
                                      step.case_name, report.value("kind", "rejected"),
                                      report.value("reason", "")));
-    error.hint =
-        fmt::format("the seed must pass every step; evolve show {} -p {}", seed, campaign.path);
-    if (campaign.state != usual_state(campaign.path)) error.hint += " --state " + campaign.state;
+    error.hint = fmt::format("the seed must pass every step; evolve show {} {}", seed,
+                             arguments_of(campaign));
     return error;
   }
   return {};
