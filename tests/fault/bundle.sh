@@ -45,9 +45,9 @@ done
 [ "$count" -gt "$FLIPS" ] || fail "only $count bad bundles of $size bytes"
 
 # What others' selections say is shown, and is no order to a terminal.
-rm -rf victim && mkdir victim && cp -r small victim/
+rm -rf victim && mkdir -p victim/small && cp small/*.* victim/small/
 (cd victim && "$EVOLVE" import ../orders.evolve -p small/small.yaml) >imported.txt 2>&1 || fail "import of odd words: $(cat -v imported.txt)"
-for how in "" 0 "--json" "0 --json"; do
+for how in "" 1 "--json" "1 --json"; do
   # shellcheck disable=SC2086
   (cd victim && "$EVOLVE" log $how -p small/small.yaml) >said 2>&1
   grep -q 'u009b2J' said || fail "log $how shows nothing: $(cat -v said)"

@@ -94,7 +94,10 @@ def orders() -> bytes:
     """A round that is taken over, and whose words are orders to a terminal."""
     name = "\x1b[2J\x9b2J\u202e\nv0002"
     rows = [{"variant": name, "reason": name, "step": name, "kind": name, "score": 1.0}]
-    return with_selection(json.dumps({"round": 0, "best": rows[0], "survivors": rows, "rejected": rows}))
+    selection = json.dumps({"round": 1, "best": rows[0], "survivors": rows, "rejected": rows})
+    rounds = json.loads(records()) + json.loads(records(selection=selection))
+    rounds[1]["round"] = 1
+    return bundle({"records.json": json.dumps(rounds).encode(), "results.json": b"[]"}, {"campaign": "small"})
 
 
 def wrong_inside() -> dict[str, bytes]:
