@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/core/shallow_json.h"
+#include "engine/core/outside_json.h"
 
 namespace evolve::cache {
 
@@ -85,7 +85,7 @@ Result<std::string> AccountHttp::ask() {
   if (answer.fault == "stopped") return external(answer.fault);
   std::string why = answer.fault;
   if (is_success(answer.status)) {
-    json body = parse_shallow(answer.body);
+    json body = json_or_null(answer.body);
     if (!body.is_object()) body = json::object();
     const json& text = body["access_token"];
     const json& seconds = body["expires_in"];

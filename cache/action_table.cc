@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/core/outside_json.h"
+
 namespace evolve::cache {
 
 namespace {
@@ -66,7 +68,7 @@ std::string encode_result(const ActionResult& result) {
 // A row that lost bytes, with the end of a file that was cut, is as good as none: it is made anew.
 std::optional<ActionResult> decode_result(const Digest& key, const std::string& text) {
   try {
-    return decode_row(key, json::parse(text));
+    return decode_row(key, json_or_null(text));
   } catch (const json::exception&) {
     return std::nullopt;
   }
@@ -126,7 +128,7 @@ Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_
   discovered_.reset();
   if (!row) return std::move(row).error();
   std::vector<std::string> out;
-  auto paths = json::parse(text, nullptr, false);
+  auto paths = json_or_null(text);
   if (!paths.is_array()) return out;
   for (const json& path : paths) {
     if (path.is_string()) out.push_back(path.get<std::string>());

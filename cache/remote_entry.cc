@@ -8,8 +8,9 @@
 
 #include "cache/action_table.h"
 #include "cache/record_message.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/plain_text.h"
 #include "engine/core/sha256.h"
-#include "engine/core/shallow_json.h"
 
 namespace evolve::cache {
 
@@ -23,9 +24,7 @@ constexpr size_t kMostPaths = 10'000;
 constexpr size_t kMostPath = 4096;
 
 bool is_plain(const std::string& text) {
-  return text.size() <= kMostPath && std::none_of(text.begin(), text.end(), [](char c) {
-           return static_cast<unsigned char>(c) < ' ';
-         });
+  return text.size() <= kMostPath && is_plain_line(text);
 }
 
 bool are_paths(const std::vector<std::string>& paths) {
@@ -49,7 +48,7 @@ std::string entry_name(const Digest& key) {
 std::string encode_entry(const Digest& key, const RemoteEntry& entry) {
   json record = {{"format", kFormat}, {"key", key.hex()}};
   if (entry.result) {
-    record["result"] = json::parse(encode_result(*entry.result));
+    record["result"] = json_or_null(encode_result(*entry.result));
   } else {
     record["discovered"] = entry.discovered;
   }
@@ -63,7 +62,7 @@ std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& by
   if (!message) return std::nullopt;
   RemoteEntry out;
   out.files = std::move(message->files);
-  const json record = parse_shallow(message->text);
+  const json record = json_or_null(message->text);
   if (!record.is_object() || record.value("format", json()) != kFormat) return std::nullopt;
   if (record.value("key", json()) != key.hex()) {
     why = "is the entry of another key";

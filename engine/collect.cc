@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/core/depfile.h"
+#include "engine/core/outside_json.h"
 
 namespace evolve {
 
@@ -163,7 +164,7 @@ Result<std::string> Collector::read_verdict(EdgeId id) {
   if (path.empty()) return std::string();
   auto text = files_.read(path);
   if (!text) return std::move(text).error();
-  auto report = nlohmann::json::parse(*text, nullptr, false);
+  auto report = json_or_null(*text);
   if (!report.is_object() || !report.contains("verdict") || !report["verdict"].is_string()) {
     return failed(fmt::format("{}: the report has no verdict", path));
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/core/outside_json.h"
 #include "k8s/fields.h"
 
 namespace evolve::k8s {
@@ -123,7 +124,7 @@ Result<Answer> Api::call(const HttpRequest& request) {
     error.hint = "the credential may have expired; kubectl get pods asks the same way";
     return error;
   }
-  Answer out{response->status, json::parse(response->body, nullptr, false)};
+  Answer out{response->status, json_or_null(response->body)};
   // A proxy between us and the server answers in no JSON.
   if (!out.body.is_object()) out.body = json::object();
   if (response->status != 0 && !is_passing(*response)) return out;

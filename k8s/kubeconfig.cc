@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/core/did_you_mean.h"
+#include "engine/core/outside_json.h"
 #include "engine/core/yaml_source.h"
 
 namespace evolve::k8s {
@@ -243,7 +244,7 @@ std::string plugin_request(const CredentialPlugin& plugin) {
 
 Result<Credential> parse_plugin_answer(const CredentialPlugin& plugin, std::string_view text) {
   const std::string where = "credential plugin '" + plugin.command + "'";
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = json_or_null(text);
   if (!answer.is_object() || answer.value("kind", "") != "ExecCredential") {
     return bad_input(where + ": what it printed is no ExecCredential");
   }

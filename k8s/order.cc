@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/core/digest.h"
+#include "engine/core/outside_json.h"
 #include "engine/core/path.h"
 #include "engine/core/sha256.h"
-#include "engine/core/shallow_json.h"
 
 namespace evolve::k8s {
 
@@ -113,7 +113,7 @@ std::string encode_order(const Order& order) {
 }
 
 Result<Order> decode_order(std::string_view text) {
-  const json from = parse_shallow(std::string(text));
+  const json from = json_or_null(std::string(text));
   Order out;
   try {
     if (from.at("format") != kOrderFormat) return bad_input("is of another format");
@@ -156,7 +156,7 @@ StoreRecord encode_run(const Run& run) {
 }
 
 std::optional<Run> decode_run(const std::string& order, const StoreRecord& record) {
-  const json from = parse_shallow(record.text);
+  const json from = json_or_null(record.text);
   Run out;
   try {
     if (from.at("format") != kRunFormat || from.at("order") != order) return std::nullopt;

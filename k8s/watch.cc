@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/core/outside_json.h"
 #include "k8s/fields.h"
 
 namespace evolve::k8s {
@@ -87,7 +88,7 @@ bool Watch::follow() {
 }
 
 bool Watch::take(std::string_view line) {
-  const json event = json::parse(line, nullptr, false);
+  const json event = json_or_null(line);
   const std::string type = text_field(event, "/type");
   const json& object = field(event, "/object");
   if (!object.is_object()) return !is_stopped_;

@@ -13,6 +13,7 @@
 
 #include "cache/remote_store.h"
 #include "engine/cli/machine.h"
+#include "engine/cli/output.h"
 #include "engine/cli/state.h"
 #include "engine/cli/toolchain.h"
 #include "engine/core/depfile.h"
@@ -108,7 +109,7 @@ class Agent {
       if (!job) return std::move(job).error();
       std::string name = k8s::order_name(*order);
       if (*job != settings_.job) {
-        fmt::print("{}: is done by {}\n", name.substr(0, kDigits), *job);
+        print_out(fmt::format("{}: is done by {}\n", name.substr(0, kDigits), *job));
         continue;
       }
       tasks_.push_back({std::move(name), *std::move(order)});
@@ -139,7 +140,7 @@ class Agent {
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const auto& record = (*records)[i];
       if (record && k8s::decode_run(tasks_[i].name, *record)) {
-        fmt::print("{}: was done before\n", tasks_[i].name.substr(0, kDigits));
+        print_out(fmt::format("{}: was done before\n", tasks_[i].name.substr(0, kDigits)));
         if (auto status = tell(tasks_[i].name, *record); !status) return status;
       } else {
         left.push_back(std::move(tasks_[i]));
@@ -225,9 +226,8 @@ class Agent {
         name, run.exit_status == 0 && !run.timed_out ? "" : std::string_view(settings_.job));
     if (auto status = store_.put_record(place, record); !status) return status;
     if (auto status = tell(name, record); !status) return status;
-    fmt::print("{}: ended with {} after {:.1f} s\n", name.substr(0, kDigits), run.exit_status,
-               run.seconds);
-    std::fflush(stdout);
+    print_out(fmt::format("{}: ended with {} after {:.1f} s\n", name.substr(0, kDigits),
+                          run.exit_status, run.seconds));
     std::error_code error;
     fs::remove_all(root_of(number), error);
     return {};

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "engine/cli/report.h"
+#include "engine/cli/output.h"
 #include "engine/core/did_you_mean.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/plain_text.h"
 #include "engine/search/sampler.h"
 
 namespace evolve::cli {
@@ -22,9 +24,20 @@ using nlohmann::ordered_json;
 constexpr uint64_t kMostCount = uint64_t{1}
                                 << 53;  // whole numbers that any JSON reader keeps exact
 
+constexpr size_t kMostLine = size_t{16} << 20;  // bytes
+
+// What was given, in a message.
+std::string shown(const std::string& text) {
+  constexpr size_t kMost = 80;
+  return one_line(text, kMost);
+}
+std::string shown(const ordered_json& value) {
+  return shown(value.dump());
+}
+
 struct AskedParameter {
   std::string name;
-  std::vector<ordered_json> values;  // ascending, where they are numbers
+  std::vector<ordered_json> values;  // ascending, where they have an order
 };
 
 struct Question {
@@ -33,36 +46,43 @@ struct Question {
   std::optional<uint64_t> budget;
 };
 
-// Numbers as they are, false and true as 0 and 1; texts have no order that means anything.
+// Whether a search knows an order of the values, in which they are kept: of numbers, and of false
+// and true. Texts, and mixed values, have none that means anything.
+bool have_order(const std::vector<ordered_json>& values) {
+  const auto are_all = [&](bool (ordered_json::*is_one)() const noexcept) {
+    return std::all_of(values.begin(), values.end(),
+                       [&](const ordered_json& one) { return (one.*is_one)(); });
+  };
+  return are_all(&ordered_json::is_number) || are_all(&ordered_json::is_boolean);
+}
+
+// Numbers as they are, false and true as 0 and 1.
 search::Axis axis_of(const AskedParameter& parameter) {
   search::Axis axis{parameter.values.size(), {}};
-  for (const ordered_json& value : parameter.values) {
-    if (value.is_number()) axis.values.push_back(value.get<double>());
-    if (value.is_boolean()) axis.values.push_back(value.get<bool>() ? 1 : 0);
-  }
-  if (axis.values.size() != axis.count) axis.values.clear();
+  if (!have_order(parameter.values)) return axis;
+  for (const ordered_json& value : parameter.values)
+    axis.values.push_back(value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<double>());
   return axis;
 }
 
 Result<AskedParameter> read_parameter(const std::string& name, const ordered_json& values) {
+  const std::string where = "space." + shown(name);
   if (!values.is_array() || values.empty())
-    return bad_input(fmt::format("space.{}: a list of values was expected", name));
+    return bad_input(where + ": a list of values was expected");
   AskedParameter out{name, {}};
   std::set<std::string> seen;
   for (const ordered_json& value : values) {
     if (!value.is_number() && !value.is_string() && !value.is_boolean())
       return bad_input(
-          fmt::format("space.{}: {} is no number, no text and no boolean", name, value.dump()));
+          fmt::format("{}: {} is no number, no text and no boolean", where, shown(value)));
     if (!seen.insert(value.dump()).second)
-      return bad_input(fmt::format("space.{}: {} is there twice", name, value.dump()));
+      return bad_input(fmt::format("{}: {} is there twice", where, shown(value)));
     out.values.push_back(value);
   }
-  const bool are_numbers = std::all_of(out.values.begin(), out.values.end(),
-                                       [](const ordered_json& one) { return one.is_number(); });
-  if (are_numbers) {
+  if (have_order(out.values)) {
     std::sort(out.values.begin(), out.values.end());
     if (std::adjacent_find(out.values.begin(), out.values.end()) != out.values.end())
-      return bad_input(fmt::format("space.{}: a number is there twice", name));
+      return bad_input(where + ": a number is there twice");
   }
   return out;
 }
@@ -72,7 +92,7 @@ Result<uint64_t> read_count(const ordered_json& from, const char* key, uint64_t 
   if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||
       value.get<uint64_t>() > kMostCount)
     return bad_input(fmt::format("{}: a whole number from {} to 2^53 was expected, not {}", key,
-                                 least, value.dump()));
+                                 least, shown(value)));
   return value.get<uint64_t>();
 }
 
@@ -84,7 +104,7 @@ Result<Question> read_question(const ordered_json& from) {
   for (const auto& [key, value] : from.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     auto near = nearest(key, known);
-    return bad_input(fmt::format("unknown key '{}'{}", key,
+    return bad_input(fmt::format("unknown key '{}'{}", shown(key),
                                  near ? fmt::format(", did you mean '{}'?", *near) : ""));
   }
   Question out;
@@ -117,7 +137,7 @@ Result<std::optional<double>> read_answer(const ordered_json& from) {
   const ordered_json& cost = from["tell"];
   if (cost.is_null()) return std::optional<double>();
   if (!cost.is_number() || !(cost.get<double>() > 0))
-    return wrong(fmt::format("tell: {}", cost.dump()));
+    return wrong(fmt::format("tell: {}", shown(cost)));
   return std::optional<double>(cost.get<double>());
 }
 
@@ -164,14 +184,28 @@ class Conversation {
 
   // The next line that is not empty; none at the end.
   Result<std::optional<ordered_json>> read() {
-    for (std::string line; std::getline(in_, line);) {
-      ++line_;
+    for (std::string line; take_line(line);) {
+      if (line.size() > kMostLine)
+        return here(bad_input(fmt::format("a line of more than {} bytes", kMostLine)));
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-      ordered_json out = ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (out.is_discarded()) return here(bad_input("no JSON"));
-      return std::optional<ordered_json>(std::move(out));
+      auto out = parse_outside<ordered_json>(line);
+      if (!out) return here(std::move(out).error());
+      return std::optional<ordered_json>(*std::move(out));
     }
     return std::optional<ordered_json>();
+  }
+
+  // False at the end. Of a line that is too long the beginning is read.
+  bool take_line(std::string& line) {
+    line.clear();
+    int c = in_.get();
+    if (c == std::istream::traits_type::eof()) return false;
+    ++line_;
+    for (; c != std::istream::traits_type::eof() && c != '\n'; c = in_.get()) {
+      line += static_cast<char>(c);
+      if (line.size() > kMostLine) break;
+    }
+    return true;
   }
 
   [[nodiscard]] Error here(Error error) const {
@@ -197,7 +231,7 @@ class Conversation {
     std::string line =
         fmt::format("evolve: {} of {} points asked, {} not valid", told_, grid_->size(), invalid_);
     if (best_cost_) line += fmt::format("; the best: {} {}", *best_cost_, best_.dump());
-    std::fputs((line + "\n").c_str(), stderr);
+    print_err(line + "\n");
   }
 
   std::istream& in_;

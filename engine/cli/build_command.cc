@@ -60,9 +60,8 @@ Status check_seed(const Campaign& campaign) {
     Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step.step,
                                      step.case_name, report.value("kind", "rejected"),
                                      report.value("reason", "")));
-    error.hint =
-        fmt::format("the seed must pass every step; evolve show {} -p {}", seed, campaign.path);
-    if (campaign.state != usual_state(campaign.path)) error.hint += " --state " + campaign.state;
+    error.hint = fmt::format("the seed must pass every step; evolve show {} {}", seed,
+                             arguments_of(campaign));
     return error;
   }
   return {};
@@ -163,7 +162,7 @@ class CampaignBuild {
     auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
       if (auto written = trace_.write(state_.files, command_.trace); !written) return written;
-      std::fputs(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()).c_str(), stderr);
+      print_err(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()));
     }
     if (!summary) return std::move(summary).error();
     return ended ? finish(targets, *summary) : ended;

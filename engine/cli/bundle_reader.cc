@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "cache/action_table.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/plain_text.h"
 #include "engine/core/sha256.h"
-#include "engine/core/shallow_json.h"
+#include "engine/search/selection_record.h"
 #include "engine/world/archive.h"
 #include "engine/world/files.h"
 
@@ -58,7 +60,7 @@ class Reader {
 
   Status read_index(const world::ArchivedFile& file) {
     ++files_;
-    const json index = parse_shallow(file.bytes);
+    const json index = json_or_null(file.bytes);
     auto text = [&](const char* name) {
       return index.is_object() && index.contains(name) && index[name].is_string()
                  ? index[name].get<std::string>()
@@ -67,7 +69,9 @@ class Reader {
     const bool is_index = file.name == kBundleIndex && text("format") == kBundleFormat &&
                           index.contains("files") && index["files"].is_object();
     bundle_.campaign = text("campaign");
-    if (!is_index || bundle_.campaign.empty() || bundle_.campaign.find('/') != std::string::npos) {
+    const bool is_name = !bundle_.campaign.empty() && is_plain_line(bundle_.campaign) &&
+                         bundle_.campaign.find('/') == std::string::npos;
+    if (!is_index || !is_name) {
       return wrong(fmt::format("its first file is no {} of {}", kBundleIndex, kBundleFormat));
     }
     for (const auto& [name, its] : index["files"].items()) {
@@ -114,8 +118,16 @@ class Reader {
     return error ? Status(world::system_error("chmod", at, error.value())) : Status{};
   }
 
+  // The text of a selection; null where a round has none.
+  static Status check_selection(const json& text) {
+    if (!text.is_string()) return {};
+    auto selection = parse_outside(text.get_ref<const std::string&>());
+    if (!selection) return std::move(selection).error().within("selection");
+    return search::check_selection_form(*selection);
+  }
+
   Status read_records() {
-    const json records = parse_shallow(texts_[kBundleRecords]);
+    const json records = json_or_null(texts_[kBundleRecords]);
     if (!records.is_array() || records.empty()) return wrong("its records cannot be read");
     Record whole;
     for (const json& one : records) {
@@ -124,6 +136,12 @@ class Reader {
                             one.value("round", json()) == json(bundle_.rounds.size());
       if (!is_whole) return wrong("its records cannot be read");
       const json selection = one.value("selection", json());
+      if (auto status = check_selection(selection); !status) {
+        return wrong(fmt::format("round {}: {}", bundle_.rounds.size(), status.error().message));
+      }
+      if (!is_plain_line(one["recorded"].get_ref<const std::string&>())) {
+        return wrong("its records cannot be read");
+      }
       BundledRound round;
       round.number = static_cast<int>(bundle_.rounds.size());
       round.recorded = one["recorded"].get<std::string>();
@@ -142,14 +160,14 @@ class Reader {
   }
 
   Status read_results() {
-    const json results = parse_shallow(texts_[kBundleResults]);
+    const json results = json_or_null(texts_[kBundleResults]);
     if (!results.is_array()) return wrong("its results cannot be read");
     for (const json& one : results) {
       const bool is_pair =
           one.is_array() && one.size() == 2 && one[0].is_string() && one[1].is_string();
       const auto key = is_pair ? Digest::from_hex(one[0].get<std::string>()) : std::nullopt;
       const bool is_shallow =
-          is_pair && parse_shallow(one[1].get_ref<const std::string&>()).is_object();
+          is_pair && json_or_null(one[1].get_ref<const std::string&>()).is_object();
       auto result =
           key && is_shallow ? cache::decode_result(*key, one[1].get<std::string>()) : std::nullopt;
       if (!result || !keys_.contains(key->hex())) return wrong("its results cannot be read");

@@ -10,6 +10,8 @@
 
 #include "engine/cli/machine.h"
 #include "engine/core/manifest.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/path.h"
 #include "engine/llm/config.h"
 #include "engine/world/files.h"
 
@@ -31,6 +33,21 @@ std::string absolute(const std::string& path) {
 std::string from_root(const std::string& path) {
   std::string relative = fs::path(path).lexically_relative(fs::current_path()).string();
   return relative.empty() || relative.starts_with("..") ? path : relative;
+}
+
+// The folder in which evolve was started, where the user is: opening a campaign leaves it.
+const fs::path& started_in() {
+  static const fs::path folder = fs::current_path();
+  return folder;
+}
+
+// A path of the campaign's for a command line that the user may paste.
+std::string as_argument(const std::string& path) {
+  const std::string whole = absolute(path);
+  const std::string near = fs::path(whole).lexically_relative(started_in()).string();
+  std::string out;
+  append_shell_quoted(near.empty() || near.starts_with("..") ? whole : near, out);
+  return out;
 }
 
 Result<std::string> find_pipeline(const std::string& given) {
@@ -98,9 +115,9 @@ Status read_models(Campaign& campaign, const std::string& folder,
     return bad_input(
         fmt::format("{}: mutate.llm: {}", from_root(pipeline_path), text.error().message));
   }
-  const auto record = nlohmann::json::parse(*text, nullptr, false);
-  if (record.is_discarded()) return bad_input(shape.llm + ": not JSON");
-  auto config = llm::read_config(record);
+  auto record = parse_outside(*text);
+  if (!record) return std::move(record).error().within(shape.llm);
+  auto config = llm::read_config(*record);
   if (!config) return std::move(config).error().within(shape.llm);
   std::set<std::string> keys;
   for (const llm::Model& model : config->models) {
@@ -238,7 +255,15 @@ Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
   return out;
 }
 
+std::string arguments_of(const Campaign& campaign) {
+  std::string out = "-p " + as_argument(campaign.path);
+  if (absolute(campaign.state) != absolute(usual_state(campaign.path)))
+    out += " --state " + as_argument(campaign.state);
+  return out;
+}
+
 Result<Campaign> open_campaign(const CampaignOptions& options) {
+  started_in();
   auto path = find_pipeline(options.pipeline);
   if (!path) return std::move(path).error();
   std::string state = options.state.empty() ? usual_state(*path) : absolute(options.state);

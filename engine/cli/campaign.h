@@ -53,6 +53,9 @@ struct Campaign {
 Result<Campaign> open_campaign(const CampaignOptions& options);
 // The options that open the same campaign again, wherever the process runs by then.
 CampaignOptions reopening(CampaignOptions options, const Campaign& campaign);
+// "-p PIPELINE", and "--state FOLDER" where that is not the usual one: the campaign, for a command
+// that the user pastes where evolve was started.
+std::string arguments_of(const Campaign& campaign);
 
 // The state folder of a pipeline's campaign where none is named.
 std::string usual_state(const std::string& pipeline);

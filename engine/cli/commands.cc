@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -115,9 +114,9 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   if (common.json) {
     best["kernel"] = *kernel;
     best["round_built"] = round;
-    print_out(best.dump(2) + "\n");
+    print_out(best.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   } else if (out_path.empty()) {
-    print_out(*kernel);
+    print_file(*kernel);
   }
   std::string line = fmt::format("evolve: best of {} rounds: {}", round, variant);
   for (const std::string& name : campaign->shape.bench_cases) {
@@ -125,7 +124,7 @@ Status run_best(const CommonOptions& common, const std::string& out) {
       line += fmt::format(" · {} {} {}", name, duration(time->seconds), time->kind);
     }
   }
-  std::fputs((line + "\n").c_str(), stderr);
+  print_err(line + "\n");
   return {};
 }
 
@@ -143,6 +142,9 @@ Status run_log(const CommonOptions& common, int round) {
   }
   for (const json& one : report) {
     if (one["round"].get<int>() != round) continue;
+    if (one.contains("problem") && !common.json) {
+      return external(fmt::format("round {}: {}", round, one["problem"].get<std::string>()));
+    }
     print_out(common.json ? one.dump(2) + "\n" : round_text(one["selection"]));
     return {};
   }

@@ -11,6 +11,7 @@
 #include "engine/cli/campaign.h"
 #include "engine/cli/python.h"
 #include "engine/cli/report.h"
+#include "engine/core/outside_json.h"
 
 namespace evolve::cli {
 
@@ -33,8 +34,8 @@ Result<json> report_of(const std::vector<std::string>& traces, const TraceQuesti
   for (const std::string& trace : traces) flags.push_back("--trace=" + trace);
   auto said = run_python("steps/xplane.py", flags);
   if (!said) return std::move(said).error();
-  json report = json::parse(*said, nullptr, false);
-  if (report.is_discarded()) return external("steps/xplane.py: its report is no JSON");
+  json report = json_or_null(*said);
+  if (!report.is_object()) return external("steps/xplane.py: its report is no JSON");
   return report;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/outside_json.h"
 #include "engine/ir/llo.h"
 #include "engine/ir/utilisation.h"
 #include "engine/world/archive.h"
@@ -150,8 +151,8 @@ Error in_dump(Error error, const ir::DumpPaths& files) {
 Result<json> read_json_file(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return std::move(text).error();
-  json document = json::parse(*text, nullptr, false);
-  if (document.is_discarded()) return bad_input(fmt::format("{}: not JSON", path));
+  auto document = parse_outside(*text);
+  if (!document) return std::move(document).error().within(path);
   return document;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
 #include "engine/core/did_you_mean.h"
+#include "engine/core/outside_json.h"
 #include "engine/core/yaml_json.h"
 #include "engine/world/files.h"
 
@@ -29,8 +30,8 @@ ordered_json scalar_json(const YamlNode& node) {
   if (node.is_quoted) return node.text;
   if (auto whole = parse_whole(node.text); whole) return *whole;
   if (node.text == "true" || node.text == "false") return node.text == "true";
-  const ordered_json number = ordered_json::parse(node.text, nullptr, false);
-  return number.is_number() ? number : ordered_json(node.text);
+  const auto number = parse_outside<ordered_json>(node.text);
+  return number && number->is_number() ? *number : ordered_json(node.text);
 }
 
 Result<ordered_json> read_yaml(const std::string& path) {

@@ -21,6 +21,7 @@
 #include "engine/cli/lock.h"
 #include "engine/cli/model_command.h"
 #include "engine/cli/ninja.h"
+#include "engine/cli/output.h"
 #include "engine/cli/person_command.h"
 #include "engine/cli/plan_command.h"
 #include "engine/cli/progress.h"
@@ -227,8 +228,9 @@ int main(int argc, char** argv) {
     return evolve::cli::run(argc, argv);
   } catch (const std::exception& error) {
     // Nothing of ours throws: what comes here is a bug, or no memory is left.
-    fmt::print(stderr, "evolve: internal error: {}: please report this as a bug of evolve {}\n",
-               error.what(), EVOLVE_VERSION);
+    evolve::cli::print_err(
+        fmt::format("evolve: internal error: {}: please report this as a bug of evolve {}\n",
+                    error.what(), EVOLVE_VERSION));
     return 70;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "engine/cli/python.h"
 #include "engine/cli/report.h"
+#include "engine/core/outside_json.h"
 
 namespace evolve::cli {
 
@@ -41,14 +42,14 @@ fs::path kernels_root() {
 Result<json> python_report(const std::string& script, const std::vector<std::string>& words) {
   auto said = run_python(script, words);
   if (!said) return std::move(said).error();
-  json report = json::parse(*said, nullptr, false);
+  json report = json_or_null(*said);
   if (!report.is_object()) return external(script + ": its report is no JSON");
   return report;
 }
 
 void say_notices(const json& report) {
   for (const json& notice : report.value("notices", json::array()))
-    fmt::print(stderr, "evolve: notice: {}\n", notice.get<std::string>());
+    print_err(fmt::format("evolve: notice: {}\n", notice.get<std::string>()));
 }
 
 Result<json> write_kernel(const std::string& script, std::vector<std::string> words,
@@ -64,10 +65,10 @@ Result<json> write_kernel(const std::string& script, std::vector<std::string> wo
 void say_written(const CommonOptions& common, const json& report, const std::string& done) {
   say_notices(report);
   if (const std::string refused = report.value("refused", ""); !refused.empty()) {
-    fmt::print(stderr,
-               "evolve: warning: the seed does not compile as it stands: {}\nhint: write "
-               "kernel.py's blocks in another way\n",
-               refused);
+    print_err(
+        fmt::format("evolve: warning: the seed does not compile as it stands: {}\nhint: write "
+                    "kernel.py's blocks in another way\n",
+                    refused));
   }
   std::string dimensions;
   const json sizes = report.value("dimensions", json::object());

@@ -10,8 +10,8 @@
 #include "engine/cli/recording.h"
 #include "engine/cli/snapshots.h"
 #include "engine/core/key.h"
+#include "engine/core/outside_json.h"
 #include "engine/core/plan.h"
-#include "engine/core/shallow_json.h"
 
 namespace evolve::cli {
 
@@ -99,7 +99,7 @@ Result<std::optional<json>> NullBuild::report() {
   auto note = load_note(state_, session_.campaign.manifest(), warning);
   if (!warning.empty()) print_warning(warning, false);
   if (!note) return unknown;
-  const json about = parse_shallow(note->about);
+  const json about = json_or_null(note->about);
   if (!about.is_object() ||
       about.value("asked", "") != asked(about.value("environment", std::vector<std::string>{}))) {
     return unknown;

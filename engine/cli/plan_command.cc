@@ -7,6 +7,7 @@
 #include "engine/cli/machine.h"
 #include "engine/cli/report.h"
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/core/round_mutate.h"
 #include "engine/world/console.h"
 #include "engine/world/files.h"

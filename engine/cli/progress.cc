@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "engine/cli/output.h"
 #include "engine/world/terminal.h"
 
 namespace evolve::cli {
@@ -19,11 +19,6 @@ constexpr double kRedrawSeconds = 0.1;
 std::string minutes(double seconds) {
   auto whole = std::lround(seconds);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
-
-void print_text(std::FILE* file, const std::string& text) {
-  std::fputs(text.c_str(), file);
-  std::fflush(file);
 }
 
 }  // namespace
@@ -64,8 +59,8 @@ void Progress::finished(const EdgeEvent& event, const Plan& plan) {
   if (style_ == ProgressStyle::json) print_json(event, "finished");
   if (style_ == ProgressStyle::plain && event.outcome == Outcome::ran) {
     std::string verdict = event.verdict.empty() || event.verdict == "ok" ? "" : " " + event.verdict;
-    print_text(stderr, fmt::format("[{}/{}] {} {} {:.1f}s{}\n", done_, total_, event.step,
-                                   event.subject, event.seconds, verdict));
+    print_err(fmt::format("[{}/{}] {} {} {:.1f}s{}\n", done_, total_, event.step, event.subject,
+                          event.seconds, verdict));
   }
   if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds)
     draw(plan);
@@ -81,7 +76,7 @@ void Progress::tell_of_elsewhere() {
   const std::string before = told_.trouble;
   told_ = elsewhere_();
   if (told_.trouble == before || told_.trouble.empty() || style_ != ProgressStyle::plain) return;
-  print_text(stderr, fmt::format("evolve: {}\n", told_.trouble));
+  print_err(fmt::format("evolve: {}\n", told_.trouble));
 }
 
 void Progress::tick(const Plan& plan) {
@@ -132,13 +127,13 @@ void Progress::draw(const Plan&) {
     while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
     line.resize(end);
   }
-  print_text(stderr, "\r\x1b[K" + line);
+  print_err(Lead::rewind, line);
   is_drawn_ = true;
   drawn_at_ = now;
 }
 
 void Progress::clear() {
-  if (is_drawn_) print_text(stderr, "\r\x1b[K");
+  if (is_drawn_) print_err(Lead::rewind, "");
   is_drawn_ = false;
 }
 
@@ -149,20 +144,19 @@ void Progress::print_json(const EdgeEvent& event, const char* name) const {
     line["seconds"] = event.seconds;
     line["verdict"] = event.verdict;
   }
-  print_text(stdout, line.dump() + "\n");
+  print_out(line.dump() + "\n");
 }
 
 void print_error(const Error& error, bool color) {
-  std::string text = fmt::format("evolve: {}error:{} {}\n", color ? "\x1b[31m" : "",
-                                 color ? "\x1b[0m" : "", error.message);
+  std::string text = fmt::format("{}{}\n", color ? "" : "evolve: error: ", error.message);
   if (!error.detail.empty()) text += error.detail + "\n";
   if (!error.hint.empty()) text += fmt::format("hint: {}\n", error.hint);
-  print_text(stderr, text);
+  print_err(color ? Lead::error : Lead::none, text);
 }
 
 void print_warning(const std::string& message, bool color) {
-  print_text(stderr, fmt::format("evolve: {}warning:{} {}\n", color ? "\x1b[33m" : "",
-                                 color ? "\x1b[0m" : "", message));
+  print_err(color ? Lead::warning : Lead::none,
+            fmt::format("{}{}\n", color ? "" : "evolve: warning: ", message));
 }
 
 }  // namespace evolve::cli

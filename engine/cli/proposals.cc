@@ -11,6 +11,7 @@
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/core/round_mutate.h"
 #include "engine/core/sha256.h"
 #include "engine/search/history.h"

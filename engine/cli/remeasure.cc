@@ -4,7 +4,7 @@
 
 #include "engine/cli/report.h"
 #include "engine/cli/verify.h"
-#include "engine/core/shallow_json.h"
+#include "engine/core/outside_json.h"
 #include "engine/search/decision.h"
 
 namespace evolve::cli {
@@ -21,7 +21,7 @@ struct Pair {
 
 Result<search::Samples> samples_of(Result<std::string> text, const std::string& path) {
   if (!text) return std::move(text).error();
-  return search::read_samples(parse_shallow(*text), path);
+  return search::read_samples(json_or_null(*text), path);
 }
 
 bool is_comparable(const search::Decision& decision) {
@@ -62,7 +62,7 @@ class Remeasurement {
     auto now = rerun_.bytes_now(file);
     if (!now) return std::move(now).error();
     json row = {{"subject", step.subject}};
-    const json was = parse_shallow(*before), is = parse_shallow(*now);
+    const json was = json_or_null(*before), is = json_or_null(*now);
     // What was turned down has no samples.
     if (was.value("verdict", "") != "ok" || is.value("verdict", "") != "ok") {
       const bool is_same = was.value("verdict", "") == is.value("verdict", "");

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
 #include "engine/core/did_you_mean.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/plain_text.h"
+#include "engine/search/selection_record.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -17,9 +19,11 @@ namespace {
 
 using nlohmann::json;
 
+// For a line: others wrote most of what is told.
 std::string text_of(const json& object, const char* key) {
   auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+  return it != object.end() && it->is_string() ? plain_line(it->get_ref<const std::string&>())
+                                               : std::string();
 }
 
 // "BLOCK_M=512 BLOCK_N=1024"
@@ -145,13 +149,7 @@ json steps_report(const BuildSummary& summary) {
 json read_json(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return nullptr;
-  json value = json::parse(*text, nullptr, false);
-  return value.is_discarded() ? json(nullptr) : value;
-}
-
-void print_out(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
+  return json_or_null(*text);
 }
 
 void print_result(const CommonOptions& common, const json& report, const std::string& text) {
@@ -420,6 +418,18 @@ std::string variant_text(const json& report) {
          "\n";
 }
 
+namespace {
+
+// A selection that the ledger has; an error where it is not of the form that can be told.
+Result<json> read_selection_of(const std::string& text) {
+  auto selection = parse_outside(text);
+  if (!selection) return std::move(selection).error().within("selection");
+  if (auto status = search::check_selection_form(*selection); !status) return status.error();
+  return selection;
+}
+
+}  // namespace
+
 Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger) {
   auto rounds = ledger.rounds(campaign);
   if (!rounds) return std::move(rounds).error();
@@ -427,10 +437,12 @@ Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& led
   for (const auto& round : *rounds) {
     auto record = ledger.last_record(campaign, round.number);
     if (!record) return std::move(record).error();
+    auto selection = read_selection_of(round.selection);
     out.push_back({{"round", round.number},
                    {"recorded", round.recorded},
                    {"record", *record ? json((*record)->id) : json()},
-                   {"selection", json::parse(round.selection, nullptr, false)}});
+                   {"selection", selection ? *std::move(selection) : json::object()}});
+    if (!selection) out.back()["problem"] = selection.error().message;
   }
   return out;
 }
@@ -441,7 +453,7 @@ std::string rounds_text(const json& report) {
   for (const json& round : report) {
     const json& selection = round["selection"];
     json best = selection.value("best", json::object());
-    std::string survivors;
+    std::string survivors = text_of(round, "problem");
     for (const json& survivor : selection.value("survivors", json::array())) {
       survivors += (survivors.empty() ? "" : " ") + text_of(survivor, "variant");
     }

@@ -12,6 +12,7 @@
 #include "engine/build.h"
 #include "engine/cli/campaign.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/output.h"
 #include "engine/search/history.h"
 
 namespace evolve::cli {
@@ -19,8 +20,6 @@ namespace evolve::cli {
 // The JSON in a file; null where the file is absent or no JSON.
 nlohmann::json read_json(const std::string& path);
 
-// Prints to stdout, at once.
-void print_out(const std::string& text);
 // Prints a command's answer: as text, or as JSON where that was asked for.
 void print_result(const CommonOptions& common, const nlohmann::json& report,
                   const std::string& text);

@@ -10,6 +10,7 @@
 #include "engine/cli/kernel_command.h"
 #include "engine/cli/report.h"
 #include "engine/core/digest.h"
+#include "engine/core/outside_json.h"
 #include "engine/search/tuned.h"
 #include "engine/world/files.h"
 
@@ -52,7 +53,7 @@ Result<json> read_table(const std::string& path, const std::string& kernel) {
   if (fs::exists(path, error)) {
     auto text = world::read_file(path);
     if (!text) return std::move(text).error();
-    table = json::parse(*text, nullptr, false);
+    table = json_or_null(*text);
   }
   auto read = search::with_entries(table, kernel, {});
   if (!read) return std::move(read).error().within(path);
@@ -65,7 +66,7 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
   auto text = world::read_file(path);
   if (!text) return std::move(text).error();
-  const json selection = json::parse(*text, nullptr, false);
+  const json selection = json_or_null(*text);
   const json best = selection.is_object() ? selection.value("best", json()) : json();
   TunedEntry out;
   out.device = device_of(campaign.pipeline.target);

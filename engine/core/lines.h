@@ -43,17 +43,6 @@ inline std::string_view start_of(std::string_view text, size_t most) {
   return text.substr(0, most);
 }
 
-// The text in one line: blanks and control characters become one blank.
-inline std::string one_line(std::string_view text, size_t most_bytes) {
-  std::string out;
-  for (char c : text) {
-    const bool is_blank = static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
-    if (!is_blank) out += c;
-    if (is_blank && !out.empty() && out.back() != ' ') out += ' ';
-  }
-  return std::string(without_end_blanks(start_of(out, most_bytes)));
-}
-
 // Each with a newline.
 template <typename Lines>
 std::string joined(const Lines& lines) {

@@ -8,8 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/core/outside_json.h"
 #include "engine/core/path.h"
-#include "engine/core/shallow_json.h"
+#include "engine/core/plain_text.h"
 
 namespace evolve {
 
@@ -29,7 +30,7 @@ json encode(const std::vector<RecordedFile>& files) {
 bool is_safe(const std::string& path) {
   const std::string canonical = canonical_path(path);
   return !path.empty() && canonical == path && path.front() != '/' && path != ".." &&
-         !path.starts_with("../") && path.find('\0') == std::string::npos;
+         !path.starts_with("../") && is_plain_line(path);
 }
 
 bool read(const json& text, std::string& out) {
@@ -60,6 +61,7 @@ bool read(const json& object, RecordedStep& out) {
   std::string class_text;
   const bool is_whole = object.is_object() && read(object.value("step", json()), out.step) &&
                         read(object.value("subject", json()), out.subject) &&
+                        is_plain_line(out.step) && is_plain_line(out.subject) &&
                         read(object.value("class", json()), class_text) &&
                         read(object.value("key", json()), out.key) &&
                         read(object.value("outputs", json()), out.outputs) && !out.outputs.empty();
@@ -100,7 +102,7 @@ std::string encode(const Record& record) {
 }
 
 Result<Record> decode_record(std::string_view text) {
-  const json all = parse_shallow(text);
+  const json all = json_or_null(text);
   Record out;
   std::string format;
   if (!all.is_object() || !read(all.value("format", json()), format)) {

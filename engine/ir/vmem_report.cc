@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/outside_json.h"
 #include "engine/ir/text.h"
 
 namespace evolve::ir {
@@ -85,10 +86,8 @@ Result<std::vector<ModuleMemory>> read_vmem_report(std::string_view page, const 
   std::string_view data = behind(page, "const DATA =");
   if (data.empty()) return out;
   size_t end = data.find("};");
-  json report = end == std::string_view::npos
-                    ? json(json::value_t::discarded)
-                    : json::parse(data.substr(0, end + 1), nullptr, false);
-  if (report.is_discarded()) return bad_input(fmt::format("{}: its data does not end", name));
+  json report = end == std::string_view::npos ? json() : json_or_null(data.substr(0, end + 1));
+  if (!report.is_object()) return bad_input(fmt::format("{}: its data does not end", name));
   try {
     const json modules = report.value("hlo_breakdowns", json::object());
     for (const auto& [module, memory] : modules.items()) {

@@ -6,7 +6,8 @@
 #include <array>
 
 #include "engine/core/lines.h"
-#include "engine/core/shallow_json.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/plain_text.h"
 #include "engine/llm/members.h"
 
 namespace evolve::llm {
@@ -238,7 +239,7 @@ std::optional<ChatError> ReplyReader::finish_whole() {
     reply_.finish = Finish::length;
     return std::nullopt;
   }
-  const json body = parse_shallow(whole_);
+  const json body = json_or_null(whole_);
   if (!body.is_object()) return ChatError{"the answer is no JSON", Cause::passing};
   if (!member(body, "error").is_null()) {
     take_event(whole_);
@@ -266,7 +267,7 @@ void ReplyReader::take_event(std::string_view data) {
     is_done_ = true;
     return;
   }
-  const json event = parse_shallow(data);
+  const json event = json_or_null(data);
   if (!event.is_object()) {
     error_ = ChatError{"an event of the stream is no JSON", Cause::passing};
     return;
@@ -346,7 +347,7 @@ void ReplyReader::take_usage(const json& usage) {
 }
 
 std::string error_words(std::string_view body) {
-  const json value = parse_shallow(body);
+  const json value = json_or_null(body);
   const std::string message = message_of(value);
   return one_line(message.empty() ? body : std::string_view(message), kMostErrorBytes);
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/llm/edits.h"
 #include "engine/llm/fences.h"
 #include "engine/search/mutation.h"

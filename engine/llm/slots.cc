@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/llm/fences.h"
 #include "engine/llm/members.h"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/search/adoption.h"
 
 namespace evolve::search {

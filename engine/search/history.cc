@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 #include "engine/core/digest.h"
+#include "engine/core/outside_json.h"
 #include "engine/search/selection_record.h"
 
 namespace evolve::search {
@@ -49,7 +51,9 @@ json line_of(const PastVariant& past) {
 namespace dom = simdjson::dom;
 
 json json_of(dom::element value) {
-  return json::parse(simdjson::minify(value));
+  auto out = parse_outside(simdjson::minify(value));
+  if (!out) throw std::runtime_error(out.error().message);
+  return *std::move(out);
 }
 
 std::string text_of(dom::element value) {

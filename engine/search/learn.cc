@@ -12,6 +12,7 @@
 
 #include "engine/core/digest.h"
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/search/contest.h"
 #include "engine/search/member.h"
 #include "engine/search/novelty.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/core/outside_json.h"
 #include "engine/search/member.h"
 #include "engine/search/selection_record.h"
 
@@ -58,16 +59,17 @@ std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants,
   }
   std::erase_if(earlier, [&](const Sketched& one) { return turned_down.contains(one.id); });
   for (const Sketched& one : earlier) known.insert(one.program);
+  const size_t passed = earlier.size();
   std::vector<NoveltyEntry> out;
   for (const Sketched& variant : variants) {
     NoveltyEntry entry;
     entry.id = variant.id;
     entry.is_known = known.contains(variant.program);
-    for (const Sketched& other : earlier) {
-      const double apart = distance(variant, other);
+    for (size_t i = 0; i < passed; ++i) {
+      const double apart = distance(variant, earlier[i]);
       if (apart >= entry.distance.value_or(1)) continue;
       entry.distance = apart;
-      entry.nearest = other.id;
+      entry.nearest = earlier[i].id;
     }
     entry.is_near = !entry.is_known && entry.distance && *entry.distance < least;
     if (!entry.is_known && !entry.is_near) {
@@ -83,7 +85,7 @@ Result<std::vector<Sketched>> read_sketches(std::string_view lines) {
   std::vector<Sketched> out;
   for (int number = 1; !lines.empty(); ++number) {
     const size_t end = std::min(lines.find('\n'), lines.size());
-    auto one = read_line(json::parse(lines.substr(0, end), nullptr, false));
+    auto one = read_line(json_or_null(lines.substr(0, end)));
     if (!one) return std::move(one).error().within(fmt::format("line {}", number));
     out.push_back(*std::move(one));
     lines.remove_prefix(std::min(end + 1, lines.size()));

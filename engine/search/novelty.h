@@ -7,9 +7,12 @@
 // An earlier one counts
 //   * if it is no near-duplicate itself, so that a chain of small steps goes on from where the
 //     last step counted;
-//   * if no step is known to have turned it down: a small change may mend what was wrong. Of a
-//     variant of the same round that is not known yet, so it counts.
-// A variant whose programs are known as a whole is none: what is known of them costs nothing.
+//   * if it passed: it is the seed, or of a round before, and no step rejected it. A small change
+//     may mend what was wrong.
+// Variants of one round do not count for each other: which of them pass is not known yet. So
+// neighbours in one round are judged once each, and from the next round on only those that passed
+// count. A variant whose programs are known as a whole is no near-duplicate: what is known of them
+// costs nothing, in the same round, too.
 #pragma once
 
 #include <map>
@@ -49,10 +52,10 @@ struct NoveltyEntry {
 double distance(const Sketched& one, const Sketched& other);
 
 // `variants` are those of a round with a program in every case, in the order of their ids.
-// `earlier` are those of the rounds before (of the first round: the seed) that were none when their
-// round was built, and `history` what became of them. Gives an entry for each of `variants`, and
-// appends to `earlier` those that are compared with from now on, after taking out those that were
-// turned down since.
+// `earlier` are those of the rounds before (of the first round: the seed) that were no
+// near-duplicates when their round was built, and `history` what became of them. Gives an entry for
+// each of `variants`. Takes those out of `earlier` that were rejected since, and appends the new
+// ones of this round, for the next.
 std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants, double least,
                                           const History& history, std::vector<Sketched>& earlier);
 

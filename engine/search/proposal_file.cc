@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/core/lines.h"
+#include "engine/core/plain_text.h"
 #include "engine/core/round.h"
 #include "engine/search/heading.h"
 #include "engine/search/mutation.h"

@@ -231,6 +231,42 @@ Result<Survivor> read_survivor(const json& from, const std::string& time_kind) {
   return out;
 }
 
+using IsOf = bool (*)(const json&);
+bool is_text(const json& value) {
+  return value.is_string();
+}
+bool is_number(const json& value) {
+  return value.is_number();
+}
+bool is_whole(const json& value) {
+  return value.is_number_integer();
+}
+bool is_truth(const json& value) {
+  return value.is_boolean();
+}
+bool is_object(const json& value) {
+  return value.is_object();
+}
+bool is_list(const json& value) {
+  return value.is_array();
+}
+bool is_object_or_null(const json& value) {
+  return value.is_object() || value.is_null();
+}
+
+// What a member is where it is there.
+using Form = std::map<std::string, IsOf>;
+
+Status check_form(const json& value, const Form& form, const std::string& where) {
+  if (!value.is_object()) return bad_record("selection", where + " is no object");
+  for (const auto& [name, is_of] : form) {
+    auto it = value.find(name);
+    if (it != value.end() && !is_of(*it))
+      return bad_record("selection", fmt::format("'{}' of {} is not of its form", name, where));
+  }
+  return {};
+}
+
 // Each place is a survivor's number.
 Status read_places(const json& selection, PreviousSelection& out) {
   for (const json& from : member(selection, "places")) {
@@ -398,6 +434,39 @@ Result<PreviousSelection> read_selection(const json& selection) {
   if (!model) return std::move(model).error();
   out.model = *model;
   return out;
+}
+
+Status check_selection_form(const json& selection) {
+  static const Form kSelection = {
+      {"round", is_whole},    {"time_kind", is_text}, {"best", is_object_or_null},
+      {"survivors", is_list}, {"ranking", is_list},   {"rejected", is_list},
+      {"ruled_out", is_list}, {"model", is_object},   {"from", is_text}};
+  static const Form kModel = {{"compared", is_whole},
+                              {"error", is_number},
+                              {"ruled_out", is_whole},
+                              {"wrong", is_whole},
+                              {"spot_checks", is_whole}};
+  static const Form kRow = {
+      {"variant", is_text},      {"score", is_number},      {"reason", is_text},
+      {"parameters", is_object}, {"step", is_text},         {"case", is_text},
+      {"kind", is_text},         {"interpreted", is_truth}, {"spot_check", is_truth}};
+  static const Form kRanked = {{"modelled", is_number}};
+  if (auto status = check_form(selection, kSelection, "it"); !status) return status;
+  if (auto it = selection.find("model"); it != selection.end()) {
+    if (auto status = check_form(*it, kModel, "its model"); !status) return status;
+  }
+  if (const json& best = member(selection, "best"); !best.is_null()) {
+    if (auto status = check_form(best, kRow, "its best"); !status) return status;
+  }
+  for (const char* list : {"survivors", "ranking", "rejected", "ruled_out"}) {
+    for (const json& row : member(selection, list)) {
+      const std::string where = fmt::format("a row of its '{}'", list);
+      if (auto status = check_form(row, kRow, where); !status) return status;
+      if (list != std::string_view("ranking")) continue;
+      if (auto status = check_form(row, kRanked, where); !status) return status;
+    }
+  }
+  return {};
 }
 
 json selection_record(const Selection& selection) {

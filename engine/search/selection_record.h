@@ -65,6 +65,10 @@ Result<Rejection> read_rejection(const nlohmann::json& from);
 nlohmann::json rejection_record(const Rejection& rejection);
 Result<PreviousSelection> read_selection(const nlohmann::json& selection);
 
+// Of a selection that others wrote: whether all that is shown of one has the form in which
+// selection_record() writes it. What is not there is not wrong.
+Status check_selection_form(const nlohmann::json& selection);
+
 nlohmann::json selection_record(const Selection& selection);
 
 // A variant.json.

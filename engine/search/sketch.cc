@@ -20,6 +20,9 @@ using nlohmann::json;
 // Of a program that is looked at; real ones have some thousands.
 constexpr int kMostOperations = 200'000;
 constexpr int kMostDeep = 100;
+// Of what is written out to be digested: a large constant may stand in a function that is called
+// often.
+constexpr size_t kMostText = size_t{256} << 20;
 
 // Operations that are no more than a call: what they call stands in their place.
 constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
@@ -102,7 +105,11 @@ class Sketcher {
   // What made each variable of a jaxpr.
   using Makers = std::map<int64_t, std::string>;
 
-  void add(const std::string& feature) { ++counts_[digest_of(feature).low]; }
+  void add(const std::string& feature) {
+    text_ += feature.size();
+    is_within_ = is_within_ && text_ <= kMostText;
+    ++counts_[digest_of(feature).low];
+  }
 
   // Whether there is more to be looked at.
   bool spend() {
@@ -208,8 +215,9 @@ class Sketcher {
 
   // All of a jaxpr, with its variables counted from 0.
   json whole(size_t number) {
-    const json& jaxpr = element(jaxprs_, number);
     if (++maps_open_ > kMostDeep) is_within_ = false;
+    if (!spend()) return nullptr;
+    const json& jaxpr = element(jaxprs_, number);
     std::map<int64_t, size_t> names;
     auto atoms = [&](const json& list) {
       json out = json::array();
@@ -239,6 +247,7 @@ class Sketcher {
   std::map<uint64_t, int> counts_;
   std::vector<std::string> frame_;
   int left_ = kMostOperations;
+  size_t text_ = 0;
   int maps_open_ = 0;
   bool is_within_ = true;
 };

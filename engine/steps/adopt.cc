@@ -82,13 +82,17 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
   if (!space) return std::move(space).error();
   auto text = world::read_file(arguments.proposal);
   if (!text) return std::move(text).error();
-  auto proposal = search::read_proposal_file(*text);
-  if (!proposal) return std::move(proposal).error().within(arguments.proposal);
   auto canonical = world::read_file(arguments.canonical);
   if (!canonical) return std::move(canonical).error();
+  const search::AdoptionContext context{parent, {}, spec->value("entry", "")};
+  auto proposal = search::read_proposal_file(*text);
+  // A file that is no proposal is no kernel, and stops nobody else's.
   auto adoption =
-      search::adopt_proposal(*proposal, *canonical, {parent, {}, spec->value("entry", "")});
+      proposal
+          ? search::adopt_proposal(*proposal, *canonical, context)
+          : search::adopt({{}, search::Problem{"no-proposal", proposal.error().message}}, context);
   if (!adoption) return std::move(adoption).error();
+  if (!proposal) proposal = search::ProposalFile();
   auto point = search::read_parameters(adoption->kernel, space->names());
   const auto parents =
       proposal->parents.empty() ? std::vector<std::string>{parent_id} : proposal->parents;

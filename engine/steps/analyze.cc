@@ -22,32 +22,29 @@ void judge_work(json& facts, const steps::Compiled& compiled, const ir::Needs& n
 
 int main(int argc, char** argv) {
   steps::CommandLine line("facts of a compiled program", "analyze");
-  std::string report, dumps, cost, terms, signature, target, operands, constants, out;
-  line.add("--compile", report, "the compile step's report").required();
-  line.add("--dumps", dumps, "its dumps").required();
+  steps::CompiledFiles files;
+  std::string cost, terms, signature;
+  files.add_options(line);
   line.add("--cost", cost, "FLOPs and bytes of the case").required();
   auto given_terms = line.add("--terms", terms, "the case's contract; a baseline has none");
   line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
-  line.add("--target", target, "the device").required();
-  line.add("--operands", operands, "what the kernels are given; a baseline has none");
-  line.add("--constants", constants, "of the device's model, in place of those that it has");
-  line.add("--out", out, "facts.json").required();
-  return line.run(argc, argv, [&]() -> Status {
-    auto compiled = steps::read_compiled(report, dumps, operands, target, constants);
+  const auto write = [&](const json& facts) { return steps::write_json(files.out, facts); };
+  const auto work = [&]() -> Status {
+    auto compiled = steps::read_compiled(files);
     if (!compiled) return std::move(compiled).error();
-    if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run))
-      return steps::write_json(out, *reason);
+    if (const auto* reason = std::get_if<json>(&compiled->run)) return write(*reason);
     auto formulas = steps::read_json(cost);
     if (!formulas) return std::move(formulas).error();
     ir::Cost of_case{formulas->value("flops", 0.0), formulas->value("bytes", 0.0)};
     auto facts = ir::write_facts(std::get<ir::ProgramRun>(compiled->run), compiled->dumps, of_case,
                                  compiled->device);
-    if (!facts) return std::move(facts).error();
+    if (!facts) return write(steps::not_modelled(facts.error().message));
     if (!terms.empty()) {
       auto needs = steps::read_needs(*formulas, terms, signature);
       if (!needs) return std::move(needs).error();
       judge_work(*facts, *compiled, *needs);
     }
-    return steps::write_json(out, *facts);
-  });
+    return write(*facts);
+  };
+  return line.run(argc, argv, [&] { return steps::judge_compiled(work, write); });
 }

@@ -1,16 +1,39 @@
-// What analyze and trace read alike: a compiled program, run by the model.
+// What analyze and trace read alike: a compiled program, run by the model. The program is a
+// candidate's, and so are the sizes, names and contents of its dumps and operands: whatever is
+// wrong with these is why there is no model of it, never an error.
 #pragma once
 
 #include <string>
 #include <variant>
 
+#include "engine/core/outside_json.h"
+#include "engine/core/plain_text.h"
 #include "engine/core/result.h"
 #include "engine/ir/calibration.h"
 #include "engine/ir/program.h"
+#include "engine/steps/child.h"
 #include "engine/steps/step.h"
 #include "engine/world/archive.h"
 
 namespace evolve::steps {
+
+struct CompiledFiles {
+  std::string report;     // the compile step's
+  std::string dumps;      // its dumps
+  std::string operands;   // what the kernels are given; empty: nothing is known of it
+  std::string constants;  // of the device's model; empty: those that it has
+  std::string target;
+  std::string out;
+
+  void add_options(CommandLine& line) {
+    line.add("--compile", report, "the compile step's report").required();
+    line.add("--dumps", dumps, "its dumps").required();
+    line.add("--target", target, "the device").required();
+    line.add("--operands", operands, "what the kernels are given; a baseline has none");
+    line.add("--constants", constants, "of the device's model, in place of those that it has");
+    line.add("--out", out, "what is written").required();
+  }
+};
 
 struct Compiled {
   ir::Dumps dumps;
@@ -22,49 +45,80 @@ struct Compiled {
 // More than any real compilation dumps.
 constexpr size_t kMostDumpBytes = size_t{1} << 30;
 
-// `operands_path` may be empty: then nothing is known of what the kernels are given. So may
-// `constants_path`: then they are those of the device.
-inline Result<Compiled> read_compiled(const std::string& report_path, const std::string& dumps_path,
-                                      const std::string& operands_path, const std::string& target,
-                                      const std::string& constants_path) {
-  auto report = read_json(report_path);
-  if (!report) return std::move(report).error();
-  auto device = ir::find_device(target);
-  if (!device) return bad_input(fmt::format("target '{}' has no model", target));
-  if (!constants_path.empty()) {
-    auto constants = read_json(constants_path);
-    if (!constants) return std::move(constants).error();
-    auto with = ir::with_constants(*device, *constants);
-    if (!with) return std::move(with).error().within(constants_path);
-    device = *with;
-  }
-  Compiled compiled{{}, *device, nlohmann::json{{"verdict", "not_reached"}}};
-  if (report->value("verdict", "") != "ok") return compiled;
-  auto dumps = world::read_archive(dumps_path, kMostDumpBytes);
+inline nlohmann::json not_modelled(const std::string& reason) {
+  constexpr size_t kMostReason = 300;
+  return {
+      {"verdict", "rejected"}, {"kind", "not_modelled"}, {"reason", one_line(reason, kMostReason)}};
+}
+
+inline Result<ir::Device> read_device(const CompiledFiles& files) {
+  auto device = ir::find_device(files.target);
+  if (!device) return bad_input(fmt::format("target '{}' has no model", files.target));
+  if (files.constants.empty()) return *device;
+  auto constants = read_json(files.constants);
+  if (!constants) return std::move(constants).error();
+  auto with = ir::with_constants(*device, *constants);
+  if (!with) return std::move(with).error().within(files.constants);
+  return with;
+}
+
+// What a candidate's kernels are given. Bad input: it cannot be read.
+inline Result<ir::ProgramInput> read_input(const std::string& path) {
+  if (path.empty()) return ir::ProgramInput();
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  auto document = parse_outside(*text);
+  if (!document) return std::move(document).error().within("its operands");
+  auto input = ir::read_operands(*document);
+  if (!input) return bad_input("its operands: " + input.error().message);
+  return input;
+}
+
+// The program as the model runs it. Bad input: the model cannot.
+inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled& compiled) {
+  auto dumps = world::read_archive(files.dumps, kMostDumpBytes);
+  if (!dumps && dumps.error().code == ErrorCode::bad_input)
+    return bad_input(fmt::format("its dumps have more than {} bytes", kMostDumpBytes));
   if (!dumps) return std::move(dumps).error();
   compiled.dumps = *std::move(dumps);
-  ir::ProgramInput input;
-  if (!operands_path.empty()) {
-    auto document = read_json(operands_path);
-    if (!document) return std::move(document).error();
-    auto read = ir::read_operands(*document);
-    if (!read) return std::move(read).error();
-    input = *std::move(read);
-  }
-  auto run = ir::run_program(compiled.dumps, *device, input);
-  if (run && !run->not_modelled.empty()) {
+  auto input = read_input(files.operands);
+  if (!input) return std::move(input).error();
+  auto run = ir::run_program(compiled.dumps, compiled.device, *input);
+  if (!run) return bad_input(run.error().message);
+  if (!run->not_modelled.empty()) {
     // The time of the others is no time of the program's.
     const auto& [module, why] = *run->not_modelled.begin();
-    compiled.run = nlohmann::json{{"verdict", "rejected"},
-                                  {"kind", "not_modelled"},
-                                  {"reason", fmt::format("'{}' is left out: {}", module, why)}};
-  } else if (run) {
+    return bad_input(fmt::format("'{}' is left out: {}", module, why));
+  }
+  return run;
+}
+
+inline Result<Compiled> read_compiled(const CompiledFiles& files) {
+  auto report = read_json(files.report);
+  if (!report) return std::move(report).error();
+  auto device = read_device(files);
+  if (!device) return std::move(device).error();
+  Compiled compiled{{}, *std::move(device), nlohmann::json{{"verdict", "not_reached"}}};
+  if (report->value("verdict", "") != "ok") return compiled;
+  auto run = run_compiled(files, compiled);
+  if (run) {
     compiled.run = *std::move(run);
+  } else if (run.error().code == ErrorCode::bad_input) {
+    compiled.run = not_modelled(run.error().message);
   } else {
-    compiled.run = nlohmann::json{
-        {"verdict", "rejected"}, {"kind", "not_modelled"}, {"reason", run.error().message}};
+    return std::move(run).error();
   }
   return compiled;
+}
+
+// Does `work`, which writes the report, in a child; where that does not come to an end, `write` is
+// given the report that says so.
+inline Status judge_compiled(const std::function<Status()>& work,
+                             const std::function<Status(const nlohmann::json&)>& write) {
+  auto problem = in_child(work);
+  if (!problem) return std::move(problem).error();
+  return *problem ? write(not_modelled("the model did not come to an end: " + **problem))
+                  : Status{};
 }
 
 }  // namespace evolve::steps

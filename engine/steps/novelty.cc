@@ -1,6 +1,7 @@
 // Step novelty: which of a round's variants are too near to an earlier one to be paid for.
 #include "engine/search/novelty.h"
 
+#include "engine/core/outside_json.h"
 #include "engine/search/member.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
@@ -76,9 +77,9 @@ class Novelty {
     return is_within;
   }
 
-  // Nothing where one of its programs was not lowered, or is too large to be compared.
-  [[nodiscard]] Result<std::optional<search::Sketched>> read_program(
-      const std::string& folder) const {
+  // Nothing where one of its programs was not lowered, is too large to be compared, or cannot be
+  // read: a candidate had a hand in that, so it is the candidate's verdict and no fault.
+  Result<std::optional<search::Sketched>> read_program(const std::string& folder) {
     auto variant = steps::read_json(folder + "/variant.json");
     if (!variant) return std::move(variant).error();
     auto core = search::read_variant_core(*variant, "id", "variant.json");
@@ -90,8 +91,14 @@ class Novelty {
       const json& digest =
           search::member(search::member(search::member(*report, "programs"), "tpu"), "digest");
       if (!digest.is_string()) return std::optional<search::Sketched>();
-      auto jaxpr = steps::read_json(fmt::format("{}/{}/jaxpr.json", folder, one.name));
-      if (!jaxpr) return std::move(jaxpr).error();
+      auto text = world::read_file(fmt::format("{}/{}/jaxpr.json", folder, one.name));
+      if (!text) return std::move(text).error();
+      auto jaxpr = parse_outside(*text);
+      if (!jaxpr) {
+        unreadable_[core->id] = fmt::format("what '{}' was traced to cannot be read: {}", one.name,
+                                            jaxpr.error().message);
+        return std::optional<search::Sketched>();
+      }
       auto sketch = search::sketch_of(*jaxpr);
       if (!sketch) return std::optional<search::Sketched>();
       core->programs[one.name] = digest;
@@ -103,6 +110,8 @@ class Novelty {
 
   [[nodiscard]] json verdict_of(const std::string& id, bool is_within) const {
     if (!is_within) return {{"verdict", "not_reached"}};
+    if (auto it = unreadable_.find(id); it != unreadable_.end())
+      return {{"verdict", "rejected"}, {"kind", "contract"}, {"reason", it->second}};
     auto it = entries_.find(id);
     if (it == entries_.end() || !it->second.is_near) return {{"verdict", "ok"}};
     return {{"verdict", "rejected"},
@@ -144,6 +153,7 @@ class Novelty {
   std::vector<search::BenchCase> benches_;
   std::vector<search::Sketched> earlier_;
   std::map<std::string, std::map<std::string, bool>> is_within_;  // by variant and case
+  std::map<std::string, std::string> unreadable_;                 // by variant: why
   std::map<std::string, search::NoveltyEntry> entries_;
 };
 

@@ -6,18 +6,19 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/core/outside_json.h"
 #include "engine/core/result.h"
 #include "engine/steps/command_line.h"
 #include "engine/world/files.h"
 
 namespace evolve::steps {
 
-// The JSON in a file; what is no JSON is an external error.
+// The JSON in a file; what is not taken (core/outside_json.h) is an external error.
 inline Result<nlohmann::json> read_json(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return std::move(text).error();
-  auto value = nlohmann::json::parse(*text, nullptr, false);
-  if (value.is_discarded()) return external(fmt::format("{}: not JSON", path));
+  auto value = parse_outside(*text);
+  if (!value) return external(fmt::format("{}: {}", path, value.error().message));
   return value;
 }
 

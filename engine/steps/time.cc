@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/search/decision.h"
+#include "engine/search/member.h"
 #include "engine/steps/needs.h"
 
 namespace {
@@ -17,14 +18,21 @@ json modelled_time(const json& facts) {
   if (facts.value("verdict", "") != "ok") {
     return {{"kind", "modelled"}, {"verdict", "not_reached"}};
   }
-  const json& modelled = facts.at("modelled");
+  const json& modelled = search::member(facts, "modelled");
+  const json& seconds = search::member(modelled, "seconds");
+  // What is not finite is null in a file.
+  if (!seconds.is_number() || !(seconds.get<double>() > 0)) {
+    return {{"verdict", "rejected"},
+            {"kind", "suspicious"},
+            {"reason", "the model gives the program no time above 0"}};
+  }
   json out = {{"kind", "modelled"},
               {"verdict", "ok"},
-              {"device", facts.at("target")},
-              {"model", facts.at("model")},
-              {"seconds", modelled.at("seconds")},
-              {"low", modelled.at("low")},
-              {"high", modelled.at("high")}};
+              {"device", search::member(facts, "target")},
+              {"model", search::member(facts, "model")},
+              {"seconds", seconds},
+              {"low", search::member(modelled, "low")},
+              {"high", search::member(modelled, "high")}};
   // Of a baseline nothing is asked.
   for (const char* key : {"work", "needed"}) {
     if (facts.contains(key)) out[key] = facts[key];

@@ -66,10 +66,10 @@ Status read_entries(const std::string& path, const ArchiveLimits& limits, Others
     for (; count > 0; count = archive_read_data(reader.get(), block.data(), block.size())) {
       total += static_cast<size_t>(count);
       if (total > limits.bytes) {
-        return external(fmt::format("{}: more than {} bytes", path, limits.bytes));
+        return bad_input(fmt::format("{}: more than {} bytes", path, limits.bytes));
       }
       if (file.bytes.size() + static_cast<size_t>(count) > limits.file_bytes) {
-        return external(
+        return bad_input(
             fmt::format("{}: '{}' is larger than {} bytes", path, file.name, limits.file_bytes));
       }
       file.bytes.append(block.data(), static_cast<size_t>(count));

@@ -28,7 +28,8 @@ struct ArchiveLimits {
 };
 
 // Calls `visit` for each file of a tar archive, compressed with gzip or zstd or not, in order,
-// until it fails. Refuses larger files before it holds them, and entries that are no regular files.
+// until it fails. Refuses larger files before it holds them (bad input), and entries that are no
+// regular files (external, as what cannot be read).
 Status read_archive(const std::string& path, const ArchiveLimits& limits,
                     const std::function<Status(ArchivedFile)>& visit);
 

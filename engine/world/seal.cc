@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/core/outside_json.h"
 #include "engine/core/sha256.h"
 #include "engine/world/files.h"
 
@@ -87,7 +88,7 @@ Status check_seal(const std::string& path, const std::string& format) {
   std::ifstream file(path, std::ios::binary);
   const std::string frame = read_frame(file, file_size);
   const std::string text = frame.empty() ? "" : frame.substr(kHead, frame.size() - kHead - kTail);
-  const json all = json::parse(text, nullptr, false);
+  const json all = json_or_null(text);
   const uint64_t size = file_size - frame.size();
   std::vector<std::string> digests;
   if (all.is_object() && all.contains("sha256") && all["sha256"].is_array()) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/outside_json.h"
 #include "engine/world/files.h"
 #include "engine/world/words.h"
 
@@ -53,7 +54,7 @@ std::variant<std::monostate, Worker::Response, Worker::Died> Worker::read() {
     if (is_open) return std::monostate{};
     return Died{err_};
   }
-  auto message = nlohmann::json::parse(out_.substr(0, end), nullptr, false);
+  auto message = json_or_null(out_.substr(0, end));
   out_.erase(0, end + 1);
   bool is_ours = message.is_object() && message.value("requestId", uint64_t{0}) == request_;
   if (!is_ours) return Died{"it does not speak the worker protocol"};

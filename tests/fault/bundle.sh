@@ -44,6 +44,16 @@ for bad in evil/*; do
 done
 [ "$count" -gt "$FLIPS" ] || fail "only $count bad bundles of $size bytes"
 
+# What others' selections say is shown, and is no order to a terminal.
+rm -rf victim && mkdir -p victim/small && cp small/*.* victim/small/
+(cd victim && "$EVOLVE" import ../orders.evolve -p small/small.yaml) >imported.txt 2>&1 || fail "import of odd words: $(cat -v imported.txt)"
+for how in "" 1 "--json" "1 --json"; do
+  # shellcheck disable=SC2086
+  (cd victim && "$EVOLVE" log $how -p small/small.yaml) >said 2>&1
+  grep -q 'u009b2J' said || fail "log $how shows nothing: $(cat -v said)"
+  LC_ALL=C grep -qP '\x1b|\xc2\x9b|\xe2\x80\xae' said && fail "log $how prints orders: $(cat -v said)"
+done
+
 # Export, import and replay where the disk fails, is full, or their process is killed: they say what could not be done,
 # leave nothing that is half done, and do it right the next time.
 exports() { "$EVOLVE" export round-2 -p small/small.yaml -o out.evolve; }

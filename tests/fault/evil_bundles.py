@@ -1,4 +1,4 @@
-"""Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS.
+"""Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS. One beside the folder is taken over (orders.evolve).
 
 Flips of single bits all over a good one, cuts of it, and archives that hold together, with a seal of their own, and are
 wrong inside.
@@ -59,9 +59,45 @@ def bundle(
     return archive(members + (extra or []))
 
 
-def records(*sources: list[str], steps: list[object] | None = None) -> bytes:
+def records(
+    *sources: list[str], steps: list[object] | None = None, selection: str | None = None, recorded: str = ""
+) -> bytes:
     text = {"format": "evolve-record-1", "toolchain": "", "sources": list(sources), "steps": steps or []}
-    return json.dumps([{"round": 0, "recorded": "", "text": json.dumps(text), "selection": None}]).encode()
+    round_0 = {"round": 0, "recorded": recorded, "text": json.dumps(text), "selection": selection}
+    return json.dumps([round_0]).encode()
+
+
+def with_selection(text: str) -> bytes:
+    return bundle({"records.json": records(selection=text), "results.json": b"[]"})
+
+
+def odd_selections() -> dict[str, bytes]:
+    """Rounds whose selection is none that could be shown."""
+    odd = {
+        "no-json": "{",
+        "number": "5",
+        "list": "[]",
+        "deep": "[" * 200_000 + "]" * 200_000,
+        "deep-note": '{"round": 0, "best": {"note": ' + "[" * 200 + "]" * 200 + "}}",
+        "best-text": '{"round": 0, "best": "v0001"}',
+        "score-text": '{"round": 0, "best": {"variant": "v0001", "score": "much"}}',
+        "survivors-object": '{"round": 0, "survivors": {"a": 1}}',
+        "row-number": '{"round": 0, "ranking": [1]}',
+        "parameters-list": '{"round": 0, "survivors": [{"variant": "v0001", "parameters": [1]}]}',
+        "round-text": '{"round": "0"}',
+        "model-list": '{"round": 0, "model": []}',
+    }
+    return {f"selection-{name}": with_selection(text) for name, text in odd.items()}
+
+
+def orders() -> bytes:
+    """A round that is taken over, and whose words are orders to a terminal."""
+    name = "\x1b[2J\x9b2J\u202e\nv0002"
+    rows = [{"variant": name, "reason": name, "step": name, "kind": name, "score": 1.0}]
+    selection = json.dumps({"round": 1, "best": rows[0], "survivors": rows, "rejected": rows})
+    rounds = json.loads(records()) + json.loads(records(selection=selection))
+    rounds[1]["round"] = 1
+    return bundle({"records.json": json.dumps(rounds).encode(), "results.json": b"[]"}, {"campaign": "small"})
 
 
 def wrong_inside() -> dict[str, bytes]:
@@ -95,6 +131,10 @@ def wrong_inside() -> dict[str, bytes]:
         "record-step-empty": bundle(empty | {"records.json": records(steps=[{}])}),
         "results-no-json": bundle(empty | {"results.json": b"{"}),
         "results-of-no-step": bundle(empty | {"results.json": json.dumps([[lone, "{}"]]).encode()}),
+        "index-campaign-escape": bundle(empty, {"campaign": "a\x1b[2J"}),
+        "index-campaign-c1": bundle(empty, {"campaign": "a\x9b2J"}),
+        "record-date-escape": bundle(empty | {"records.json": records(recorded="\x9b2J")}),
+        "record-path-turned": bundle(empty | {"records.json": records(["a\u202eyp.b", lone])}),
         "no-archive": sealed(b"text"),
         "nothing": sealed(b""),
         "no-seal": gzip.compress(b"text"),
@@ -106,7 +146,8 @@ def main() -> None:
     good = pathlib.Path(sys.argv[1]).read_bytes()
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(exist_ok=True)
-    for name, content in wrong_inside().items():
+    (folder.parent / "orders.evolve").write_bytes(orders())
+    for name, content in (wrong_inside() | odd_selections()).items():
         (folder / name).write_bytes(content)
     chance = random.Random(1)
     seal = len(good) - int(good[-13:])

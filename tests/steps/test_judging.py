@@ -161,3 +161,13 @@ def test_reasons_are_one_line_without_what_differs_between_runs() -> None:
         "no such thing: see https://a.b/c/d. Please file an issue at https://github.com/jax-ml/jax/issues/new/choose."
     )
     assert verdict.rejected("crash", text)["reason"] == "no such thing: see https://a.b/c/d."
+
+
+def test_reasons_hold_no_orders_to_a_terminal() -> None:
+    # What engine/core/plain_text.cc takes out: C0, DEL, C1, marks of direction; and halves of characters.
+    codes = [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+    for code in [*codes, 0xFEFF, 0xD800, 0xDFFF]:
+        line = verdict.one_line(f"before{chr(code)}after")
+        assert chr(code) not in line, hex(code)
+        assert line.startswith("before"), hex(code)
+    assert verdict.one_line("Grüße, 你好 🚀") == "Grüße, 你好 🚀"

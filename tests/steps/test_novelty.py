@@ -93,7 +93,6 @@ def test_small_changes_are_near_and_sizes_are_not(judged: Judge) -> None:
     changes = NEAR | FAR
     said = judged(*(edited(change) for change in changes.values()))
     for name, one in zip(changes, said.values(), strict=True):
-        # Of those that are near each other the first is compared with, whoever that is.
         verdict = "rejected" if name in NEAR else "ok"
         assert (name, one["is_near"], one["report"]["verdict"]) == (name, name in NEAR, verdict)
     first = said["v0001"]

@@ -49,20 +49,36 @@ TEST_CASE("who is nearer than the rule to an earlier one is turned down, and not
   CHECK(least == Approx(10.0 / 105));
   const auto entries = near_duplicates({at("v1", 4), at("v2", 1005), at("v3", 1009), at("v4", 5)},
                                        least, {}, earlier);
-  CHECK(near(entries) == Ids{"v1", "v3"});
+  CHECK(near(entries) == Ids{"v1"});
   CHECK(entries[0].nearest == "v0");
   CHECK(*entries[0].distance == Approx(8.0 / 104));
   CHECK_FALSE(entries[1].distance);
-  CHECK(entries[2].nearest == "v2");
-  CHECK(ids(earlier) == Ids{"v0", "v2", "v4"});
+  CHECK(ids(earlier) == Ids{"v0", "v2", "v3", "v4"});
 }
 
 TEST_CASE("a chain of small steps goes on from where the last one counted") {
   std::vector<Sketched> earlier = {at("v0", 0)};
-  const auto entries =
-      near_duplicates({at("v1", 4), at("v2", 8), at("v3", 12)}, 10.0 / 105, {}, earlier);
-  CHECK(near(entries) == Ids{"v1", "v3"});
-  CHECK(entries[2].nearest == "v2");
+  CHECK(near(near_duplicates({at("v1", 4), at("v2", 8)}, 10.0 / 105, {}, earlier)) == Ids{"v1"});
+  const History history = {past("v1", "program 4", kNearDuplicate), past("v2", "program 8", "")};
+  const auto entries = near_duplicates({at("v3", 12)}, 10.0 / 105, history, earlier);
+  CHECK(near(entries) == Ids{"v3"});
+  CHECK(entries[0].nearest == "v2");
+}
+
+TEST_CASE("neighbours in one round are both judged, and only the one that passed counts later") {
+  std::vector<Sketched> earlier = {at("v0", 0)};
+  // Which of them is right nobody knows yet; the same program costs nothing.
+  auto entries =
+      near_duplicates({at("v1", 1000), at("v2", 1001), at("v3", 1001)}, 0.1, {}, earlier);
+  CHECK(near(entries).empty());
+  CHECK(entries[2].is_known);
+  CHECK(ids(earlier) == Ids{"v0", "v1", "v2"});
+  const History history = {past("v0", "program 0", ""), past("v1", "program 1000", "incorrect"),
+                           past("v2", "program 1001", "")};
+  entries = near_duplicates({at("v4", 1002)}, 0.1, history, earlier);
+  CHECK(near(entries) == Ids{"v4"});
+  CHECK(entries[0].nearest == "v2");
+  CHECK(ids(earlier) == Ids{"v0", "v2"});
 }
 
 TEST_CASE("what is known as a whole costs nothing, and is no near-duplicate") {

@@ -141,6 +141,25 @@ TEST_CASE("what unfolds without end has no sketch, nor has what is no program") 
   CHECK(sketch_of(json::parse(R"({"jaxprs": [{"eqns": [3, "x", {"invars": [[1, 2]]}]}]})")));
 }
 
+TEST_CASE("a program that holds itself is none, and one that is written out without end is none") {
+  // An index map whose arguments are index maps: itself, or the next one twice over.
+  auto in_map = [](size_t number) {
+    return json{"record", "BlockMapping", json::array({json{"jaxpr", number, 0}})};
+  };
+  const json called = {{"grid_mapping", in_map(0)}};
+  const json caller = body({2}, json::array({operation("pallas_call", {2}, 3, called)}), {3});
+  json itself = body(json::array({json{"jaxpr", 0, 0}}), json::array(), json::array());
+  CHECK_FALSE(sketch_of(document(json::array({itself, caller}))));
+  json bodies = json::array();
+  for (size_t i = 0; i < 60; ++i) {
+    const json next = {"jaxpr", i + 1, 0};
+    bodies.push_back(body(json::array({next, next}), json::array(), json::array()));
+  }
+  bodies.push_back(body(json::array(), json::array(), json::array()));
+  bodies.push_back(caller);
+  CHECK_FALSE(sketch_of(document(bodies)));
+}
+
 TEST_CASE("of large programs the distance is estimated") {
   auto large = [](int changed) {
     std::vector<json> operations;

@@ -1,0 +1,58 @@
+// JSON that others wrote: what is taken, and what is refused, and why.
+#include "engine/core/outside_json.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace evolve;
+using nlohmann::json;
+
+namespace {
+
+std::string nested(int depth) {
+  const auto count = static_cast<size_t>(depth);
+  return std::string(count, '[') + std::string(count, ']');
+}
+
+std::string why(std::string_view text, const JsonLimits& limits = {}) {
+  auto value = parse_outside(text, limits);
+  return value ? "" : value.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("what is nested too deep is refused, however deep it is") {
+  CHECK(why(nested(128)).empty());
+  CHECK(why(nested(129)) == "nested more than 128 deep");
+  CHECK(why(nested(200'000)) == "nested more than 128 deep");
+  CHECK(why(R"({"a":)" + nested(128) + "}") == "nested more than 128 deep");
+  CHECK(why("[[1], [2], {}]", {2, 100, 100}).empty());
+  CHECK(why("[[[]]]", {2, 100, 100}) == "nested more than 2 deep");
+}
+
+TEST_CASE("brackets and commas in texts count for nothing") {
+  const auto value = parse_outside(R"(["[[[\"[[,,,", "\\", "]"])", {1, 100, 4});
+  REQUIRE(value);
+  CHECK((*value)[0] == "[[[\"[[,,,");
+}
+
+TEST_CASE("what is large, or has many values, is refused before it is read") {
+  CHECK(why("[1, 2]", {9, 5, 9}) == "larger than 5 bytes");
+  CHECK(why("[1, 2, 3]", {9, 99, 3}) == "more than 3 values");
+  CHECK(why("[1, 2, 3]", {9, 99, 4}).empty());
+}
+
+TEST_CASE("what is no JSON is refused") {
+  for (const char* text : {"", "[", "]", "]]]]", "\"", "\"\\", "{\"a\"}", "nan", "1e999",
+                           "\"\\ud800\"", "\"\xff\"", "[1] [2]"}) {
+    INFO(text);
+    CHECK(why(text) == "not JSON");
+    CHECK(json_or_null(text).is_null());
+  }
+}
+
+TEST_CASE("the order of members is kept where it is asked for") {
+  auto value = parse_outside<nlohmann::ordered_json>(R"({"b": 1, "a": 2})");
+  REQUIRE(value);
+  CHECK(value->dump() == R"({"b":1,"a":2})");
+}
