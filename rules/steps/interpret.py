@@ -34,6 +34,7 @@ import interpreted
 import judge_inputs
 import outer
 import program
+import promises
 import sandbox
 import verdict
 import wire
@@ -64,15 +65,17 @@ class _Interpreter:
 
     def __init__(self, seed: int) -> None:
         self.has_races = False
+        self._promises = promises.Watch()
         self._how = pltpu.InterpretParams(detect_races=True, num_cores_or_threads=2, random_seed=seed)
         self._compiled: dict[int, Callable[..., Any]] = {}
 
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         if id(equation) not in self._compiled:
-            params = interpreted.parameters(equation)
+            params = interpreted.parameters(equation) | self._promises.watched(equation.params)
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
         outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
+        self._promises.check()
         self.has_races |= interpreter.races is not None and interpreter.races.races_found
         # What shares an input's memory comes back as long as its blocks are.
         avals = equation.params["out_avals"]
@@ -152,6 +155,8 @@ def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = Fal
             _fill_memory(packed)
         answer, has_races = _run(closed, signature, 2 if is_filled else 1)
         header: dict[str, Any] = {"races": has_races, "can_tell": _can_tell(closed.jaxpr)}
+    except promises.Broken as broken:
+        header = {"kind": "incorrect", "reason": str(broken)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the kernel or the interpreter does
