@@ -314,7 +314,7 @@ DEFENCES: dict[str, Defence] = {
     **{
         name: Defence(_no_op(contract, f"_check_{name}"), ("contract",))
         for name in (
-            "kernels calls constants dependence inside outside precision additions copies order coverage".split()
+            "kernels calls constants dependence inside outside precision additions copies order inputs coverage".split()
         )
     },
     **{name: Defence(_no_op(check, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},
