@@ -35,6 +35,7 @@ import contract
 import expect
 import interpret
 import judge_inputs
+import kept_inputs
 import kernel_config
 import lower
 import program
@@ -309,6 +310,7 @@ DEFENCES: dict[str, Defence] = {
     "flags": Defence(_no_op(consistent, "_check_flags"), ("lower",)),
     "read_back": Defence(_break_read_back, ("lower",)),
     "promises": Defence(_break_promises, ("lower", "interpret")),
+    "kept": Defence(_no_op(kept_inputs.Watch, "check"), ("interpret",)),
     "declared": Defence(_no_op(lower, "_check_outputs"), ("lower",)),
     "shapes": Defence(_no_op(check, "check_shapes"), _OUTPUTS),
     **{

@@ -8,10 +8,14 @@ from typing import Any
 import conftest  # noqa: F401 - finds the steps
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+import interpret
+import kept_inputs
+import outer
 import wire
 import writes
 
@@ -81,6 +85,28 @@ def test_no_input_is_written_to(kernel: Any, where: Any) -> None:
     closed = _traced(lambda x: jax.lax.cond(x[0, 0] > 0, _call(kernel, where), lambda x: x, x), ROWS)
     with pytest.raises(writes.Written, match=r"writes to (the block of )?input 0"):
         writes.check_inputs(closed.jaxpr)
+    # A block is the interpreter's own.
+    if where is not pltpu.VMEM:
+        x = np.arange(1, 64 * 128 + 1, dtype=np.float32).reshape(64, 128)
+        with pytest.raises(kept_inputs.Changed, match="writes to input 0"):
+            outer.evaluate(closed, [x], interpret._Interpreter(1))
+
+
+def _table(table: Any, x: Any, out: Any) -> None:
+    table[0] = table[0] + 1
+    out[...] = x[...]
+
+
+def test_no_prefetched_scalar_is_written_to() -> None:
+    block = pl.BlockSpec(ROWS.shape, lambda i, table: (0, 0))
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[block], out_specs=block)
+    scalars = jax.ShapeDtypeStruct((4,), jnp.int32)
+    closed = _traced(pl.pallas_call(_table, grid_spec=grid, out_shape=ROWS), scalars, ROWS)
+    with pytest.raises(writes.Written, match="writes to prefetched scalar 0"):
+        writes.check_inputs(closed.jaxpr)
+    arguments = [np.zeros(4, np.int32), np.ones(ROWS.shape, np.float32)]
+    with pytest.raises(kept_inputs.Changed, match="writes to prefetched scalar 0"):
+        outer.evaluate(closed, arguments, interpret._Interpreter(1))
 
 
 def test_what_shares_an_outputs_memory_may_be_written_to() -> None:

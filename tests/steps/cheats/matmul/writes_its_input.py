@@ -1,7 +1,7 @@
 """Leaves zeros in the memory of its first input, which is the caller's.
 
 Verdict: contract
-Caught by: inputs
+Caught by: inputs, kept
 """
 
 import jax

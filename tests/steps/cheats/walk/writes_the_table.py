@@ -1,7 +1,7 @@
 """Writes the next entry of its prefetched table: a TPU fetches another block then, and whoever interprets it does not.
 
 Verdict: contract
-Caught by: inputs
+Caught by: inputs, kept
 """
 
 import jax
