@@ -14,6 +14,8 @@ from unittest import mock
 import numpy as np
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 
+import writes
+
 
 def _is_changed(buffers: list[Any], before: np.ndarray[Any, Any]) -> bool:
     return any(buffer.content.tobytes() != before.tobytes() for buffer in buffers)
@@ -61,15 +63,12 @@ class Watch:
             yield
 
     def check(self, kernel: dict[str, Any]) -> None:
-        """Raises Changed where the kernel that has just run wrote to an input that no output shares its memory with."""
+        """Raises Changed where the kernel that has just run wrote to what it may not write to (writes.py)."""
         mapping = kernel["grid_mapping"]
         scalars, inputs = mapping.num_index_operands, mapping.num_inputs
-        shared = {operand - scalars for operand, _ in kernel["input_output_aliases"]}
-        outputs = mapping.num_outputs - len(shared)
-        # The interpreter makes inputs first, then outputs, then prefetched scalars.
-        for number in range(inputs):
-            if number not in shared and self._changed[number]:
-                raise Changed(f"a kernel writes to input {number}, which no output shares its memory with")
-        for number in range(scalars):
-            if self._changed[inputs + outputs + number]:
-                raise Changed(f"a kernel writes to prefetched scalar {number}")
+        # The interpreter makes inputs first, then outputs with memory of their own, then prefetched scalars.
+        first_scalar = inputs + mapping.num_outputs - len(kernel["input_output_aliases"])
+        for number in writes.guarded(kernel):
+            if self._changed[first_scalar + number if number < scalars else number - scalars]:
+                what = f"prefetched scalar {number}" if number < scalars else f"input {number - scalars}"
+                raise Changed(f"a kernel writes to {what}, which is not its own")

@@ -1,7 +1,7 @@
 """Which of its inputs a kernel writes.
 
-An input's memory is the caller's. A kernel may write to it where it shares that memory with one of its outputs; no
-interpreter and no compiler asks what happens elsewhere: a TPU keeps what is written, and a CPU's copy drops it.
+An input's memory is the caller's. A kernel may write to it where an output shares that memory. Elsewhere nobody asks
+what is written: a TPU keeps it, and a CPU's copy drops it.
 """
 
 from __future__ import annotations
@@ -42,20 +42,39 @@ def _check_kernel(kernel: dict[str, Any]) -> None:
             raise Written(f"the index map of block {number} writes to a prefetched scalar")
     body = kernel["jaxpr"]
     written = _written(body)
+    for number in guarded(kernel):
+        if body.invars[number] in written:
+            raise Written(_reason(number, body.invars[number], mapping.num_index_operands))
+
+
+def guarded(kernel: dict[str, Any]) -> list[int]:
+    """The operands that a kernel may not write to, by their numbers; dynamic bounds of the grid are not counted.
+
+    A prefetched scalar is a copy of the kernel's own, in which many keep what one step leaves for the next. But where
+    an index map reads it, a TPU fetches by what was written, and no interpreter does.
+    """
+    mapping = kernel["grid_mapping"]
+    scalars = mapping.num_index_operands
     shared = {operand for operand, _ in kernel["input_output_aliases"]}
-    for number, reference in enumerate(body.invars[: mapping.num_index_operands + mapping.num_inputs]):
-        if number in shared or reference not in written:
-            continue
-        if number < mapping.num_index_operands:
-            what = f"prefetched scalar {number}"
-        else:
-            at = number - mapping.num_index_operands
-            is_block = getattr(reference.aval, "memory_space", None) not in _WHOLE
-            what = f"the block of input {at}" if is_block else f"input {at}"
-        raise Written(
-            f"a kernel writes to {what}, which no output shares its memory with: write to an output or to scratch, "
-            "or name the input in input_output_aliases"
-        )
+    steering = {
+        number
+        for block in mapping.block_mappings
+        for number, taken in enumerate(block.index_map_jaxpr.jaxpr.invars[len(mapping.grid) :])
+        if any(taken in equation.invars for equation in block.index_map_jaxpr.jaxpr.eqns)
+    }
+    arrays = range(scalars, scalars + mapping.num_inputs)
+    return sorted({*steering, *arrays} - shared)
+
+
+def _reason(number: int, reference: core.Var, scalars: int) -> str:
+    if number < scalars:
+        return f"a kernel writes to prefetched scalar {number}, which an index map reads: keep it as it is given"
+    is_block = getattr(reference.aval, "memory_space", None) not in _WHOLE
+    what = f"the block of input {number - scalars}" if is_block else f"input {number - scalars}"
+    return (
+        f"a kernel writes to {what}, which no output shares its memory with: write to an output or to scratch, "
+        "or name the input in input_output_aliases"
+    )
 
 
 def _written(jaxpr: core.Jaxpr) -> set[core.Var]:

@@ -13,9 +13,13 @@ import pytest
 from jax._src import core
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
+from published import PROGRAMS
 
+import lower
+import program
 import schema
 import wire
+import writes
 
 F32, I32 = jnp.float32, jnp.int32
 TABLE = jax.ShapeDtypeStruct((4,), I32)
@@ -225,3 +229,12 @@ def test_random_numbers_are_the_same_everywhere() -> None:
     wire.unpack(wire.pack(jax.make_jaxpr(lambda x: drawn(x, "threefry2x32"))(ARRAY)))
     with pytest.raises(wire.Unsendable, match="threefry"):
         wire.pack(jax.make_jaxpr(lambda x: drawn(x, "rbg"))(ARRAY))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_jaxs_own_kernels_come_over(name: str) -> None:
+    lower._known_tpu_on_cpu()
+    function, arguments = PROGRAMS[name]()
+    closed = wire.unpack(wire.pack(jax.make_jaxpr(function)(*arguments)))
+    writes.check_inputs(closed.jaxpr)
+    assert program.custom_calls(program.export_program(closed, list(arguments), "tpu")) > 0

@@ -97,16 +97,27 @@ def _table(table: Any, x: Any, out: Any) -> None:
     out[...] = x[...]
 
 
-def test_no_prefetched_scalar_is_written_to() -> None:
-    block = pl.BlockSpec(ROWS.shape, lambda i, table: (0, 0))
+def _steered(is_read: bool) -> Any:
+    block = pl.BlockSpec(ROWS.shape, lambda i, table: (table[3] if is_read else 0, 0))
     grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[block], out_specs=block)
-    scalars = jax.ShapeDtypeStruct((4,), jnp.int32)
-    closed = _traced(pl.pallas_call(_table, grid_spec=grid, out_shape=ROWS), scalars, ROWS)
+    return _traced(pl.pallas_call(_table, grid_spec=grid, out_shape=ROWS), jax.ShapeDtypeStruct((4,), jnp.int32), ROWS)
+
+
+def test_no_prefetched_scalar_that_an_index_map_reads_is_written_to() -> None:
+    closed = _steered(is_read=True)
     with pytest.raises(writes.Written, match="writes to prefetched scalar 0"):
         writes.check_inputs(closed.jaxpr)
     arguments = [np.zeros(4, np.int32), np.ones(ROWS.shape, np.float32)]
     with pytest.raises(kept_inputs.Changed, match="writes to prefetched scalar 0"):
         outer.evaluate(closed, arguments, interpret._Interpreter(1))
+
+
+def test_a_prefetched_scalar_may_keep_what_a_step_leaves() -> None:
+    closed = _steered(is_read=False)
+    writes.check_inputs(closed.jaxpr)
+    arguments = [np.zeros(4, np.int32), np.ones(ROWS.shape, np.float32)]
+    (out,) = outer.evaluate(closed, arguments, interpret._Interpreter(1))
+    np.testing.assert_array_equal(out, arguments[1])
 
 
 def test_what_shares_an_outputs_memory_may_be_written_to() -> None:
