@@ -152,10 +152,10 @@ def _read(text: str) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 _ANYWHERE = _read("""
-    abs add add_any and atan2 ceil clamp clz copy div eq erf erf_inv floor ge gt is_finite le logistic lt max min ne
+    abs add add_any and atan2 ceil clamp clz copy div eq erf erf_inv floor ge gt is_finite le lt max min ne
         neg nextafter not or population_count pow rem select_n shift_left shift_right_arithmetic
         shift_right_logical sign square stop_gradient sub xor:
-    cos exp exp2 expm1 log log1p rsqrt sin sqrt tan tanh cbrt: accuracy=none|accuracy
+    cos exp exp2 expm1 log log1p logistic rsqrt sin sqrt tan tanh cbrt: accuracy=none|accuracy
     argmax argmin: axes=sizes, index_dtype=dtype
     bitcast_convert_type: new_dtype=dtype
     broadcast_in_dim: shape=sizes, broadcast_dimensions=sizes, sharding=none

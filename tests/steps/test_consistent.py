@@ -238,3 +238,18 @@ def test_jaxs_own_kernels_come_over(name: str) -> None:
     closed = wire.unpack(wire.pack(jax.make_jaxpr(function)(*arguments)))
     writes.check_inputs(closed.jaxpr)
     assert program.custom_calls(program.export_program(closed, list(arguments), "tpu")) > 0
+
+
+@pytest.mark.parametrize(
+    "name", ["elu", "gelu", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax", "softplus"]
+)
+def test_activations_come_over(name: str) -> None:
+    activation = getattr(jax.nn, name)
+
+    def kernel(x: Any, out: Any) -> None:
+        out[...] = activation(x[...])
+
+    def program(x: Any) -> Any:
+        return activation(pl.pallas_call(kernel, out_shape=ARRAY)(x))
+
+    wire.unpack(wire.pack(jax.make_jaxpr(program)(ARRAY)))
