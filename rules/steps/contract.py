@@ -31,6 +31,7 @@ import sums
 import surroundings
 import verdict
 import wire
+import writes
 from child import Limits
 from mosaic import Count, Work
 from step import Step
@@ -191,6 +192,13 @@ def _check_order(traced: core.Jaxpr) -> None:
         raise Breach(str(overlap), "race") from overlap
 
 
+def _check_inputs(traced: core.Jaxpr) -> None:
+    try:
+        writes.check_inputs(traced)
+    except writes.Written as written:
+        raise Breach(str(written)) from written
+
+
 def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
     # What was turned down for a checked case is out anyway.
     checked = [one for one in traced.checked if one.jaxpr]
@@ -268,6 +276,7 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
                 _check_precision(one, terms, signature)
             _check_additions(jaxpr, terms)
             _check_order(jaxpr)
+            _check_inputs(jaxpr)
             for one in kernels:
                 _check_copies(one)
             _check_coverage(traced, signature)

@@ -54,7 +54,7 @@ def parallel_axes(kernel: dict[str, Any]) -> list[int]:
     mapping = kernel["grid_mapping"]
     said = iter(getattr(kernel["compiler_params"], "dimension_semantics", None) or ())
     kinds = ["parallel" if axis in mapping.vmapped_dims else next(said, None) for axis in range(len(mapping.grid))]
-    return [axis for axis, kind in enumerate(kinds) if getattr(kind, "value", kind) == "parallel"]
+    return [axis for axis, kind in enumerate(kinds) if getattr(kind, "value", kind) in ("parallel", "core_parallel")]
 
 
 def check_order(jaxpr: core.Jaxpr) -> None:

@@ -32,8 +32,10 @@ from jax.experimental.pallas import tpu as pltpu
 import check
 import interpreted
 import judge_inputs
+import kept_inputs
 import outer
 import program
+import promises
 import sandbox
 import verdict
 import wire
@@ -64,15 +66,20 @@ class _Interpreter:
 
     def __init__(self, seed: int) -> None:
         self.has_races = False
+        self._promises = promises.Watch()
+        self._inputs = kept_inputs.Watch()
         self._how = pltpu.InterpretParams(detect_races=True, num_cores_or_threads=2, random_seed=seed)
         self._compiled: dict[int, Callable[..., Any]] = {}
 
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         if id(equation) not in self._compiled:
-            params = interpreted.parameters(equation)
+            params = interpreted.parameters(equation) | self._promises.watched(equation.params)
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
-        outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
+        with self._inputs.entered():
+            outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
+        self._promises.check()
+        self._inputs.check(equation.params)
         self.has_races |= interpreter.races is not None and interpreter.races.races_found
         # What shares an input's memory comes back as long as its blocks are.
         avals = equation.params["out_avals"]
@@ -152,6 +159,8 @@ def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = Fal
             _fill_memory(packed)
         answer, has_races = _run(closed, signature, 2 if is_filled else 1)
         header: dict[str, Any] = {"races": has_races, "can_tell": _can_tell(closed.jaxpr)}
+    except (kept_inputs.Changed, promises.Broken) as found:
+        header = {"kind": "incorrect", "reason": str(found)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the kernel or the interpreter does

@@ -24,6 +24,7 @@ from jax._src import core
 import operands
 import program
 import sandbox
+import schema
 import verdict
 import wire
 from child import Ending, Limits
@@ -146,12 +147,16 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
         except MemoryError:
             raise
         except Exception as error:
-            raise Rejection("contract", f"no program came out of the trace: {_describe(error, '')}") from error
+            is_ours = isinstance(error, (schema.Refused, wire.Unsendable))
+            why = verdict.one_line(str(error)) if is_ours else _describe(error, "")
+            raise Rejection("contract", f"no program came out of the trace: {why}") from error
         _check_outputs(closed.out_avals, signature)
         try:
             tpu, cpu = (program.export_program(closed, arguments, platform) for platform in ("tpu", "cpu"))
         except MemoryError:
             raise
+        except program.NotCanonical as error:
+            raise Rejection("contract", f"the exported program is not what was traced: {error}") from error
         except Exception as error:
             raise Rejection("lower-error", _describe(error, "")) from error
     except Rejection as rejection:

@@ -13,7 +13,7 @@ import dataclasses
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -25,15 +25,19 @@ from jax._src.lib import _jax, tpu
 from jax._src.lib.mlir import ir, passmanager
 from jax._src.lib.mlir.dialects import hlo
 
-# Fixed names: a candidate's own would tell two equal programs apart.
+import jaxprs
+import kernel_config
+import promises
+import schema
+from jaxprs import Place
+
 PROGRAM_NAME = "program"
-KERNEL_NAME = "kernel"
 
 CUSTOM_CALL = "tpu_custom_call"
 
 
 class NotCanonical(Exception):
-    """The exported module is not of the form that this code knows how to make canonical."""
+    """The exported module is not what was to be made, or not of the form that this code knows."""
 
 
 def configure_jax() -> None:
@@ -88,38 +92,28 @@ def digest(program: bytes) -> str:
     return hashlib.sha256(program).hexdigest()[:32]
 
 
-def with_calls(jaxpr: core.Jaxpr, changed: Callable[[dict[str, Any]], dict[str, Any]]) -> core.Jaxpr:
-    """The jaxpr with every pallas_call's parameters changed, nested ones' too."""
-
-    def replaced(value: Any) -> Any:
-        if isinstance(value, core.ClosedJaxpr):
-            return value.replace(jaxpr=with_calls(value.jaxpr, changed))
-        if isinstance(value, core.Jaxpr):
-            return with_calls(value, changed)
-        if type(value) in (tuple, list):
-            return type(value)(replaced(item) for item in value)
-        return value
-
-    equations = []
-    for equation in jaxpr.eqns:
-        if equation.primitive.name == "pallas_call":
-            params = changed(equation.params)
-        else:
-            params = {name: replaced(value) for name, value in equation.params.items()}
-        equations.append(equation.replace(params=params))
-    return jaxpr.replace(eqns=equations)
+def _interpreted(equation: core.JaxprEqn, place: Place) -> Sequence[core.JaxprEqn]:
+    """A change (jaxprs.py) to what runs on a CPU."""
+    if equation.primitive.name == "pallas_call":
+        return [equation.replace(params=dict(equation.params, interpret=True))]
+    return promises.broken_visibly(equation, place)
 
 
 def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
-    """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted)."""
-    jaxpr = with_calls(closed.jaxpr, lambda params: dict(params, interpret=platform == "cpu"))
-    run = core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr))
+    """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted).
+
+    Raises NotCanonical where it is not what was to be made.
+    """
+    if platform == "cpu":
+        closed = closed.replace(jaxpr=jaxprs.changed(closed.jaxpr, _interpreted))
+    run = core.jaxpr_as_fun(closed)
 
     def program(*args: Any) -> tuple[Any, ...]:
         return tuple(run(*args))
 
-    exported = export.export(jax.jit(program), platforms=[platform])(*arguments)
-    canonical = canonical_module(exported.mlir_module_serialized)
+    with kernel_config.recorded() as bodies:
+        exported = export.export(jax.jit(program), platforms=[platform])(*arguments)
+    canonical = canonical_module(exported.mlir_module_serialized, bodies)
     exported = dataclasses.replace(exported, mlir_module_serialized=canonical, fun_name=PROGRAM_NAME)
     return bytes(exported.serialize())
 
@@ -150,8 +144,12 @@ def kernel_body(call: Any) -> bytes:
     return base64.b64decode(configuration["custom_call_config"]["body"])
 
 
-def canonical_module(serialised: bytes) -> bytes:
-    """The canonical form of a serialised StableHLO module, the Mosaic bodies in it included."""
+def canonical_module(serialised: bytes, bodies: list[bytes]) -> bytes:
+    """The canonical form of a serialised StableHLO module, in which the kernels' bodies have to be these.
+
+    Raises NotCanonical.
+    """
+    found = []
     with jax_mlir.make_ir_context() as context, ir.Location.unknown():
         tpu.register_dialect(context)
         context.allow_unregistered_dialects = True
@@ -159,10 +157,14 @@ def canonical_module(serialised: bytes) -> bytes:
         module.operation.attributes["sym_name"] = ir.StringAttr.get(PROGRAM_NAME)
         for operation in walk(module.operation):
             if _is_kernel(operation):
-                _make_kernel_canonical(operation)
+                found.append(_make_kernel_canonical(operation))
             for arguments in ("arg_attrs", "res_attrs"):
                 if arguments in operation.attributes and operation.name == "func.func":
                     operation.attributes[arguments] = _without_names(operation.attributes[arguments])
+        try:
+            kernel_config.check_bodies(found, bodies)
+        except kernel_config.Unknown as error:
+            raise NotCanonical(str(error)) from error
         _strip_locations(module)
         version = hlo.get_version_from_compatibility_requirement(hlo.StablehloCompatibilityRequirement.WEEK_4)
         return bytes(_jax.mlir.serialize_portable_artifact(module, version, True))
@@ -196,14 +198,25 @@ def _without_names(attributes: Any) -> Any:
     return ir.ArrayAttr.get(kept)
 
 
-def _make_kernel_canonical(call: Any) -> None:
-    """Strips and renames the Mosaic body in a custom call's configuration."""
-    text = ir.StringAttr(call.attributes["backend_config"]).value
-    configuration = json.loads(text)
+# What a kernel's custom call says besides its configuration.
+_KERNEL_ATTRIBUTES = frozenset(
+    """
+    api_version backend_config call_target_name has_side_effect kernel_name mhlo.frontend_attributes operand_layouts
+    output_operand_aliases result_layouts
+    """.split()
+)
+
+
+def _make_kernel_canonical(call: Any) -> bytes:
+    """Strips and renames the Mosaic body in a custom call's configuration; returns what the body was."""
+    unknown = set(call.attributes) - _KERNEL_ATTRIBUTES
+    if unknown:
+        raise NotCanonical(f"a {CUSTOM_CALL} with {min(unknown)}")
     try:
-        body = base64.b64decode(configuration["custom_call_config"]["body"])
-    except KeyError as error:
-        raise NotCanonical(f"a {CUSTOM_CALL} without {error}") from error
+        configuration = kernel_config.read(ir.StringAttr(call.attributes["backend_config"]).value)
+    except kernel_config.Unknown as error:
+        raise NotCanonical(str(error)) from error
+    body = base64.b64decode(configuration["custom_call_config"]["body"])
     module = ir.Module.parse(body)
     _strip_locations(module)
     for operation in walk(module.operation):
@@ -211,11 +224,12 @@ def _make_kernel_canonical(call: Any) -> None:
         named = "sym_name" in operation.attributes
         name = operation.attributes["sym_name"] if named else None
         if name is not None and not ir.StringAttr(name).value.startswith("transform_"):
-            operation.attributes["sym_name"] = ir.StringAttr.get(KERNEL_NAME)
+            operation.attributes["sym_name"] = ir.StringAttr.get(schema.KERNEL_NAME)
     stripped = io.BytesIO()
     module.operation.write_bytecode(stripped, desired_version=0)
     configuration["custom_call_config"]["body"] = base64.b64encode(stripped.getvalue()).decode()
     call.attributes["backend_config"] = ir.StringAttr.get(json.dumps(configuration, sort_keys=True))
-    call.attributes["kernel_name"] = ir.StringAttr.get(KERNEL_NAME)
+    call.attributes["kernel_name"] = ir.StringAttr.get(schema.KERNEL_NAME)
     if "mhlo.frontend_attributes" in call.attributes:
-        del call.attributes["mhlo.frontend_attributes"]  # the candidate's own metadata
+        del call.attributes["mhlo.frontend_attributes"]  # metadata for profilers
+    return body

@@ -7,7 +7,7 @@ cannot be said in this form (a callback, a primitive of the candidate's own, dev
 
 A document is {"vars": [aval…], "jaxprs": [jaxpr…], "consts": [array…]}; the last jaxpr is the program's, `consts` are
 its constants. Values: null, booleans, strings and whole numbers are themselves; all else is a list, its first element
-a tag.
+a tag. What is read from a document is checked (consistent.py, schema.py) and settled (settle.py) before anybody has it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ from jax._src.state import indexing
 from jax._src.state import types as state_types
 from jax.experimental.pallas import tpu as _registers_pallas  # noqa: F401 - its primitives and their lowerings
 
+import consistent
 import program
+import schema
+import settle
 
 _ENUMS = {
     f"{enum.__module__}.{enum.__name__}": enum
@@ -109,6 +112,9 @@ _SCALARS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 _DERIVATIVES = frozenset({"jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "out_trees", "symbolic_zeros", "policy"})
 _MOST_DEEP = 100
 
+# What is said for people, and never sent.
+_FOR_PEOPLE: dict[str, dict[str, Any]] = {"BlockMapping": {"origin": ""}}
+
 
 class Unsendable(Exception):
     """What stands here has no form on the wire."""
@@ -132,6 +138,21 @@ def _primitives() -> dict[str, core.Primitive]:
             # Of two with one name the first is the one of jax.lax.
             found.setdefault(primitive.name, primitive)
     return found
+
+
+def _without_own_words(primitive: str, params: dict[str, Any]) -> dict[str, Any]:
+    """An equation's parameters, with names that say nothing, and without what is meant for profilers and debuggers."""
+    if "name" in params:
+        # What a function is called is the candidate's affair, and no other program's.
+        params = dict(params, name=schema.KERNEL_NAME if primitive == "pallas_call" else schema.INNER_NAME)
+    if primitive == "pallas_call":
+        params = dict(params, debug=False, interpret=False, metadata=None)
+    return params
+
+
+def _check_random(implementation: Any) -> None:
+    if implementation is not prng.prngs["threefry2x32"]:
+        raise Unsendable("random numbers are drawn by threefry: other generators give others on a TPU than on a CPU")
 
 
 def _differentiated(*_: Any) -> Any:
@@ -171,9 +192,7 @@ class _Packer:
         if equation.ctx.compute_type is not None or equation.ctx.xla_metadata:
             raise Unsendable(f"{equation.primitive.name}: compute_on and XLA metadata are not for candidates")
         params = {name: value for name, value in equation.params.items() if name not in _DERIVATIVES}
-        if "name" in params:
-            # What a function is called is the candidate's affair, and no other program's.
-            params["name"] = program.KERNEL_NAME if equation.primitive.name == "pallas_call" else "inner"
+        params = _without_own_words(equation.primitive.name, params)
         try:
             packed = {name: self.value(value) for name, value in sorted(params.items())}
         except Unsendable as error:
@@ -278,6 +297,7 @@ class _Packer:
             return ["dtype", np.dtype(value).name]
         if isinstance(value, (prng.PRNGImpl, prng.KeyTy)):
             implementation = value if isinstance(value, prng.PRNGImpl) else value._impl
+            _check_random(implementation)
             return ["random", implementation.name, type(value) is prng.KeyTy]
         if isinstance(value, (mesh_lib.Mesh, mesh_lib.AbstractMesh)):
             if not value.empty:
@@ -293,7 +313,8 @@ class _Packer:
     def _record(self, value: Any) -> Any:
         cls = type(value)
         if _RECORDS.get(cls.__name__) is cls:
-            return ["record", cls.__name__, [[name, self.value(getattr(value, name))] for name in _fields(cls)]]
+            sent = [name for name in _fields(cls) if name not in _FOR_PEOPLE.get(cls.__name__, ())]
+            return ["record", cls.__name__, [[name, self.value(getattr(value, name))] for name in sent]]
         for name, enum in _ENUMS.items():
             if cls is enum:
                 return ["enum", name, value.name]
@@ -323,7 +344,7 @@ class _Unpacker:
             "mesh": lambda is_abstract: mesh_lib.empty_abstract_mesh if is_abstract else mesh_lib.empty_concrete_mesh,
             "number": lambda *rest: self._array(*rest)[()],
             "random": self._random,
-            "record": lambda name, fields: _RECORDS[name](**{key: self.value(item) for key, item in fields}),
+            "record": self._record,
             "ref": lambda aval, space: state_types.AbstractRef(self.value(aval), self.value(space)),
             "semaphore": lambda name: _SEMAPHORES[name](),
             "singleton": lambda name: _SINGLETONS[name],
@@ -364,8 +385,12 @@ class _Unpacker:
         # Those before it alone: no jaxpr calls itself.
         return self._jaxprs[range(len(self._jaxprs))[number]]
 
+    def _record(self, name: str, fields: list[Any]) -> Any:
+        return _RECORDS[name](**{key: self.value(item) for key, item in fields} | _FOR_PEOPLE.get(name, {}))
+
     def _random(self, name: str, is_type: bool) -> Any:
         implementation = prng.prngs[name]
+        _check_random(implementation)
         return prng.KeyTy(implementation) if is_type else implementation
 
     def _tree(self, name: str, auxiliary: Any = None, children: Sequence[Any] = ()) -> Any:
@@ -409,6 +434,7 @@ class _Unpacker:
         if primitive is None:
             raise Unsendable(f"JAX does not lower '{packed['primitive']}'")
         params = {name: self.value(value) for name, value in packed["params"].items()}
+        params = _without_own_words(primitive.name, params)
         if primitive.name == "platform_index" or params.get("branches_platforms") is not None:
             raise Unsendable("what hangs on the platform is not for candidates: what is checked is what is timed")
         if primitive.name == "semaphore_read":
@@ -442,8 +468,31 @@ def pack(closed: core.ClosedJaxpr) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Unsendable("a document says something twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise Unsendable(f"{name} is no number of a document")
+
+
+def _check_characters(packed: bytes) -> None:
+    """Nothing that is sent is a text for people: there are no quotes in one, and nothing but ASCII."""
+    if not packed.isascii() or b"\\" in packed:
+        raise Unsendable("a name or another text in it has quotes, or characters beyond ASCII")
+
+
+def _decoded(packed: bytes) -> Any:
+    """The document in bytes that need not be trusted."""
+    _check_characters(packed)
+    return json.loads(packed, object_pairs_hook=_once, parse_constant=_no_constant)
+
+
 def unpack(packed: bytes) -> core.ClosedJaxpr:
     """The jaxpr of bytes that need not be trusted. Raises whatever is wrong with them."""
-    closed = _Unpacker(json.loads(packed)).closed()
-    core.check_jaxpr(closed.jaxpr)
-    return closed
+    closed = _Unpacker(_decoded(packed)).closed()
+    consistent.check(closed)
+    return settle.settled(closed)

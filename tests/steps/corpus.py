@@ -30,14 +30,20 @@ sys.path.insert(0, str(ROOT / "rules" / "steps"))
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import check
+import consistent
 import contract
 import expect
 import interpret
 import judge_inputs
+import kept_inputs
+import kernel_config
 import lower
 import program
+import promises
 import sandbox
+import schema
 import verdict
+import wire
 from child import Limits, run_in_child
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
@@ -273,6 +279,17 @@ def _break_sandbox(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(sandbox, "run", open_air))
 
 
+def _break_read_back(stack: contextlib.ExitStack, _: Task) -> None:
+    """What is written of a kernel is read as any JSON."""
+    stack.enter_context(mock.patch.object(kernel_config, "read", json.loads))
+    stack.enter_context(mock.patch.object(kernel_config, "check_bodies"))
+
+
+def _break_promises(stack: contextlib.ExitStack, _: Task) -> None:
+    stack.enter_context(mock.patch.object(promises.Watch, "check"))
+    stack.enter_context(mock.patch.object(promises, "broken_visibly", lambda equation, _: [equation]))
+
+
 @dataclass(frozen=True)
 class Defence:
     """How a defence is broken, and the steps that it makes a difference to."""
@@ -287,12 +304,19 @@ _OUTPUTS = ("check", "interpret")
 DEFENCES: dict[str, Defence] = {
     "one_jaxpr": Defence(_break_one_jaxpr, ("lower",)),
     "sandbox": Defence(_break_sandbox, tuple(_STEPS)),
+    "operations": Defence(_no_op(schema, "check"), ("lower",)),
+    "arrays": Defence(_no_op(consistent, "_check_arrays"), ("lower",)),
+    "characters": Defence(_no_op(wire, "_check_characters"), ("lower",)),
+    "flags": Defence(_no_op(consistent, "_check_flags"), ("lower",)),
+    "read_back": Defence(_break_read_back, ("lower",)),
+    "promises": Defence(_break_promises, ("lower", "interpret")),
+    "kept": Defence(_no_op(kept_inputs.Watch, "check"), ("interpret",)),
     "declared": Defence(_no_op(lower, "_check_outputs"), ("lower",)),
     "shapes": Defence(_no_op(check, "check_shapes"), _OUTPUTS),
     **{
         name: Defence(_no_op(contract, f"_check_{name}"), ("contract",))
         for name in (
-            "kernels calls constants dependence inside outside precision additions copies order coverage".split()
+            "kernels calls constants dependence inside outside precision additions copies order inputs coverage".split()
         )
     },
     **{name: Defence(_no_op(check, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},

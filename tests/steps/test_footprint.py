@@ -59,9 +59,10 @@ def test_a_block_that_was_left_is_not_come_back_to(grid: tuple[int, ...]) -> Non
         check(of_grid(grid, lambda k, i, j: (i, j)))
 
 
-def test_parallel_steps_do_not_write_the_same_block() -> None:
+@pytest.mark.parametrize("kind", ["parallel", "core_parallel"])
+def test_parallel_steps_do_not_write_the_same_block(kind: str) -> None:
     with pytest.raises(Overlap, match="written by steps that are said to be parallel"):
-        check(of_grid((8, 2, 4), lambda i, j, k: (i, j), ("parallel", "arbitrary", "parallel")))
+        check(of_grid((8, 2, 4), lambda i, j, k: (i, j), ("parallel", "arbitrary", kind)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Which of its inputs a kernel writes.
+
+An input's memory is the caller's. A kernel may write to it where an output shares that memory. Elsewhere nobody asks
+what is written: a TPU keeps it, and a CPU's copy drops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jax._src import core
+from jax._src.pallas import core as pallas_core
+from jax._src.pallas.mosaic import core as tpu_core
+from jax._src.state import types as state_types
+
+# A wait says that it writes what was copied; the copy has done so.
+_WAITS = frozenset({"dma_wait"})
+
+# Where an operand is the array itself, and no copy of a part of it.
+_WHOLE = (pallas_core.MemorySpace.ANY, tpu_core.MemorySpace.HBM)
+
+
+class Written(Exception):
+    """A kernel writes to memory that is not its own."""
+
+
+def check_inputs(jaxpr: core.Jaxpr) -> None:
+    """Raises Written where a kernel of a program, or an index map of one's block, writes to an input."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "pallas_call":
+            _check_kernel(equation.params)
+        else:
+            for inner in core.jaxprs_in_params(equation.params):
+                check_inputs(inner)
+
+
+def _check_kernel(kernel: dict[str, Any]) -> None:
+    mapping = kernel["grid_mapping"]
+    for number, block in enumerate(mapping.block_mappings):
+        if any(isinstance(v.aval, state_types.AbstractRef) for v in _written(block.index_map_jaxpr.jaxpr)):
+            raise Written(f"the index map of block {number} writes to a prefetched scalar")
+    body = kernel["jaxpr"]
+    written = _written(body)
+    for number in guarded(kernel):
+        if body.invars[number] in written:
+            raise Written(_reason(number, body.invars[number], mapping.num_index_operands))
+
+
+def guarded(kernel: dict[str, Any]) -> list[int]:
+    """The operands that a kernel may not write to, by their numbers; dynamic bounds of the grid are not counted.
+
+    A prefetched scalar is a copy of the kernel's own, in which many keep what one step leaves for the next. But where
+    an index map reads it, a TPU fetches by what was written, and no interpreter does.
+    """
+    mapping = kernel["grid_mapping"]
+    scalars = mapping.num_index_operands
+    shared = {operand for operand, _ in kernel["input_output_aliases"]}
+    steering = {
+        number
+        for block in mapping.block_mappings
+        for number, taken in enumerate(block.index_map_jaxpr.jaxpr.invars[len(mapping.grid) :])
+        if any(taken in equation.invars for equation in block.index_map_jaxpr.jaxpr.eqns)
+    }
+    arrays = range(scalars, scalars + mapping.num_inputs)
+    return sorted({*steering, *arrays} - shared)
+
+
+def _reason(number: int, reference: core.Var, scalars: int) -> str:
+    if number < scalars:
+        return f"a kernel writes to prefetched scalar {number}, which an index map reads: keep it as it is given"
+    is_block = getattr(reference.aval, "memory_space", None) not in _WHOLE
+    what = f"the block of input {number - scalars}" if is_block else f"input {number - scalars}"
+    return (
+        f"a kernel writes to {what}, which no output shares its memory with: write to an output or to scratch, "
+        "or name the input in input_output_aliases"
+    )
+
+
+def _written(jaxpr: core.Jaxpr) -> set[core.Var]:
+    """The references among a jaxpr's inputs that it writes to."""
+    written: set[core.Var] = set()
+    for equation in jaxpr.eqns:
+        inner = list(core.jaxprs_in_params(equation.params))
+        if inner:
+            for body in inner:
+                inside = _written(body)
+                given = _given(equation, body)
+                written |= {atom for taken, atom in given if taken in inside and isinstance(atom, core.Var)}
+        elif equation.primitive.name not in _WAITS:
+            written |= set(_written_by(equation))
+    return written
+
+
+def _written_by(equation: core.JaxprEqn) -> list[core.Var]:
+    """What an operation writes to, by its effects, which were inferred from what it is."""
+    kinds = (state_types.WriteEffect, state_types.AccumEffect)
+    found = [effect.input for effect in equation.effects if isinstance(effect, kinds)]
+    return [equation.invars[at] if isinstance(at, int) else at for at in found]
+
+
+def _given(equation: core.JaxprEqn, body: core.Jaxpr) -> Sequence[tuple[core.Var, Any]]:
+    """What a body of an operation takes, and what that is outside of it: of a loop and a branch, the last operands."""
+    if equation.primitive.name == "run_scoped":
+        return list(zip(body.constvars, equation.invars, strict=True))
+    params, operands = equation.params, list(equation.invars)
+    if equation.primitive.name == "while":
+        asked = params["cond_nconsts"]
+        carry = operands[asked + params["body_nconsts"] :]
+        is_condition = body is params["cond_jaxpr"].jaxpr
+        operands = [*operands[:asked], *carry] if is_condition else operands[asked:]
+    return list(zip(body.invars, operands[len(operands) - len(body.invars) :], strict=True))
