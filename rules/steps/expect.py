@@ -30,6 +30,7 @@ import program
 import verdict
 from depfile import write_depfile
 from judge_inputs import Array
+from regions import Region, indices_of
 
 Function = Callable[..., Any]
 
@@ -139,11 +140,11 @@ def expected_at_places(
             arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
             arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
             for axis, (indices, size) in enumerate(zip(region, declared["shape"], strict=True)):
-                arrays[f"{name}.axis{axis}"] = parts.indices_of(indices, size)
+                arrays[f"{name}.axis{axis}"] = indices_of(indices, size)
     return arrays
 
 
-def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regions: list[parts.Region]) -> list[Array]:
+def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regions: list[Region]) -> list[Array]:
     """A reference's outputs at regions."""
     closed = jax.make_jaxpr(program.with_gradients(function, signature))(*inputs)
     shapes = [list(aval.shape) for aval in closed.out_avals]

@@ -28,7 +28,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 import interpreted
 import parts
-from parts import Region
+from regions import Region, indices_of, take, whole
 
 # Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
 _MOST_POINTS = 1 << 22
@@ -59,9 +59,7 @@ class SomeSteps(parts.Kernels):
         self._compiled: dict[Any, Callable[..., Any]] = {}
         self._watch = _Watch()
 
-    def needs(
-        self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]
-    ) -> list[Region | None]:
+    def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
         """The blocks of the operands that the steps read; whole, what is not read in blocks."""
         if _uses_what_it_replaces(equation.params["jaxpr"]):
             raise NotImplementedError("a kernel uses what one of its stores replaces")
@@ -73,12 +71,12 @@ class SomeSteps(parts.Kernels):
         points = self._points(equation, grid, starts, regions)
         self._chosen[id(equation)] = points
         aliased = {number for number, _ in equation.params["input_output_aliases"]}
-        out: list[Region | None] = [parts.whole(atom.aval.shape) for atom in equation.invars[: dynamic + scalars]]
+        out: list[Region | None] = [whole(atom.aval.shape) for atom in equation.invars[: dynamic + scalars]]
         for number, (atom, block) in enumerate(
             zip(equation.invars[dynamic + scalars :], mapping.block_mappings, strict=False)
         ):
             is_whole = block.has_trivial_window() or scalars + number in aliased
-            out.append(parts.whole(atom.aval.shape) if is_whole else starts.region(block, points))
+            out.append(whole(atom.aval.shape) if is_whole else starts.region(block, points))
         return out
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
@@ -97,7 +95,7 @@ class SomeSteps(parts.Kernels):
         self.steps += len(points)
         self.all_steps += int(np.prod(grid, dtype=np.int64))
         return [
-            None if region is None else parts.take(result, parts.whole(v.aval.shape), region, v.aval.shape)
+            None if region is None else take(result, whole(v.aval.shape), region, v.aval.shape)
             for result, region, v in zip(results, regions, equation.outvars, strict=True)
         ]
 
@@ -125,7 +123,7 @@ class SomeSteps(parts.Kernels):
                 continue
             region, aval = starts.region(block, points), atoms[at].aval
             if any(axis is not None for axis in region):
-                place = np.ix_(*(parts.indices_of(axis, n) for axis, n in zip(region, aval.shape, strict=True)))
+                place = np.ix_(*(indices_of(axis, n) for axis, n in zip(region, aval.shape, strict=True)))
                 array = np.zeros(aval.shape, aval.dtype)
                 array[place] = np.asarray(operands[at])
                 out[at] = jnp.asarray(array)
@@ -150,8 +148,10 @@ class More(Exception):
     """A kernel has to be run for more steps than were planned."""
 
 
-def evaluate(closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: SomeSteps) -> Any:
-    """The outputs' values at regions, as `parts.evaluate` has them, with each kernel run for as many steps as needed."""
+def evaluate(
+    closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: SomeSteps
+) -> list[Any]:
+    """The outputs' values at regions, as `parts.evaluate` has them; each kernel is run for as many steps as it needs."""
     # Once: the kernels are known by their equations.
     flat = parts.flattened(closed)
     while True:
@@ -170,7 +170,9 @@ def _and_those_before(points: Points, wanted: np.ndarray[Any, Any], width: int) 
     """Which points are wanted, or come before a wanted one that has the same indices along the first axes."""
     if width >= points.shape[1] or not wanted.any():
         return wanted
-    _, group = np.unique(points[:, :width], axis=0, return_inverse=True) if width else (None, np.zeros(len(points), int))
+    _, group = (
+        np.unique(points[:, :width], axis=0, return_inverse=True) if width else (None, np.zeros(len(points), int))
+    )
     group = np.asarray(group).reshape(-1)
     last = np.full(int(group.max()) + 1, -1)
     np.maximum.at(last, group[wanted], np.nonzero(wanted)[0])
@@ -195,7 +197,7 @@ class _Starts:
         sizes = pallas_core._get_block_shape(block.block_shape)
         starts = self._starts(block)
         for axis, (wanted, size, length) in enumerate(zip(region, sizes, block.array_aval.shape, strict=True)):
-            indices = parts.indices_of(wanted, length)
+            indices = indices_of(wanted, length)
             first = np.searchsorted(indices, starts[:, axis])
             found &= (first < len(indices)) & (indices[np.minimum(first, len(indices) - 1)] < starts[:, axis] + size)
         return found

@@ -1,8 +1,7 @@
 """The evaluation of a program at some places of its outputs, without computing the rest.
 
-A region says which part of an array is asked for: along each axis a sorted array of indices, or None for all of them.
-`evaluate` finds the region of every value that the outputs' regions need, from the outputs backwards, and then
-computes these regions only. An operation that has no rule here is computed whole.
+`evaluate` finds the region of every value that the outputs' regions need (regions.py), from the outputs backwards, and
+then computes these regions only, operation by operation (part_rules.py).
 
 The oracle of a large timed case is computed in this way, and so are the values of a candidate's program, whose kernels
 are run for those steps of their grids that write what is asked for (kernel_steps.py).
@@ -10,9 +9,7 @@ are run for those steps of their grids that write what is asked for (kernel_step
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -20,23 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import core
 
-# The indices that are asked for along each axis, sorted and distinct; None: all of them.
-Axis = np.ndarray[Any, Any] | None
-Region = tuple[Axis, ...]
-
-# Operations that compute each element of their results from the elements at the same place.
-_ELEMENTWISE = frozenset(
-    """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh bitcast_convert_type cbrt ceil clamp clz
-    convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow
-    is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not optimization_barrier or population_count
-    pow real reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign sin
-    sinh sqrt square stop_gradient sub tan tanh xor
-    """.split()
-)
-_REDUCTIONS = frozenset(
-    "argmax argmin reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor".split()
-)
+from part_rules import Rule, bound, rule_of, taken
+from regions import Axis, Region, indices_of, take, union, whole
 
 # Operations that stand for the program in one of their parameters.
 _BODIES = {
@@ -48,57 +30,6 @@ _BODIES = {
     "jit": "jaxpr",
     "remat2": "jaxpr",
 }
-
-
-def whole(shape: Sequence[int]) -> Region:
-    """The region that is all of an array of this shape."""
-    return (None,) * len(shape)
-
-
-def size_of(region: Region, shape: Sequence[int]) -> tuple[int, ...]:
-    """How many indices a region has along each axis of an array of this shape."""
-    return tuple(n if axis is None else len(axis) for axis, n in zip(region, shape, strict=True))
-
-
-def union(one: Region | None, other: Region | None, shape: Sequence[int]) -> Region | None:
-    """The smallest region that has both in it; None is nothing."""
-    if one is None or other is None:
-        return other if one is None else one
-    return tuple(
-        None if a is None or b is None else _of_axis(np.union1d(a, b), n)
-        for a, b, n in zip(one, other, shape, strict=True)
-    )
-
-
-def _of_axis(indices: Any, size: int) -> Axis:
-    return None if len(indices) == size else np.asarray(indices)
-
-
-def indices_of(axis: Axis, size: int) -> np.ndarray[Any, Any]:
-    """An axis' indices, spelled out."""
-    return np.arange(size) if axis is None else axis
-
-
-def take(array: Any, within: Region, wanted: Region, shape: Sequence[int]) -> Any:
-    """What stands at `wanted`, of an array that holds the region `within` of an array of this shape."""
-    for number, (have, want, size) in enumerate(zip(within, wanted, shape, strict=True)):
-        if have is want or (have is not None and want is not None and np.array_equal(have, want)):
-            continue
-        places = np.searchsorted(indices_of(have, size), indices_of(want, size))
-        array = jnp.take(array, places, axis=number)
-    return array
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How an operation is computed at a region of its results.
-
-    `needs` gives each operand's region for the results' regions, None where it is not needed. `run` gives the results'
-    regions from the operands' ones, as arrays.
-    """
-
-    needs: Callable[[Any, list[Region | None]], list[Region | None]]
-    run: Callable[[Any, list[Region | None], list[Any]], Sequence[Any]]
 
 
 # How a kernel is computed. It may ask for operands' values, which `needs` is given a function for: those are whole.
@@ -148,7 +79,8 @@ def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
             if name in _BODIES:
                 body = equation.params[_BODIES[name]]
                 inner, held = (body.jaxpr, body.consts) if isinstance(body, core.ClosedJaxpr) else (body, [])
-                known.update(zip(equation.outvars, inlined(inner, [constant(each) for each in held], operands)))
+                results = inlined(inner, [constant(each) for each in held], operands)
+                known.update(zip(equation.outvars, results, strict=True))
                 continue
             results = [core.Var(v.aval) for v in equation.outvars]
             known.update(zip(equation.outvars, results, strict=True))
@@ -230,7 +162,7 @@ class _Evaluation:
     def _needs(self, equation: Any, results: list[Region | None]) -> list[Region | None]:
         if equation.primitive.name == "pallas_call":
             return self._kernels.needs(equation, results, self._whole)
-        return _rule_of(equation).needs(equation, results)
+        return _rule(equation).needs(equation, results)
 
     def _whole(self, atom: Any) -> Any:
         return self.at([atom], [whole(atom.aval.shape)])[0]
@@ -240,8 +172,8 @@ class _Evaluation:
             return self._kernels.run(equation, results, operands)
         if _has_kernel(equation):
             values = self._kernels.run_whole(equation, operands)
-            return _taken(values, equation, results)
-        return _rule_of(equation).run(equation, results, operands)
+            return taken(values, equation, results)
+        return _rule(equation).run(equation, results, operands)
 
 
 def _has_kernel(equation: Any) -> bool:
@@ -249,296 +181,12 @@ def _has_kernel(equation: Any) -> bool:
     return any(e.primitive.name == "pallas_call" or _has_kernel(e) for jaxpr in inner for e in jaxpr.eqns)
 
 
-def bound(equation: Any, operands: Sequence[Any], **changed: Any) -> Sequence[Any]:
-    """The results of an operation, some of its parameters changed."""
-    with equation.ctx.manager:
-        params = equation.primitive.get_bind_params({**equation.params, **changed})
-        results = equation.primitive.bind(*operands, **params)
-    return results if equation.primitive.multiple_results else [results]
-
-
-def _taken(values: Sequence[Any], equation: Any, results: Sequence[Region | None]) -> list[Any]:
-    return [
-        None if region is None else take(value, whole(v.aval.shape), region, v.aval.shape)
-        for value, region, v in zip(values, results, equation.outvars, strict=True)
-    ]
-
-
-def _only(results: Sequence[Region | None]) -> Region:
-    region = results[0]
-    assert region is not None
-    return region
-
-
-# All of it.
-
-
-def _needs_all(equation: Any, _: list[Region | None]) -> list[Region | None]:
-    return [whole(atom.aval.shape) for atom in equation.invars]
-
-
-def _run_all(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    return _taken(bound(equation, operands), equation, results)
-
-
-_WHOLE = Rule(_needs_all, _run_all)
-
-
-# The same place.
-
-
-def _needs_same(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    region, shape = next(each for each in results if each is not None), equation.outvars[0].aval.shape
-    # Bare numbers, and axes of one element, are the same for every place.
-    return [
-        tuple(axis if n == size else None for axis, n, size in zip(region, atom.aval.shape, shape, strict=True))
-        if atom.aval.shape
-        else ()
-        for atom in equation.invars
-    ]
-
-
-def _run_same(equation: Any, _: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    return bound(equation, operands)
-
-
-# Other axes.
-
-
-def _needs_broadcast(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    region, operand = _only(results), equation.invars[0].aval
-    axes = equation.params["broadcast_dimensions"]
-    shape = equation.outvars[0].aval.shape
-    of_operand = tuple(region[axis] if operand.shape[i] == shape[axis] else None for i, axis in enumerate(axes))
-    return [of_operand, *([None] * (len(equation.invars) - 1))]
-
-
-def _run_broadcast(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    region = _only(results)
-    shape = size_of(region, equation.outvars[0].aval.shape)
-    return [jax.lax.broadcast_in_dim(operands[0], shape, equation.params["broadcast_dimensions"])]
-
-
-def _needs_transpose(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    region, permutation = _only(results), equation.params["permutation"]
-    return [tuple(region[permutation.index(axis)] for axis in range(len(permutation)))]
-
-
-def _run_transpose(equation: Any, _: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    return [jax.lax.transpose(operands[0], equation.params["permutation"])]
-
-
-def _needs_squeeze(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    left = iter(_only(results))
-    gone = equation.params["dimensions"]
-    return [tuple(None if axis in gone else next(left) for axis in range(equation.invars[0].aval.ndim))]
-
-
-def _run_shaped(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    return [jnp.reshape(operands[0], size_of(_only(results), equation.outvars[0].aval.shape))]
-
-
-def _needs_reversed(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    shape, turned = equation.invars[0].aval.shape, equation.params["dimensions"]
-    return [
-        tuple(
-            shape[i] - 1 - axis[::-1] if axis is not None and i in turned else axis
-            for i, axis in enumerate(_only(results))
-        )
-    ]
-
-
-def _needs_slice(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    aval, params = equation.invars[0].aval, equation.params
-    strides = params["strides"] or (1,) * aval.ndim
-    parts = zip(_only(results), params["start_indices"], strides, equation.outvars[0].aval.shape, aval.shape)
-    return [tuple(_of_axis(start + stride * indices_of(axis, n), size) for axis, start, stride, n, size in parts)]
-
-
-def _run_kept(_: Any, __: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    return [operands[0]]
-
-
-# Axes that are one, or several.
-
-
-def _groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[range, range]]:
-    """The axes of two shapes of one array, in the smallest groups that have the same size on both sides."""
-    groups, i, j = [], 0, 0
-    while i < len(before) or j < len(after):
-        first = i, j
-        i, j = min(i + 1, len(before)), min(j + 1, len(after))
-        while (have := math.prod(before[first[0] : i])) != (want := math.prod(after[first[1] : j])):
-            if have < want:
-                i += 1
-            else:
-                j += 1
-        groups.append((range(first[0], i), range(first[1], j)))
-    return groups
-
-
-def _flat_indices(region: Region, shape: Sequence[int], axes: range) -> np.ndarray[Any, Any]:
-    """The places of a region within some axes, counted through row by row."""
-    grids = np.meshgrid(*(indices_of(region[axis], shape[axis]) for axis in axes), indexing="ij")
-    if not grids:
-        return np.zeros(1, np.int64)
-    return np.ravel_multi_index([grid.ravel() for grid in grids], [shape[axis] for axis in axes])
-
-
-def _needs_reshape(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    before, after = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
-    if 0 in before or equation.params.get("dimensions") is not None:
-        return [whole(before)]
-    out: list[Axis] = []
-    region = _only(results)
-    for old, new in _groups(before, after):
-        if all(region[axis] is None for axis in new):
-            out += [None] * len(old)
-            continue
-        flat = _flat_indices(region, after, new)
-        places = np.unravel_index(flat, [before[axis] for axis in old]) if len(old) else ()
-        out += [_of_axis(np.unique(place), before[axis]) for place, axis in zip(places, old, strict=True)]
-    return [tuple(out)]
-
-
-def _run_reshape(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    before, after = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
-    region = _only(results)
-    (within,) = _needs_reshape(equation, results)
-    array = operands[0]
-    if 0 in before or equation.params.get("dimensions") is not None:
-        return _run_all(equation, results, operands)
-    assert within is not None
-    # Group by group, from the last: the axes before it stay where they are.
-    for old, new in reversed(_groups(before, after)):
-        have, want = _flat_indices(within, before, old), _flat_indices(region, after, new)
-        first = old.start
-        lead, tail = array.shape[:first], array.shape[first + len(old) :]
-        array = jnp.reshape(array, (*lead, len(have), *tail))
-        if not np.array_equal(have, want):
-            array = jnp.take(array, np.searchsorted(have, want), axis=first)
-        array = jnp.reshape(array, (*lead, *size_of(region[new.start : new.stop], after[new.start : new.stop]), *tail))
-    return [array]
-
-
-# Several operands along one axis.
-
-
-def _needs_concatenate(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    region, axis = _only(results), equation.params["dimension"]
-    out: list[Region | None] = []
-    first = 0
-    for atom in equation.invars:
-        size = atom.aval.shape[axis]
-        wanted = indices_of(region[axis], equation.outvars[0].aval.shape[axis])
-        own = wanted[(wanted >= first) & (wanted < first + size)] - first
-        out.append((*region[:axis], _of_axis(own, size), *region[axis + 1 :]) if len(own) else None)
-        first += size
-    return out
-
-
-def _run_concatenate(equation: Any, _: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    some = [operand for operand in operands if operand is not None]
-    return [some[0] if len(some) == 1 else jnp.concatenate(some, axis=equation.params["dimension"])]
-
-
-# Sums.
-
-
-def _needs_reduction(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    region = iter(next(each for each in results if each is not None))
-    axes, aval = equation.params["axes"], equation.invars[0].aval
-    of_operand = tuple(None if axis in axes else next(region) for axis in range(aval.ndim))
-    return [of_operand]
-
-
-def _needs_dot(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    region = _only(results)
-    (left_sums, right_sums), (left_batch, right_batch) = equation.params["dimension_numbers"]
-    left, right = (atom.aval for atom in equation.invars)
-    batch = region[: len(left_batch)]
-    free = iter(region[len(left_batch) :])
-    out = []
-    for aval, sums, same in ((left, left_sums, left_batch), (right, right_sums, right_batch)):
-        out.append(
-            tuple(
-                batch[same.index(axis)] if axis in same else None if axis in sums else next(free)
-                for axis in range(aval.ndim)
-            )
-        )
-    return list(out)
-
-
-def _run_iota(equation: Any, results: list[Region | None], _: list[Any]) -> Sequence[Any]:
-    region, params = _only(results), equation.params
-    shape, axis = params["shape"], params["dimension"]
-    line = jnp.asarray(indices_of(region[axis], shape[axis])).astype(params["dtype"])
-    return [jax.lax.broadcast_in_dim(line, size_of(region, shape), (axis,))]
-
-
-def _needs_along(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    """Of a cumulative operation: all along its axis."""
-    region, axis = _only(results), equation.params["axis"]
-    return [(*region[:axis], None, *region[axis + 1 :])]
-
-
-def _run_along(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    region, axis = _only(results), equation.params["axis"]
-    (value,) = bound(equation, operands)
-    if region[axis] is None:
-        return [value]
-    return [jnp.take(value, region[axis], axis=axis)]
-
-
-# Gathers that take a row each of as many tables, and what differentiating those gives.
-
-
-def _needs_batched(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    numbers = equation.params["dimension_numbers"]
-    operand, indices = equation.invars[0].aval, equation.invars[1].aval
-    region = _only(results)
-    if equation.primitive.name == "gather":
-        is_window = set(numbers.offset_dims)
-        batch = [axis for axis in range(equation.outvars[0].aval.ndim) if axis not in is_window]
-        of_indices = tuple(region[axis] for axis in batch)
-        of_operand: list[Axis] = [None] * operand.ndim
-        for i, j in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
-            of_operand[i] = of_indices[j]
-        return [tuple(of_operand), (*of_indices, None)]
-    held: list[Axis] = [None] * operand.ndim
-    of_scatter: list[Axis] = [None] * (indices.ndim - 1)
-    for i, j in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True):
-        held[i] = of_scatter[j] = region[i]
-    window = set(numbers.update_window_dims)
-    rest = iter(of_scatter)
-    updates = tuple(None if axis in window else next(rest) for axis in range(equation.invars[2].aval.ndim))
-    return [tuple(held), (*of_scatter, None), updates]
-
-
-def _run_gather(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    numbers, sizes = equation.params["dimension_numbers"], equation.params["slice_sizes"]
-    region = _only(results)
-    (value,) = bound(equation, operands, slice_sizes=sizes)
-    # Windows are whole so far.
-    shape = equation.outvars[0].aval.shape
-    within = tuple(None if axis in numbers.offset_dims else region[axis] for axis in range(len(shape)))
-    return [take(value, within, region, shape)]
-
-
-def _run_scatter(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-    region, shape = _only(results), equation.outvars[0].aval.shape
-    batched = equation.params["dimension_numbers"].operand_batching_dims
-    (value,) = bound(equation, operands)
-    within = tuple(region[axis] if axis in batched else None for axis in range(len(shape)))
-    return [take(value, within, region, shape)]
-
-
 # Loops that carry nothing: each turn is by itself.
 
 
 def _needs_scan(equation: Any, results: list[Region | None]) -> list[Region | None]:
     if equation.params["num_carry"]:
-        return _needs_all(equation, results)
+        return [whole(atom.aval.shape) for atom in equation.invars]
     turns, inner = _turns(equation, results)
     body, consts = flattened(equation.params["jaxpr"]).jaxpr, equation.params["num_consts"]
     needed, _ = _Evaluation(body, {}, Kernels()).plan(body.outvars, inner)
@@ -558,7 +206,7 @@ def _turns(equation: Any, results: list[Region | None]) -> tuple[Axis, list[Regi
 
 def _run_scan(equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
     if equation.params["num_carry"]:
-        return _run_all(equation, results, operands)
+        return taken(bound(equation, operands), equation, results)
     turns, inner = _turns(equation, results)
     body, consts = flattened(equation.params["jaxpr"]), equation.params["num_consts"]
     regions = _needs_scan(equation, results)
@@ -587,34 +235,8 @@ def _run_scan(equation: Any, results: list[Region | None], operands: list[Any]) 
     ]
 
 
-_SAME = Rule(_needs_same, _run_same)
-_RULES: dict[str, Rule] = {
-    **dict.fromkeys(_ELEMENTWISE, _SAME),
-    **dict.fromkeys(_REDUCTIONS, Rule(_needs_reduction, _run_same)),
-    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), Rule(_needs_along, _run_along)),
-    "broadcast_in_dim": Rule(_needs_broadcast, _run_broadcast),
-    "concatenate": Rule(_needs_concatenate, _run_concatenate),
-    "dot_general": Rule(_needs_dot, _run_same),
-    "gather": Rule(_needs_batched, _run_gather),
-    "iota": Rule(lambda *_: [], _run_iota),
-    "reshape": Rule(_needs_reshape, _run_reshape),
-    "rev": Rule(_needs_reversed, _run_same),
-    "scan": Rule(_needs_scan, _run_scan),
-    **dict.fromkeys(
-        ("scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul"), Rule(_needs_batched, _run_scatter)
-    ),
-    "slice": Rule(_needs_slice, _run_kept),
-    "squeeze": Rule(_needs_squeeze, _run_shaped),
-    "transpose": Rule(_needs_transpose, _run_transpose),
-}
+_LOOP = Rule(_needs_scan, _run_scan)
 
 
-def _rule_of(equation: Any) -> Rule:
-    name = equation.primitive.name
-    if name in ("scan", "gather") and _has_kernel(equation):
-        return _WHOLE
-    if name in _ELEMENTWISE:
-        # A bitcast to a narrower type adds an axis.
-        rank = equation.outvars[0].aval.ndim
-        return _SAME if all(atom.aval.ndim in (rank, 0) for atom in equation.invars) else _WHOLE
-    return _RULES.get(name, _WHOLE)
+def _rule(equation: Any) -> Rule:
+    return _LOOP if equation.primitive.name == "scan" and not _has_kernel(equation) else rule_of(equation)

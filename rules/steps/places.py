@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from parts import Region
+from regions import Region
 
 # Per axis, the runs of neighbours; a block is one run of each axis.
 Runs = list[list[np.ndarray[Any, Any]]]

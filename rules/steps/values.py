@@ -17,13 +17,11 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import jax
 import numpy as np
 
 import check
 import judge_inputs
 import kernel_steps
-import parts
 import places
 import program
 import sandbox
@@ -32,7 +30,7 @@ import wire
 from check import Refusal
 from child import Limits
 from judge_inputs import TIMED, Array
-from parts import Region
+from regions import Region, indices_of, size_of, take
 from step import Step
 from verdict import Report
 
@@ -59,8 +57,8 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
         closed = wire.unpack(packed)
         inputs = judge_inputs.draw(signature, TIMED, secret)
         kernels = kernel_steps.SomeSteps()
-        for regions in asked:
-            found = kernel_steps.evaluate(closed, inputs, regions, kernels)
+        for blocks in asked:
+            found = kernel_steps.evaluate(closed, inputs, blocks, kernels)
             answer += [np.asarray(one).tobytes() for one in found]
         header = {"steps": kernels.steps, "of": kernels.all_steps}
     except MemoryError:
@@ -83,12 +81,13 @@ def _output(
         None if len(axis) == size else axis
         for axis, size in zip((expected[f"{name}.axis{i}"] for i in range(len(shape))), shape, strict=True)
     )
-    indices = np.meshgrid(*(parts.indices_of(axis, size) for axis, size in zip(block, shape, strict=True)), indexing="ij")
+    at = [indices_of(axis, size) for axis, size in zip(block, shape, strict=True)]
+    indices = np.meshgrid(*at, indexing="ij")
     return check.Output(
         declared,
         TIMED,
         got.astype(np.float64),
-        np.asarray(parts.take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
+        np.asarray(take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
         np.ravel_multi_index(indices, shape).reshape(-1) if shape else None,
         float(expected[f"{name}.error"]),
         float(expected[f"{name}.worst"]),
@@ -110,7 +109,7 @@ def judge(
     compared = 0
     for group, blocks in enumerate(asked):
         shaped = [
-            {**one, "shape": list(parts.size_of(block, one["shape"]))}
+            {**one, "shape": list(size_of(block, one["shape"]))}
             for one, block in zip(signature["outputs"], blocks, strict=True)
         ]
         arrays, content = check.arrays_of(content, shaped)

@@ -34,7 +34,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   for (const char* rule :
        {"normalise", "spec",  "mutate", "rewrite",  "prompt",  "exchange", "adopt",     "secret",
         "expect",    "audit", "lower",  "contract", "compile", "check",    "interpret", "analyze",
-        "measure",   "cut",   "race",   "time",     "trace",   "select",   "novelty",   "plan"}) {
+        "measure",   "cut",   "race",   "finalists", "values",   "time",     "trace",   "select",   "novelty",   "plan"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -214,7 +214,9 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   CHECK(edges["time"] == edges["compile"]);
   CHECK(edges["trace"] == edges["compile"]);
   CHECK(edges["select"] == 3);
-  CHECK(edges["expect"] == 2);
+  CHECK(edges["expect"] == 4);       // at places of the large timed cases
+  CHECK(edges["values"] == 25 * 2);  // of those
+  CHECK(edges["finalists"] == 3);
 }
 
 TEST_CASE("what candidates must not know is drawn once, and kept like what a person said") {
@@ -226,7 +228,7 @@ TEST_CASE("what candidates must not know is drawn once, and kept like what a per
     const bool knows =
         std::find(edge.inputs.begin(), edge.inputs.end(), secret) != edge.inputs.end();
     CHECK(knows == (edge.rule->name == "expect" || edge.rule->name == "audit" ||
-                    edge.rule->name == "check"));
+                    edge.rule->name == "check" || edge.rule->name == "values"));
   }
 }
 

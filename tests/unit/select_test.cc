@@ -334,6 +334,7 @@ std::map<std::string, json> ok_records() {
           {"a/compile.json", {{"verdict", "ok"}}},
           {"a/facts.json", {{"verdict", "ok"}}},
           {"a/time.json", {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0.5}}},
+          {"a/values.json", {{"verdict", "ok"}}},
           {"c/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d2"}}}}}}},
           {"c/check.json", {{"verdict", "ok"}}},
           {"c/interpret.json", {{"verdict", "ok"}}}};
@@ -355,17 +356,39 @@ evolve::Result<Evaluated> evaluated(const std::map<std::string, json>& records,
 
 }  // namespace
 
-TEST_CASE("a kernel that the interpreter could not run is in contention, and said to be so") {
+TEST_CASE("a step that could not be done is no rejection, and is named unless the spec excuses it") {
   auto records = ok_records();
-  CHECK(evaluated(records)->is_interpreted);
-  records["c/interpret.json"]["not_interpreted"] = "no rule for 'sin'";
+  CHECK(evaluated(records)->not_done.empty());
+  records["c/interpret.json"] = {{"verdict", "not_done"}, {"reason", "no rule for 'sin'"}};
   const auto variant = evaluated(records);
   REQUIRE(variant);
   CHECK_FALSE(variant->rejection);
-  CHECK_FALSE(variant->is_interpreted);
+  CHECK(variant->not_done == Ids{"interpret c: no rule for 'sin'"});
   Selection selection;
   selection.ranking.push_back({*variant, 1, 0, ""});
-  CHECK(selection_record(selection)["ranking"][0]["interpreted"] == false);
+  CHECK(selection_record(selection)["ranking"][0]["not_done"] == json(variant->not_done));
+  auto excusing = judged_cases;
+  for (CaseRecord& one : excusing) one.excused = {"interpret"};
+  const auto excused = read_evaluated(
+      variant_record_of_v0001, excusing, [&](const std::string& name, const std::string& file) {
+        return evolve::Result<json>(records.at(name + "/" + file));
+      });
+  REQUIRE(excused);
+  CHECK(excused->not_done.empty());
+}
+
+TEST_CASE("a variant whose large timed cases were not compared does not survive") {
+  auto records = ok_records();
+  records["a/values.json"] = {{"verdict", "not_reached"}};
+  auto variant = evaluated(records);
+  REQUIRE(variant);
+  CHECK_FALSE(variant->rejection);
+  CHECK_FALSE(variant->is_confirmed);
+  records["a/values.json"] = {{"verdict", "rejected"}, {"kind", "incorrect"}, {"reason", "r"}};
+  variant = evaluated(records);
+  REQUIRE(variant);
+  REQUIRE(variant->rejection);
+  CHECK(variant->rejection->step == "values");
 }
 
 TEST_CASE("what the model cannot follow has no modelled time, but may have a measured one") {
@@ -405,7 +428,7 @@ TEST_CASE("a variant is read from the records of its steps") {
   REQUIRE(variant);
   CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/contract.json", "c/contract.json",
                      "a/compile.json", "c/check.json", "c/interpret.json", "a/facts.json",
-                     "a/time.json"});
+                     "a/time.json", "a/values.json"});
   CHECK_FALSE(variant->rejection);
   CHECK(variant->seconds == std::map<std::string, double>{{"a", 0.5}});
   CHECK(variant->programs == std::map<std::string, std::string>{{"a", "d1"}});

@@ -1,0 +1,56 @@
+"""Regions: which part of an array is asked for.
+
+A region has for each axis the sorted indices that are asked for, or None for all of them; it is all their combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+# The indices that are asked for along an axis, sorted and distinct; None: all of them.
+Axis = np.ndarray[Any, Any] | None
+Region = tuple[Axis, ...]
+
+
+def whole(shape: Sequence[int]) -> Region:
+    """The region that is all of an array of this shape."""
+    return (None,) * len(shape)
+
+
+def size_of(region: Region, shape: Sequence[int]) -> tuple[int, ...]:
+    """How many indices a region has along each axis of an array of this shape."""
+    return tuple(n if axis is None else len(axis) for axis, n in zip(region, shape, strict=True))
+
+
+def union(one: Region | None, other: Region | None, shape: Sequence[int]) -> Region | None:
+    """The smallest region that has both in it; None is nothing."""
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(
+        None if a is None or b is None else of_axis(np.union1d(a, b), n)
+        for a, b, n in zip(one, other, shape, strict=True)
+    )
+
+
+def of_axis(indices: Any, size: int) -> Axis:
+    """The indices of an axis of this size, None where they are all of them."""
+    return None if len(indices) == size else np.asarray(indices)
+
+
+def indices_of(axis: Axis, size: int) -> np.ndarray[Any, Any]:
+    """An axis' indices, spelled out."""
+    return np.arange(size) if axis is None else axis
+
+
+def take(array: Any, within: Region, wanted: Region, shape: Sequence[int]) -> Any:
+    """What stands at `wanted`, of an array that holds the region `within` of an array of this shape."""
+    for number, (have, want, size) in enumerate(zip(within, wanted, shape, strict=True)):
+        if have is want or (have is not None and want is not None and np.array_equal(have, want)):
+            continue
+        places = np.searchsorted(indices_of(have, size), indices_of(want, size))
+        array = jnp.take(array, places, axis=number)
+    return array
