@@ -34,6 +34,9 @@ _FLOOR = 1e-30
 # Of a reference whose own error is less than this share of a unit in the last place, nobody is asked to be as lucky.
 _LUCK = 0.3
 
+# A root mean square that is more than so many times the median size is that of a few large elements.
+_TYPICAL = 4.0
+
 # What an element may be off, as a share of the outputs' root mean square, for it to be called rounding.
 _ROUNDING = 0.05
 
@@ -107,6 +110,11 @@ class Output:
     own_worst: float
 
     @property
+    def is_floating(self) -> bool:
+        """Whether its elements are floating-point numbers."""
+        return bool(jax.numpy.issubdtype(program.dtype_of(self.declared["dtype"]), np.floating))
+
+    @property
     def difference(self) -> Array:
         """Element by element."""
         return np.abs(self.values - self.oracle)
@@ -158,8 +166,14 @@ def check_finite(output: Output) -> None:
 
 
 def unit_of(output: Output) -> float:
-    """What atol is a share of: what outputs are that are all small is small, too."""
-    return min(1.0, output.size)
+    """What `atol` is a share of: the root of the elements' mean square, where that is the size of most of them.
+
+    A few elements that are much larger than the others do not widen the others' bound beyond `atol` itself, and
+    neither do large whole numbers.
+    """
+    sizes = np.abs(output.oracle[output.oracle != 0]) if output.is_floating else np.empty(0)
+    typical = _TYPICAL * float(np.median(sizes)) if sizes.size else 0.0
+    return min(output.size, max(1.0, typical))
 
 
 def check_elements(output: Output, tolerance: dict[str, float]) -> None:
@@ -167,7 +181,8 @@ def check_elements(output: Output, tolerance: dict[str, float]) -> None:
 
     It is right within atol and rtol, or within max_error_ratio times the reference's own largest error.
     """
-    bound = tolerance["atol"] * unit_of(output) + tolerance["rtol"] * np.abs(output.oracle)
+    unit = unit_of(output)
+    bound = tolerance["atol"] * unit + tolerance["rtol"] * np.abs(output.oracle)
     bound = np.maximum(bound, max(_FLOOR, tolerance["max_error_ratio"] * output.own_worst))
     difference = output.difference
     bad = int(np.count_nonzero(~(difference <= bound)))
@@ -175,7 +190,8 @@ def check_elements(output: Output, tolerance: dict[str, float]) -> None:
         worst = int(np.argmax(np.nan_to_num(difference - bound, nan=np.inf)))
         text = ", ".join(map(str, output.where(worst)))
         told = f"{output.values.flat[worst]:.6g}, not {output.oracle.flat[worst]:.6g}"
-        reason = f"{bad} of {difference.size} elements are off; the worst at [{text}]: {told}"
+        off = f"off by {difference.flat[worst]:.3g}, the bound is {bound.flat[worst]:.3g}, the unit {unit:.3g}"
+        reason = f"{bad} of {difference.size} elements are off; the worst at [{text}]: {told} ({off})"
         # Who rounds too much is off by little; who computes something else is off by much.
         kind = (
             "precision" if float(difference[~(difference <= bound)].max()) <= _ROUNDING * output.size else "incorrect"
@@ -188,9 +204,9 @@ def check_error(output: Output, tolerance: dict[str, float]) -> None:
 
     On the sets that are compared whole, the root of the mean square may be max_error_ratio times the reference's.
     """
-    dtype = program.dtype_of(output.declared["dtype"])
-    if not output.drawn.is_whole or not jax.numpy.issubdtype(dtype, np.floating):
+    if not output.drawn.is_whole or not output.is_floating:
         return
+    dtype = program.dtype_of(output.declared["dtype"])
     own = max(output.own_error, _LUCK * float(program.float_info(dtype).eps) * output.size)
     limit = tolerance["max_error_ratio"]
     if output.error > limit * own:
