@@ -176,9 +176,10 @@ def _check_precision(work: Work, terms: dict[str, Any], signature: dict[str, Any
 def _check_additions(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
     bits = mosaic.FLOAT_BITS
     accumulator = _ELEMENT_TYPES.get(terms["accumulator"], "")
-    for name in sorted(sums.added_in(traced)):
+    for name, what in sorted(sums.added_in(traced).items()):
         if bits.get(_ELEMENT_TYPES.get(name, ""), 0) < bits.get(accumulator, 0):
-            raise Breach(f"sums are added up in {name}, the spec asks for {terms['accumulator']} at least", "precision")
+            asked = f"the spec asks for {terms['accumulator']} at least (contract.accumulator)"
+            raise Breach(f"sums are added up in {name}: {what}; {asked}", "precision")
 
 
 def _check_copies(work: Work) -> None:
