@@ -57,6 +57,13 @@ def known_sets(expected: Expected) -> list[InputSet]:
     return [drawn for drawn in SETS if f"{drawn.name}.0.oracle" in expected]
 
 
+def _interpreter() -> Any:
+    """The step interpret, which compares as this one does, so that either is read before the other."""
+    import interpret  # noqa: PLC0415
+
+    return interpret
+
+
 def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[tuple[InputSet, list[Any]]]) -> bytes:
     """The child's work: runs the program on each set, and answers with its outputs' shapes, dtypes and bytes.
 
@@ -65,8 +72,9 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
     program.configure_jax()
     answer: list[bytes] = []
     header: dict[str, Any] = {"runs": []}
+    is_traced = program.is_traced(content)
     try:
-        run = jax.jit(program.load_program(content).call)
+        run = _interpreter().as_function(content) if is_traced else jax.jit(program.load_program(content).call)
         # The first one again at the end: the same call gives the same bits.
         for drawn, places in [*expected, expected[0]]:
             inputs = judge_inputs.draw(signature, drawn, secret)
@@ -81,7 +89,8 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the program does at run time
-        header = {"error": f"{type(error).__name__}: {error}"}
+        said = _interpreter().said_by(error) if is_traced else {}
+        header = said or {"error": f"{type(error).__name__}: {error}"}
     return json.dumps(header).encode() + b"\n" + b"".join(answer)
 
 
@@ -286,6 +295,8 @@ def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list
     header = json.loads(header_text)
     if "error" in header:
         raise Refusal("crash", header["error"])
+    if "kind" in header:
+        raise Refusal(header["kind"], header["reason"])
     by_name = {drawn.name: drawn for drawn in SETS}
     runs = []
     for run in header["runs"]:
@@ -318,6 +329,9 @@ def check_program(
     ending = sandbox.run(lambda: _run(content, signature, secret, asked), limits)
     if ending.how != "answered":
         return verdict.of_ending(ending, limits)
+    gap = json.loads(ending.answer.partition(b"\n")[0]).get("gap")
+    if gap:
+        return verdict.not_done(f"JAX has no CPU form of it, and neither does the TPU interpreter run it: {gap}")
     try:
         runs = _split(ending.answer, expected, signature)
     except Refusal as refusal:
@@ -335,6 +349,7 @@ def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("program", "contract", "expected", "signature", "tolerance", "secret")
     step = Step("check", flags, cpu_seconds=120, memory_mib=8192)
+    _interpreter()
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         content = verdict.passed(args.contract, args.program)

@@ -253,17 +253,20 @@ def examine(
 
 def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
     jaxpr = wire.unpack(traced.jaxpr).jaxpr
-    with program.opened(cpu) as module:
-        other = surroundings.survey(module)
+    other = None
+    if not program.is_traced(cpu):
+        with program.opened(cpu) as module:
+            other = surroundings.survey(module)
     with program.opened(tpu) as module:
         survey = surroundings.survey(module)
+        surveys = [survey, other] if other else [survey]
         kernels = [kernel.work for kernel in survey.kernels]
         summary = _summary(survey, kernels)
         try:
             _check_kernels(survey)
-            for each in (survey, other):
+            for each in surveys:
                 _check_calls(each)
-            for one in (survey.work, other.work, *kernels):
+            for one in (*(each.work for each in surveys), *kernels):
                 _check_constants(one.constant_bytes, terms["max_constant_bytes"])
             _check_dependence(survey, signature)
             _check_inside(survey.surely_inside, terms)

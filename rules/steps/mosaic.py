@@ -237,12 +237,17 @@ def _copied(operation: Any, name: str) -> int:
     return _known_size(operation.operands[0].type) if name == "tpu.enqueue_dma" else 0
 
 
-def _awaited(operation: Any, name: str) -> int:
-    """Elements that are waited for: those of the memory that is copied to, which comes last of what is no semaphore."""
+def _awaited(operation: Any, name: str) -> float:
+    """Elements that are waited for: those of the memory that is copied to, which comes last of what is no semaphore.
+
+    Any number, where that is known at run time alone: whether it is enough the interpreter sees.
+    """
     if not name.startswith("tpu.wait_dma"):
         return 0
     memory = [operand.type for operand in operation.operands if _is_memory(operand)]
-    return _known_size(memory[-1]) if memory else 0
+    if not memory:
+        return 0
+    return _known_size(memory[-1]) or math.inf
 
 
 def _known_size(kind: Any) -> int:
@@ -281,7 +286,7 @@ class _Budget:
 
 
 # What one execution of an operation without regions, of that name, counts.
-Measure = Callable[[Any, str], int]
+Measure = Callable[[Any, str], float]
 
 
 @dataclass(frozen=True)
@@ -302,7 +307,7 @@ class _Counter:
     def __init__(self, block: Any, measure: Measure, definitions: _Definitions, budget: _Budget) -> None:
         self._budget = budget
         self._definitions = definitions
-        self._plain = 0
+        self._plain: float = 0
         self._controls: list[_Control] = []
         for inner in block.operations:
             operation = inner.operation

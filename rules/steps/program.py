@@ -25,6 +25,8 @@ from jax._src.lib import _jax, tpu
 from jax._src.lib.mlir import ir, passmanager
 from jax._src.lib.mlir.dialects import hlo
 
+import tpu_only
+
 # Fixed names: a candidate's own would tell two equal programs apart.
 PROGRAM_NAME = "program"
 KERNEL_NAME = "kernel"
@@ -113,6 +115,8 @@ def with_calls(jaxpr: core.Jaxpr, changed: Callable[[dict[str, Any]], dict[str, 
 def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
     """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted)."""
     jaxpr = with_calls(closed.jaxpr, lambda params: dict(params, interpret=platform == "cpu"))
+    if platform == "cpu":
+        jaxpr = tpu_only.without(jaxpr)
     run = core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr))
 
     def program(*args: Any) -> tuple[Any, ...]:
@@ -122,6 +126,11 @@ def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruc
     canonical = canonical_module(exported.mlir_module_serialized)
     exported = dataclasses.replace(exported, mlir_module_serialized=canonical, fun_name=PROGRAM_NAME)
     return bytes(exported.serialize())
+
+
+def is_traced(program: bytes) -> bool:
+    """Whether a CPU's program is no export but a jaxpr (wire.py), which runs in the TPU interpreter."""
+    return program.startswith(b'{"vars":')
 
 
 def load_program(program: bytes) -> export.Exported:
