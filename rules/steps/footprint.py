@@ -58,7 +58,7 @@ class _Part:
 def footprints(jaxpr: core.Jaxpr) -> Footprints:
     """Of all kernels in a program. What depends on memory (prefetched scalars, a dynamic grid) is left out."""
     out: Footprints = {}
-    for where, equation in _kernels(jaxpr, ""):
+    for where, equation, _ in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
         if not _is_static(mapping):
             continue
@@ -85,14 +85,17 @@ def check_order(jaxpr: core.Jaxpr) -> None:
     """Raises Overlap where an output's block is left and come back to, or written at points that are in no order.
 
     In no order are points that differ in a parallel dimension. What is left goes back to HBM, and is not fetched again.
+    An output that nobody reads is memory to work in.
     """
-    for _, equation in _kernels(jaxpr, ""):
+    for _, equation, used in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
         if not mapping.grid or not _is_static(mapping):
             continue
         parallel = [axis for axis in parallel_axes(equation.params) if mapping.grid[axis] > 1]
-        for block in mapping.block_mappings[mapping.num_inputs :]:
-            parts = None if block.has_trivial_window() or _counts(block) is None else _parts(block, mapping.grid)
+        for block, output in zip(mapping.block_mappings[mapping.num_inputs :], equation.outvars, strict=True):
+            if output not in used or block.has_trivial_window() or _counts(block) is None:
+                continue
+            parts = _parts(block, mapping.grid)
             if parts is not None:
                 _Writes(parts, mapping.grid).check(parallel)
 
@@ -172,6 +175,15 @@ class _Writes:
         return tuple(numbers[number] for number in sorted(numbers))
 
 
+def used_in(jaxpr: core.Jaxpr) -> set[core.Var]:
+    """The values of which something comes."""
+    used = {atom for atom in jaxpr.outvars if isinstance(atom, core.Var)}
+    for equation in reversed(jaxpr.eqns):
+        if equation.effects or any(var in used for var in equation.outvars):
+            used |= {atom for atom in equation.invars if isinstance(atom, core.Var)}
+    return used
+
+
 def _share(blocks: list[Any], grid: Grid) -> float | None:
     """Of an operand that is given in these blocks; None: not to be seen."""
     if not blocks or any(block.has_trivial_window() for block in blocks):
@@ -207,11 +219,13 @@ def _touched(block: Any, counts: list[int], grid: Grid) -> list[Array] | None:
     return masks
 
 
-def _kernels(jaxpr: core.Jaxpr, where: str) -> Iterator[tuple[str, Any]]:
+def _kernels(jaxpr: core.Jaxpr, where: str) -> Iterator[tuple[str, Any, set[Any]]]:
+    """Each with where it stands, and all values there that are used."""
+    used = used_in(jaxpr)
     for equation in jaxpr.eqns:
         at = f"{where}/{equation.primitive.name}"
         if equation.primitive.name == "pallas_call":
-            yield at, equation
+            yield at, equation, used
             continue
         for inner in core.jaxprs_in_params(equation.params):
             yield from _kernels(inner, at)

@@ -146,3 +146,25 @@ def test_the_order_of_writes_is_seen_of_long_grids(index: Index, semantics: Any,
     else:
         with pytest.raises(Overlap, match=what):
             check(function, shape)
+
+
+def test_an_output_that_nobody_reads_is_memory_to_work_in() -> None:
+    def call(x: Any, is_read: bool) -> Any:
+        def kernel(x_ref: Any, out_ref: Any, work_ref: Any) -> None:
+            work_ref[...] = 2 * x_ref[...]
+            out_ref[...] = work_ref[...]
+
+        spec = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+        out, work = pl.pallas_call(
+            kernel,
+            out_shape=(x, jax.ShapeDtypeStruct((16, 128), x.dtype)),
+            grid=(8, 2),
+            in_specs=[spec],
+            out_specs=(spec, pl.BlockSpec((8, 128), lambda i, j: (0, 0))),
+            compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel")),
+        )(x)
+        return (out, work) if is_read else out
+
+    check(lambda x: call(x, False))
+    with pytest.raises(Overlap, match="said to be parallel"):
+        check(lambda x: call(x, True))
