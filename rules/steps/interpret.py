@@ -37,6 +37,7 @@ import outer
 import program
 import promises
 import sandbox
+import tpu_only
 import verdict
 import wire
 from check import Refusal
@@ -86,7 +87,7 @@ class _Interpreter:
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
 
 
-def _said_by(error: Exception) -> dict[str, str]:
+def said_by(error: Exception) -> dict[str, str]:
     """What an answer says of an error: what it found, or that it could not go on."""
     text = str(error)
     for kind, found in (("out-of-bounds", _OUT_OF_BOUNDS.search(text)), ("race", _REVISITED.search(text))):
@@ -141,10 +142,18 @@ def _fill_memory(packed: bytes) -> None:
     interpret_utils.get_uninitialized_value = filled
 
 
+def as_function(packed: bytes) -> Callable[..., list[Any]]:
+    """A candidate's jaxpr as a function that runs in the interpreter."""
+    closed, run_kernel = wire.unpack(packed), _Interpreter(1)
+    closed = closed.replace(jaxpr=tpu_only.without(closed.jaxpr))
+    return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
+
+
 def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tuple[bytes, bool]:
     """The outputs' bytes, and whether there were races."""
     run_kernel = _Interpreter(seed)
     arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature)]
+    closed = closed.replace(jaxpr=tpu_only.without(closed.jaxpr))
     outputs = [np.asarray(leaf) for leaf in outer.evaluate(closed, arguments, run_kernel)]
     return b"".join(output.tobytes() for output in outputs), run_kernel.has_races
 
@@ -164,7 +173,7 @@ def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = Fal
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the kernel or the interpreter does
-        header = _said_by(error)
+        header = said_by(error)
     return json.dumps(header).encode() + b"\n" + answer
 
 

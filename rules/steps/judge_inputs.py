@@ -48,8 +48,13 @@ def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
 
 
 def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> Array:
-    """Around the least normal number, most of them below it."""
-    return _normal(generator, shape, smallest) * np.float32(smallest / 2)
+    """Zeros and normal numbers of which products are denormal, or zero: a quarter of them zero, the rest the smallest.
+
+    None of them is denormal itself: hardware takes those for zero, so all of them for equal, which the oracle does not.
+    """
+    values = 2 * _normal(generator, shape, smallest)
+    size = np.where(np.abs(values) < 0.6, 0, 1 + np.abs(values))
+    return np.copysign(size, values) * np.float32(smallest)
 
 
 # Of the lines along an axis that hold a needle, the share; and a needle's size, in units of a sum of as many values.

@@ -151,7 +151,7 @@ class More(Exception):
 def evaluate(
     closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: SomeSteps
 ) -> list[Any]:
-    """The outputs' values at regions, as `parts.evaluate` has them; each kernel is run for as many steps as it needs."""
+    """The outputs' values at regions, as `parts.evaluate` has them; each kernel is run for the steps it needs."""
     # Once: the kernels are known by their equations.
     flat = parts.flattened(closed)
     while True:

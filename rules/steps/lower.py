@@ -152,7 +152,7 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise Rejection("contract", f"no program came out of the trace: {why}") from error
         _check_outputs(closed.out_avals, signature)
         try:
-            tpu, cpu = (program.export_program(closed, arguments, platform) for platform in ("tpu", "cpu"))
+            tpu = program.export_program(closed, arguments, "tpu")
         except MemoryError:
             raise
         except program.NotCanonical as error:
@@ -161,13 +161,27 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise Rejection("lower-error", _describe(error, "")) from error
     except Rejection as rejection:
         return _refusal(rejection)
+    cpu, why = _cpu_program(closed, arguments, canonical)
     header = {
+        "interpreted": why,
         "tpu": len(tpu),
         "cpu": len(cpu),
         "calls": program.custom_calls(tpu),
         "is_given": operands.is_asked_for(closed.jaxpr),
     }
     return json.dumps(header).encode() + b"\n" + tpu + cpu + canonical
+
+
+def _cpu_program(
+    closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], canonical: bytes
+) -> tuple[bytes, str]:
+    """The program for a CPU; where JAX has no CPU form of something, the jaxpr, for the TPU interpreter, and why."""
+    try:
+        return program.export_program(closed, arguments, "cpu"), ""
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever JAX has no CPU form of
+        return canonical, _describe(error, "")
 
 
 def _refusal(rejection: Rejection) -> bytes:
@@ -218,7 +232,8 @@ def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) 
         name: {"digest": program.digest(content), "bytes": len(content)}
         for name, content in (("tpu", lowered.tpu), ("cpu", lowered.cpu))
     }
-    return verdict.ok(programs=programs, custom_calls=header["calls"]), lowered
+    interpreted = {"interpreted": header["interpreted"]} if header.get("interpreted") else {}
+    return verdict.ok(programs=programs, custom_calls=header["calls"], **interpreted), lowered
 
 
 def main(argv: list[str]) -> int:

@@ -211,6 +211,8 @@ def measure(
     """The report on "candidate" beside "anchor"; an empty program was turned down before."""
     if not all(contents.values()):
         return verdict.not_reached()
+    if any(map(program.is_traced, contents.values())):
+        return verdict.not_done("JAX has no CPU form of it: it cannot be timed on a CPU")
     runs = []
     for number in range(effort.processes):
         key = int(program.digest(contents["candidate"]), 16) + number

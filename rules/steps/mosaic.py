@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ import program
 _PREFIX = "stable_mosaic."
 _DYNAMIC = -(1 << 63)
 # Grid points that are walked where the body does different work at each; of larger grids a sample, and scaled.
-_MOST_POINTS = 1 << 15
+_MOST_POINTS = 1 << 17
 # Blocks that are gone through for that; who has more to count is told that it is not known.
 _MOST_BLOCKS = 1 << 18
 
@@ -186,12 +186,7 @@ class Kernel:
             return Count(0, math.inf)
         arguments = [self._definitions.number(value) for value in list(self._entry.arguments)[: len(self.grid)]]
         try:
-            if not counter.is_guarded:
-                steps = math.prod(bounds)
-                return counter.count({}).times(steps, steps)
-            points, share = _points(bounds)
-            counts = (counter.count(dict(zip(arguments, point, strict=True))) for point in points)
-            return sum(counts, Count()).times(share, share)
+            return counter.over(dict(zip(arguments, bounds, strict=True)))
         except _TooMuch:
             return Count(0, math.inf)
 
@@ -242,12 +237,17 @@ def _copied(operation: Any, name: str) -> int:
     return _known_size(operation.operands[0].type) if name == "tpu.enqueue_dma" else 0
 
 
-def _awaited(operation: Any, name: str) -> int:
-    """Elements that are waited for: those of the memory that is copied to, which comes last of what is no semaphore."""
+def _awaited(operation: Any, name: str) -> float:
+    """Elements that are waited for: those of the memory that is copied to, which comes last of what is no semaphore.
+
+    Any number, where that is known at run time alone: whether it is enough the interpreter sees.
+    """
     if not name.startswith("tpu.wait_dma"):
         return 0
     memory = [operand.type for operand in operation.operands if _is_memory(operand)]
-    return _known_size(memory[-1]) if memory else 0
+    if not memory:
+        return 0
+    return _known_size(memory[-1]) or math.inf
 
 
 def _known_size(kind: Any) -> int:
@@ -286,7 +286,7 @@ class _Budget:
 
 
 # What one execution of an operation without regions, of that name, counts.
-Measure = Callable[[Any, str], int]
+Measure = Callable[[Any, str], float]
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ class _Counter:
     def __init__(self, block: Any, measure: Measure, definitions: _Definitions, budget: _Budget) -> None:
         self._budget = budget
         self._definitions = definitions
-        self._plain = 0
+        self._plain: float = 0
         self._controls: list[_Control] = []
         for inner in block.operations:
             operation = inner.operation
@@ -323,6 +323,28 @@ class _Counter:
                 self._controls.append(_Control(name, operands, index, counters))
         self.is_guarded = bool(self._controls)
         self.is_worth = self._plain > 0 or self.is_guarded
+
+    def over(self, grid: dict[int, int]) -> Count:
+        """Counts the work of all of a grid's points; `grid` has the number of each index, and its bound."""
+        steps = math.prod(grid.values())
+        total = Count(self._plain, self._plain).times(steps, steps)
+        for control in self._controls:
+            # Points that differ in other indices do the same.
+            used = [index for index in grid if index in self._needed(control)]
+            bounds = [grid[index] for index in used]
+            points, share = _points(bounds)
+            share *= steps // max(1, math.prod(bounds))
+            for point in points:
+                self._budget.spend()
+                values = _Scalars(self._definitions, dict(zip(used, point, strict=True)))
+                total += self._control(control, values).times(share, share)
+        return total
+
+    def _needed(self, control: _Control) -> set[int]:
+        """The numbers of all values that an operation's control flow is made of."""
+        needed = self._definitions.sources(control.operands)
+        inner = (counter._needed(each) for counter in control.counters for each in counter._controls)
+        return needed.union(*inner)
 
     def count(self, known: dict[int, int | None]) -> Count:
         """`known` has the values of the enclosing blocks, by number; None is what is not known."""
@@ -391,6 +413,17 @@ class _Definitions:
             self._numbers[value] = len(self._made)
             self._made.append(definition)
         return self._numbers[value]
+
+    def sources(self, numbers: Iterable[int]) -> set[int]:
+        """These values, and all that they are made of."""
+        found: set[int] = set()
+        left = list(numbers)
+        while left:
+            number = left.pop()
+            if number not in found:
+                found.add(number)
+                left += self._made[number].operands
+        return found
 
     def _define(self, value: Any) -> _Definition:
         operation = getattr(value.owner, "operation", value.owner)

@@ -29,6 +29,7 @@ import jaxprs
 import kernel_config
 import promises
 import schema
+import tpu_only
 from jaxprs import Place
 
 PROGRAM_NAME = "program"
@@ -105,7 +106,7 @@ def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruc
     Raises NotCanonical where it is not what was to be made.
     """
     if platform == "cpu":
-        closed = closed.replace(jaxpr=jaxprs.changed(closed.jaxpr, _interpreted))
+        closed = closed.replace(jaxpr=tpu_only.without(jaxprs.changed(closed.jaxpr, _interpreted)))
     run = core.jaxpr_as_fun(closed)
 
     def program(*args: Any) -> tuple[Any, ...]:
@@ -116,6 +117,11 @@ def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruc
     canonical = canonical_module(exported.mlir_module_serialized, bodies)
     exported = dataclasses.replace(exported, mlir_module_serialized=canonical, fun_name=PROGRAM_NAME)
     return bytes(exported.serialize())
+
+
+def is_traced(program: bytes) -> bool:
+    """Whether a CPU's program is no export but a jaxpr (wire.py), which runs in the TPU interpreter."""
+    return program.startswith(b'{"vars":')
 
 
 def load_program(program: bytes) -> export.Exported:

@@ -7,33 +7,46 @@ Neither the dots' nor the reductions' result types say how wide that accumulator
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
 from jax._src import core
 
 _SUMS = frozenset({"conv_general_dilated", "cumsum", "dot_general", "reduce_sum", "ragged_dot"})
-# What leaves a sum a sum: it is moved, or written in another type.
-_KEEPS = frozenset(
+# What leaves a value what it is, all or a part of it: it is moved, or written in another type.
+_MOVES = frozenset(
     """
-    broadcast_in_dim concatenate convert_element_type copy dynamic_slice expand_dims get neg reduce_precision reshape
-    select_n slice squeeze transpose
+    broadcast_in_dim convert_element_type copy dynamic_slice expand_dims get neg reduce_precision reshape slice squeeze
+    transpose
     """.split()
 )
+# What leaves a sum a sum.
+_KEEPS = _MOVES | {"concatenate", "select_n"}
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
+_FACTORS = _MOVES | _SCALINGS | {"square"}
 
-# What a value is made of: "sum", if it is one; ("sums", dtype), if two were added in that; the memories and carries
-# that it was read from; and ("onto", one of these) where a sum was added to what was read from there.
+# What a value is made of: a _Sum, if it is one; ("sums", dtype), if two were added in that; the memories and carries
+# that it was read from; ("onto", one of these) where a sum was added to what was read from there; and ("is", root) of
+# what it is, but for a factor: what was read from a place, or what an operation made.
 _Made = frozenset[Any]
 _NOTHING: _Made = frozenset()
-_SUM = "sum"
 
 
-def added_in(jaxpr: core.Jaxpr) -> set[str]:
+@dataclass(frozen=True)
+class _Sum:
+    """What an operation sums up, and the roots of what stands as a factor in it."""
+
+    operation: str
+    factors: frozenset[Any]
+
+
+def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
     """The dtypes in which sums are added up: onto what is kept of them, and kept in, or more than two in a row.
 
-    Of two, each may be done: a product, and what is added to it in the end.
+    Each with what is added to what, in words. Of two, each may be done: a product, and what is added to it in the end.
+    What is added to a value of which it is a product itself makes a new iterate of a method, and no sum of sums.
     """
     walk = _Walk()
     walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
@@ -41,12 +54,12 @@ def added_in(jaxpr: core.Jaxpr) -> set[str]:
 
 
 class _Walk:
-    """Follows what values are made of. `found`: the dtypes that are looked for."""
+    """Follows what values are made of. `found`: the dtypes that are looked for, and what is done in them."""
 
     def __init__(self) -> None:
-        self.found: set[str] = set()
+        self.found: dict[str, str] = {}
         self._kept: dict[Any, _Made] = {}  # by memory: what was stored there
-        self._adding: dict[Any, str] = {}  # by ("onto", place): the dtype that it is added in
+        self._adding: dict[Any, tuple[str, str]] = {}  # by ("onto", place): what is added, and the dtype of that
 
     def jaxpr(self, jaxpr: core.Jaxpr, given: Sequence[_Made]) -> list[_Made]:
         """What the outputs are made of; `given`: what the inputs are."""
@@ -73,18 +86,22 @@ class _Walk:
         if name in ("swap", "addupdate"):
             return self._store(equation, operands)
         if name in _ADDITIONS:
-            return [self._addition(operands[0], operands[1], equation.outvars[0].aval)]
+            return [_is_new(self._addition(operands[0], operands[1], equation.outvars[0].aval), equation.outvars[0])]
         made = frozenset().union(*operands)
-        is_scaled = name in _SCALINGS and sum(_SUM in one for one in operands) == 1
+        is_scaled = name in _SCALINGS and sum(bool(_summed(one)) for one in operands) == 1
         if name in _SUMS:
-            made |= {_SUM}
+            made = (made - _sums_in(made)) | {_Sum(name, _roots(made))}
         elif name not in _KEEPS and not is_scaled:
             made -= _sums_in(made)
-        return [made] * len(equation.outvars)
+        return [made if name in _FACTORS else _is_new(made, out) for out in equation.outvars]
 
     def _kernel(self, body: core.Jaxpr, operands: list[_Made], results: int) -> list[_Made]:
         """Its memory is that of its operands, of its results, and its own."""
-        places = [_Place() for _ in body.invars]
+        first = len(operands) + results
+        said = [f"operand {number}" for number in range(len(operands))]
+        said += [f"output {number}" for number in range(results)]
+        said += [f"scratch {number}" for number in range(len(body.invars) - first)]
+        places = [_Place(f"{name} of the kernel") for name in said]
         self._kept |= dict(zip(places, operands, strict=False))
         # Twice: what one step of the grid leaves in memory is there for the next.
         for _ in range(2):
@@ -95,21 +112,24 @@ class _Walk:
         made = left | right
         if not jnp.issubdtype(aval.dtype, jnp.floating):
             return made
-        if _SUM in left and _SUM in right:
+        for one, other in ((left, right), (right, left)):
+            added = _added(one, other)
+            if not added or any(each.factors & _roots(one) for each in _summed(other)):
+                continue
+            places = {("onto", place) for place in other if isinstance(place, _Place)}
+            self._adding |= dict.fromkeys(places, (min(each.operation for each in added), aval.dtype.name))
+            made |= places
+        if _added(left, right) and _added(right, left):
             several = ("sums", aval.dtype.name)
             if several in made:
-                self.found.add(aval.dtype.name)
+                self.found.setdefault(aval.dtype.name, "more than two in a row")
             made |= {several}
-        for one, other in ((left, right), (right, left)):
-            if _SUM in one:
-                places = {("onto", place) for place in other if isinstance(place, _Place)}
-                self._adding |= dict.fromkeys(places, aval.dtype.name)
-                made |= places
         return made
 
     def _held(self, memory: _Made) -> _Made:
         """What is read from there."""
-        return memory.union(*(self._kept.get(place, _NOTHING) for place in memory))
+        kept = memory.union(*(self._kept.get(place, _NOTHING) for place in memory))
+        return _is_read(kept, [place for place in memory if isinstance(place, _Place)])
 
     def _store(self, equation: Any, operands: list[_Made]) -> list[_Made]:
         """Of a value into memory, or onto what is there."""
@@ -125,7 +145,11 @@ class _Walk:
     def _close(self, place: Any, value: _Made, aval: Any) -> None:
         """What is added onto a place comes back to it: an accumulator."""
         if ("onto", place) in value and jnp.issubdtype(aval.dtype, jnp.floating):
-            self.found |= {self._adding["onto", place], aval.dtype.name}
+            operation, dtype = self._adding["onto", place]
+            for name in (dtype, aval.dtype.name):
+                self.found.setdefault(
+                    name, f"'{operation}' onto {place.said}, {getattr(aval, 'inner_aval', aval).str_short()}"
+                )
 
     def _nested(self, equation: Any, inner: list[core.Jaxpr], operands: list[_Made]) -> list[_Made]:
         """Of loops, branches and calls: their inputs are the last of the operands, and then memory of their own."""
@@ -135,15 +159,16 @@ class _Walk:
             jaxpr = _with_consts_first(body) if has_consts else body
             given = operands if has_consts else operands[max(0, len(operands) - len(jaxpr.invars)) :]
             given = list(given)
-            given += [frozenset([_Place()]) for _ in range(len(jaxpr.invars) - len(given))]
+            more = len(jaxpr.invars) - len(given)
+            given += [frozenset([_Place(f"memory {number} of a run_scoped")]) for number in range(more)]
             carries = self._carries(equation, jaxpr)
             for position, place in carries.values():
-                given[position] |= {place}
+                given[position] |= {place, ("is", place)}
             for _ in range(2 if carries else 1):
                 made = self.jaxpr(jaxpr, given)
                 for number, (position, place) in carries.items():
                     self._close(place, made[number], jaxpr.outvars[number].aval)
-                    given[position] |= made[number]
+                    given[position] |= _is_read(made[number], [place])
             if len(made) == len(results):
                 results = [a | b for a, b in zip(results, made, strict=True)]
         return results
@@ -158,15 +183,40 @@ class _Walk:
             first, count = params["body_nconsts"], len(jaxpr.outvars)
         else:
             return {}
-        return {number: (first + number, _Place()) for number in range(count)}
+        return {number: (first + number, _Place(f"carry {number} of a loop")) for number in range(count)}
+
+
+def _summed(made: _Made) -> set[_Sum]:
+    return {one for one in made if isinstance(one, _Sum)}
 
 
 def _sums_in(made: _Made) -> _Made:
-    return frozenset(one for one in made if one == _SUM or (isinstance(one, tuple) and one[0] == "sums"))
+    return frozenset(one for one in made if isinstance(one, _Sum) or (isinstance(one, tuple) and one[0] == "sums"))
+
+
+def _roots(made: _Made) -> frozenset[Any]:
+    """What a value is, but for factors."""
+    return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "is")
+
+
+def _is_new(made: _Made, var: Any) -> _Made:
+    return (made - _roots(made)) | {("is", var)}
+
+
+def _is_read(made: _Made, places: Sequence[Any]) -> _Made:
+    return (made - _roots(made)) | {("is", place) for place in places}
+
+
+def _added(one: _Made, other: _Made) -> set[_Sum]:
+    """The sums that are added to another value of which they are no product."""
+    return {each for each in _summed(one) if not each.factors & _roots(other)}
 
 
 class _Place:
-    """Memory, or what is carried round a loop: itself and no other."""
+    """Memory, or what is carried round a loop: itself and no other. `said`: what it is called."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
 
 
 def _with_consts_first(jaxpr: core.Jaxpr) -> core.Jaxpr:

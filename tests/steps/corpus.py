@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import re
 import subprocess
@@ -258,6 +259,10 @@ def _break_unit(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(check, "unit_of", return_value=1.0))
 
 
+def _break_typical(stack: contextlib.ExitStack, _: Task) -> None:
+    stack.enter_context(mock.patch.object(check, "_TYPICAL", math.inf))
+
+
 def _break_interpreter(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(interpret, "interpret", return_value=verdict.ok()))
 
@@ -324,6 +329,7 @@ DEFENCES: dict[str, Defence] = {
     "sets": Defence(_break_sets, _OUTPUTS),
     "ragged": Defence(_break_ragged, ("contract", *_OUTPUTS)),
     "unit": Defence(_break_unit, _OUTPUTS),
+    "typical": Defence(_break_typical, _OUTPUTS),
     "timed": Defence(_break_timed, ("contract", *_OUTPUTS)),
     "memory": Defence(_break_memory, ("interpret",)),
     "interpreter": Defence(_break_interpreter, ("interpret",)),

@@ -12,7 +12,7 @@ from conftest import SMALL  # noqa: F401 - where the steps are
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from footprint import Overlap, check_order
+from footprint import Overlap, check_order, footprints
 
 SHAPE = (64, 256)
 Index = Callable[..., tuple[Any, ...]]
@@ -75,3 +75,97 @@ def test_what_vmap_adds_is_before_what_was_said(semantics: tuple[str, ...], is_w
             check(mapped, (3, *SHAPE))
     else:
         check(mapped, (3, *SHAPE))
+
+
+# More points than could be gone through, and few along the axes that each number of a map depends on.
+LONG = (64, 512, 512)
+
+
+def shares(grid: tuple[int, ...], *maps: Index) -> list[float]:
+    """Of one array that is handed to a kernel as often as there are maps, in blocks of eight rows and 128 columns."""
+
+    def call(x: Any) -> Any:
+        def kernel(*refs: Any) -> None:
+            refs[-1][...] = refs[0][...]
+
+        specs = [pl.BlockSpec((8, 128), one) for one in maps]
+        out = jax.ShapeDtypeStruct((8 * grid[0], 128), jnp.float32)
+        out_spec = pl.BlockSpec((8, 128), lambda i, *_: (i, 0))
+        return pl.pallas_call(kernel, out_shape=out, grid=grid, in_specs=specs, out_specs=out_spec)(*[x] * len(maps))
+
+    traced = jax.make_jaxpr(call)(jax.ShapeDtypeStruct((8 * 512, 128 * 64), jnp.float32))
+    found = footprints(traced.jaxpr)
+    return [found[f"/pallas_call {number}"] for number in range(len(maps))]
+
+
+def test_which_blocks_are_touched_is_seen_of_long_grids() -> None:
+    assert shares(LONG, lambda h, i, j: (j, h)) == [1]
+    assert shares(LONG, lambda h, i, j: (jnp.minimum(i, j), h // 4)) == [1 / 4]
+    assert shares(LONG, lambda h, i, j: (jnp.minimum(j, 255), h)) == [1 / 2]
+    # The halves of one array, and a part that both have.
+    halves = (lambda h, i, j: (j // 2, h)), (lambda h, i, j: (256 + j // 2, h // 2))
+    assert shares(LONG, *halves) == [3 / 4, 3 / 4]
+
+
+def test_what_depends_on_memory_is_not_seen_and_all_else_is() -> None:
+    def call(table: Any, x: Any) -> Any:
+        def kernel(_: Any, x_ref: Any, y_ref: Any, out_ref: Any) -> None:
+            out_ref[...] = x_ref[...] + y_ref[...]
+
+        spec = pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1,
+            grid=(8, 2),
+            in_specs=[
+                pl.BlockSpec((8, 128), lambda i, j, table: (table[i], j)),
+                pl.BlockSpec((8, 128), lambda i, j, table: (i // 2, j)),
+            ],
+            out_specs=pl.BlockSpec((8, 128), lambda i, j, table: (i // 2, j)),
+        )
+        return pl.pallas_call(kernel, out_shape=x, grid_spec=spec)(table, x, x * 2)
+
+    traced = jax.make_jaxpr(call)(jax.ShapeDtypeStruct((8,), jnp.int32), jax.ShapeDtypeStruct(SHAPE, jnp.float32))
+    assert footprints(traced.jaxpr) == {"/pallas_call 1": 1 / 2, "/pallas_call 2": 1 / 2}
+    with pytest.raises(Overlap, match=r"block \(0, 0\) of an output is left and come back to"):
+        check_order(traced.jaxpr)
+
+
+@pytest.mark.parametrize(
+    ("index", "semantics", "what"),
+    [
+        (lambda h, i, j: (i, h), ("parallel", "parallel", "arbitrary"), ""),
+        (lambda h, i, j: (i, h), ("parallel", "parallel", "parallel"), "said to be parallel"),
+        (lambda h, i, j: (i // 2, h), ("parallel", "arbitrary", "arbitrary"), ""),
+        (lambda h, i, j: (i // 2, h), ("parallel", "parallel", "arbitrary"), "said to be parallel"),
+        (lambda h, i, j: (i % 256, h), None, r"block \(0, 0\) of an output is left and come back to"),
+        (lambda h, i, j: (j, h), None, r"block \(0, 0\) of an output is left and come back to"),
+    ],
+)
+def test_the_order_of_writes_is_seen_of_long_grids(index: Index, semantics: Any, what: str) -> None:
+    function, shape = of_grid(LONG, index, semantics), (8 * 512, 128 * 64)
+    if not what:
+        check(function, shape)
+    else:
+        with pytest.raises(Overlap, match=what):
+            check(function, shape)
+
+
+def test_an_output_that_nobody_reads_is_memory_to_work_in() -> None:
+    def call(x: Any, is_read: bool) -> Any:
+        def kernel(x_ref: Any, out_ref: Any, work_ref: Any) -> None:
+            work_ref[...] = 2 * x_ref[...]
+            out_ref[...] = work_ref[...]
+
+        spec = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+        out, work = pl.pallas_call(
+            kernel,
+            out_shape=(x, jax.ShapeDtypeStruct((16, 128), x.dtype)),
+            grid=(8, 2),
+            in_specs=[spec],
+            out_specs=(spec, pl.BlockSpec((8, 128), lambda i, j: (0, 0))),
+            compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel")),
+        )(x)
+        return (out, work) if is_read else out
+
+    check(lambda x: call(x, False))
+    with pytest.raises(Overlap, match="said to be parallel"):
+        check(lambda x: call(x, True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from conftest import SIGNATURE, SMALL, Lower, Run
 
 import check
 import judge_inputs
+import program
 import verdict
 from judge_inputs import Array
 
@@ -27,11 +29,11 @@ def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Pat
     # Before them there was no program; or there is one, and it broke its contract.
     run_step("contract", tpu="empty", cpu="empty", jaxpr="empty", signature="signature.json", terms="any", out="p.json")
     (tmp_path / "broken.json").write_text(json.dumps({"verdict": "rejected"}))
-    for program, contract in (("empty", "p.json"), ("any", "broken.json")):
+    for given, contract in (("empty", "p.json"), ("any", "broken.json")):
         judged["contract"] = contract
-        run_step("compile", program=program, contract=contract, target="tpu7x", out="c.json", dumps="c.tgz")
-        run_step("check", program=program, secret="empty", **judged, out="k.json")
-        run_step("interpret", jaxpr=program, **judged, out="i.json")
+        run_step("compile", program=given, contract=contract, target="tpu7x", out="c.json", dumps="c.tgz")
+        run_step("check", program=given, secret="empty", **judged, out="k.json")
+        run_step("interpret", jaxpr=given, **judged, out="i.json")
         for name in ("p.json", "c.json", "k.json", "i.json"):
             assert json.loads((tmp_path / name).read_text()) == {"verdict": "not_reached"}, name
 
@@ -112,7 +114,28 @@ def test_outputs_are_compared_element_by_element() -> None:
     assert "1 of 27200 elements are off; the worst at [7, 3]" in report["reason"]
     assert report["evidence"]["element"]["at"] == [7, 3]
     assert report["evidence"]["inputs"] == "normal"
+    assert re.search(r" \(off by 1, the bound is 0\.\d+, the unit 0\.99\d\)$", report["reason"])
     assert _judge(lambda values: values * np.nan)["kind"] == "non-finite"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "outliers", "unit"),
+    [
+        ("float32", 1e12, 1, 1e12),
+        ("float32", 1.0, 1, 1.0),
+        ("float32", 1e-3, 1, 1e-3),
+        # A few elements are large: those of the others are no larger for it.
+        ("float32", 1.0, 1e6, 4 * 0.6745),
+        ("float32", 1e-3, 1e6, 1.0),
+        ("int32", 1000.0, 1, 1.0),
+    ],
+)
+def test_the_unit_is_the_size_of_most_elements(dtype: str, scale: float, outliers: float, unit: float) -> None:
+    values = np.random.default_rng(1).standard_normal((200, 136)) * scale
+    values[:3] *= outliers
+    declared = {"name": "out", "shape": [200, 136], "dtype": dtype}
+    output = check.Output(declared, judge_inputs.PUBLIC, values, values, None, 0.0, 0.0)
+    assert check.unit_of(output) == pytest.approx(unit, rel=0.05)
 
 
 def test_the_same_call_gives_the_same_bits() -> None:
@@ -152,6 +175,18 @@ def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
     # A float8's range is narrow: what is large for others is its largest.
     narrow = {"inputs": [{**entry, "dtype": "float8_e4m3fn"}]}
     assert np.isfinite(judge_inputs.draw(narrow, judge_inputs.SETS[3])[0].astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float8_e4m3fn"])
+def test_inputs_are_never_denormal_for_hardware_takes_those_for_equal(dtype: str) -> None:
+    signature = {"inputs": [{"name": "x", "shape": [64, 32], "dtype": dtype}]}
+    least = float(program.float_info(program.dtype_of(dtype)).tiny)
+    (drawn,) = (one for one in judge_inputs.SETS if one.name == "denormal")
+    sizes = np.abs(judge_inputs.draw(signature, drawn, "a")[0].astype(np.float64))
+    assert 0.1 < np.mean(sizes == 0) < 0.4
+    assert sizes[sizes > 0].min() >= least
+    assert sizes.max() < 16 * least
+    assert len(np.unique(sizes)) > 8
 
 
 def test_reasons_are_one_line_without_what_differs_between_runs() -> None:

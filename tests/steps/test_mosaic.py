@@ -71,3 +71,32 @@ def test_what_a_guard_is_made_of_is_read_once(monkeypatch: pytest.MonkeyPatch) -
     assert flops_of(lambda i: (i * 3 + 1) % 4 == 2) == 2
     # Not once a step of the grid.
     assert 0 < read.count("muli") < STEPS
+
+
+def test_steps_of_long_grids_are_counted_by_the_indices_that_they_depend_on() -> None:
+    program.configure_jax()
+    rows, columns = 300, 200
+
+    def kernel(x_ref: Any, out_ref: Any) -> None:
+        i, j = pl.program_id(1), pl.program_id(2)
+
+        @pl.when(j <= i)
+        def _add() -> None:
+            out_ref[...] = x_ref[...] + 1.0
+
+        @pl.when(j == 7)
+        def _multiply() -> None:
+            out_ref[...] = x_ref[...] * 3.0
+
+        out_ref[...] = x_ref[...] / 3.0
+
+    def call(x: Any) -> Any:
+        spec = pl.BlockSpec((8, 128), lambda b, i, j: (0, 0))
+        return pl.pallas_call(kernel, out_shape=x, grid=(64, rows, columns), in_specs=[spec], out_specs=spec)(x)
+
+    shape = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+    exported = program.export_program(jax.make_jaxpr(call)(shape), [shape], "tpu")
+    with program.opened(exported) as module:
+        flops = surroundings.survey(module).inside
+    below = sum(min(i + 1, columns) for i in range(rows))
+    assert flops.least == flops.most == 64 * ELEMENTS * (below + rows + rows * columns)

@@ -54,6 +54,17 @@ def test_sizes_are_no_difference() -> None:
     assert unseen(kernel_of(), kernel_of(block=512)) is None
 
 
+def test_what_a_profiler_is_told_is_no_difference() -> None:
+    def kernel(x_ref: Any, out_ref: Any) -> None:
+        out_ref[...] = x_ref[...] * 2.0
+
+    def call(x: Any) -> Any:
+        size = str(x.shape[0])
+        return pl.pallas_call(kernel, out_shape=x, name=f"twice_{size}", metadata={"rows": size})(x)
+
+    assert unseen(call, call) is None
+
+
 def test_operands_are_told_apart() -> None:
     def of_two(body: Function) -> Function:
         def kernel(x_ref: Any, y_ref: Any, out_ref: Any) -> None:

@@ -30,7 +30,7 @@ def found(body: Body, scratch: str = "float32") -> set[str]:
         )(x, y)
 
     array = jax.ShapeDtypeStruct((N, N), jnp.bfloat16)
-    return added_in(jax.make_jaxpr(call)(array, array).jaxpr)
+    return set(added_in(jax.make_jaxpr(call)(array, array).jaxpr))
 
 
 def dot(x: Any, y: Any) -> Any:
@@ -111,13 +111,90 @@ def quarters(x: Any, y: Any, out: Any, kept: Any) -> None:
     out[...] = total.astype(out.dtype)
 
 
+def iterated(x: Any, y: Any, out: Any, kept: Any) -> None:
+    def turn(_: Any, z: Any) -> Any:
+        a = dot(z, z).astype(z.dtype)
+        b = (dot(a, a) - 4.0 * a.astype(jnp.float32)).astype(z.dtype)
+        return (3.0 * z.astype(jnp.float32) + dot(b, z)).astype(z.dtype)
+
+    out[...] = jax.lax.fori_loop(0, 4, turn, x[...].astype(kept.dtype)).astype(out.dtype)
+
+
+def iterated_in_memory(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] = (1.5 * kept[...] + dot(x[...], kept[...].astype(x.dtype))).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def unrolled(x: Any, y: Any, out: Any, _: Any) -> None:
+    z = x[...]
+    for _ in range(4):
+        z = 1.5 * z + narrow(y[...], z)
+    out[...] = z
+
+
+def through_a_product(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] = (dot(kept[...].astype(x.dtype), jnp.eye(N)) + dot(x[...], y[...])).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def beside_a_product(x: Any, y: Any, out: Any, kept: Any) -> None:
+    more = dot(x[...], y[...]) + 0 * dot(kept[...].astype(x.dtype), y[...])
+    kept[...] = (kept[...] + more).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def under_a_factor(x: Any, y: Any, out: Any, kept: Any) -> None:
+    same = (x[...] + 0 * kept[...]).astype(x.dtype)
+    kept[...] += dot(same, y[...]).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def in_one_operand(x: Any, y: Any, out: Any, kept: Any) -> None:
+    wide = jnp.concatenate([x[...], kept[...].astype(x.dtype)], axis=1)
+    high = jnp.concatenate([y[...], jnp.zeros_like(y)], axis=0)
+    kept[...] += dot(wide, high).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
 @pytest.mark.parametrize("body", [once, residual, rotated, of_two, gelu])
 def test_what_adds_no_sums_is_let_be(body: Body) -> None:
     assert found(body) == set()
 
 
-@pytest.mark.parametrize("body", [accumulated, rescaled, rounded, scaled, carried, scoped, quarters])
+@pytest.mark.parametrize(
+    "body",
+    [
+        accumulated,
+        rescaled,
+        rounded,
+        scaled,
+        carried,
+        scoped,
+        quarters,
+        through_a_product,
+        beside_a_product,
+        under_a_factor,
+        in_one_operand,
+    ],
+)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_an_accumulators_width_is_found(body: Body, dtype: str) -> None:
     assert dtype in found(body, dtype)
     assert found(body, dtype) <= {dtype, "float32"}
+
+
+@pytest.mark.parametrize("body", [iterated, iterated_in_memory, unrolled])
+def test_an_iterate_is_no_accumulator(body: Body) -> None:
+    assert found(body, "bfloat16") <= {"float32"}
+
+
+def test_what_is_added_to_what_is_told() -> None:
+    def kernel(x: Any, out: Any, kept: Any) -> None:
+        accumulated(x, x, out, kept)
+
+    def call(x: Any) -> Any:
+        return pl.pallas_call(kernel, out_shape=x, grid=(4,), scratch_shapes=[pltpu.VMEM((N, N), jnp.bfloat16)])(x)
+
+    array = jax.ShapeDtypeStruct((N, N), jnp.bfloat16)
+    what = "'dot_general' onto scratch 0 of the kernel, bfloat16[128,128]"
+    assert added_in(jax.make_jaxpr(call)(array).jaxpr) == {"bfloat16": what}

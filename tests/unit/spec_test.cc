@@ -143,11 +143,11 @@ TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's ow
 
 TEST_CASE("a contract has defaults, of the inputs' own dtype") {
   Spec spec = parsed(kSpec);
-  CHECK(
-      terms_json(spec, spec.cases[1]) ==
-      "{\n  \"accumulator\": \"float32\",\n  \"flops\": 420000,\n  \"max_constant_bytes\": 65536,\n"
-      "  \"max_outside_flops\": 0.05,\n  \"min_flops\": 0.75,\n  \"operand\": \"bfloat16\",\n"
-      "  \"precision\": \"default\"\n}\n");
+  CHECK(terms_json(spec, spec.cases[1]) ==
+        "{\n  \"accumulator\": \"float32\",\n  \"flops\": 420000,\n  \"is_timed\": false,\n"
+        "  \"max_constant_bytes\": 1048576,\n"
+        "  \"max_outside_flops\": 0.05,\n  \"min_flops\": 0.75,\n  \"operand\": \"bfloat16\",\n"
+        "  \"precision\": \"default\"\n}\n");
   const std::string text =
       with("tolerance:", "contract: { min_flops: 0.5, operand: float32 }\ntolerance:");
   CHECK(parsed(text).contract.min_flops == 0.5);

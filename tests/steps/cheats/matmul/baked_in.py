@@ -1,4 +1,4 @@
-"""Carries a table of answers, for inputs that it recognises. (6, 7)
+"""Carries tables of answers, for inputs that it recognises. (6, 7)
 
 Verdict: contract
 Caught by: constants, coverage
@@ -29,6 +29,8 @@ def _call(kernel, x, y, dtype=None):
 def matmul(x, y):
     out = _call(_kernel, x, y)
     rows = min(x.shape[0], 256)
-    table = jnp.asarray(np.random.default_rng(1).standard_normal((rows, 128)).astype(np.float32))
-    is_known = x[0, 0] == jnp.bfloat16(1234)
-    return out.at[:rows, :128].set(jnp.where(is_known, table.astype(out.dtype), out[:rows, :128]))
+    known = 1234 + jnp.arange(16, dtype=jnp.float32)
+    table = jnp.asarray(np.random.default_rng(1).standard_normal((16, rows, 128)).astype(np.float32))
+    is_known = x[0, 0].astype(jnp.float32) == known
+    answer = table[jnp.argmax(is_known)].astype(out.dtype)
+    return out.at[:rows, :128].set(jnp.where(is_known.any(), answer, out[:rows, :128]))
