@@ -171,6 +171,9 @@ class _Packer:
         if equation.ctx.compute_type is not None or equation.ctx.xla_metadata:
             raise Unsendable(f"{equation.primitive.name}: compute_on and XLA metadata are not for candidates")
         params = {name: value for name, value in equation.params.items() if name not in _DERIVATIVES}
+        if equation.primitive.name == "pallas_call":
+            # Who exports it says where it is interpreted.
+            params["interpret"] = False
         if "name" in params:
             # What a function is called is the candidate's affair, and no other program's.
             params["name"] = program.KERNEL_NAME if equation.primitive.name == "pallas_call" else "inner"
