@@ -28,6 +28,10 @@ struct Case {
   std::vector<std::string> tags;        // bench (timed), check (compared) or both; ci, holdout
   double weight = 1;                    // in the score, of a bench case
 
+  // The call alone, where the kernel has gradients: what is not differentiated may be another
+  // program. There is such a case, NAME-forward, for each that is written down.
+  bool is_forward = false;
+
   [[nodiscard]] bool has_tag(std::string_view tag) const;
 };
 
@@ -54,11 +58,16 @@ struct Contract {
   std::string operand;  // a dot's narrowest operand; the default: that of the inputs
   std::string accumulator = "float32";  // the narrowest dtype that dots and sums add in
   std::string precision = "default";    // of float32 dots: "default" or "highest"
+  // Modules that a kernel may import beside those that all may (rules/steps/candidate.py).
+  std::vector<std::string> imports;
 };
 
 struct Cost {
   std::string flops;  // formulas over the dimensions
   std::string bytes;
+  // The same of a call without gradients, where the kernel has some; empty: not said.
+  std::string forward_flops;
+  std::string forward_bytes;
 };
 
 struct Spec {

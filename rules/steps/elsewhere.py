@@ -50,6 +50,9 @@ FACTORS = (
 )
 (_TEXT, _NAME, _MODULES, _CALLS, _DEVICE, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
 
+# What differs where what stands in a file is traced as it stands.
+HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
+
 # The worker's is said here, as two open files.
 _KNOWN = "EVOLVE_ELSEWHERE"
 
@@ -82,15 +85,15 @@ def place_of(factors: Sequence[str], drawn: bytes) -> Place:
     return dataclasses.replace(sandbox.HERE, **chosen)
 
 
-def _traced(source: str, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
+def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
     """The child's work: the candidate's jaxpr on the wire after a line of JSON, or the line alone."""
     around = Surroundings("best" if _NAME in factors else "kernel", _MODULES in factors, _DEVICE in factors)
     try:
         program.configure_jax()
         candidate.known_tpu_on_cpu()
         if _NAME in factors:
-            Path(around.file).write_text(source, encoding="utf-8")
-        return b"{}\n" + wire.pack(candidate.trace(source.encode(), entry, signatures, around))
+            Path(around.file).write_bytes(source)
+        return b"{}\n" + wire.pack(candidate.trace(source, entry, signatures, around))
     except wire.Unsendable as error:
         return refused(Rejection("contract", str(error)))
     except Rejection as rejection:
@@ -132,7 +135,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
     limits = dataclasses.replace(limits, cpu_seconds=len(signatures) * limits.cpu_seconds)
     try:
         ending = sandbox.run(
-            lambda: _traced(source, request["entry"], signatures, factors),
+            lambda: traced(source.encode(), request["entry"], signatures, factors),
             limits,
             is_trusted=False,
             place=place_of(factors, drawn),

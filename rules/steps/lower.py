@@ -157,10 +157,15 @@ def lower(
         traced = sandbox.run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
         _, packed = open_answer(traced, limits)
         _check_again(packed, source, entry, [signature, *others], limits)
-        exported = sandbox.run(lambda: _exported(packed, signature), limits)
-        header, rest = open_answer(exported, limits)
+        return exported(packed, signature, limits)
     except Rejection as rejection:
         return verdict.rejected(rejection.kind, str(rejection)), Lowered()
+
+
+def exported(packed: bytes, signature: Signature, limits: Limits) -> tuple[Report, Lowered]:
+    """The report on a jaxpr on the wire, and what it is exported to. Raises Rejection."""
+    ending = sandbox.run(lambda: _exported(packed, signature), limits)
+    header, rest = open_answer(ending, limits)
     ends = header["tpu"], header["tpu"] + header["cpu"]
     jaxpr = rest[ends[1] :]
     lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], jaxpr)
