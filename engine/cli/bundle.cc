@@ -15,6 +15,7 @@
 
 #include "cache/action_table.h"
 #include "engine/cli/bundle_reader.h"
+#include "engine/cli/delivery.h"
 #include "engine/cli/past.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
@@ -158,6 +159,7 @@ Status run_export(const CommonOptions& common, const BundleCommand& command) {
   if (!past) return std::move(past).error();
   auto round = past->load(command.round, command.record);
   if (!round) return std::move(round).error();
+  if (auto status = check_delivery(*past, *round); !status) return status;
   const std::string out = fs::absolute(command.path).lexically_normal().string();
   const std::string unnamed = fmt::format("{}.tmp{}", out, ::getpid());
   Exporter exporter(*past, *round);

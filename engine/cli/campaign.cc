@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Python files of rules/steps that are no step's of a campaign: they run from where they are.
-constexpr std::array<std::string_view, 4> kNotSteps = {"executions.py", "worker.py", "xplane.py",
-                                                       "xspace.py"};
+constexpr std::array<std::string_view, 5> kNotSteps = {"delivered.py", "executions.py", "worker.py",
+                                                       "xplane.py", "xspace.py"};
 
 std::string absolute(const std::string& path) {
   return fs::absolute(path).lexically_normal().string();

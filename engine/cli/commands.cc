@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/cli/delivery.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
@@ -108,6 +109,7 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   std::string variant = best.value("variant", "");
   auto kernel = world::read_file(campaign->folder_of(variant) + "/kernel.py");
   if (!kernel) return std::move(kernel).error();
+  if (auto status = check_delivery(*campaign, variant); !status) return status;
   if (!out_path.empty()) {
     if (auto status = world::write_file_atomic(out_path, *kernel); !status) return status;
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "engine/cli/delivery.h"
 #include "engine/cli/kernel_command.h"
 #include "engine/cli/report.h"
 #include "engine/core/digest.h"
@@ -74,6 +75,7 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   out.bucket = bucket.bucket;
   out.evidence = digest_of(*text).hex();
   const std::string variant = best.is_object() ? best.value("variant", "") : variant_id(0);
+  if (auto status = check_delivery(campaign, variant); !status) return std::move(status).error();
   const json origin = read_json(campaign.folder_of(variant) + "/variant.json");
   for (const Parameter& parameter : campaign.spec.parameters) {
     const json value =

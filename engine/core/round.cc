@@ -120,28 +120,44 @@ class RoundWriter {
     add({"phony", {id}, {outputs.begin() + static_cast<long>(first), outputs.end()}, {}, {}, {}});
   }
 
+  // A case that a candidate is called for before, where it is lowered a second time; empty: there
+  // is no other.
+  [[nodiscard]] std::string case_beside(const std::string& name) const {
+    const std::vector<JudgedCase> cases = judged_cases(shape_);
+    for (size_t i = 0; i < cases.size() && cases.size() > 1; ++i) {
+      if (cases[i].name == name) return cases[(i + 1) % cases.size()].name;
+    }
+    return {};
+  }
+
   void write_lower(const std::string& id, const std::string& folder, const std::string& name,
                    std::vector<std::string>& outputs) {
     std::string at = folder + "/" + name;
     std::string signature = fmt::format("$work/cases/{}/signature.json", name);
+    std::vector<std::string> inputs = {folder + "/canonical.py", signature};
+    Bindings arguments = {{"source", folder + "/canonical.py"},
+                          {"entry", shape_.entry},
+                          {"signature", signature},
+                          {"target", shape_.target},
+                          {"tpu-out", at + "/tpu.program"},
+                          {"cpu-out", at + "/cpu.program"},
+                          {"jaxpr-out", at + "/jaxpr.json"},
+                          {"operands-out", at + "/operands.json"},
+                          {"out", at + "/lower.json"}};
+    if (const std::string other = case_beside(name); !other.empty()) {
+      inputs.push_back(fmt::format("$work/cases/{}/signature.json", other));
+      arguments.emplace_back("other", inputs.back());
+    }
     add_python({"lower",
                 {at + "/tpu.program", at + "/cpu.program", at + "/jaxpr.json",
                  at + "/operands.json", at + "/lower.json"},
-                {folder + "/canonical.py", signature},
+                inputs,
                 {},
                 {},
                 {{"subject", id + " " + name},
                  {"report", at + "/lower.json"},
                  {"depfile", at + "/lower.d"}}},
-               {{"source", folder + "/canonical.py"},
-                {"entry", shape_.entry},
-                {"signature", signature},
-                {"target", shape_.target},
-                {"tpu-out", at + "/tpu.program"},
-                {"cpu-out", at + "/cpu.program"},
-                {"jaxpr-out", at + "/jaxpr.json"},
-                {"operands-out", at + "/operands.json"},
-                {"out", at + "/lower.json"}});
+               arguments);
     outputs.push_back(at + "/lower.json");
   }
 

@@ -17,6 +17,8 @@ constexpr int64_t kLargestValue = int64_t{1} << 40;
 constexpr size_t kMostValues = 1000;
 constexpr size_t kMostWalked = 4096;
 constexpr size_t kLongestName = 64;
+// Behind the name of the case whose call alone is judged.
+constexpr std::string_view kForward = "-forward";
 
 const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> names = {
@@ -82,6 +84,7 @@ class SpecReader {
     read_parameters(root);
     read_constraints(root);
     read_cost(root);
+    add_forward_cases(root);
     root.finish();
     if (spec_.contract.operand.empty()) spec_.contract.operand = narrowest_input();
     if (errors_.status()) check_points(root);
@@ -292,6 +295,7 @@ class SpecReader {
     contract.choice("precision", out.precision, {"default", "highest"});
     contract.texts("excused", out.excused);
     check_excused();
+    contract.texts("imports", out.imports);
     contract.finish();
   }
 
@@ -480,7 +484,34 @@ class SpecReader {
     if (!root.has("cost")) return;
     read_cost_formula(cost, "flops", spec_.cost.flops);
     read_cost_formula(cost, "bytes", spec_.cost.bytes);
+    if (cost.has("forward")) {
+      if (spec_.gradients.empty())
+        errors_.add(cost.key_at("forward"), "cost.forward: there are no gradients");
+      YamlMap forward = cost.section("forward");
+      read_cost_formula(forward, "flops", spec_.cost.forward_flops);
+      read_cost_formula(forward, "bytes", spec_.cost.forward_bytes);
+      forward.finish();
+    }
     cost.finish();
+  }
+
+  // What is judged of the call alone.
+  void add_forward_cases(const YamlMap& root) {
+    if (spec_.gradients.empty()) return;
+    const std::vector<Case> written = spec_.cases;
+    for (Case one : written) {
+      one.name += kForward;
+      one.is_forward = true;
+      const bool is_there = std::any_of(written.begin(), written.end(),
+                                        [&](const Case& other) { return other.name == one.name; });
+      if (is_there) {
+        errors_.add(root.key_at("cases"),
+                    fmt::format("case '{}': the name is that of another case's call without "
+                                "gradients",
+                                one.name));
+      }
+      spec_.cases.push_back(std::move(one));
+    }
   }
 
   void read_cost_formula(YamlMap& cost, const char* key, std::string& out) {
@@ -488,7 +519,7 @@ class SpecReader {
     if (out.empty()) return;
     Position at = cost.value_at(key);
     if (auto formula = Formula::parse(out, spec_.dimensions); !formula) {
-      errors_.add(at, fmt::format("cost.{}: {}", key, formula.error().message));
+      errors_.add(at, fmt::format("{}: {}", cost.full_name(key), formula.error().message));
       return;
     }
     for (const Case& one : spec_.cases) {
@@ -496,7 +527,7 @@ class SpecReader {
       auto value = evaluate_whole(out, one.dims);
       if (!value || *value < 0) {
         errors_.add(
-            at, fmt::format("cost.{} of case '{}': {}", key, one.name,
+            at, fmt::format("{} of case '{}': {}", cost.full_name(key), one.name,
                             value ? fmt::format("{} is below 0", *value) : value.error().message));
       }
     }
@@ -527,7 +558,9 @@ Status time_only(Spec& spec, const std::vector<std::string>& names) {
   std::vector<Case> left;
   for (Case& one : spec.cases) {
     const bool is_checked_too = is_checked(spec, one);
-    if (one.has_tag("bench") && !contains(names, one.name)) {
+    const std::string written =
+        one.is_forward ? one.name.substr(0, one.name.size() - kForward.size()) : one.name;
+    if (one.has_tag("bench") && !contains(names, one.name) && !contains(names, written)) {
       std::erase(one.tags, "bench");
       // What is small enough to be checked stays so.
       if (is_checked_too && !one.has_tag("check")) one.tags.emplace_back("check");

@@ -28,6 +28,10 @@ struct Case {
   std::vector<std::string> tags;        // bench (timed), check (compared) or both; ci, holdout
   double weight = 1;                    // in the score, of a bench case
 
+  // The call alone, where the kernel has gradients: what is not differentiated may be another
+  // program. There is such a case, NAME-forward, for each that is written down.
+  bool is_forward = false;
+
   [[nodiscard]] bool has_tag(std::string_view tag) const;
 };
 
@@ -57,11 +61,16 @@ struct Contract {
   // Steps that a variant may survive without, where they cannot be done on it: "interpret",
   // "values".
   std::vector<std::string> excused;
+  // Modules that a kernel may import beside those that all may (rules/steps/candidate.py).
+  std::vector<std::string> imports;
 };
 
 struct Cost {
   std::string flops;  // formulas over the dimensions
   std::string bytes;
+  // The same of a call without gradients, where the kernel has some; empty: not said.
+  std::string forward_flops;
+  std::string forward_bytes;
 };
 
 struct Spec {

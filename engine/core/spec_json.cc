@@ -1,5 +1,6 @@
 // The JSON files that the steps read of a spec.
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/expression.h"
@@ -55,6 +56,38 @@ json derivative_of(json tensor) {
   return tensor;
 }
 
+// From a dtype's name, in which they stand; a bool has a byte.
+int64_t bits_of(const std::string& dtype) {
+  const size_t digit = dtype.find_first_of("0123456789");
+  return digit == std::string::npos ? 8 : std::strtoll(dtype.c_str() + digit, nullptr, 10);
+}
+
+int64_t output_bytes(const Spec& spec, const Case& one) {
+  int64_t bits = 0;
+  for (const Tensor& output : spec.outputs) {
+    int64_t size = bits_of(output.dtype);
+    for (const std::string& length : output.shape) size *= value_of(length, one);
+    bits += size;
+  }
+  return bits / 8;
+}
+
+// What a case costs. Nobody may have said it of a call without gradients, which does no less than
+// write its outputs.
+bool is_cost_said(const Spec& spec, const Case& one) {
+  return !one.is_forward || !spec.cost.forward_flops.empty();
+}
+
+int64_t flops_of(const Spec& spec, const Case& one) {
+  if (!is_cost_said(spec, one)) return 0;
+  return value_of(one.is_forward ? spec.cost.forward_flops : spec.cost.flops, one);
+}
+
+int64_t bytes_of(const Spec& spec, const Case& one) {
+  if (!is_cost_said(spec, one)) return output_bytes(spec, one);
+  return value_of(one.is_forward ? spec.cost.forward_bytes : spec.cost.bytes, one);
+}
+
 json tolerance_of(const Tolerance& tolerance) {
   return {{"rtol", tolerance.rtol},
           {"atol", tolerance.atol},
@@ -97,7 +130,8 @@ std::string spec_json(const Spec& spec) {
 std::string signature_json(const Spec& spec, const Case& one) {
   json inputs = sizes_json(spec.inputs, one), outputs = sizes_json(spec.outputs, one);
   json out = {{"name", spec.name}};
-  if (!spec.gradients.empty()) {
+  if (!spec.contract.imports.empty()) out["imports"] = spec.contract.imports;
+  if (!spec.gradients.empty() && !one.is_forward) {
     json gradients, positions = json::array();
     for (const std::string& name : spec.gradients) {
       auto input = std::find_if(inputs.begin(), inputs.end(),
@@ -119,9 +153,8 @@ std::string tolerance_json(const Spec& spec) {
 }
 
 std::string cost_json(const Spec& spec, const Case& one) {
-  return written({{"flops", value_of(spec.cost.flops, one)},
-                  {"bytes", value_of(spec.cost.bytes, one)},
-                  {"dims", one.dims}});
+  return written(
+      {{"flops", flops_of(spec, one)}, {"bytes", bytes_of(spec, one)}, {"dims", one.dims}});
 }
 
 std::string terms_json(const Spec& spec, const Case& one) {
@@ -129,9 +162,11 @@ std::string terms_json(const Spec& spec, const Case& one) {
   const auto is_timed = [](const Case& each) { return each.has_tag("bench"); };
   // A spec without timed cases is held to its terms in those that it has.
   const bool counts = is_timed(one) || std::none_of(spec.cases.begin(), spec.cases.end(), is_timed);
-  return written({{"flops", value_of(spec.cost.flops, one)},
+  // Where nothing is known of a part, it does as little as it likes, and no more than the whole.
+  const bool is_said = is_cost_said(spec, one);
+  return written({{"flops", is_said ? flops_of(spec, one) : value_of(spec.cost.flops, one)},
                   {"is_timed", counts},
-                  {"min_flops", contract.min_flops},
+                  {"min_flops", is_said ? contract.min_flops : 0.0},
                   {"max_outside_flops", contract.max_outside_flops},
                   {"max_constant_bytes", contract.max_constant_bytes},
                   {"operand", contract.operand},

@@ -1,5 +1,5 @@
-// Step finalists: which of a round's variants may survive by their modelled times. Their large timed
-// cases are compared with the reference; that of the others is not worth it.
+// Step finalists: which of a round's variants may survive by their modelled times. Their large
+// timed cases are compared with the reference; that of the others is not worth it.
 #include "engine/search/cut.h"
 #include "engine/search/race.h"
 #include "engine/search/selection_record.h"
@@ -32,8 +32,7 @@ class Finalists {
     auto cases = steps::read_spec(arguments_.spec);
     if (!cases) return std::move(cases).error();
     benches_ = steps::benches_of(*cases);
-    auto seed =
-        steps::read_variant(arguments_.seed_dir, *cases, search::Judged::before_values);
+    auto seed = steps::read_variant(arguments_.seed_dir, *cases, search::Judged::before_values);
     if (!seed) return std::move(seed).error();
     unit_ = seed->seconds;
     if (seed->rejection) {

@@ -1,8 +1,9 @@
 """Step lower: from a candidate's source to its programs. The only place where candidate code runs.
 
-The candidate is traced once, in a sandboxed child, and nothing but its jaxpr leaves that child, as data
-(wire.py). A second child, which has never seen the candidate, exports both programs from it: the TPU's, and
-the interpreted one for the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
+The candidate is traced in a sandboxed child (candidate.py), and nothing but its jaxpr leaves that child, as data
+(wire.py). It is traced again in another interpreter with other surroundings (elsewhere.py), which must give the same
+bytes. A child that has never seen the candidate exports both programs from them: the TPU's, and the interpreted one for
+the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import dataclasses
 import json
 import os
 import sys
-import types
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +23,16 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 from jax._src import core
 
+import candidate
 import operands
 import program
 import sandbox
 import schema
 import verdict
 import wire
-from child import Ending, Limits
+from candidate import Rejection, Signature
+from child import Limits
+from elsewhere import FACTORS, elsewhere, open_answer, refused
 from step import Step
 from verdict import Report
 
@@ -43,61 +48,6 @@ class Lowered(NamedTuple):
     operands: bytes = b'{"kernels": {}}\n'
 
 
-class Rejection(Exception):
-    """The candidate is turned down: `kind` of verdict.KINDS, and why."""
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
-
-
-def _describe(error: BaseException, source_name: str) -> str:
-    """An exception in one line, with the candidate's own line where there is one."""
-    line = None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == source_name:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    place = f" (line {line} of the canonical source)" if line else ""
-    return verdict.one_line(f"{type(error).__name__}: {error}") + place
-
-
-def _known_tpu_on_cpu() -> None:
-    """Lets kernels that ask for the TPU's properties be traced where there is none."""
-    from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
-
-    tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
-
-
-def _trace(source: bytes, entry: str, signature: dict[str, Any]) -> Any:
-    """The closed jaxpr of the candidate. Raises Rejection."""
-    name = "kernel.py"
-    try:
-        code = compile(source, name, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise Rejection("lower-error", f"line {line}: {getattr(error, 'msg', error)}") from error
-    arguments = program.shapes_of(signature["inputs"])
-    try:
-        # Imported as modules are: a dataclass looks for its own among those that the process knows.
-        module = types.ModuleType("kernel")
-        module.__file__ = name
-        sys.modules[module.__name__] = module
-        namespace = module.__dict__
-        exec(code, namespace)
-        if not callable(namespace.get(entry)):
-            raise Rejection("lower-error", f"there is no function '{entry}'")
-        closed = jax.make_jaxpr(program.with_gradients(namespace[entry], signature))(*arguments)
-    except (Rejection, MemoryError):
-        raise
-    except SystemExit as error:
-        raise Rejection("crash", f"called sys.exit({error.code!r})") from error
-    except BaseException as error:
-        raise Rejection("lower-error", _describe(error, name)) from error
-    return closed
-
-
 def _check_inputs(avals: Any, arguments: list[jax.ShapeDtypeStruct]) -> None:
     """Raises ValueError where the jaxpr is not of the declared inputs."""
     said = [(tuple(aval.shape), aval.dtype) for aval in avals if type(aval) is core.ShapedArray]
@@ -105,7 +55,7 @@ def _check_inputs(avals: Any, arguments: list[jax.ShapeDtypeStruct]) -> None:
         raise ValueError("it takes other inputs than the declared ones")
 
 
-def _check_outputs(avals: Any, signature: dict[str, Any]) -> None:
+def _check_outputs(avals: Any, signature: Signature) -> None:
     """Raises Rejection where the outputs are not those declared."""
     wanted = signature["outputs"]
     if len(avals) != len(wanted):
@@ -117,26 +67,49 @@ def _check_outputs(avals: Any, signature: dict[str, Any]) -> None:
             raise Rejection("contract", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
 
 
-def _traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
+def _traced(source: bytes, entry: str, signature: Signature) -> bytes:
     """The first child's work: the candidate's jaxpr on the wire, after a line of JSON."""
     try:
         program.configure_jax()
-        _known_tpu_on_cpu()
-        closed = _trace(source, entry, signature)
+        candidate.known_tpu_on_cpu()
+        closed = candidate.trace(source, entry, [signature])
         _check_outputs(closed.out_avals, signature)
         try:
             packed = wire.pack(closed)
         except wire.Unsendable as error:
             raise Rejection("contract", str(error)) from error
     except Rejection as rejection:
-        return _refusal(rejection)
+        return refused(rejection)
     return b"{}\n" + packed
+
+
+def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[Signature], limits: Limits) -> None:
+    """Raises Rejection where the candidate, of the first of the signatures, is another program elsewhere."""
+    request = {"entry": entry, "signature": signatures[0], "others": signatures[1:], "limits": asdict(limits)}
+    digest = program.digest(packed)
+
+    def ask(factors: Sequence[str]) -> dict[str, str]:
+        return elsewhere().ask(source=source.decode(), factors=factors, **request)
+
+    answer = ask(FACTORS)
+    if answer.get("digest") == digest:
+        return
+    told = ", which ends so: " + answer["reason"] if "reason" in answer else ""
+    raise Rejection("nondeterministic", f"not reproducible: {_why(digest, ask)}{told}")
+
+
+def _why(digest: str, ask: Callable[[Sequence[str]], dict[str, str]]) -> str:
+    """What a program that is another one elsewhere hangs on."""
+    if ask(()).get("digest") != digest:
+        return "it is another program in another process of Python: it hangs on hashes, addresses or chance"
+    alone = [factor for factor in FACTORS if ask((factor,)).get("digest") != digest]
+    return f"it is another program where other things differ: {'; '.join(alone or FACTORS)}"
 
 
 def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
     """The second child's work: a line of JSON, the TPU program, the CPU program, the jaxpr."""
     program.configure_jax()
-    _known_tpu_on_cpu()
+    candidate.known_tpu_on_cpu()
     arguments = program.shapes_of(signature["inputs"])
     try:
         try:
@@ -148,7 +121,7 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise
         except Exception as error:
             is_ours = isinstance(error, (schema.Refused, wire.Unsendable))
-            why = verdict.one_line(str(error)) if is_ours else _describe(error, "")
+            why = verdict.one_line(str(error)) if is_ours else candidate.describe(error, "")
             raise Rejection("contract", f"no program came out of the trace: {why}") from error
         _check_outputs(closed.out_avals, signature)
         try:
@@ -158,9 +131,9 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
         except program.NotCanonical as error:
             raise Rejection("contract", f"the exported program is not what was traced: {error}") from error
         except Exception as error:
-            raise Rejection("lower-error", _describe(error, "")) from error
+            raise Rejection("lower-error", candidate.describe(error, "")) from error
     except Rejection as rejection:
-        return _refusal(rejection)
+        return refused(rejection)
     cpu, why = _cpu_program(closed, arguments, canonical)
     header = {
         "interpreted": why,
@@ -181,29 +154,7 @@ def _cpu_program(
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever JAX has no CPU form of
-        return canonical, _describe(error, "")
-
-
-def _refusal(rejection: Rejection) -> bytes:
-    return json.dumps({"kind": rejection.kind, "reason": str(rejection)}).encode() + b"\n"
-
-
-def _open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
-    """The line of JSON and the rest of a child's answer. Raises Rejection."""
-    if ending.how != "answered":
-        refused = verdict.of_ending(ending, limits)
-        raise Rejection(refused["kind"], refused["reason"])
-    text, _, rest = ending.answer.partition(b"\n")
-    try:
-        header = json.loads(text)
-        refusal = (str(header["kind"]), str(header["reason"])) if "kind" in header else None
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise Rejection("crash", "answered in another's name") from error
-    if refusal is not None:
-        # The first child's word for it is the candidate's own: of the kinds that tracing can end in.
-        kind = refusal[0] if refusal[0] in verdict.KINDS else "crash"
-        raise Rejection(kind, refusal[1])
-    return header, rest
+        return canonical, candidate.describe(error, "")
 
 
 def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
@@ -214,15 +165,26 @@ def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
     return verdict.encode({"kernels": {}, "reason": verdict.of_ending(ending, limits)["reason"]})
 
 
-def lower(source: bytes, entry: str, signature: dict[str, Any], limits: Limits) -> tuple[Report, Lowered]:
-    """The report on a candidate, and what it was lowered to; nothing where it is turned down."""
+def lower(
+    source: bytes, entry: str, signature: Signature, limits: Limits, others: Sequence[Signature] = ()
+) -> tuple[Report, Lowered]:
+    """The report on a candidate, and what it was lowered to; nothing where it is turned down.
+
+    `others`: signatures of other cases, which it is traced for before, where it is traced again.
+    """
     try:
         traced = sandbox.run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
-        _, packed = _open_answer(traced, limits)
-        exported = sandbox.run(lambda: _exported(packed, signature), limits)
-        header, rest = _open_answer(exported, limits)
+        _, packed = open_answer(traced, limits)
+        _check_again(packed, source, entry, [signature, *others], limits)
+        return exported(packed, signature, limits)
     except Rejection as rejection:
         return verdict.rejected(rejection.kind, str(rejection)), Lowered()
+
+
+def exported(packed: bytes, signature: Signature, limits: Limits) -> tuple[Report, Lowered]:
+    """The report on a jaxpr on the wire, and what it is exported to. Raises Rejection."""
+    ending = sandbox.run(lambda: _exported(packed, signature), limits)
+    header, rest = open_answer(ending, limits)
     ends = header["tpu"], header["tpu"] + header["cpu"]
     jaxpr = rest[ends[1] :]
     lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], jaxpr)
@@ -240,11 +202,13 @@ def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out", "operands-out")
     step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
+    step.parser.add_argument("--other", action="append", default=[], help="another case's signature")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         source = Path(args.source).read_bytes()
         limits = dataclasses.replace(limits, answer_bytes=_ANSWER_BYTES)
-        report, lowered = lower(source, args.entry, verdict.read_json(args.signature), limits)
+        others = [verdict.read_json(path) for path in args.other]
+        report, lowered = lower(source, args.entry, verdict.read_json(args.signature), limits, others)
         verdict.write_file(args.tpu_out, lowered.tpu)
         verdict.write_file(args.cpu_out, lowered.cpu)
         verdict.write_file(args.jaxpr_out, lowered.jaxpr)

@@ -9,12 +9,34 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import sys
 from pathlib import Path
 
 # What marks the EVOLVE block in a canonical source, whatever marks it in the author's.
 START = "# EVOLVE-BLOCK-START"
 END = "# EVOLVE-BLOCK-END"
+
+
+# As Python looks for it, in the first two lines (PEP 263).
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+
+
+def decoded(source: bytes, name: str) -> str:
+    """The text of a source. Raises SyntaxError where it is not UTF-8, or says that it is anything at all."""
+    try:
+        text = source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = source[: error.start].split(b"\n")
+        column = len(before[-1].decode("utf-8-sig")) + 1
+        raise SyntaxError("a source is UTF-8, and this byte is not", (name, len(before), column, None)) from error
+    for number, line in enumerate(re.split("\r\n|\r|\n", text, maxsplit=2)[:2], 1):
+        if found := _COOKIE.match(line):
+            message = f"a source is UTF-8, and needs no line that says '{found[1]}'"
+            raise SyntaxError(message, (name, number, found.start(1) + 1, line))
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+    return text
 
 
 class _DocstringRemover(ast.NodeTransformer):
@@ -76,11 +98,29 @@ def describe(error: Exception, name: str) -> str:
     return text
 
 
-def write_text(path: Path, text: str) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all."""
     temporary = Path(f"{path}.tmp{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+    temporary.write_bytes(content)
     os.replace(temporary, path)
+
+
+class _Documenter(ast.NodeTransformer):
+    """Gives a docstring to each module, class and function that has none."""
+
+    def _document(self, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        if ast.get_docstring(node, clean=False) is None:
+            node.body.insert(0, ast.Expr(ast.Constant("What it is for.\n\nAnd how.\n")))
+        return node
+
+    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _document
+
+
+def documented(tree: ast.Module) -> str:
+    """A source with docstrings and comments in it, so that it is the same program and its lines stand elsewhere."""
+    text = ast.unparse(ast.fix_missing_locations(_Documenter().visit(tree)))
+    return "# A comment.\n\n" + text + "\n"
 
 
 def main(argv: list[str]) -> int:
@@ -96,15 +136,16 @@ def main(argv: list[str]) -> int:
         help="keep: pass a source that does not parse on as it is, for lower to judge",
     )
     args = parser.parse_args(argv)
-    source = Path(args.source).read_text(encoding="utf-8", errors="surrogateescape")
+    source = Path(args.source).read_bytes()
     try:
-        text = canonical(source, args.source, tuple(args.markers) if args.markers else None)
+        text = decoded(source, args.source)
+        content = canonical(text, args.source, tuple(args.markers) if args.markers else None).encode()
     except (SyntaxError, ValueError, RecursionError) as error:
         if args.on_error == "fail":
             print(describe(error, args.source), file=sys.stderr)
             return 2
-        text = source
-    write_text(Path(args.out), text)
+        content = source
+    write_file(Path(args.out), content)
     return 0
 
 

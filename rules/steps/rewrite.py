@@ -56,10 +56,9 @@ def main(argv: list[str]) -> int:
         folder = Path(args.round_dir) / id_
         folder.mkdir(parents=True, exist_ok=True)
         variant = _variant(id_, args.round, proposal, parent.parameters)
-        normalise.write_text(
-            folder / "variant.json", json.dumps(variant, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-        )
-        normalise.write_text(folder / "kernel.py", proposal.text)
+        said = json.dumps(variant, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        for name, text in (("variant.json", said), ("kernel.py", proposal.text)):
+            normalise.write_file(folder / name, text.encode(errors="surrogateescape"))
     write_depfile(args.depfile, str(Path(args.round_dir) / args.ids[0] / "kernel.py"))
     return 0
 

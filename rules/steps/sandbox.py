@@ -15,10 +15,14 @@ import errno
 import os
 import resource
 import signal
+import socket
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import clock
 from child import LIBC, PR_SET_PDEATHSIG, Ending, Limits, die_with_parent, run_in_child
 
 _CLONE_NEWNS = 0x00020000
@@ -49,8 +53,23 @@ _TMP_BYTES = 64 * 2**20
 _MOST_THREADS = 256
 _MOST_FILES = 256
 
-# What candidate code finds in its environment.
-ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "TMPDIR": "/tmp"}
+
+@dataclass(frozen=True)
+class Place:
+    """What code finds around it in the sandbox. `home` and `folder`, the current one, are below /tmp.
+
+    `seconds`: by how much the clock differs from the machine's.
+    """
+
+    user: int = _NOBODY
+    host: str = "sandbox"
+    home: str = "/tmp"
+    folder: str = "/tmp"
+    seconds: int = 0
+    environment: tuple[tuple[str, str], ...] = (("LANG", "C.UTF-8"), ("PATH", "/usr/bin:/bin"), ("TMPDIR", "/tmp"))
+
+
+HERE = Place()
 
 # What of the machine is there, as far as it exists; and the interpreter's own folders.
 _FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
@@ -124,14 +143,14 @@ def _set_attributes(folder: str, flags: int, attributes: _MountAttributes) -> No
     _checked(f"mount_setattr {folder}", result)
 
 
-def _map_user(uid: int, gid: int) -> None:
-    """In a new user namespace, one is whom one was, and nobody else is there."""
-    for name, content in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+def _map_user(uid: int, gid: int, inside: int) -> None:
+    """In a new user namespace, one is who is to be inside, and nobody else is there."""
+    for name, content in (("setgroups", "deny"), ("uid_map", f"{inside} {uid} 1"), ("gid_map", f"{inside} {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(content)
 
 
-def _new_namespaces() -> None:
+def _new_namespaces(place: Place) -> None:
     """Namespaces of what there is; of users, too, where that is what gives the right to the others."""
     # In there one is nobody until one is mapped.
     uid, gid = os.getuid(), os.getgid()
@@ -144,7 +163,7 @@ def _new_namespaces() -> None:
             f"unshare: {why}\n"
             "hint: the sandbox needs user namespaces, or root; for kernels that you trust, --unsafe-no-sandbox"
         )
-    _map_user(uid, gid)
+    _map_user(uid, gid, place.user)
 
 
 def _become_init() -> None:
@@ -227,19 +246,21 @@ def _mount_proc(target: str) -> None:
         _set_attributes(target, _AT_RECURSIVE, _MountAttributes(set=_MOUNT_ATTR_RDONLY))
 
 
-def _become_nobody() -> None:
+def _become_nobody(place: Place) -> None:
     """Gives up root, whom limits on processes do not count; a user namespace counts for this sandbox alone."""
     if os.getuid() != 0:
         return
+    # To be seen where there can be no namespace, and no user of the machine's.
+    nobody = _NOBODY if place.user == _NOBODY else _NOBODY - 1
     os.setgroups([])
-    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    os.setresgid(nobody, nobody, nobody)
+    os.setresuid(nobody, nobody, nobody)
     if not os.access(os.__file__, os.R_OK):
         raise SandboxFault(f"candidates run as nobody, who may not read {os.__file__}")
     # Whose process changes users is not dumpable, and its /proc is root's.
     _checked("prctl", LIBC.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
     if LIBC.unshare(_CLONE_NEWUSER) == 0:
-        _map_user(_NOBODY, _NOBODY)
+        _map_user(nobody, nobody, place.user)
 
 
 def _drop_capabilities() -> None:
@@ -304,14 +325,14 @@ def _stop(pid: int) -> None:
         os.kill(pid, signal.SIGTERM)
 
 
-def run(function: Callable[[], bytes], limits: Limits, is_trusted: bool = True) -> Ending:
+def run(function: Callable[[], bytes], limits: Limits, is_trusted: bool = True, place: Place = HERE) -> Ending:
     """run_in_child, in the sandbox, unless the limits say without."""
     if not limits.is_sandboxed:
         return run_in_child(function, limits, is_trusted=is_trusted)
-    return run_in_child(function, limits, enter, is_trusted, _stop)
+    return run_in_child(function, limits, lambda keep: enter(keep, place), is_trusted, _stop)
 
 
-def enter(keep: int) -> None:
+def enter(keep: int, place: Place = HERE) -> None:
     """Moves this process into the sandbox; of the open files only 0, 1, 2 and `keep` stay.
 
     Raises SandboxFault, or OSError, where the machine does not let it be made.
@@ -319,15 +340,21 @@ def enter(keep: int) -> None:
     seccomp = _load_seccomp()
     os.closerange(3, keep)
     os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
-    _new_namespaces()
+    _new_namespaces(place)
+    socket.sethostname(place.host)
     _become_init()
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     _change_root()
-    _become_nobody()
+    _become_nobody(place)
     # A change of user forgets it.
     die_with_parent()
     _drop_capabilities()
     os.environ.clear()
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(place.environment, HOME=place.home)
+    time.tzset()
+    for folder in (place.home, place.folder):
+        os.makedirs(folder, exist_ok=True)
+    os.chdir(place.folder)
+    clock.shift(place.seconds)
     _limit()
     _filter_calls(seccomp)

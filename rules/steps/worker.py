@@ -17,6 +17,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -43,6 +44,13 @@ _WARM_FOR = {
 }
 
 
+# Programs that serve all requests for a step: they are dear to start, and its children have their pipes.
+_BESIDE = {"lower": "elsewhere"}
+
+# Its hashes are others than the worker's, for which evolve sets a small number.
+_OTHER_SEED = "4321"
+_beside: list[subprocess.Popen[str]] = []
+
 # Steps that keep a server which is dear to start, and run no candidate's code in their own process.
 _STAYING = {"compile"}
 
@@ -58,6 +66,23 @@ def _warm_up() -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
     for name in _WARM.split():
         importlib.import_module(name)
+
+
+def start_beside(step: str) -> None:
+    """Starts what serves a step's requests, once; it ends with its pipe."""
+    name = _BESIDE.get(_name(step), "")
+    variable = f"EVOLVE_{name.upper()}"
+    if not name or variable in os.environ:
+        return
+    file = os.path.join(os.path.dirname(os.path.abspath(step)), f"{name}.py")
+    environment = {**os.environ, "PYTHONHASHSEED": _OTHER_SEED}
+    beside = subprocess.Popen(
+        [sys.executable, file], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert beside.stdin
+    assert beside.stdout
+    os.environ[variable] = f"{beside.stdin.fileno()} {beside.stdout.fileno()}"
+    _beside.append(beside)
 
 
 def _name(step: str) -> str:
@@ -154,6 +179,7 @@ class _StayingChild(_Child):
 
 def _serve(arguments: list[str], staying: dict[str, _StayingChild]) -> tuple[int, str]:
     """The exit code and output of one request; `staying` are the children of steps, by their file."""
+    start_beside(arguments[0])
     _warm_up_for(arguments[0])
     # What is there now is not looked at again by a child's garbage collector, which would have all of it copied.
     gc.freeze()
@@ -193,6 +219,8 @@ def main() -> int:
         responses.flush()
     for child in staying.values():
         child.end()
+    for beside in _beside:
+        beside.communicate()
     return 0
 
 

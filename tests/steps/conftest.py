@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +94,14 @@ def run_step(_runner: Any, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Lowers a source and returns the report; the programs are NAME.tpu and NAME.cpu."""
+    """Lowers a source and returns the report; the programs are NAME.tpu and NAME.cpu.
 
-    def run(source: str, name: str = "k", **flags: Any) -> dict[str, Any]:
-        (tmp_path / f"{name}.py").write_text(source)
+    `imports`: what the spec lets it import beside what all may.
+    """
+
+    def run(source: str | bytes, name: str = "k", imports: Sequence[str] = (), **flags: Any) -> dict[str, Any]:
+        (tmp_path / f"{name}.py").write_bytes(source if isinstance(source, bytes) else source.encode())
+        (tmp_path / "signature.json").write_text(json.dumps({**SIGNATURE, "imports": list(imports)}))
         done = run_step(
             "lower",
             source=f"{name}.py",

@@ -39,6 +39,7 @@ import judge_inputs
 import kept_inputs
 import kernel_config
 import lower
+import normalise
 import program
 import promises
 import sandbox
@@ -130,6 +131,8 @@ class Judge:
 
     def __call__(self, source: bytes, task: Task, broken: tuple[str, ...] = ()) -> dict[str, Any]:
         """The first report that is not ok, with its step and case; or the last one."""
+        with contextlib.suppress(SyntaxError, ValueError):
+            source = normalise.canonical(normalise.decoded(source, "kernel.py"), "kernel.py").encode()
 
         def run(step: str, case: Case) -> Any:
             given = source if step == "lower" else tuple(lowered.values())
@@ -153,7 +156,8 @@ class Judge:
 
 
 def _lower(source: bytes, case: Case, task: Task) -> tuple[verdict.Report, lower.Lowered]:
-    return lower.lower(source, task.entry, case.files["signature"], LIMITS)
+    others = [one.files["signature"] for one in task.cases if one.name != case.name]
+    return lower.lower(source, task.entry, case.files["signature"], LIMITS, others[:1])
 
 
 def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
@@ -201,11 +205,11 @@ def _no_op(module: Any, name: str) -> Break:
 
 def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
     """The process that traces a candidate exports its programs, too."""
-    trace, pack = lower._trace, lower.wire.pack
+    trace, pack = lower.candidate.trace, lower.wire.pack
 
     def traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
         program.configure_jax()
-        closed = trace(source, entry, signature)
+        closed = trace(source, entry, [signature])
         arguments = program.shapes_of(signature["inputs"])
         tpu, cpu = (sys.modules["program"].export_program(closed, arguments, p) for p in ("tpu", "cpu"))
         header = {"tpu": len(tpu), "cpu": len(cpu), "calls": 1}
@@ -213,7 +217,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
 
     stack.enter_context(mock.patch.object(lower, "_traced", traced))
     # What came is what is sent on.
-    opened = lower._open_answer
+    opened = lower.open_answer
 
     def open_answer(ending: Any, limits: Limits) -> tuple[dict[str, Any], bytes]:
         header, rest = opened(ending, limits)
@@ -223,7 +227,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
         return packed
 
     stack.enter_context(mock.patch.object(lower, "_exported", exported))
-    stack.enter_context(mock.patch.object(lower, "_open_answer", _twice(open_answer, opened)))
+    stack.enter_context(mock.patch.object(lower, "open_answer", _twice(open_answer, opened)))
 
 
 def _twice(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
@@ -255,6 +259,12 @@ def _break_ragged(stack: contextlib.ExitStack, task: Task) -> None:
     stack.enter_context(mock.patch.object(task, "cases", whole))
 
 
+def _break_forward(stack: contextlib.ExitStack, task: Task) -> None:
+    """The call without gradients is not looked at."""
+    whole = [case for case in task.cases if not case.name.endswith("-forward")]
+    stack.enter_context(mock.patch.object(task, "cases", whole))
+
+
 def _break_unit(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(check, "unit_of", return_value=1.0))
 
@@ -275,6 +285,16 @@ def _break_timed(stack: contextlib.ExitStack, task: Task) -> None:
 
 def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(interpret, "_can_tell", return_value=False))
+
+
+def _break_imports(stack: contextlib.ExitStack, task: Task) -> None:
+    """The spec lets kernels import what they like."""
+
+    def freed(case: Case) -> Case:
+        signature = {**case.files["signature"], "imports": ["builtins", "hashlib", "json", "numpy.random", "os", "sys"]}
+        return replace(case, files={**case.files, "signature": signature})
+
+    stack.enter_context(mock.patch.object(task, "cases", [freed(case) for case in task.cases]))
 
 
 def _break_sandbox(stack: contextlib.ExitStack, _: Task) -> None:
@@ -308,6 +328,8 @@ _OUTPUTS = ("check", "interpret")
 
 DEFENCES: dict[str, Defence] = {
     "one_jaxpr": Defence(_break_one_jaxpr, ("lower",)),
+    "imports": Defence(_break_imports, ("lower",)),
+    "surroundings": Defence(_no_op(lower, "_check_again"), ("lower",)),
     "sandbox": Defence(_break_sandbox, tuple(_STEPS)),
     "operations": Defence(_no_op(schema, "check"), ("lower",)),
     "arrays": Defence(_no_op(consistent, "_check_arrays"), ("lower",)),
@@ -327,6 +349,7 @@ DEFENCES: dict[str, Defence] = {
     **{name: Defence(_no_op(check, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},
     "secret": Defence(_break_secret, _OUTPUTS),
     "sets": Defence(_break_sets, _OUTPUTS),
+    "forward": Defence(_break_forward, tuple(_STEPS)),
     "ragged": Defence(_break_ragged, ("contract", *_OUTPUTS)),
     "unit": Defence(_break_unit, _OUTPUTS),
     "typical": Defence(_break_typical, _OUTPUTS),

@@ -23,6 +23,7 @@ def main() -> None:
     worker._warm_up()
     for line in sys.stdin:
         request = json.loads(line)
+        worker.start_beside(request["arguments"][0])
         worker._warm_up_for(request["arguments"][0])
 
         def life(folder: str = request["folder"], arguments: list[str] = request["arguments"]) -> int:

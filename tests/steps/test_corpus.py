@@ -69,10 +69,10 @@ def test_a_forged_program_is_not_the_one_that_is_judged() -> None:
     forged = path.read_bytes()
     honest = forged.replace(b"\n_forge()\n", b"\n")
     assert honest != forged
-    right = judge(honest, task)["programs"]
-    assert judge(forged, task)["programs"] == right
+    right = judge(honest, task, ("imports",))["programs"]
+    assert judge(forged, task, ("imports",))["programs"] == right
     # Nobody sees it but in what a TPU would run: the contract finds that it does nothing.
-    assert judge(forged, task, ("one_jaxpr",))["kind"] == "contract"
-    report = judge(forged, task, ("one_jaxpr", "inside"))
+    assert judge(forged, task, ("imports", "one_jaxpr", "surroundings"))["kind"] == "contract"
+    report = judge(forged, task, ("imports", "one_jaxpr", "surroundings", "inside"))
     assert report["verdict"] == "ok"
     assert report["programs"] != right

@@ -32,9 +32,10 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   auto graph = std::make_unique<Graph>();
   std::string rules;
   for (const char* rule :
-       {"normalise", "spec",  "mutate", "rewrite",  "prompt",  "exchange", "adopt",     "secret",
-        "expect",    "audit", "lower",  "contract", "compile", "check",    "interpret", "analyze",
-        "measure",   "cut",   "race",   "finalists", "values",   "time",     "trace",   "select",   "novelty",   "plan"}) {
+       {"normalise", "spec",    "mutate",  "rewrite", "prompt",   "exchange",  "adopt",
+        "secret",    "expect",  "audit",   "lower",   "contract", "compile",   "check",
+        "interpret", "analyze", "measure", "cut",     "race",     "finalists", "values",
+        "time",      "trace",   "select",  "novelty", "plan"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
   LoadText load = [&](const std::string& path) -> Result<std::string> {

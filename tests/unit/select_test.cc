@@ -356,7 +356,8 @@ evolve::Result<Evaluated> evaluated(const std::map<std::string, json>& records,
 
 }  // namespace
 
-TEST_CASE("a step that could not be done is no rejection, and is named unless the spec excuses it") {
+TEST_CASE(
+    "a step that could not be done is no rejection, and is named unless the spec excuses it") {
   auto records = ok_records();
   CHECK(evaluated(records)->not_done.empty());
   records["c/interpret.json"] = {{"verdict", "not_done"}, {"reason", "no rule for 'sin'"}};
@@ -369,10 +370,10 @@ TEST_CASE("a step that could not be done is no rejection, and is named unless th
   CHECK(selection_record(selection)["ranking"][0]["not_done"] == json(variant->not_done));
   auto excusing = judged_cases;
   for (CaseRecord& one : excusing) one.excused = {"interpret"};
-  const auto excused = read_evaluated(
-      variant_record_of_v0001, excusing, [&](const std::string& name, const std::string& file) {
-        return evolve::Result<json>(records.at(name + "/" + file));
-      });
+  const auto excused = read_evaluated(variant_record_of_v0001, excusing,
+                                      [&](const std::string& name, const std::string& file) {
+                                        return evolve::Result<json>(records.at(name + "/" + file));
+                                      });
   REQUIRE(excused);
   CHECK(excused->not_done.empty());
 }

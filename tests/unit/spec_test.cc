@@ -141,6 +141,44 @@ TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's ow
         "s.yaml:13:13: gradients: 'z' is no input of floating-point numbers");
 }
 
+TEST_CASE("with gradients the call alone is a case of its own, with its own cost") {
+  const std::string text = with("tolerance:", "gradients: [y]\ntolerance:");
+  const Spec spec = parsed(text);
+  const size_t written = spec.cases.size() / 2;
+  const evolve::Case& whole = spec.cases[1];
+  const evolve::Case& forward = spec.cases[1 + written];
+  CHECK(forward.name == whole.name + "-forward");
+  CHECK(forward.tags == whole.tags);
+  const Spec plain = parsed(kSpec);
+  CHECK(signature_json(spec, forward) == signature_json(plain, plain.cases[1]));
+  // Nobody said what it costs: 100 x 70 numbers of four bytes are written, by as little as it
+  // likes.
+  CHECK(cost_json(spec, forward).find("\"bytes\": 28000") != std::string::npos);
+  CHECK(cost_json(spec, forward).find("\"flops\": 0") != std::string::npos);
+  CHECK(terms_json(spec, forward).find("\"min_flops\": 0.0") != std::string::npos);
+  CHECK(terms_json(spec, forward).find("\"flops\": 420000") != std::string::npos);
+
+  std::string said = text;
+  said += "\n  forward: { flops: M * N, bytes: K }\n";
+  CHECK(cost_json(parsed(said), forward).find("\"flops\": 7000") != std::string::npos);
+  CHECK(terms_json(parsed(said), forward).find("\"min_flops\": 0.75") != std::string::npos);
+  CHECK(cost_json(parsed(said), whole) == cost_json(spec, whole));
+
+  Spec timed = spec;
+  const std::string first = spec.cases[0].name;
+  REQUIRE(time_only(timed, {first}));
+  size_t benches = 0;
+  for (const evolve::Case& one : timed.cases) benches += one.has_tag("bench") ? 1 : 0;
+  CHECK(benches == 2);
+}
+
+TEST_CASE("what a kernel may import is part of a signature where a spec says it") {
+  const std::string text = with("tolerance:", "contract: { imports: [json] }\ntolerance:");
+  CHECK(signature_json(parsed(text), parsed(text).cases[1])
+            .find("\"imports\": [\n    \"json\"\n  ]") != std::string::npos);
+  CHECK(signature_json(parsed(kSpec), parsed(kSpec).cases[1]).find("imports") == std::string::npos);
+}
+
 TEST_CASE("a contract has defaults, of the inputs' own dtype") {
   Spec spec = parsed(kSpec);
   CHECK(terms_json(spec, spec.cases[1]) ==

@@ -1,6 +1,6 @@
 """Ends the process, with success, before it is judged. (13)
 
-Verdict: crash
+Verdict: contract
 """
 
 import os

@@ -1,7 +1,7 @@
 """A composite of the library matmul outside, its name forged on the way. (13, 16)
 
 Verdict: contract
-Caught by: outside
+Caught by: imports, surroundings, outside
 """
 
 import json

@@ -1,6 +1,6 @@
 """Claims that the machine failed, so that it is tried again and again. (13)
 
-Verdict: crash
+Verdict: contract
 """
 
 import os

@@ -1,7 +1,7 @@
 """Swaps what is exported for the TPU, in the process that traces it. (12, 13)
 
-Verdict: ok
-Caught by: one_jaxpr
+Verdict: contract
+Caught by: imports, one_jaxpr, surroundings, inside
 """
 
 import jax

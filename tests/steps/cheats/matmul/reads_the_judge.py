@@ -1,7 +1,7 @@
 """Looks for the judge's files, and gives up where there are none. (14, 20)
 
-Verdict: lower-error
-Caught by: sandbox
+Verdict: contract
+Caught by: imports, sandbox, surroundings
 """
 
 import jax

@@ -1,0 +1,110 @@
+#include "engine/cli/delivery.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/bundle_reader.h"
+#include "engine/cli/python.h"
+#include "engine/cli/report.h"
+#include "engine/cli/rerun.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWork = "$work/";
+
+// Of the kernel in a variant's folder below a campaign's.
+Status check_folder(const std::string& work, const std::string& folder, bool is_sandboxed) {
+  std::vector<std::string> words = {"--work", work,       "--variant",
+                                    folder,   "--source", work + "/" + folder + "/kernel.py"};
+  if (!is_sandboxed) words.emplace_back("--unsafe-no-sandbox");
+  auto told = run_python("steps/delivered.py", words);
+  if (!told) return std::move(told).error();
+  const json differs = json::parse(*told, nullptr, false);
+  if (!differs.is_object()) return internal_error("delivered.py answers in another form");
+  if (differs.empty()) return {};
+  Error error = failed(
+      fmt::format("{}: what would be given out is not what was judged: lowered once more, it "
+                  "is another program in {} of its cases",
+                  fs::path(folder).filename().string(), differs.size()));
+  for (const auto& [name, why] : differs.items()) {
+    error.detail += fmt::format("{}{}: {}", error.detail.empty() ? "" : "\n", name,
+                                why.is_string() ? why.get<std::string>() : "");
+  }
+  error.hint = "evolve build judges it anew, if Python, JAX or libtpu has changed since its round";
+  return error;
+}
+
+// What stands in a recorded round's files of a variant, as check_folder reads it.
+class RecordedVariant {
+ public:
+  RecordedVariant(Past& past, const PastRound& round)
+      : past_(past),
+        round_(round),
+        scratch_(fmt::format("{}/delivery.{}", past.state->folder, ::getpid())) {}
+
+  // Its id; empty where nothing survived.
+  Result<std::string> find_best() {
+    const std::string path = fmt::format("round-{}/selection.json", round_.stored.round);
+    if (auto status = place([&](const fs::path& file) { return file == path; }); !status)
+      return std::move(status).error();
+    const json selection = read_json(scratch_.path() + "/" + path);
+    const json best = selection.is_object() ? selection.value("best", json()) : json();
+    return best.is_object() ? best.value("variant", "") : "";
+  }
+
+  Status check(const std::string& variant) {
+    std::string folder;
+    auto is_needed = [&](const fs::path& file) {
+      const std::string name = file.filename().string();
+      const fs::path above = file.parent_path();
+      if (name == "kernel.py" && above.filename() == variant) folder = above.string();
+      return file == "spec.json" || name == "signature.json" ||
+             (name == "kernel.py" && above.filename() == variant) ||
+             (name == "lower.json" && above.parent_path().filename() == variant);
+    };
+    if (auto status = place(is_needed); !status) return status;
+    return check_folder(scratch_.path(), folder, true);
+  }
+
+ private:
+  template <typename Wanted>
+  Status place(Wanted is_wanted) {
+    Placer placer(*past_.state);
+    for (const RecordedFile& file : files_of(round_.record)) {
+      if (!file.path.starts_with(kWork)) continue;
+      const std::string below = file.path.substr(kWork.size());
+      if (!is_wanted(fs::path(below))) continue;
+      if (auto status = placer.place(file, scratch_.path() + "/" + below); !status) return status;
+    }
+    return placer.end();
+  }
+
+  Past& past_;
+  const PastRound& round_;
+  Scratch scratch_;
+};
+
+}  // namespace
+
+Status check_delivery(const Campaign& campaign, const std::string& variant) {
+  const int number = variant_number(variant).value_or(0);
+  return check_folder(campaign.work, variant_folder(campaign.shape, number),
+                      campaign.shape.is_sandboxed);
+}
+
+Status check_delivery(Past& past, const PastRound& round) {
+  RecordedVariant recorded(past, round);
+  auto best = recorded.find_best();
+  if (!best) return std::move(best).error();
+  return best->empty() ? Status{} : recorded.check(*best);
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,310 @@
+"""A candidate's source: what it may be made of, and what it is traced to. Runs in the sandbox alone.
+
+A kernel is a function of its inputs' shapes and dtypes: it asks nothing of where it runs. So the modules that it may
+name are a closed list, which a spec can lengthen, and so are the builtins. That is a word to who writes kernels, with
+the place in the source, and no wall: Python leads from any object to any other. What a candidate finds behind the list
+makes a difference only if it tells one place from another, and who does that is found by tracing twice (elsewhere.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib
+import importlib.util
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import normalise
+import program
+import verdict
+
+Signature = dict[str, Any]
+
+# What a kernel may import; of those that end with a dot all that is below them, too.
+IMPORTS = frozenset(
+    """
+    __future__ abc collections collections.abc contextlib copy dataclasses enum functools itertools math numbers
+    operator re string types typing typing_extensions warnings
+    ml_dtypes numpy numpy.typing
+    jax jax.ad_checkpoint jax.api_util jax.core jax.custom_batching jax.custom_derivatives jax.debug jax.dtypes
+    jax.errors jax.experimental jax.experimental.checkify jax.experimental.layout jax.experimental.pallas
+    jax.experimental.pallas.fuser jax.experimental.pallas.ops. jax.experimental.pallas.tpu
+    jax.experimental.pallas.tpu_sc jax.experimental.shard_map jax.experimental.xla_metadata jax.flatten_util
+    jax.image jax.lax jax.lax.linalg jax.nn jax.nn.initializers jax.numpy jax.numpy.fft jax.numpy.linalg jax.ops
+    jax.random jax.ref jax.scipy. jax.sharding jax.stages jax.tree jax.tree_util jax.typing
+    """.split()
+)
+
+# They read files, run text, or wait for somebody.
+_NO_BUILTINS = frozenset("breakpoint compile eval exec exit help input open quit".split())
+
+# In a spec's list: all of them.
+_BUILTINS = "builtins"
+
+
+class Rejection(Exception):
+    """The candidate is turned down: `kind` of verdict.KINDS, and why."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+class Imports:
+    """The modules that a candidate may import."""
+
+    def __init__(self, also: Sequence[str]) -> None:
+        self._also = frozenset(also)
+        self._names = IMPORTS.union(also)
+
+    def allow(self, name: str) -> bool:
+        """Whether a module is one of them."""
+        above = (f"{name[:end]}." for end, letter in enumerate(f"{name}.") if letter == ".")
+        return name in self._names or not self._names.isdisjoint(above)
+
+    def lead_on(self, name: str) -> bool:
+        """Whether what a module has is allowed with it: a spec's word for a module is one for all of it."""
+        return name in self._also
+
+    def check(self, name: str, place: str) -> None:
+        """Raises Rejection where a module that is there is none of them."""
+        if not self.allow(name) and _is_there(name):
+            raise _refused(f"'{name}' is not among the modules that a kernel may import", name, place)
+
+
+def _refused(what: str, name: str, place: str) -> Rejection:
+    return Rejection("contract", f"{what} ({place}); a spec can allow it: contract: {{ imports: [{name}] }}")
+
+
+def _is_there(name: str) -> bool:
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names or importlib.util.find_spec(top) is not None
+
+
+def _at(node: Any) -> str:
+    return f"line {node.lineno}, column {node.col_offset + 1} of the canonical source"
+
+
+def parse(source: bytes) -> ast.Module:
+    """The tree of a source in UTF-8. Raises Rejection."""
+    try:
+        return ast.parse(normalise.decoded(source, "kernel.py"), "kernel.py")
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
+        place = f"line {line}, column {column}: " if line else ""
+        raise Rejection("lower-error", f"{place}{getattr(error, 'msg', error)}") from error
+
+
+def check_names(tree: ast.Module, imports: Imports) -> None:
+    """Raises Rejection where a source names what is not for kernels: a module, or a builtin."""
+    bound = dict(_imported(tree, imports))
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    own.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
+    own.update(n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and (module := _module_of(node, bound)):
+            imports.check(module.__name__, _at(node))
+        elif isinstance(node, ast.Name) and node.id in _NO_BUILTINS - own and not imports.allow(_BUILTINS):
+            raise _refused(f"'{node.id}' is not among the functions that a kernel may call", _BUILTINS, _at(node))
+
+
+def _imported(tree: ast.Module, imports: Imports) -> Iterator[tuple[str, types.ModuleType]]:
+    """Each name that a source gives a module, and the module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                imports.check(alias.name, _at(node))
+                name = alias.name if alias.asname else alias.name.partition(".")[0]
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(alias.name)
+                    if not imports.lead_on(name):
+                        yield alias.asname or name, sys.modules[name]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or not node.module:
+                raise Rejection("contract", f"a kernel is a file of its own, without relative imports ({_at(node)})")
+            imports.check(node.module, _at(node))
+            with contextlib.suppress(ImportError):
+                module = importlib.import_module(node.module)
+                for alias in node.names:
+                    found = _member(module, alias.name)
+                    if isinstance(found, types.ModuleType) and not imports.lead_on(node.module):
+                        imports.check(found.__name__, _at(node))
+                        yield alias.asname or alias.name, found
+
+
+def _member(module: types.ModuleType, name: str) -> Any:
+    with contextlib.suppress(ImportError):
+        if not hasattr(module, name):
+            importlib.import_module(f"{module.__name__}.{name}")
+    return getattr(module, name, None)
+
+
+def _module_of(node: ast.expr, bound: dict[str, types.ModuleType]) -> types.ModuleType | None:
+    """The module that an expression leads to from a module's name, by attributes alone."""
+    if isinstance(node, ast.Name):
+        return bound.get(node.id)
+    above = _module_of(node.value, bound) if isinstance(node, ast.Attribute) else None
+    found = getattr(above, node.attr, None) if above and isinstance(node, ast.Attribute) else None
+    return found if isinstance(found, types.ModuleType) else None
+
+
+class _Absent(types.ModuleType):
+    """A module that is not here, where one is to be: it has whatever is asked of it, and does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _Absent(name)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
+
+
+class _Importer:
+    """What stands for `__import__` in a candidate's module."""
+
+    def __init__(self, imports: Imports, has_all: bool) -> None:
+        self._imports = imports
+        self._has_all = has_all
+        self.refusal: Rejection | None = None
+
+    def __call__(
+        self, name: str, variables: Any = None, local: Any = None, items: Sequence[str] | None = (), level: int = 0
+    ) -> Any:
+        try:
+            self._imports.check(name, _running())
+            if self._has_all and not _is_there(name):
+                return _Absent(name)
+            module = builtins.__import__(name, variables, local, items or (), level)
+            for item in () if self._imports.lead_on(name) else items or ():
+                found = getattr(module, item, None)
+                if isinstance(found, types.ModuleType):
+                    self._imports.check(found.__name__, _running())
+        except Rejection as rejection:
+            # A source may catch whatever it likes.
+            self.refusal = rejection
+            raise
+        return module
+
+
+def _running() -> str:
+    return f"line {sys._getframe(2).f_lineno} of the canonical source"
+
+
+class Surroundings:
+    """What a candidate finds about itself and JAX where it is traced; to be the same wherever that is.
+
+    `name`: of its file and module. `has_all`: modules that are not here are. `is_on_tpu`: JAX's default device is one,
+    as it is where kernels are for, and not where they are judged.
+    """
+
+    def __init__(self, name: str = "kernel", has_all: bool = False, is_on_tpu: bool = False) -> None:
+        self.name = name
+        self.has_all = has_all
+        self.is_on_tpu = is_on_tpu
+
+    @property
+    def file(self) -> str:
+        """The candidate's."""
+        return f"{self.name}.py"
+
+
+class _Tpu:
+    """A device that says that it is a TPU."""
+
+    platform = "tpu"
+    device_kind = "TPU7x"
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+
+def _show_tpus(namespace: dict[str, Any]) -> None:
+    """Has JAX tell a candidate, and nobody else, that its devices are TPUs."""
+
+    def shown(function: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
+        def asked(*arguments: Any, **named: Any) -> Any:
+            found = function(*arguments, **named)
+            return change(found) if sys._getframe(1).f_globals is namespace else found
+
+        return asked
+
+    jax.default_backend = shown(jax.default_backend, lambda _: "tpu")
+    for name in ("devices", "local_devices"):
+        setattr(jax, name, shown(getattr(jax, name), lambda found: [_Tpu(device) for device in found]))
+
+
+def describe(error: BaseException, source_name: str) -> str:
+    """An exception in one line, with the candidate's own line where there is one."""
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == source_name:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    place = f" (line {line} of the canonical source)" if line else ""
+    return verdict.one_line(f"{type(error).__name__}: {error}") + place
+
+
+def known_tpu_on_cpu() -> None:
+    """Lets kernels that ask for the TPU's properties be traced where there is none."""
+    from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
+
+    tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
+
+
+def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Surroundings | None = None) -> Any:
+    """The closed jaxpr of the candidate for the last signature, the others traced before. Raises Rejection."""
+    around = around or Surroundings()
+    imports = Imports(signatures[-1].get("imports", []))
+    tree = parse(source)
+    check_names(tree, imports)
+    importer = _Importer(imports, around.has_all)
+    try:
+        # Imported as modules are: a dataclass looks for its own among those that the process knows.
+        module = types.ModuleType(around.name)
+        module.__file__ = str(Path.cwd() / around.file)
+        sys.modules[module.__name__] = module
+        namespace = module.__dict__
+        namespace["__builtins__"] = _builtins(importer, imports)
+        if around.is_on_tpu:
+            _show_tpus(namespace)
+        exec(compile(source, around.file, "exec", dont_inherit=True), namespace)
+        if not callable(namespace.get(entry)):
+            raise Rejection("lower-error", f"there is no function '{entry}'")
+        for signature in signatures[:-1]:
+            # What it is for others is their affair.
+            with contextlib.suppress(Exception):
+                _traced(namespace[entry], signature)
+        closed = _traced(namespace[entry], signatures[-1])
+    except (Rejection, MemoryError):
+        raise
+    except SystemExit as error:
+        raise Rejection("crash", f"called sys.exit({error.code!r})") from error
+    except BaseException as error:
+        if importer.refusal is None:
+            raise Rejection("lower-error", describe(error, around.file)) from error
+    if importer.refusal is not None:
+        raise importer.refusal
+    return closed
+
+
+def _traced(function: Callable[..., Any], signature: Signature) -> Any:
+    judged = program.with_gradients(function, signature)
+    # A function of its own each time: JAX does not trace one twice.
+    once = lambda *arguments: judged(*arguments)  # noqa: E731, PLW0108
+    return jax.make_jaxpr(once)(*program.shapes_of(signature["inputs"]))
+
+
+def _builtins(importer: _Importer, imports: Imports) -> dict[str, Any]:
+    taken = frozenset() if imports.allow(_BUILTINS) else _NO_BUILTINS
+    kept = {name: value for name, value in vars(builtins).items() if name not in taken}
+    return {**kept, "__import__": importer}

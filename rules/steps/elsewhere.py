@@ -1,0 +1,220 @@
+"""Another interpreter, in which a candidate is traced a second time: with another seed of hashes, at other addresses.
+
+What a candidate is traced to hangs on its inputs' shapes and dtypes alone, or what is judged is not what a user gets.
+So it is traced again where everything else is different that can be: FACTORS. Importing JAX anew takes seconds, so
+this interpreter stays: the worker has one (worker.py), and a step without a worker starts its own. It runs no candidate
+itself, but has a child in the sandbox for each.
+
+A request is a line of JSON on stdin, an answer one on stdout: {"digest": of the jaxpr on the wire}, or {"kind": …,
+"reason": …} where there is none, or {"fault": …}.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import hashlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import candidate
+import normalise
+import program
+import sandbox
+import verdict
+import wire
+from candidate import Rejection, Signature, Surroundings
+from child import ChildFault, Ending, Limits, die_with_parent
+from sandbox import Place
+
+# What differs there beside the interpreter.
+FACTORS = (
+    "its docstrings, comments and lines",
+    "the name of its file",
+    "the modules that are there",
+    "the calls before it",
+    "JAX's default device",
+    "the user",
+    "HOME and the current folder",
+    "the host's name",
+    "the environment's variables",
+    "the clock",
+)
+(_TEXT, _NAME, _MODULES, _CALLS, _DEVICE, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
+
+# What differs where what stands in a file is traced as it stands.
+HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
+
+# The worker's is said here, as two open files.
+_KNOWN = "EVOLVE_ELSEWHERE"
+
+_OTHER_SEED = "4321"
+
+_YEAR = 365 * 24 * 3600
+_VARIABLES_THERE = (
+    ("EDITOR", "vi"),
+    ("LANG", "de_DE.UTF-8"),
+    ("LC_ALL", "C"),
+    ("LOGNAME", "ada"),
+    ("PATH", "/opt/bin:/usr/local/bin:/usr/bin:/bin"),
+    ("SHELL", "/bin/sh"),
+    ("TERM", "xterm"),
+    ("TZ", "XYZ-7"),
+    ("USER", "ada"),
+)
+
+
+def place_of(factors: Sequence[str], drawn: bytes) -> Place:
+    """A place that differs in some; `drawn` says how, where there is a choice."""
+    changes: dict[str, dict[str, Any]] = {
+        _USER: {"user": 1000 + drawn[0]},
+        _FOLDERS: {"home": "/tmp/home/ada", "folder": "/tmp/home/ada/kernels"},
+        _HOST: {"host": f"node-{drawn[1:4].hex()}"},
+        _VARIABLES: {"environment": _VARIABLES_THERE},
+        _CLOCK: {"seconds": _YEAR + int.from_bytes(drawn[4:8], "little") % (8 * _YEAR)},
+    }
+    chosen = {name: value for factor in factors for name, value in changes.get(factor, {}).items()}
+    return dataclasses.replace(sandbox.HERE, **chosen)
+
+
+def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
+    """The child's work: the candidate's jaxpr on the wire after a line of JSON, or the line alone."""
+    around = Surroundings("best" if _NAME in factors else "kernel", _MODULES in factors, _DEVICE in factors)
+    try:
+        program.configure_jax()
+        candidate.known_tpu_on_cpu()
+        if _NAME in factors:
+            Path(around.file).write_bytes(source)
+        return b"{}\n" + wire.pack(candidate.trace(source, entry, signatures, around))
+    except wire.Unsendable as error:
+        return refused(Rejection("contract", str(error)))
+    except Rejection as rejection:
+        return refused(rejection)
+
+
+def refused(rejection: Rejection) -> bytes:
+    """A child's answer that turns the candidate down."""
+    return json.dumps({"kind": rejection.kind, "reason": str(rejection)}).encode() + b"\n"
+
+
+def open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
+    """The line of JSON and the rest of a child's answer. Raises Rejection."""
+    if ending.how != "answered":
+        said = verdict.of_ending(ending, limits)
+        raise Rejection(said["kind"], said["reason"])
+    text, _, rest = ending.answer.partition(b"\n")
+    try:
+        header = json.loads(text)
+        refusal = (str(header["kind"]), str(header["reason"])) if "kind" in header else None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Rejection("crash", "answered in another's name") from error
+    if refusal is not None:
+        # A child's word for it may be the candidate's own: of the kinds that tracing can end in.
+        raise Rejection(refusal[0] if refusal[0] in verdict.KINDS else "crash", refusal[1])
+    return header, rest
+
+
+def _answer(request: dict[str, Any]) -> dict[str, str]:
+    """What becomes of a request."""
+    source, factors, signatures = request["source"], request["factors"], [request["signature"]]
+    drawn = hashlib.sha256(source.encode()).digest()
+    if _TEXT in factors:
+        source = normalise.documented(candidate.parse(source.encode()))
+    if _CALLS in factors:
+        # Once for others, and twice for its own.
+        signatures = [*request["others"], *signatures, *signatures]
+    limits = Limits(**request["limits"])
+    limits = dataclasses.replace(limits, cpu_seconds=len(signatures) * limits.cpu_seconds)
+    try:
+        ending = sandbox.run(
+            lambda: traced(source.encode(), request["entry"], signatures, factors),
+            limits,
+            is_trusted=False,
+            place=place_of(factors, drawn),
+        )
+        return {"digest": program.digest(open_answer(ending, limits)[1])}
+    except Rejection as rejection:
+        return {"kind": rejection.kind, "reason": str(rejection)}
+    except ChildFault as fault:
+        return {"fault": str(fault)}
+
+
+class Elsewhere:
+    """The other interpreter, as who asks it has it."""
+
+    def __init__(self, requests: IO[str], answers: IO[str]) -> None:
+        self._requests = requests
+        self._answers = answers
+        self._number = 0
+
+    def ask(self, **request: Any) -> dict[str, str]:
+        """The answer to a request. Raises ChildFault."""
+        self._number += 1
+        name = f"{os.getpid()}.{self._number}"
+        try:
+            print(json.dumps({"id": name, **request}), file=self._requests, flush=True)
+            # Who asked before may have been ended before the answer.
+            for line in self._answers:
+                answer: dict[str, str] = json.loads(line)
+                if answer.pop("id") == name:
+                    break
+            else:
+                raise ChildFault("the second interpreter ended")
+        except BrokenPipeError as error:
+            raise ChildFault("the second interpreter ended") from error
+        if "fault" in answer:
+            raise ChildFault(answer["fault"])
+        return answer
+
+
+_started: list[Elsewhere] = []
+
+
+def elsewhere() -> Elsewhere:
+    """The worker's, or one of this process' own."""
+    if not _started:
+        if known := os.environ.get(_KNOWN):
+            requests, answers = map(int, known.split())
+            _started.append(Elsewhere(os.fdopen(requests, "w"), os.fdopen(answers)))
+        else:
+            _started.append(Elsewhere(*_start()))
+    return _started[0]
+
+
+def _start() -> tuple[IO[str], IO[str]]:
+    """Starts it. It ends when its stdin does."""
+    process = subprocess.Popen(
+        [sys.executable, __file__],
+        env={**os.environ, "PYTHONHASHSEED": _OTHER_SEED},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin
+    assert process.stdout
+    return process.stdin, process.stdout
+
+
+def main() -> int:
+    """Answers requests until stdin ends."""
+    die_with_parent()
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    importlib.import_module("jax._src.pallas.mosaic.tpu_info")
+    gc.freeze()
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps({"id": request["id"], **_answer(request)}), file=answers, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Delivered: a file that is given out is held against what was recorded of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SIGNATURE, SMALL
+
+import delivered
+import lower as step
+import normalise
+from child import ChildFault
+
+SEED = (SMALL / "kernel.py").read_text()
+
+# Its own docstring is none of those that the judge puts in.
+BY_DOCSTRING = SEED + "\nBLOCK_M = BLOCK_M if 'x [M, K]' not in str(matmul.__doc__) else 128\n"
+
+
+def _judged(source: str, work: Path) -> Path:
+    """A variant's file in a campaign's folder, as a round leaves it; judged by one lowering alone."""
+    folder = work / "round-1" / "v0001"
+    (folder / "square").mkdir(parents=True)
+    (work / "cases" / "square").mkdir(parents=True)
+    (work / "cases" / "square" / "signature.json").write_text(json.dumps(SIGNATURE))
+    (work / "spec.json").write_text(json.dumps({"entry": "matmul"}))
+    (folder / "kernel.py").write_text(source)
+    canonical = normalise.canonical(source, "kernel.py").encode()
+    report, _ = step.lower(canonical, "matmul", SIGNATURE, delivered._LIMITS)
+    assert report["verdict"] == "ok", report
+    (folder / "square" / "lower.json").write_text(json.dumps(report))
+    return folder / "kernel.py"
+
+
+def _told(work: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert delivered.main(["--work", str(work), "--variant", "round-1/v0001", "--source", str(file)]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_what_was_judged_is_what_is_given_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _judged(SEED, tmp_path)
+    assert _told(tmp_path, file, capsys) == {}
+    file.write_text(SEED.replace("BLOCK_M = 512", "BLOCK_M = 128"))
+    assert _told(tmp_path, file, capsys) == {"square": "its program for the TPU and the CPU is another one"}
+    file.write_text("import os\n" + SEED)
+    assert "'os'" in _told(tmp_path, file, capsys)["square"]
+
+
+def test_what_hangs_on_its_own_docstring_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The judge puts other ones in.
+    assert "another one" in _told(tmp_path, _judged(BY_DOCSTRING, tmp_path), capsys)["square"]
+
+
+def test_a_variant_that_was_not_lowered_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps({"entry": "matmul"}))
+    with pytest.raises(ChildFault, match="was not lowered"):
+        delivered.differences(tmp_path, "round-1/v0001", b"", delivered._LIMITS)

@@ -1,0 +1,172 @@
+"""Surroundings: what a kernel may ask for, and what it comes to where it is another one elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, Lower
+
+import clock
+import elsewhere
+import normalise
+from candidate import IMPORTS, Imports
+
+SEED = normalise.canonical((SMALL / "kernel.py").read_text(), "kernel.py")
+
+# What says where it is, by what is told of it.
+TELLING = {
+    "docstrings": ("its docstrings", "", "matmul.__doc__ is None"),
+    "lines": ("its docstrings", "", f"matmul.__code__.co_firstlineno < {len(SEED.splitlines())}"),
+    "the module's name": ("the name of its file", "", "__name__ == 'kernel'"),
+    "the file's name": ("the name of its file", "", "__file__.endswith('kernel.py')"),
+    "its own text": ("the name of its file", "import os", "not os.path.exists(__file__)"),
+    "a module": ("modules", "try:\n    import no_such_module as m\nexcept ImportError:\n    m = None", "m is None"),
+    "the backend": ("JAX's default device", "", "jax.default_backend() == 'cpu'"),
+    "the devices": ("JAX's default device", "", "jax.devices()[0].platform == 'cpu'"),
+    "the user": ("the user", "import os", "os.getuid() == 65534"),
+    "HOME": ("HOME", "import os", "os.environ['HOME'] == '/tmp'"),
+    "the folder": ("HOME", "import os", "os.getcwd() == '/tmp'"),
+    "the host": ("the host's name", "import os", "os.uname().nodename == 'sandbox'"),
+    "a variable": ("the environment", "import os", "'USER' not in os.environ"),
+    "the time": ("the clock", "import os, time", "abs(time.time() - os.stat('/tmp').st_mtime) < 1e7"),
+    "the date": (
+        "the clock",
+        "import os, datetime",
+        "datetime.datetime.now().timestamp() < os.stat('/tmp').st_mtime + 1e7",
+    ),
+}
+
+
+def _telling(imports: str, test: str) -> str:
+    return f"{SEED}\n{imports}\nBLOCK_M = 128 if {test} else 256\n"
+
+
+@pytest.mark.parametrize("what", TELLING)
+def test_a_kernel_that_tells_where_it_is_is_not_reproducible(lower: Lower, what: str) -> None:
+    told, imports, test = TELLING[what]
+    source = (
+        _telling(imports, test)
+        .replace("BLOCK_M = 128 if hash", "X = 0\nBLOCK_M = 8 * (1 + hash")
+        .replace(" % 1021 == X else 256", " % 31)")
+    )
+    report = lower(source, imports=["datetime", "os", "time"])
+    assert (report["verdict"], report.get("kind")) == ("rejected", "nondeterministic"), report
+    assert report["reason"].startswith("not reproducible: ")
+    assert told in report["reason"]
+
+
+def test_what_was_called_before_makes_no_other_program(lower: Lower) -> None:
+    source = (
+        SEED
+        + "\n_right, _calls = matmul, []\n\ndef matmul(x, y):\n    _calls.append(1)\n"
+        + ("    return _right(x, y) if len(_calls) == 1 else _right(x, y) * 2\n")
+    )
+    report = lower(source)
+    assert report["kind"] == "nondeterministic", report
+    assert "the calls before it" in report["reason"]
+
+
+CHANCE = {"hashes": "hash('a') % 2**20", "chance": "int.from_bytes(os.urandom(3), 'little')"}
+
+
+@pytest.mark.parametrize("what", CHANCE)
+def test_what_differs_from_process_to_process_is_told(lower: Lower, what: str) -> None:
+    limit = "vmem_limit_bytes=48 * 2 ** 20"
+    assert limit in SEED
+    report = lower("import os\n" + SEED.replace(limit, f"{limit} + {CHANCE[what]}"), imports=["os"])
+    assert report["kind"] == "nondeterministic", report
+    assert what in report["reason"]
+
+
+HONEST = {
+    "interpreted off TPUs": ("", "jax.default_backend() == 'cpu'", "jax.devices()[0].platform != 'tpu'"),
+    "a module that is not used": ("try:\n    import no_such_module\nexcept ImportError:\n    pass\n", "", ""),
+    "many imports": ("".join(f"import {name}\n" for name in sorted(IMPORTS) if not name.endswith((".", "__"))), "", ""),
+    "from modules": (
+        "from jax import numpy, lax\nfrom jax.experimental.pallas.ops.tpu import flash_attention\n",
+        "",
+        "",
+    ),
+    "a name of its own": ("def open(input):\n    return input\n\nCOUNT = open(1)\n", "", ""),
+}
+
+
+@pytest.mark.parametrize("what", HONEST)
+def test_what_asks_for_nothing_is_the_same_program(lower: Lower, tmp_path: Path, what: str) -> None:
+    top, find, put = HONEST[what]
+    assert lower(SEED, "seed")["verdict"] == "ok"
+    report = lower(SEED.replace(find, put) + top)
+    assert report["verdict"] == "ok", report
+    assert (tmp_path / "k.tpu").read_bytes() == (tmp_path / "seed.tpu").read_bytes()
+
+
+REFUSED = {
+    "import": ("import os", "'os'", "line 1, column 1"),
+    "from": ("from os import path", "'os'", "line 1, column 1"),
+    "caught": ("try:\n    import os\nexcept BaseException:\n    pass", "'os'", "line 2, column 5"),
+    "never reached": ("def f():\n    import time", "'time'", "line 2, column 5"),
+    "by another name": ("x = 1; import jax._src as j", "'jax._src'", "line 1, column 8"),
+    "a module of a module": ("from jax import _src", "'jax._src'", "line 1, column 1"),
+    "through a module": ("import dataclasses as d\nX = d.sys.modules", "'sys'", "line 2, column 5"),
+    "through two": ("import jax\nX = [1,\n  jax.experimental.topologies]", "topologies'", "line 3, column 3"),
+    "numpy's": ("import numpy as np\nX = np.random.rand()", "'numpy.random'", "line 2, column 5"),
+    "called": ("X = __import__('os')", "'os'", "line 1 "),
+    "called and caught": ("try:\n    __import__('os')\nexcept BaseException:\n    pass", "'os'", "line 2 "),
+    "a builtin": ("X = open('/etc/passwd')", "'open'", "line 1, column 5"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_for_kernels_is_named_with_its_place(lower: Lower, what: str) -> None:
+    text, name, place = REFUSED[what]
+    report = lower(f"{text}\n{SEED}")
+    assert (report["verdict"], report.get("kind")) == ("rejected", "contract"), report
+    assert name in report["reason"]
+    assert place in report["reason"]
+    assert "contract: { imports: [" in report["reason"]
+
+
+def test_a_spec_can_allow_more(lower: Lower) -> None:
+    assert lower(f"import json\n{SEED}", imports=["json"])["verdict"] == "ok"
+
+
+def test_below_a_name_that_ends_with_a_dot_all_is_allowed() -> None:
+    imports = Imports(["mine."])
+    assert imports.allow("mine.of.all")
+    assert not imports.allow("minefield")
+    assert not imports.allow("jax.numpy.of_mine")
+
+
+FOREIGN = {
+    "another encoding": ("# caf\u00e9\n".encode("latin-1"), "line 1, column 6: a source is UTF-8"),
+    "a cookie": (b"# -*- coding: utf-7 -*-\n", "line 1, column 15: a source is UTF-8"),
+    "a cookie of the second line": (b"#!/bin/sh\n#vim: set fileencoding=latin-1 :\n", "line 2, column 24: "),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_sources_are_utf_8(lower: Lower, what: str) -> None:
+    head, reason = FOREIGN[what]
+    report = lower(head + SEED.encode())
+    assert report["kind"] == "lower-error"
+    assert report["reason"].startswith(reason)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the clock is not moved there")
+def test_the_clock_is_moved_and_goes_on() -> None:
+    before = time.time()
+    pid = os.fork()
+    if pid == 0:
+        moved = clock.shift(1_000_000)
+        ahead = time.time() - before
+        os._exit(0 if moved and 1_000_000 <= ahead < 1_000_600 and abs(time.gmtime()[0] - 1970) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_the_other_place_differs_in_all_that_it_is_asked_for() -> None:
+    drawn = bytes(range(8))
+    here, there = elsewhere.place_of((), drawn), elsewhere.place_of(elsewhere.FACTORS, drawn)
+    assert all(getattr(here, name) != getattr(there, name) for name in vars(here))
