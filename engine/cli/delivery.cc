@@ -10,6 +10,7 @@
 #include "engine/cli/python.h"
 #include "engine/cli/report.h"
 #include "engine/cli/rerun.h"
+#include "engine/core/outside_json.h"
 
 namespace evolve::cli {
 
@@ -27,8 +28,10 @@ Status check_folder(const std::string& work, const std::string& folder, bool is_
   if (!is_sandboxed) words.emplace_back("--unsafe-no-sandbox");
   auto told = run_python("steps/delivered.py", words);
   if (!told) return std::move(told).error();
-  const json differs = json::parse(*told, nullptr, false);
-  if (!differs.is_object()) return internal_error("delivered.py answers in another form");
+  auto parsed = parse_outside(*told);
+  if (!parsed || !parsed->is_object())
+    return internal_error("delivered.py answers in another form");
+  const json& differs = *parsed;
   if (differs.empty()) return {};
   Error error = failed(
       fmt::format("{}: what would be given out is not what was judged: lowered once more, it "

@@ -17,7 +17,7 @@ namespace evolve::search {
 struct CaseRecord {
   JudgedCase judged;
   double weight = 1;
-  std::vector<std::string> excused;  // the spec's: steps that need not be done
+  std::vector<std::string> excused = {};  // the spec's: steps that need not be done
 };
 
 // How far a variant has been judged.

@@ -28,6 +28,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 import interpreted
 import parts
+import promises
 from regions import Region, indices_of, take, whole
 
 # Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
@@ -58,6 +59,7 @@ class SomeSteps(parts.Kernels):
         self._chosen: dict[int, Points] = {}
         self._compiled: dict[Any, Callable[..., Any]] = {}
         self._watch = _Watch()
+        self._promises = promises.Watch()
 
     def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
         """The blocks of the operands that the steps read; whole, what is not read in blocks."""
@@ -80,7 +82,7 @@ class SomeSteps(parts.Kernels):
         return out
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-        """The results' regions. Raises `More`."""
+        """The results' regions. Raises `More`, and promises.Broken."""
         mapping = equation.params["grid_mapping"]
         dynamic = mapping.num_dynamic_grid_bounds
         grid = _grid_of(mapping, operands[:dynamic])
@@ -132,16 +134,20 @@ class SomeSteps(parts.Kernels):
     def _interpret(self, equation: Any, grid: tuple[int, ...], points: Points, arrays: list[Any]) -> list[Any]:
         key = id(equation), points.shape, self._widths.get(id(equation))
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, grid))
+            self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, grid, self._promises))
+        # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
+        self._watch.is_lenient = self._widths.get(id(equation)) == 0
         self._watch.found = False
         try:
             with self._watch.on():
-                return list(jax.block_until_ready(self._compiled[key](jnp.asarray(points), *arrays)))
+                results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(points), *arrays)))
         except Exception:
             interpreter.reset_tpu_interpret_mode_state()
             if self._watch.found:
                 raise _Unwritten from None
             raise
+        self._promises.check()
+        return results
 
 
 class More(Exception):
@@ -231,9 +237,9 @@ class _Starts:
 # The interpreter walks a grid of its own; these make it one of the chosen points.
 
 
-def _some_steps(equation: Any, grid: tuple[int, ...], points: Any, *arrays: Any) -> Any:
+def _some_steps(equation: Any, grid: tuple[int, ...], watch: promises.Watch, points: Any, *arrays: Any) -> Any:
     """Runs the chosen steps of a kernel, one after another, on one core."""
-    params = interpreted.parameters(equation)
+    params = interpreted.parameters(equation) | watch.watched(equation.params)
     mapping = params["grid_mapping"]
     axes = [axis for axis in range(len(grid)) if axis not in mapping.vmapped_dims]
 
@@ -290,6 +296,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self.found = False
+        self.is_lenient = False
         self._thread = threading.local()
         plain = interpreter.get
 
@@ -314,7 +321,7 @@ class _Watch:
         def read(this: Any, key: Any, rnge: Any, *arguments: Any, **named: Any) -> Any:
             buffer = this.mem[key]
             is_copy = getattr(self._thread, "is_copy", False)
-            if not is_copy and isinstance(buffer, _Buffer) and buffer.is_unwritten(rnge):
+            if not self.is_lenient and not is_copy and isinstance(buffer, _Buffer) and buffer.is_unwritten(rnge):
                 self.found = True
                 raise _Unwritten
             return plain_read(this, key, rnge, *arguments, **named)

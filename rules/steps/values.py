@@ -24,6 +24,7 @@ import judge_inputs
 import kernel_steps
 import places
 import program
+import promises
 import sandbox
 import verdict
 import wire
@@ -63,6 +64,8 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
         header = {"steps": kernels.steps, "of": kernels.all_steps}
     except MemoryError:
         raise
+    except promises.Broken as error:
+        header = {"broken": str(error)}
     except (NotImplementedError, kernel_steps.TooLarge) as error:
         header = {"gap": verdict.one_line(str(error))}
     except Exception as error:  # noqa: BLE001 - whatever the program or the interpreter does
@@ -106,6 +109,8 @@ def judge(
     header = json.loads(text)
     if "gap" in header:
         return verdict.not_done(f"its values cannot be computed here: {header['gap']}")
+    if "broken" in header:
+        return verdict.rejected("incorrect", header["broken"])
     compared = 0
     for group, blocks in enumerate(asked):
         shaped = [
