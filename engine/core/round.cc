@@ -82,11 +82,8 @@ class RoundWriter {
     for (int i = 0; i < shape_.variants; ++i) write_variant(first + i, outputs);
     write_novelty(shape_, round, text_);
     if (is_cut()) write_cut(round, outputs);
-    if (shape_.is_measured) {
-      write_race(round, outputs);
-    } else {
-      write_finalists(round, outputs);
-    }
+    if (shape_.is_measured) write_race(round, outputs);
+    if (!shape_.is_measured && has_large_cases()) write_finalists(round, outputs);
     for (int i = 0; i < shape_.variants; ++i) write_values(first + i, outputs);
     write_select(round, outputs);
     std::vector<std::string> all = outputs;
@@ -487,6 +484,12 @@ class RoundWriter {
       edge.inputs.push_back(is_time ? path.substr(0, path.rfind('/')) + "/screening.json" : path);
     }
     add(edge);
+  }
+
+  // Whether a case is timed that is too large to be checked as a whole.
+  [[nodiscard]] bool has_large_cases() const {
+    const auto cases = judged_cases(shape_);
+    return std::any_of(cases.begin(), cases.end(), [](const auto& one) { return !one.is_check; });
   }
 
   // Which of the round's variants may survive by their modelled times.

@@ -220,6 +220,29 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   CHECK(edges["finalists"] == 3);
 }
 
+TEST_CASE("no variant survives before its large timed cases are compared") {
+  auto graph = graph_of(shape(), "w");
+  const EdgeId values = maker_of(*graph, "w/round-1/v0003/big/values.json");
+  CHECK(has_input(*graph, values, "w/round-1/v0003/finalists.json"));
+  CHECK(has_input(*graph, values, "w/cases/big/expected.npz"));
+  CHECK(has_input(*graph, maker_of(*graph, "w/round-1/selection.json"),
+                  "w/round-1/v0003/big/values.json"));
+  // The seed is always compared; where times are measured, the race says who is.
+  CHECK_FALSE(has_input(*graph, maker_of(*graph, "w/round-0/v0000/big/values.json"),
+                        "w/round-1/v0000/finalists.json"));
+  CampaignShape measured = shape();
+  measured.is_measured = true;
+  graph = graph_of(measured, "w");
+  CHECK(has_input(*graph, maker_of(*graph, "w/round-1/v0003/big/values.json"),
+                  "w/round-1/v0003/race.json"));
+  // Nothing is compared in parts that is checked as a whole.
+  CampaignShape small = shape();
+  small.check_cases.insert(small.check_cases.end(), small.bench_cases.begin(),
+                           small.bench_cases.end());
+  graph = graph_of(small, "w");
+  CHECK_FALSE(graph->find_node("w/round-1/finalists.json"));
+}
+
 TEST_CASE("what candidates must not know is drawn once, and kept like what a person said") {
   auto graph = graph_of(shape(), "w");
   const NodeId secret = *graph->find_node("w/secret");
