@@ -15,7 +15,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from published import PROGRAMS
 
-import lower
+import candidate
 import program
 import schema
 import wire
@@ -233,7 +233,7 @@ def test_random_numbers_are_the_same_everywhere() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_jaxs_own_kernels_come_over(name: str) -> None:
-    lower._known_tpu_on_cpu()
+    candidate.known_tpu_on_cpu()
     function, arguments = PROGRAMS[name]()
     closed = wire.unpack(wire.pack(jax.make_jaxpr(function)(*arguments)))
     writes.check_inputs(closed.jaxpr)
