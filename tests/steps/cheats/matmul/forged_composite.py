@@ -1,7 +1,6 @@
 """A composite of the library matmul outside, its name forged on the way. (13, 16)
 
 Verdict: contract
-Caught by: imports, surroundings, outside
 """
 
 import json

@@ -1,7 +1,7 @@
 """The gradients are zeros: only the forward pass is computed. (4, 5)
 
 Verdict: contract
-Caught by: dependence, elements, error, inside
+Caught by: dependence, elements, error, inside, read_back
 """
 
 import jax
