@@ -225,7 +225,9 @@ _OUTSIDE = _read("""
     with_memory_space_constraint: memory_space=memory
 """)
 
+# What `touch` is called by JAX is add_dependency.
 _INSIDE = _read("""
+    add_dependency:
     bitcast: ty=dtype
     broadcast_to: shape=sizes, sharding=none
     delay:
@@ -245,7 +247,6 @@ _INSIDE = _read("""
     semaphore_signal: args_tree=tree, device_id_type=device id|none
     semaphore_wait: args_tree=tree
     stochastic_round: target_dtype=dtype
-    touch:
     unpack_elementwise: index=count, packed_dtype=dtype, unpacked_dtype=dtype
 """)
 
