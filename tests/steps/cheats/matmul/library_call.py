@@ -1,7 +1,7 @@
 """Calls a routine of the host's linear algebra library. (16)
 
 Verdict: contract
-Caught by: calls, outside
+Caught by: operations, calls, outside
 """
 
 import jax
