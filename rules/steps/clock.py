@@ -17,6 +17,8 @@ _ADDRESS, _COUNTS = struct.Struct("<Q"), struct.Struct("<HHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _DYNAMIC_SYMBOLS = 11
+# AT_SYSINFO_EHDR of the auxiliary vector; and the size of an ELF file's header.
+_VDSO, _HEADER_BYTES = 33, 64
 
 _READ, _WRITE, _EXECUTE = 1, 2, 4
 _PRIVATE_ANONYMOUS = 0x22
@@ -58,13 +60,16 @@ def shift(seconds: int) -> bool:
 
 
 def _vdso() -> tuple[int, int] | None:
-    """Where it is, and its size."""
-    with open("/proc/self/maps", encoding="ascii") as file:
-        for line in file:
-            if line.rstrip().endswith("[vdso]"):
-                first, last = (int(address, 16) for address in line.split()[0].split("-"))
-                return first, last - first
-    return None
+    """Where it is, and its size in whole pages. The kernel says so to each process; /proc may not be there."""
+    LIBC.getauxval.restype = ctypes.c_ulong
+    first = int(LIBC.getauxval(ctypes.c_ulong(_VDSO)))
+    if not first:
+        return None
+    header = ctypes.string_at(first, _HEADER_BYTES)
+    (table,) = _ADDRESS.unpack_from(header, 0x28)
+    size, count, _ = _COUNTS.unpack_from(header, 0x3A)
+    # The table of its sections is the last thing in it.
+    return first, -(-(table + size * count) // _PAGE) * _PAGE
 
 
 def _symbols(image: bytes) -> dict[bytes, int]:
