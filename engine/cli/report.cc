@@ -441,7 +441,7 @@ Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& led
     out.push_back({{"round", round.number},
                    {"recorded", round.recorded},
                    {"record", *record ? json((*record)->id) : json()},
-                   {"selection", selection ? *std::move(selection) : json::object()}});
+                   {"selection", selection ? *selection : json::object()}});
     if (!selection) out.back()["problem"] = selection.error().message;
   }
   return out;
