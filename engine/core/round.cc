@@ -187,50 +187,51 @@ class RoundWriter {
     outputs.push_back(at + "/contract.json");
   }
 
-  void write_check(const std::string& id, const std::string& folder, const std::string& name,
-                   std::vector<std::string>& outputs) {
-    std::string at = folder + "/" + name;
-    std::string of_case = "$work/cases/" + name;
-    add_python({"check",
-                {at + "/check.json"},
-                {at + "/cpu.program", gate_of(shape_, id, at), of_case + "/expected.npz",
-                 of_case + "/signature.json", of_case + "/tolerance.json", "$work/secret"},
+  // An edge that judges one case of a variant by the files that its flags name. It leaves a report
+  // beside them.
+  void write_judging(const std::string& step, const std::string& id, const std::string& at,
+                     const std::string& name, Bindings files, std::vector<std::string>& outputs) {
+    const std::string report = fmt::format("{}/{}.json", at, step);
+    const std::vector<std::string> inputs = files_of(files);
+    files.emplace_back("out", report);
+    add_python({step,
+                {report},
+                inputs,
                 {},
                 {},
                 {{"subject", id + " " + name},
-                 {"report", at + "/check.json"},
-                 {"depfile", at + "/check.d"}}},
-               {{"program", at + "/cpu.program"},
-                {"contract", gate_of(shape_, id, at)},
-                {"expected", of_case + "/expected.npz"},
-                {"signature", of_case + "/signature.json"},
-                {"tolerance", of_case + "/tolerance.json"},
-                {"secret", "$work/secret"},
-                {"out", at + "/check.json"}});
-    outputs.push_back(at + "/check.json");
+                 {"report", report},
+                 {"depfile", fmt::format("{}/{}.d", at, step)}}},
+               files);
+    outputs.push_back(report);
+  }
+
+  // A program of a variant, that it is within its contract, and what it is held against.
+  [[nodiscard]] Bindings held_against(const std::string& id, const std::string& at,
+                                      const std::string& name, const char* flag,
+                                      const std::string& program) const {
+    const std::string of_case = "$work/cases/" + name;
+    return {{flag, program},
+            {"contract", gate_of(shape_, id, at)},
+            {"expected", of_case + "/expected.npz"},
+            {"signature", of_case + "/signature.json"},
+            {"tolerance", of_case + "/tolerance.json"}};
+  }
+
+  void write_check(const std::string& id, const std::string& folder, const std::string& name,
+                   std::vector<std::string>& outputs) {
+    const std::string at = folder + "/" + name;
+    Bindings files = held_against(id, at, name, "program", at + "/cpu.program");
+    files.emplace_back("secret", "$work/secret");
+    write_judging("check", id, at, name, files, outputs);
   }
 
   // What the TPU interpreter finds.
   void write_interpret(const std::string& id, const std::string& folder, const std::string& name,
                        std::vector<std::string>& outputs) {
     const std::string at = folder + "/" + name;
-    const std::string of_case = "$work/cases/" + name;
-    add_python({"interpret",
-                {at + "/interpret.json"},
-                {at + "/jaxpr.json", gate_of(shape_, id, at), of_case + "/expected.npz",
-                 of_case + "/signature.json", of_case + "/tolerance.json"},
-                {},
-                {},
-                {{"subject", id + " " + name},
-                 {"report", at + "/interpret.json"},
-                 {"depfile", at + "/interpret.d"}}},
-               {{"jaxpr", at + "/jaxpr.json"},
-                {"contract", gate_of(shape_, id, at)},
-                {"expected", of_case + "/expected.npz"},
-                {"signature", of_case + "/signature.json"},
-                {"tolerance", of_case + "/tolerance.json"},
-                {"out", at + "/interpret.json"}});
-    outputs.push_back(at + "/interpret.json");
+    write_judging("interpret", id, at, name,
+                  held_against(id, at, name, "jaxpr", at + "/jaxpr.json"), outputs);
   }
 
   // What a variant's programs of large timed cases give, at some places. Only variants that may
@@ -241,34 +242,13 @@ class RoundWriter {
     for (const JudgedCase& one : judged_cases(shape_)) {
       if (one.is_check) continue;
       const std::string at = folder + "/" + one.name;
-      const std::string of_case = "$work/cases/" + one.name;
-      std::vector<std::string> inputs;
-      Bindings arguments;
-      auto read = [&](const char* flag, const std::string& path) {
-        inputs.push_back(path);
-        arguments.emplace_back(flag, path);
-      };
-      read("jaxpr", at + "/jaxpr.json");
-      read("contract", gate_of(shape_, id, at));
-      for (const auto& [flag, file] : {std::pair("expected", "/expected.npz"),
-                                       {"signature", "/signature.json"},
-                                       {"tolerance", "/tolerance.json"}}) {
-        read(flag, of_case + file);
+      Bindings files = held_against(id, at, one.name, "jaxpr", at + "/jaxpr.json");
+      files.emplace_back("secret", "$work/secret");
+      if (number != 0) {
+        files.emplace_back("admission",
+                           folder + (shape_.is_measured ? "/race.json" : "/finalists.json"));
       }
-      read("secret", "$work/secret");
-      if (number != 0)
-        read("admission", folder + (shape_.is_measured ? "/race.json" : "/finalists.json"));
-      arguments.emplace_back("out", at + "/values.json");
-      add_python({"values",
-                  {at + "/values.json"},
-                  inputs,
-                  {},
-                  {},
-                  {{"subject", id + " " + one.name},
-                   {"report", at + "/values.json"},
-                   {"depfile", at + "/values.d"}}},
-                 arguments);
-      outputs.push_back(at + "/values.json");
+      write_judging("values", id, at, one.name, files, outputs);
     }
   }
 

@@ -9,7 +9,6 @@
 namespace {
 
 using namespace evolve;
-using nlohmann::json;
 
 // More are compared than may survive: the comparison rejects some.
 constexpr size_t kSpare = 2;
@@ -49,7 +48,8 @@ class Finalists {
     for (search::RaceEntry& entry : search::race(runners, leaders, most, most)) {
       entries_.push_back(std::move(entry));
     }
-    return write();
+    return steps::write_admissions(entries_, arguments_.round_dir, "finalists.json",
+                                   arguments_.out);
   }
 
  private:
@@ -90,18 +90,6 @@ class Finalists {
       if (auto runner = runner_of(one.variant)) out.push_back(*std::move(runner));
     }
     return {};
-  }
-
-  [[nodiscard]] Status write() const {
-    json all = json::array();
-    for (const auto& [id, is_in, reason] : entries_) {
-      json one = {{"variant", id}, {"is_in", is_in}};
-      if (!reason.empty()) one["reason"] = reason;
-      all.push_back(std::move(one));
-      if (auto status = steps::write_admission(folder_of(id) + "/finalists.json", is_in); !status)
-        return status;
-    }
-    return steps::write_json(arguments_.out, {{"variants", all}});
   }
 
   const Arguments& arguments_;

@@ -8,7 +8,6 @@
 namespace {
 
 using namespace evolve;
-using nlohmann::json;
 
 struct Arguments {
   std::string spec, previous, round_dir, out;
@@ -35,7 +34,7 @@ class Race {
          search::race(runners_, *leaders, arguments_.top_k, arguments_.finalists)) {
       entries_.push_back(std::move(entry));
     }
-    return write();
+    return steps::write_admissions(entries_, arguments_.round_dir, "race.json", arguments_.out);
   }
 
  private:
@@ -88,18 +87,6 @@ class Race {
           {survivor.id, search::standing_of(survivor.ratios, benches_), survivor.programs});
     }
     return out;
-  }
-
-  Status write() const {
-    json all = json::array();
-    for (const auto& [id, is_in, reason] : entries_) {
-      json one = {{"variant", id}, {"is_in", is_in}};
-      if (!reason.empty()) one["reason"] = reason;
-      all.push_back(std::move(one));
-      if (auto status = steps::write_admission(folder_of(id) + "/race.json", is_in); !status)
-        return status;
-    }
-    return steps::write_json(arguments_.out, {{"variants", all}});
   }
 
   const Arguments& arguments_;

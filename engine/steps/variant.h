@@ -7,6 +7,7 @@
 
 #include "engine/search/history.h"
 #include "engine/search/learnings.h"
+#include "engine/search/race.h"
 #include "engine/search/selection_record.h"
 #include "engine/search/space.h"
 #include "engine/steps/step.h"
@@ -115,6 +116,22 @@ inline Result<nlohmann::json> read_evidence(const std::string& folder,
 // nothing else has it measured anew.
 inline Status write_admission(const std::string& path, bool is_in) {
   return write_json(path, {{"is_in", is_in}});
+}
+
+// What a step decided of a round's variants: all of them in `out`, and to each its own word, in
+// the file of this name in its folder.
+inline Status write_admissions(const std::vector<search::RaceEntry>& entries,
+                               const std::string& round_dir, const std::string& file,
+                               const std::string& out) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [id, is_in, reason] : entries) {
+    nlohmann::json one = {{"variant", id}, {"is_in", is_in}};
+    if (!reason.empty()) one["reason"] = reason;
+    all.push_back(std::move(one));
+    auto status = write_admission(fmt::format("{}/{}/{}", round_dir, id, file), is_in);
+    if (!status) return status;
+  }
+  return write_json(out, {{"variants", all}});
 }
 
 }  // namespace evolve::steps

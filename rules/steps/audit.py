@@ -10,7 +10,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,12 +94,7 @@ def main(argv: list[str]) -> int:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
-    task = Task(
-        check.read_expected(Path(args.expected).read_bytes()),
-        verdict.read_json(args.signature),
-        verdict.read_json(args.tolerance),
-        Path(args.secret).read_text(encoding="ascii"),
-    )
+    task = Task(*check.read_case(args))
     findings = task.findings()
     if findings:
         print(f"audit: the task asks for too little: case '{args.case}': {'; '.join(findings)}", file=sys.stderr)

@@ -345,6 +345,16 @@ def read_expected(content: bytes) -> Expected:
         return {name: stored[name] for name in stored.files}
 
 
+def read_case(args: argparse.Namespace) -> tuple[Expected, dict[str, Any], dict[str, float], str]:
+    """What is expected of a case, its signature, its tolerance and the secret, from the files that flags name."""
+    return (
+        read_expected(Path(args.expected).read_bytes()),
+        verdict.read_json(args.signature),
+        verdict.read_json(args.tolerance),
+        Path(args.secret).read_text(encoding="ascii"),
+    )
+
+
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("program", "contract", "expected", "signature", "tolerance", "secret")
@@ -355,14 +365,7 @@ def main(argv: list[str]) -> int:
         content = verdict.passed(args.contract, args.program)
         if not content:
             return verdict.not_reached()
-        return check_program(
-            content,
-            read_expected(Path(args.expected).read_bytes()),
-            verdict.read_json(args.signature),
-            verdict.read_json(args.tolerance),
-            Path(args.secret).read_text(encoding="ascii"),
-            limits,
-        )
+        return check_program(content, *read_case(args), limits)
 
     return step.run(argv, work)
 

@@ -18,6 +18,7 @@ from jax._src.pallas.mosaic import core as tpu_core
 from jax._src.state import indexing
 from jax._src.state import types as state_types
 
+import jaxprs
 import schema
 from schema import Refused, is_whole
 
@@ -28,16 +29,6 @@ _MOST_VMEM_BYTES = 2**28
 
 _ORDERS = frozenset({"parallel", "core_parallel", "arbitrary"})
 _BLOCKS = (pallas_core.Blocked, pallas_core.Element, pallas_core.BoundedSlice)
-
-# Operations that run a jaxpr on all of their operands, and the parameter that it is.
-_CALLS = {
-    "checkpoint": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "jit": "jaxpr",
-    "remat2": "jaxpr",
-}
 
 # Operations on references, and where these stand in what their operands are flattened from.
 _ON_REFERENCES = {
@@ -96,8 +87,8 @@ class _Walk:
             return
         for inner in core.jaxprs_in_params(equation.params):
             self.jaxpr(inner, is_inside)
-        if name in _CALLS:
-            body = equation.params[_CALLS[name]]
+        if name in jaxprs.CALLS:
+            body = equation.params[jaxprs.CALLS[name]]
             _check_operands(name, equation.invars, (body if isinstance(body, core.Jaxpr) else body.jaxpr).invars)
         elif name == "run_scoped":
             _check_operands(name, equation.invars, equation.params["jaxpr"].constvars)

@@ -72,8 +72,8 @@ def _outputs(result: Any) -> list[Array]:
     return [np.asarray(leaf).astype(np.float64) for leaf in jax.tree_util.tree_leaves(result)]
 
 
-def _widened(array: Array) -> Array:
-    return array.astype(np.float64) if jax.numpy.issubdtype(array.dtype, np.floating) else array
+def _widened(array: Array, wide: Any = np.float64) -> Array:
+    return array.astype(wide) if jax.numpy.issubdtype(array.dtype, np.floating) else array
 
 
 def functions(path: str, entry: str) -> tuple[Function, Function]:
@@ -119,27 +119,21 @@ def expected_at_places(
     is_narrow = all(program.dtype_of(one["dtype"]).itemsize <= 2 for one in signature["outputs"])
     wide = np.float32 if is_narrow else np.float64
     inputs = judge_inputs.draw(signature, drawn, secret)
-    widened = [one.astype(wide) if jax.numpy.issubdtype(one.dtype, np.floating) else one for one in inputs]
-    runs = [places.groups_of(one["shape"], secret) for one in signature["outputs"]]
+    widened = [_widened(one, wide) for one in inputs]
+    shapes = [one["shape"] for one in signature["outputs"]]
     arrays: dict[str, Array] = {}
-    for group in range(max(map(len, runs))):
-        regions = [
-            places.region_of(of_output[min(group, len(of_output) - 1)], one["shape"])
-            for of_output, one in zip(runs, signature["outputs"], strict=True)
-        ]
+    for group, runs in enumerate(places.groups_of(shapes, secret)):
+        regions = [places.region_of(of_output, shape) for of_output, shape in zip(runs, shapes, strict=True)]
         own = _at(reference, inputs, signature, regions)
         with jax.enable_x64(not is_narrow), jax.default_matmul_precision("highest"):
             right = _at(reference if is_narrow else oracle, widened, signature, regions)
         if not all(np.isfinite(values).all() for values in (*own, *right)):
             return {}
-        for number, (got, want, region, declared) in enumerate(
-            zip(own, right, regions, signature["outputs"], strict=True)
-        ):
-            name, difference = f"{drawn.name}.{number}.{group}", got - want
+        for number, (got, want, region, shape) in enumerate(zip(own, right, regions, shapes, strict=True)):
+            name = f"{drawn.name}.{number}.{group}"
             arrays[f"{name}.oracle"] = want.astype(wide)
-            arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
-            arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
-            for axis, (indices, size) in enumerate(zip(region, declared["shape"], strict=True)):
+            _add_own_error(arrays, name, got - want)
+            for axis, (indices, size) in enumerate(zip(region, shape, strict=True)):
                 arrays[f"{name}.axis{axis}"] = indices_of(indices, size)
     return arrays
 
@@ -151,6 +145,12 @@ def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regi
     if shapes != [one["shape"] for one in signature["outputs"]]:
         raise ValueError(f"its outputs have shapes {shapes}, the spec declares others")
     return _outputs(jax.jit(lambda *given: parts.evaluate(closed, given, regions))(*inputs))
+
+
+def _add_own_error(arrays: dict[str, Array], name: str, difference: Array) -> None:
+    """Adds how far the reference is from the oracle."""
+    arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
+    arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
 
 
 def _add(
@@ -170,8 +170,7 @@ def _add(
     difference = judge_inputs.picked(got, places) - judge_inputs.picked(right, places)
     is_narrow = program.dtype_of(declared["dtype"]).itemsize <= 2
     arrays[f"{name}.oracle"] = judge_inputs.picked(right, places).astype(np.float32 if is_narrow else np.float64)
-    arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
-    arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
+    _add_own_error(arrays, name, difference)
     if places is not None:
         arrays[f"{name}.places"] = places
 

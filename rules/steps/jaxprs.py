@@ -1,4 +1,4 @@
-"""Changes a jaxpr's equations, wherever in it they stand."""
+"""What several steps ask of jaxprs, and how their equations are changed, wherever in them they stand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,33 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax._src import core
 from jax._src.pallas import core as pallas_core
+
+# Operations that stand for the program in one of their parameters, and in which.
+CALLS = {
+    "checkpoint": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "jit": "jaxpr",
+    "remat2": "jaxpr",
+}
+
+
+def has_kernel(jaxpr: core.Jaxpr) -> bool:
+    """Whether a kernel stands in it, at any depth."""
+    return any(
+        equation.primitive.name == "pallas_call" or any(map(has_kernel, core.jaxprs_in_params(equation.params)))
+        for equation in jaxpr.eqns
+    )
+
+
+def number_of(literal: core.Literal) -> Any:
+    """A literal's value. A bare number would take another type than its own."""
+    return np.asarray(literal.val, literal.aval.dtype) if np.isscalar(literal.val) else literal.val
 
 
 class Place(enum.Enum):

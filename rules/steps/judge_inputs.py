@@ -96,9 +96,9 @@ PUBLIC = SETS[0]
 _MOST_SAMPLED = 1 << 16
 
 
-def _generator(*named: Any) -> Generator:
+def generator_of(*named: Any, salt: str = "evolve judge 2") -> Generator:
     """A random stream of its own for everything that is drawn, so that no value depends on another's."""
-    key = hashlib.sha256(b"evolve judge 2 " + json.dumps(named).encode()).digest()
+    key = hashlib.sha256(f"{salt} {json.dumps(named)}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
 
 
@@ -125,7 +125,7 @@ def _is_whole(dtype: np.dtype[Any]) -> bool:
 def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, number: int) -> Array:
     """One input."""
     seed = secret if drawn.is_secret else ""
-    generator = _generator(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
+    generator = generator_of(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
     shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
     if _is_whole(dtype):
         low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
@@ -151,7 +151,7 @@ def sample(shape: list[int], drawn: InputSet, output: int, secret: str) -> Array
     size = int(np.prod(shape, dtype=np.int64))
     if drawn.is_whole or size <= _MOST_SAMPLED:
         return None
-    generator = _generator("sample", output, shape, drawn.name, secret)
+    generator = generator_of("sample", output, shape, drawn.name, secret)
     return np.sort(generator.choice(size, _MOST_SAMPLED, replace=False))
 
 

@@ -19,7 +19,7 @@ from unittest import mock
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src import core
+from jax._src import core, dispatch
 from jax._src.pallas import core as pallas_core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax._src.pallas.mosaic.interpret import shared_memory
@@ -27,9 +27,10 @@ from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 from jax.experimental.pallas import tpu as pltpu
 
 import interpreted
+import part_rules
 import parts
 import promises
-from regions import Region, indices_of, take, whole
+from regions import Axis, Region, indices_of, of_axis, whole
 
 # Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
 _MOST_POINTS = 1 << 22
@@ -45,7 +46,16 @@ class _Unwritten(Exception):
     """A step reads memory that none of the steps that are run has written."""
 
 
-class SomeSteps(parts.Kernels):
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """How a kernel is run: its grid, the steps, and what these need of its operands."""
+
+    grid: tuple[int, ...]
+    points: Points
+    operands: list[Region]
+
+
+class SomeSteps:
     """Runs kernels for the regions of their results that are asked for.
 
     An evaluation that meets `More` is to be begun again: the kernel needs more of its operands. `steps` and `all_steps`
@@ -56,8 +66,9 @@ class SomeSteps(parts.Kernels):
         self.steps = 0
         self.all_steps = 0
         self._widths: dict[int, int] = {}  # by equation, how many of the grid's first axes its steps share with others
-        self._chosen: dict[int, Points] = {}
-        self._compiled: dict[Any, Callable[..., Any]] = {}
+        self._plans: dict[int, _Plan] = {}
+        # Each keeps its equation, so that its number stays its own.
+        self._compiled: dict[int, Callable[..., Any]] = {}
         self._watch = _Watch()
         self._promises = promises.Watch()
 
@@ -70,38 +81,30 @@ class SomeSteps(parts.Kernels):
         given = [np.asarray(value(atom)) for atom in equation.invars[: dynamic + scalars]]
         grid = _grid_of(mapping, given[:dynamic])
         starts = _Starts(mapping, grid, given[dynamic:])
-        points = self._points(equation, grid, starts, regions)
-        self._chosen[id(equation)] = points
+        points = self._points(equation, starts, regions)
         aliased = {number for number, _ in equation.params["input_output_aliases"]}
-        out: list[Region | None] = [whole(atom.aval.shape) for atom in equation.invars[: dynamic + scalars]]
-        for number, (atom, block) in enumerate(
-            zip(equation.invars[dynamic + scalars :], mapping.block_mappings, strict=False)
-        ):
-            is_whole = block.has_trivial_window() or scalars + number in aliased
-            out.append(whole(atom.aval.shape) if is_whole else starts.region(block, points))
-        return out
+        out = [whole(atom.aval.shape) for atom in equation.invars]
+        for number, block in enumerate(list(mapping.block_mappings)[: mapping.num_inputs], scalars):
+            if not block.has_trivial_window() and number not in aliased:
+                out[dynamic + number] = starts.region(block, points)
+        self._plans[id(equation)] = _Plan(grid, points, out)
+        return list(out)
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
         """The results' regions. Raises `More`, and promises.Broken."""
-        mapping = equation.params["grid_mapping"]
-        dynamic = mapping.num_dynamic_grid_bounds
-        grid = _grid_of(mapping, operands[:dynamic])
-        points = self._chosen[id(equation)]
-        starts = _Starts(mapping, grid, [np.asarray(one) for one in operands[dynamic:][: mapping.num_index_operands]])
-        arrays = self._spread(equation, starts, points, operands[dynamic:])
+        plan = self._plans[id(equation)]
+        arrays = [_spread(*each) for each in zip(operands, plan.operands, equation.invars, strict=True)]
+        dynamic = equation.params["grid_mapping"].num_dynamic_grid_bounds
         try:
-            results = self._interpret(equation, grid, points, arrays)
+            results = self._interpret(equation, plan, arrays[dynamic:])
         except _Unwritten:
-            self._widths[id(equation)] = self._widths.get(id(equation), len(grid)) - 1
+            self._widths[id(equation)] = self._widths.get(id(equation), len(plan.grid)) - 1
             raise More from None
-        self.steps += len(points)
-        self.all_steps += int(np.prod(grid, dtype=np.int64))
-        return [
-            None if region is None else take(result, whole(v.aval.shape), region, v.aval.shape)
-            for result, region, v in zip(results, regions, equation.outvars, strict=True)
-        ]
+        self.steps += len(plan.points)
+        self.all_steps += int(np.prod(plan.grid, dtype=np.int64))
+        return part_rules.taken(results, equation, regions)
 
-    def _points(self, equation: Any, grid: tuple[int, ...], starts: _Starts, regions: list[Region | None]) -> Points:
+    def _points(self, equation: Any, starts: _Starts, regions: list[Region | None]) -> Points:
         """The steps to be run, in the grid's order: a row each."""
         mapping = equation.params["grid_mapping"]
         outputs = list(mapping.block_mappings)[mapping.num_inputs :]
@@ -109,40 +112,23 @@ class SomeSteps(parts.Kernels):
         for block, region in zip(outputs, regions, strict=True):
             if region is not None:
                 wanted |= True if block.has_trivial_window() else starts.touching(block, region)
-        width = self._widths.get(id(equation), len(grid))
+        width = self._widths.get(id(equation), starts.points.shape[1])
         return starts.points[_and_those_before(starts.points, wanted, width)]
 
-    def _spread(self, equation: Any, starts: _Starts, points: Points, operands: list[Any]) -> list[Any]:
-        """The operands in arrays of their whole shapes, zeros where no step reads."""
-        mapping = equation.params["grid_mapping"]
-        atoms = equation.invars[mapping.num_dynamic_grid_bounds :]
-        scalars = mapping.num_index_operands
-        out = list(operands)
-        aliased = {number for number, _ in equation.params["input_output_aliases"]}
-        for number, block in enumerate(list(mapping.block_mappings)[: mapping.num_inputs]):
-            at = scalars + number
-            if at in aliased or block.has_trivial_window():
-                continue
-            region, aval = starts.region(block, points), atoms[at].aval
-            if any(axis is not None for axis in region):
-                place = np.ix_(*(indices_of(axis, n) for axis, n in zip(region, aval.shape, strict=True)))
-                array = np.zeros(aval.shape, aval.dtype)
-                array[place] = np.asarray(operands[at])
-                out[at] = jnp.asarray(array)
-        return out
-
-    def _interpret(self, equation: Any, grid: tuple[int, ...], points: Points, arrays: list[Any]) -> list[Any]:
-        key = id(equation), points.shape, self._widths.get(id(equation))
+    def _interpret(self, equation: Any, plan: _Plan, arrays: list[Any]) -> list[Any]:
+        key = id(equation)
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, grid, self._promises))
+            self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, plan.grid, self._promises))
         # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
         self._watch.is_lenient = self._widths.get(id(equation)) == 0
         self._watch.found = False
         try:
             with self._watch.on():
-                results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(points), *arrays)))
+                results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(plan.points), *arrays)))
         except Exception:
             interpreter.reset_tpu_interpret_mode_state()
+            # The failed run's tokens would fail the next one.
+            dispatch.runtime_tokens.clear()
             if self._watch.found:
                 raise _Unwritten from None
             raise
@@ -167,6 +153,15 @@ def evaluate(
             continue
 
 
+def _spread(value: Any, region: Region, atom: Any) -> Any:
+    """An operand in an array of its whole shape, zeros where no step reads."""
+    if all(axis is None for axis in region):
+        return value
+    array = np.zeros(atom.aval.shape, atom.aval.dtype)
+    array[np.ix_(*(indices_of(axis, n) for axis, n in zip(region, array.shape, strict=True)))] = np.asarray(value)
+    return jnp.asarray(array)
+
+
 def _grid_of(mapping: Any, bounds: Sequence[Any]) -> tuple[int, ...]:
     dynamic = iter(bounds)
     return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
@@ -176,10 +171,9 @@ def _and_those_before(points: Points, wanted: np.ndarray[Any, Any], width: int) 
     """Which points are wanted, or come before a wanted one that has the same indices along the first axes."""
     if width >= points.shape[1] or not wanted.any():
         return wanted
-    _, group = (
-        np.unique(points[:, :width], axis=0, return_inverse=True) if width else (None, np.zeros(len(points), int))
-    )
-    group = np.asarray(group).reshape(-1)
+    group = np.zeros(len(points), int)
+    if width:
+        group = np.unique(points[:, :width], axis=0, return_inverse=True)[1].reshape(-1)
     last = np.full(int(group.max()) + 1, -1)
     np.maximum.at(last, group[wanted], np.nonzero(wanted)[0])
     return np.arange(len(points)) <= last[group]
@@ -214,12 +208,12 @@ class _Starts:
         shape = block.array_aval.shape
         rows = np.ravel_multi_index(tuple(points.T), tuple(self.points.max(axis=0) + 1)) if points.shape[1] else [0]
         starts = self._starts(block)[rows]
-        out: list[Any] = []
+        out: list[Axis] = []
         for axis, (size, length) in enumerate(zip(sizes, shape, strict=True)):
             firsts = np.unique(starts[:, axis])
             indices = np.unique(firsts[:, None] + np.arange(size)[None, :])
             indices = indices[(indices >= 0) & (indices < length)]
-            out.append(None if len(indices) == length else indices)
+            out.append(of_axis(indices, length))
         return tuple(out)
 
     def _starts(self, block: Any) -> np.ndarray[Any, Any]:

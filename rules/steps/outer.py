@@ -10,25 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax._src import core
+
+import jaxprs
 
 # Stands for a value that nobody asked for.
 UNKNOWN: Any = object()
 
 # Runs a kernel: its equation and operands.
 RunKernel = Callable[[Any, list[Any]], Sequence[Any]]
-
-# Operations that stand for what is in them, and where that is.
-_BODY = {
-    "checkpoint": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "jit": "jaxpr",
-    "remat2": "jaxpr",
-}
 
 
 def evaluate(body: core.ClosedJaxpr | core.Jaxpr, arguments: Sequence[Any], run_kernel: RunKernel) -> list[Any]:
@@ -40,10 +30,7 @@ def evaluate(body: core.ClosedJaxpr | core.Jaxpr, arguments: Sequence[Any], run_
     known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
 
     def read(atom: Any) -> Any:
-        if not isinstance(atom, core.Literal):
-            return known[atom]
-        # Bare numbers would take another type.
-        return np.asarray(atom.val, atom.aval.dtype) if np.isscalar(atom.val) else atom.val
+        return jaxprs.number_of(atom) if isinstance(atom, core.Literal) else known[atom]
 
     for equation in jaxpr.eqns:
         results = _run(equation, [read(atom) for atom in equation.invars], run_kernel)
@@ -55,9 +42,9 @@ def _run(equation: Any, operands: list[Any], run_kernel: RunKernel) -> Sequence[
     name, params = equation.primitive.name, equation.params
     if name == "pallas_call":
         return run_kernel(equation, operands)
-    if name in _BODY:
-        return evaluate(params[_BODY[name]], operands, run_kernel)
-    if not any(_has_kernel(inner) for inner in core.jaxprs_in_params(params)):
+    if name in jaxprs.CALLS:
+        return evaluate(params[jaxprs.CALLS[name]], operands, run_kernel)
+    if not any(jaxprs.has_kernel(inner) for inner in core.jaxprs_in_params(params)):
         if any(operand is UNKNOWN for operand in operands):
             return [UNKNOWN] * len(equation.outvars)
         with equation.ctx.manager:
@@ -107,10 +94,3 @@ def _known(value: Any) -> Any:
     if value is UNKNOWN:
         raise NotImplementedError("a loop or a branch around a kernel hangs on what is not known")
     return value
-
-
-def _has_kernel(jaxpr: core.Jaxpr) -> bool:
-    return any(
-        equation.primitive.name == "pallas_call" or any(map(_has_kernel, core.jaxprs_in_params(equation.params)))
-        for equation in jaxpr.eqns
-    )

@@ -10,47 +10,43 @@ are run for those steps of their grids that write what is asked for (kernel_step
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax._src import core
 
+import jaxprs
 from part_rules import Rule, bound, rule_of, taken
 from regions import Axis, Region, indices_of, take, union, whole
 
-# Operations that stand for the program in one of their parameters.
-_BODIES = {
-    "checkpoint": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "jit": "jaxpr",
-    "remat2": "jaxpr",
-}
 
-
-# How a kernel is computed. It may ask for operands' values, which `needs` is given a function for: those are whole.
-class Kernels:
-    """The rule of a program that has no kernels."""
+class Kernels(Protocol):
+    """How a program's kernels are computed."""
 
     def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
-        """The operands' regions; `value` computes an operand as a whole."""
-        raise NotImplementedError(f"a kernel in a program that should have none: {equation.primitive.name}")
+        """The operands' regions for the results' regions; `value` computes an operand as a whole."""
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
         """The results' regions, from the operands' regions."""
-        raise NotImplementedError
 
-    def run_whole(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
-        """The results of an operation that has kernels in it: a loop, or a branch."""
-        raise NotImplementedError
+
+class _NoKernels:
+    """Of a program that should have none."""
+
+    def needs(self, equation: Any, *_: Any) -> list[Region | None]:
+        """Raises NotImplementedError."""
+        raise NotImplementedError(f"a kernel in a program that should have none: {equation.primitive.name}")
+
+    run = needs
+
+
+NO_KERNELS: Kernels = _NoKernels()
 
 
 def evaluate(
-    closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: Kernels | None = None
+    closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: Kernels = NO_KERNELS
 ) -> list[Any]:
     """The outputs' values at their regions.
 
@@ -59,12 +55,12 @@ def evaluate(
     flat = flattened(closed)
     given = zip([*flat.jaxpr.constvars, *flat.jaxpr.invars], [*flat.consts, *arguments], strict=True)
     held = {v: (whole(v.aval.shape), value) for v, value in given}
-    return _Evaluation(flat.jaxpr, held, kernels or Kernels()).at(flat.jaxpr.outvars, regions)
+    return _Evaluation(flat.jaxpr, held, kernels).at(flat.jaxpr.outvars, regions)
 
 
 def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
     """The same program without calls: what they call stands in their place."""
-    if not any(equation.primitive.name in _BODIES for equation in closed.jaxpr.eqns):
+    if not any(equation.primitive.name in jaxprs.CALLS for equation in closed.jaxpr.eqns):
         return closed
 
     def inlined(jaxpr: core.Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
@@ -76,8 +72,8 @@ def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
         for equation in jaxpr.eqns:
             operands = [read(atom) for atom in equation.invars]
             name = equation.primitive.name
-            if name in _BODIES:
-                body = equation.params[_BODIES[name]]
+            if name in jaxprs.CALLS:
+                body = equation.params[jaxprs.CALLS[name]]
                 inner, held = (body.jaxpr, body.consts) if isinstance(body, core.ClosedJaxpr) else (body, [])
                 results = inlined(inner, [constant(each) for each in held], operands)
                 known.update(zip(equation.outvars, results, strict=True))
@@ -123,8 +119,7 @@ class _Evaluation:
 
         def read(atom: Any, region: Region | None) -> Any:
             if isinstance(atom, core.Literal):
-                # A bare number would take another type.
-                return np.asarray(atom.val, atom.aval.dtype) if np.isscalar(atom.val) else atom.val
+                return jaxprs.number_of(atom)
             within, value = held.get(atom, (None, None))
             uses[atom] -= 1
             if not uses[atom]:
@@ -170,15 +165,9 @@ class _Evaluation:
     def _run(self, equation: Any, results: list[Region | None], operands: list[Any]) -> Sequence[Any]:
         if equation.primitive.name == "pallas_call":
             return self._kernels.run(equation, results, operands)
-        if _has_kernel(equation):
-            values = self._kernels.run_whole(equation, operands)
-            return taken(values, equation, results)
+        if any(map(jaxprs.has_kernel, core.jaxprs_in_params(equation.params))):
+            raise NotImplementedError(f"a kernel inside of '{equation.primitive.name}'")
         return _rule(equation).run(equation, results, operands)
-
-
-def _has_kernel(equation: Any) -> bool:
-    inner = list(core.jaxprs_in_params(equation.params))
-    return any(e.primitive.name == "pallas_call" or _has_kernel(e) for jaxpr in inner for e in jaxpr.eqns)
 
 
 # Loops that carry nothing: each turn is by itself.
@@ -189,7 +178,7 @@ def _needs_scan(equation: Any, results: list[Region | None]) -> list[Region | No
         return [whole(atom.aval.shape) for atom in equation.invars]
     turns, inner = _turns(equation, results)
     body, consts = flattened(equation.params["jaxpr"]).jaxpr, equation.params["num_consts"]
-    needed, _ = _Evaluation(body, {}, Kernels()).plan(body.outvars, inner)
+    needed, _ = _Evaluation(body, {}, NO_KERNELS).plan(body.outvars, inner)
     regions = [needed.get(v) for v in body.invars]
     return [*regions[:consts], *(None if region is None else (turns, *region) for region in regions[consts:])]
 
@@ -220,7 +209,7 @@ def _run_scan(equation: Any, results: list[Region | None], operands: list[Any]) 
 
     def turn(values: Sequence[Any]) -> list[Any]:
         given = {v: (region, value) for (v, region, _), value in zip(sliced, values, strict=True)}
-        found = _Evaluation(body.jaxpr, {**fixed, **given}, Kernels()).at(body.jaxpr.outvars, inner)
+        found = _Evaluation(body.jaxpr, {**fixed, **given}, NO_KERNELS).at(body.jaxpr.outvars, inner)
         return [value for value in found if value is not None]
 
     count = len(indices_of(turns, equation.params["length"]))
@@ -239,4 +228,4 @@ _LOOP = Rule(_needs_scan, _run_scan)
 
 
 def _rule(equation: Any) -> Rule:
-    return _LOOP if equation.primitive.name == "scan" and not _has_kernel(equation) else rule_of(equation)
+    return _LOOP if equation.primitive.name == "scan" else rule_of(equation)

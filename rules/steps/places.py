@@ -8,13 +8,13 @@ program is asked for others.
 
 from __future__ import annotations
 
-import hashlib
-import json
+import functools
 from typing import Any
 
 import numpy as np
 
-from regions import Region
+from judge_inputs import generator_of
+from regions import Region, of_axis
 
 # Per axis, the runs of neighbours; a block is one run of each axis.
 Runs = list[list[np.ndarray[Any, Any]]]
@@ -27,12 +27,22 @@ _LAST, _LONG = 128, 16
 _LONG_AXIS = 256
 
 
-def _generator(*named: Any) -> np.random.Generator:
-    key = hashlib.sha256(b"evolve places 1 " + json.dumps(named).encode()).digest()
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
+# A program's block is drawn by other words than the runs are.
+_generator = functools.partial(generator_of, salt="evolve places 1")
 
 
-def groups_of(shape: list[int], secret: str) -> list[Runs]:
+def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
+    """For each group of places the runs of each output of these shapes.
+
+    An output whose axes are all long has one group, which stands for all.
+    """
+    of_outputs = [_groups(shape, secret) for shape in shapes]
+    return [
+        [groups[min(number, len(groups) - 1)] for groups in of_outputs] for number in range(max(map(len, of_outputs)))
+    ]
+
+
+def _groups(shape: list[int], secret: str) -> list[Runs]:
     """For each combination of the short axes' indices that is drawn, the runs of all axes.
 
     Axes of one size have the same runs, whichever output they are of: outputs that belong together, as those of one
@@ -62,11 +72,11 @@ def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarr
 def region_of(runs: Runs, shape: list[int]) -> Region:
     """All blocks of a group."""
     joined = (np.unique(np.concatenate(axis)) for axis in runs)
-    return tuple(None if len(axis) == size else axis for axis, size in zip(joined, shape, strict=True))
+    return tuple(of_axis(axis, size) for axis, size in zip(joined, shape, strict=True))
 
 
 def block_of(runs: Runs, shape: list[int], *named: Any) -> Region:
     """The block of a group at which a program is asked, drawn by what is `named`."""
     generator = _generator("blocks", *named)
     chosen = (axis[int(generator.integers(len(axis)))] for axis in runs)
-    return tuple(None if len(axis) == size else axis for axis, size in zip(chosen, shape, strict=True))
+    return tuple(of_axis(axis, size) for axis, size in zip(chosen, shape, strict=True))

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -22,6 +21,7 @@ import numpy as np
 import check
 import judge_inputs
 import kernel_steps
+import parts
 import places
 import program
 import promises
@@ -31,21 +31,18 @@ import wire
 from check import Refusal
 from child import Limits
 from judge_inputs import TIMED, Array
-from regions import Region, indices_of, size_of, take
+from regions import Region, indices_of, of_axis, size_of, take
 from step import Step
 from verdict import Report
 
 
 def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> list[list[Region]]:
     """For each group of places the block of each output at which this program is asked."""
-    runs = [places.groups_of(one["shape"], secret) for one in signature["outputs"]]
+    shapes = [one["shape"] for one in signature["outputs"]]
     of_program = program.digest(packed)
     return [
-        [
-            places.block_of(of_output[min(group, len(of_output) - 1)], one["shape"], group, of_program, secret)
-            for of_output, one in zip(runs, signature["outputs"], strict=True)
-        ]
-        for group in range(max(map(len, runs)))
+        [places.block_of(runs, shape, number, of_program, secret) for runs, shape in zip(group, shapes, strict=True)]
+        for number, group in enumerate(places.groups_of(shapes, secret))
     ]
 
 
@@ -55,7 +52,8 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
     answer: list[bytes] = []
     header: dict[str, Any] = {}
     try:
-        closed = wire.unpack(packed)
+        # Once: what is compiled for one group's kernels serves the others'.
+        closed = parts.flattened(wire.unpack(packed))
         inputs = judge_inputs.draw(signature, TIMED, secret)
         kernels = kernel_steps.SomeSteps()
         for blocks in asked:
@@ -80,10 +78,7 @@ def _output(
     """What the program gave for an output at a block, beside the oracle."""
     declared, name = signature["outputs"][number], f"{TIMED.name}.{number}.{group}"
     shape = declared["shape"]
-    region = tuple(
-        None if len(axis) == size else axis
-        for axis, size in zip((expected[f"{name}.axis{i}"] for i in range(len(shape))), shape, strict=True)
-    )
+    region = tuple(of_axis(expected[f"{name}.axis{axis}"], size) for axis, size in enumerate(shape))
     at = [indices_of(axis, size) for axis, size in zip(block, shape, strict=True)]
     indices = np.meshgrid(*at, indexing="ij")
     return check.Output(
@@ -161,14 +156,7 @@ def main(argv: list[str]) -> int:
             packed = b""
         if not packed:
             return verdict.not_reached()
-        return values_of(
-            packed,
-            check.read_expected(Path(args.expected).read_bytes()),
-            verdict.read_json(args.signature),
-            verdict.read_json(args.tolerance),
-            Path(args.secret).read_text(encoding="ascii"),
-            limits,
-        )
+        return values_of(packed, *check.read_case(args), limits)
 
     return step.run(argv, work)
 

@@ -90,11 +90,11 @@ def test_a_union_has_both() -> None:
 
 def test_places_have_both_ends_and_are_other_ones_for_another_program() -> None:
     for shape in ([8192, 8192], [2, 4096, 16, 128], [300], [3, 5]):
-        for group in places.groups_of(shape, "secret"):
+        for (group,) in places.groups_of([shape], "secret"):
             region = places.region_of(group, shape)
             for axis, (indices, size) in enumerate(zip(region, shape, strict=True)):
                 is_long = axis == len(shape) - 1 or size >= 256
                 assert indices is None or not is_long or {0, size - 1} <= set(indices.tolist())
             blocks = {str(places.block_of(group, shape, number)) for number in range(200)}
             assert len(blocks) == np.prod([len(axis) for axis in group])
-    assert str(places.groups_of([8192, 8192], "a")) != str(places.groups_of([8192, 8192], "b"))
+    assert str(places.groups_of([[8192, 8192]], "a")) != str(places.groups_of([[8192, 8192]], "b"))

@@ -157,7 +157,7 @@ def test_a_right_kernel_passes_by_a_few_of_its_steps(judged: Any) -> None:
 
 def test_a_product_without_a_part_of_the_sum_is_found(judged: Any) -> None:
     report = judged(PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "96"), PRODUCT_REFERENCE, PRODUCT)
-    assert (report["verdict"], report["kind"]) == ("rejected", "incorrect")
+    assert (report["verdict"], report.get("kind")) == ("rejected", "incorrect"), report
 
 
 def test_a_kernel_that_steps_leave_word_for_is_run_from_where_they_do(judged: Any) -> None:
@@ -166,13 +166,13 @@ def test_a_kernel_that_steps_leave_word_for_is_run_from_where_they_do(judged: An
         "sum_ref[...] += jnp.dot", "sum_ref[...] += jnp.where(seen_ref[0] == 1, 0.5, 1) * jnp.dot"
     )
     report = judged(source.replace("KEPT", "128"), PRODUCT_REFERENCE, PRODUCT)
-    assert (report["verdict"], report["kind"]) == ("rejected", "incorrect")
+    assert (report["verdict"], report.get("kind")) == ("rejected", "incorrect"), report
 
 
 @pytest.mark.parametrize(("first", "said"), [("0", "ok"), ("15", "rejected")])
 def test_what_a_step_carries_to_the_next_is_carried(judged: Any, first: str, said: str) -> None:
     report = judged(RUNNING_KERNEL.replace("FIRST", first), RUNNING_REFERENCE, RUNNING)
-    assert report["verdict"] == said
+    assert report["verdict"] == said, report
 
 
 def test_what_was_rejected_before_is_not_reached_and_what_has_no_oracle_is_not_done() -> None:
