@@ -21,6 +21,9 @@ SMALL = ROOT / "tests" / "data" / "small"
 # What takes long is CI's: the default run keeps one test of each thing.
 THOROUGH = pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
 
+# Judges in forks of this process. JAX must not have begun here, or a fork of it may never end: such tests come first.
+FORKS = pytest.mark.forks
+
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
 SIGNATURE = {
@@ -40,6 +43,33 @@ def _open_to_all(folder: Path) -> None:
     for parent in folder.parents:
         if parent.stat().st_uid == os.getuid() and "pytest" in parent.name:
             parent.chmod(0o755)
+
+
+_late_forks: list[bool] = []
+
+
+def _note_fork() -> None:
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if bridge is not None and bridge._backends:
+        _late_forks.append(True)
+
+
+os.register_at_fork(before=_note_fork)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "forks: judges in forks of this process")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("forks") is None)
+
+
+@pytest.fixture(autouse=True)
+def _no_late_fork() -> Iterator[None]:
+    _late_forks.clear()
+    yield
+    assert not _late_forks, "forked after JAX had begun in this process: mark the test with FORKS"
 
 
 @pytest.fixture(scope="session")

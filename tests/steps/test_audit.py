@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import THOROUGH
+from conftest import FORKS, THOROUGH
 from corpus import HERE, LIMITS, SECRET, Task
 
 import audit
 import check
 import expect
 from child import run_in_child
+
+pytestmark = FORKS
 
 SIGNATURE = {
     "inputs": [{"name": name, "shape": [8, 16], "dtype": "float32"} for name in ("x", "y")],

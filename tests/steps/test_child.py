@@ -9,8 +9,11 @@ from collections.abc import Callable
 
 import conftest  # noqa: F401 - where the steps are
 import pytest
+from conftest import FORKS
 
 from child import ChildFault, Ending, Limits, Server, Used, _ending, run_in_child
+
+pytestmark = FORKS
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
 

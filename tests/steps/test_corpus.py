@@ -7,8 +7,10 @@ import os
 from typing import Any
 
 import pytest
-from conftest import THOROUGH
+from conftest import FORKS, THOROUGH
 from corpus import DEFENCES, HERE, Entry, Judge, Task, entries
+
+pytestmark = FORKS
 
 HONEST = entries(HERE / "honest")
 CHEATS = entries(HERE / "cheats")

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SIGNATURE, SMALL
+from conftest import FORKS, SIGNATURE, SMALL
 
 import delivered
 import lower as step
 import normalise
 from child import ChildFault
+
+pytestmark = FORKS
 
 SEED = (SMALL / "kernel.py").read_text()
 

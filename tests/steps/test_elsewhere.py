@@ -7,12 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import SMALL, Lower
+from conftest import FORKS, SMALL, Lower
 
 import clock
 import elsewhere
 import normalise
 from candidate import IMPORTS, Imports
+
+pytestmark = FORKS
 
 SEED = normalise.canonical((SMALL / "kernel.py").read_text(), "kernel.py")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import FORKS
 from corpus import LIMITS, SECRET
 from test_audit import SIGNATURE
 
@@ -12,6 +13,8 @@ import check
 import expect
 import judge_inputs
 from child import run_in_child
+
+pytestmark = FORKS
 
 _DTYPES = {
     "jnp.float32": "import jax.numpy as jnp",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SIGNATURE, SMALL, Lower, Run
+from conftest import FORKS, SIGNATURE, SMALL, Lower, Run
 
 import judge_inputs
 import measure
@@ -98,6 +98,7 @@ def test_who_is_out_of_the_race_is_not_measured(lower: Lower, measured: Measure,
     assert measured("k.cpu", "k.cpu", race="race.json")["verdict"] == "ok"
 
 
+@FORKS
 def test_the_clock_does_not_go_by_ticks_under_a_limit(run_step: Run) -> None:
     def steps() -> bytes:
         readings = [measure._cpu_seconds() for _ in range(20000)]
