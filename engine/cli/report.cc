@@ -111,6 +111,17 @@ std::set<std::string> not_done(const std::vector<json>& selections) {
   return out;
 }
 
+// What the spec allows outside of kernels beside what all may do there.
+std::vector<std::string> outside_words(const Campaign& campaign) {
+  std::vector<std::string> out;
+  const json spec = read_json(campaign.work + "/spec.json");
+  if (!spec.is_object()) return out;
+  for (const json& word : spec.value("outside", json::array())) {
+    if (word.is_string()) out.push_back(plain_line(word.get_ref<const std::string&>()));
+  }
+  return out;
+}
+
 // How well the model did beside measured times; empty where it was beside none.
 std::string model_text(const json& model) {
   const auto compared = model.value("compared", 0);
@@ -238,6 +249,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
                  {"failed", summary.failed},
                  {"retried", summary.retried},
                  {"not_done", not_done(selections)},
+                 {"outside", outside_words(campaign)},
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"sandboxed", campaign.shape.is_sandboxed},
@@ -268,6 +280,9 @@ std::string build_text(const json& report) {
         "        warning: {} variants cannot survive, because a step could not be done on them: "
         "evolve show {}\n",
         variants.size(), first);
+  }
+  if (const auto words = report.value("outside", std::vector<std::string>()); !words.empty()) {
+    out += fmt::format("        the spec allows outside of kernels: {}\n", fmt::join(words, ", "));
   }
   if (report["round"].get<int>() == 0) return out;
   std::string verdicts;

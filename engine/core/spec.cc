@@ -39,6 +39,14 @@ const std::vector<std::string>& known_tags() {
   return names;
 }
 
+// Of rules/steps/outside.py.
+const std::vector<std::string>& outside_words() {
+  static const std::vector<std::string> words = {
+      "bitcasts", "conditionals", "cumulative", "fft",   "gathers", "loops",
+      "products", "random",       "scatters",   "sorts", "special", "windows"};
+  return words;
+}
+
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -294,21 +302,22 @@ class SpecReader {
     contract.choice("accumulator", out.accumulator, float_dtypes());
     contract.choice("precision", out.precision, {"default", "highest"});
     contract.texts("excused", out.excused);
-    check_excused();
+    contract.texts("outside", out.outside);
     contract.texts("imports", out.imports);
     contract.finish();
+    check_words("excused", {"interpret", "values"});
+    check_words("outside", outside_words());
   }
 
-  void check_excused() {
+  // The texts of a list of the contract are among those that are known.
+  void check_words(std::string_view key, const std::vector<std::string>& known) {
     const YamlNode* contract = source_.root().find("contract");
-    const YamlNode* excused = contract == nullptr ? nullptr : contract->find("excused");
-    if (excused == nullptr) return;
-    static const std::vector<std::string> kExcusable = {"interpret", "values"};
-    for (const YamlNode& item : excused->items) {
-      if (!contains(kExcusable, item.text))
-        errors_.add(item.at, fmt::format("excused: '{}' is no step that may be left out, as "
-                                         "'interpret' and 'values' are",
-                                         item.text));
+    const YamlNode* words = contract == nullptr ? nullptr : contract->find(key);
+    if (words == nullptr) return;
+    for (const YamlNode& word : words->items) {
+      if (contains(known, word.text)) continue;
+      errors_.add(word.at, fmt::format("{}: unknown word '{}'{}", key, word.text,
+                                       suggestion(word.text, known)));
     }
   }
 

@@ -61,6 +61,9 @@ struct Contract {
   // Steps that a variant may survive without, where they cannot be done on it: "interpret",
   // "values".
   std::vector<std::string> excused;
+  // Words for what a program may do outside of its kernels beside what all may
+  // (rules/steps/outside.py): "sorts", "gathers", ...
+  std::vector<std::string> outside;
   // Modules that a kernel may import beside those that all may (rules/steps/candidate.py).
   std::vector<std::string> imports;
 };

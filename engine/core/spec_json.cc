@@ -124,6 +124,7 @@ std::string spec_json(const Spec& spec) {
                   {"parameters", parameters},
                   {"constraints", spec.constraints},
                   {"excused", spec.contract.excused},
+                  {"outside", spec.contract.outside},
                   {"cost", {{"flops", spec.cost.flops}, {"bytes", spec.cost.bytes}}}});
 }
 
@@ -169,6 +170,7 @@ std::string terms_json(const Spec& spec, const Case& one) {
                   {"min_flops", is_said ? contract.min_flops : 0.0},
                   {"max_outside_flops", contract.max_outside_flops},
                   {"max_constant_bytes", contract.max_constant_bytes},
+                  {"outside", contract.outside},
                   {"operand", contract.operand},
                   {"accumulator", contract.accumulator},
                   {"precision", contract.precision}});

@@ -49,7 +49,7 @@ class Given:
     seed: str = ""  # kernel.py
     parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of that
     constraints: tuple[str, ...] = ()
-    contract: dict[str, float] = field(default_factory=dict)  # what the seed needs of it
+    contract: dict[str, float | list[str]] = field(default_factory=dict)  # what the seed needs of it
     rounds: int = 3
     variants: int = 8
     top_k: int = 2
@@ -196,10 +196,13 @@ def _spec_words(
     }
 
 
-def _contract(terms: dict[str, float]) -> str:
+def _contract(terms: dict[str, float | list[str]]) -> str:
     if not terms:
         return ""
-    listed = ", ".join(f"{name}: {value:g}" for name, value in terms.items())
+    listed = ", ".join(
+        f"{name}: [{', '.join(value)}]" if isinstance(value, list) else f"{name}: {value:g}"
+        for name, value in terms.items()
+    )
     return f"# What the seed does outside of kernels; a better one may do with less.\ncontract: {{ {listed} }}\n\n"
 
 

@@ -29,11 +29,12 @@ from blocks import Cut, cut_of, halved_sizes, small_sizes
 from dimensions import Task, Unclear, outputs_of, structs
 from flops import flops_of
 from folder import Source, files_of, read_source
-from init import GIVERS, refusal_of, seed_program
+from init import GIVERS, refusal_of, seed_programs
 from project import Place
 from source import Imported, Wrong, called
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
+import outside
 import program
 import surroundings
 
@@ -59,19 +60,24 @@ def task_of(found: Imported) -> Task:
     return Task(found.inputs, outputs, found.sizes)
 
 
-def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, float]:
+def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, float | list[str]]:
     """What a kernel of somebody else's needs of the contract that the house's own does not."""
     least, most = 1.0, 0.0
+    words: dict[str, str] = {}
     for sizes in (*(case.sizes for case in found.given.cases[:1]), halved_sizes(task)):
         try:
-            packed = seed_program(found.given.seed, task, found.entry, sizes)
+            closed, packed = seed_programs(found.given.seed, task, found.entry, sizes)
+            words |= outside.survey(closed.jaxpr)
+        except outside.Refused as refused:
+            notices.append(f"the judge will refuse the seed: {refused}")
+            return {}
         except Exception:  # noqa: BLE001 - said where the report says what was refused
             return {}
         with program.opened(packed) as module:
             survey = surroundings.survey(module)
         flops = flops_of(found.function, task, sizes)
         least, most = min(least, survey.surely_inside / flops), max(most, survey.work.flops.most / flops)
-    terms = {}
+    terms: dict[str, float | list[str]] = {}
     # To the next twentieth, and not for the last digit of it.
     if most > _MOST_OUTSIDE:
         terms["max_outside_flops"] = math.ceil(20 * most) / 20
@@ -80,6 +86,9 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
     if terms:
         shares = f"{100 * most:.0f} % of the task's operations outside of kernels, and {100 * least:.0f} % within"
         notices.append(f"the seed does {shares}: its contract allows that")
+    if words:
+        terms["outside"] = sorted(words)
+        notices.append(f"the seed has {', '.join(sorted(words))} outside of kernels: its contract allows that")
     return terms
 
 

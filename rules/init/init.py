@@ -114,11 +114,12 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
         raise Wrong(f"'{entry}': {why}") from why
 
 
-def seed_program(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> bytes:
-    """The seed's program for a TPU. Raises whatever Mosaic, or the user's code, says against it."""
+def seed_programs(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> tuple[jax.core.ClosedJaxpr, bytes]:
+    """The seed's trace, and its program for a TPU. Raises whatever Mosaic, or the user's code, says against it."""
     shapes = structs(task.inputs, sizes)
     module = executed(kernel, Path("kernel.py"))
-    return program.export_program(jax.make_jaxpr(getattr(module, entry))(*shapes), shapes, "tpu")
+    closed = jax.make_jaxpr(getattr(module, entry))(*shapes)
+    return closed, program.export_program(closed, shapes, "tpu")
 
 
 def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int], cut: Cut | None = None) -> str:
@@ -129,7 +130,7 @@ def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int], cut: 
     if excess := excess_of(task, cut) if cut else "":
         return excess
     try:
-        seed_program(kernel, task, entry, sizes)
+        seed_programs(kernel, task, entry, sizes)
     except Exception as error:  # noqa: BLE001 - of the user's own code
         return verdict.one_line(f"{type(error).__name__}: {error}")
     return ""

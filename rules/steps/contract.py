@@ -24,6 +24,7 @@ from jax._src import core
 
 import footprint
 import mosaic
+import outside
 import program
 import sandbox
 import skeleton
@@ -174,6 +175,16 @@ def _check_precision(work: Work, terms: dict[str, Any], signature: dict[str, Any
             raise Breach(f"a sum in {name}, the spec asks for {accumulator} at least", "precision")
 
 
+def _check_words(traced: core.Jaxpr, terms: dict[str, Any], signature: dict[str, Any]) -> None:
+    bits = mosaic.FLOAT_BITS
+    floats = [terms["operand"], *(entry["dtype"] for entry in signature["outputs"])]
+    allowed = [bits[_ELEMENT_TYPES[name]] for name in floats if name in _ELEMENT_TYPES]
+    try:
+        outside.check(traced, terms["outside"], min(allowed, default=0))
+    except outside.Refused as refused:
+        raise Breach(str(refused), refused.kind) from refused
+
+
 def _check_additions(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
     bits = mosaic.FLOAT_BITS
     accumulator = _ELEMENT_TYPES.get(terms["accumulator"], "")
@@ -276,6 +287,7 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
                 _check_calls(each)
             for one in (*(each.work for each in surveys), *kernels):
                 _check_constants(one.constant_bytes, terms["max_constant_bytes"])
+            _check_words(jaxpr, terms, signature)
             _check_dependence(survey, signature)
             _check_inside(survey.surely_inside, terms)
             _check_outside(survey.work.flops, terms)

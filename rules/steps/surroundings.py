@@ -16,20 +16,20 @@ from mosaic import Count, Dot, Work
 # Cost an operation for each element of their result.
 _ELEMENTWISE = frozenset(
     """
-    add atan2 cbrt cosine divide exponential exponential_minus_one log log_plus_one logistic maximum minimum multiply
-    negate power remainder rsqrt sine sqrt subtract tan tanh
+    add atan2 cbrt clamp compare cosine divide exponential exponential_minus_one log log_plus_one logistic maximum
+    minimum multiply negate power remainder rsqrt select sine sqrt subtract tan tanh
     """.split()
 )
 
 
-# Move, choose, or change the form of what is there. Whatever is neither here nor counted may cost anything.
+# Move what is there, or change its form. Whatever is neither here nor counted may cost anything.
 _FREE = frozenset(
     """
-    abs after_all and bitcast_convert broadcast_in_dim ceil clamp compare complex concatenate constant convert
+    abs after_all and bitcast_convert broadcast_in_dim ceil complex concatenate constant convert
     count_leading_zeros create_token custom_call dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
     dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_dimension_size get_tuple_element imag iota
     is_finite not optimization_barrier or pad popcnt real reduce_precision reshape return reverse rng_bit_generator
-    round_nearest_afz round_nearest_even select shift_left shift_right_arithmetic shift_right_logical sign slice
+    round_nearest_afz round_nearest_even shift_left shift_right_arithmetic shift_right_logical sign slice
     transpose tuple xor
     """.split()
 )
@@ -176,7 +176,8 @@ def _static_flops(operation: Any, name: str) -> float:
     element = mosaic.element_type(operation.results[0].type)
     is_whole = element not in mosaic.FLOAT_BITS and not element.startswith("complex")
     is_counter = mosaic.size(operation.results[0].type) == 1 and name in _ELEMENTWISE
-    if element == "i1" or (is_whole and is_counter):
+    is_logic = element == "i1" and name not in ("compare", "select")
+    if is_logic or (is_whole and is_counter):
         return 0
     each = _COMPLEX if element.startswith("complex") else 1
     if name in ("reduce", "sort"):

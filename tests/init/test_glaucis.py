@@ -158,6 +158,16 @@ def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
     }
 
 
+def test_the_contract_has_words_for_what_the_seed_does_outside_of_kernels(tmp_path: Path) -> None:
+    sorts = _TEMPLATE.replace("return (x *", "return (jnp.sort(x) *")
+    assert sorts != _TEMPLATE
+    task = glaucis.read(written(tmp_path, template=sorts), _CONFIG)
+    _, files, _ = imports.files_for(task, Place(tmp_path / "project", "gated"))
+    # The gradient of a sort puts what was sorted back to its places.
+    assert "outside: [scatters, sorts]" in files["spec.yaml"]
+    assert any("scatters, sorts outside of kernels" in notice for notice in task.notices)
+
+
 def test_files_say_what_a_campaign_needs(task: Imported, tmp_path: Path) -> None:
     place = Place(tmp_path / "project", "gated")
     _, files, _ = imports.files_for(task, place)

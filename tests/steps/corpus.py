@@ -343,7 +343,8 @@ DEFENCES: dict[str, Defence] = {
     **{
         name: Defence(_no_op(contract, f"_check_{name}"), ("contract",))
         for name in (
-            "kernels calls constants dependence inside outside precision additions copies order inputs coverage".split()
+            "kernels calls constants words dependence inside outside "
+            "precision additions copies order inputs coverage".split()
         )
     },
     **{name: Defence(_no_op(check, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},

@@ -185,11 +185,16 @@ TEST_CASE("a contract has defaults, of the inputs' own dtype") {
         "{\n  \"accumulator\": \"float32\",\n  \"flops\": 420000,\n  \"is_timed\": false,\n"
         "  \"max_constant_bytes\": 1048576,\n"
         "  \"max_outside_flops\": 0.05,\n  \"min_flops\": 0.75,\n  \"operand\": \"bfloat16\",\n"
+        "  \"outside\": [],\n"
         "  \"precision\": \"default\"\n}\n");
   const std::string text =
       with("tolerance:", "contract: { min_flops: 0.5, operand: float32 }\ntolerance:");
   CHECK(parsed(text).contract.min_flops == 0.5);
   CHECK(parsed(text).contract.operand == "float32");
+  CHECK(parsed(with("tolerance:", "contract: { outside: [sorts, loops] }\ntolerance:"))
+            .contract.outside == std::vector<std::string>{"sorts", "loops"});
+  CHECK(error("tolerance:", "contract: { outside: [sort] }\ntolerance:") ==
+        "s.yaml:13:23: outside: unknown word 'sort', did you mean 'sorts'?");
   CHECK(error("tolerance:", "contract: { operand: int8 }\ntolerance:").find("operand") !=
         std::string::npos);
 }

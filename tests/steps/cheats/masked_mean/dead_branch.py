@@ -1,7 +1,7 @@
 """The kernel is in a branch that is never taken; what is taken is a scatter-add. (5, 16)
 
 Verdict: contract
-Caught by: inside, outside
+Caught by: inside, outside, words
 """
 
 import jax

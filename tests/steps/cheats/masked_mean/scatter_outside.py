@@ -1,7 +1,7 @@
 """Sums by a scatter-add outside; a kernel is busy beside. (16)
 
 Verdict: contract
-Caught by: outside
+Caught by: outside, words
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Falls back to the library where the kernel does not trace. (16)
 
 Verdict: contract
-Caught by: kernels, inside, outside
+Caught by: kernels, inside, outside, words
 """
 
 import jax

@@ -1,7 +1,7 @@
 """No kernel at all: the library's matmul. (16)
 
 Verdict: contract
-Caught by: kernels, inside, outside
+Caught by: kernels, inside, outside, words
 """
 
 import jax.numpy as jnp

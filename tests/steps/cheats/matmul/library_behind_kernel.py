@@ -1,7 +1,7 @@
 """A kernel that works hard for nothing, and the library's matmul beside it. (16)
 
 Verdict: contract
-Caught by: outside
+Caught by: outside, words
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Calls a routine of the host's linear algebra library. (16)
 
 Verdict: contract
-Caught by: operations, calls, outside
+Caught by: operations, calls, outside, words
 """
 
 import jax
