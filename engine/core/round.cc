@@ -108,8 +108,8 @@ class RoundWriter {
           gate != outputs.back())
         outputs.push_back(gate);
       if (one.is_check) {
-        write_check(id, folder, one.name, outputs);
-        write_interpret(id, folder, one.name, outputs);
+        write_check(id, folder, one, outputs);
+        write_interpret(id, folder, one, outputs);
       }
       if (one.is_bench) write_bench(id, folder, one.name, outputs);
     }
@@ -188,18 +188,19 @@ class RoundWriter {
   }
 
   // An edge that judges one case of a variant by the files that its flags name. It leaves a report
-  // beside them.
+  // beside them. What is compared as a whole is told where the case is timed, too.
   void write_judging(const std::string& step, const std::string& id, const std::string& at,
-                     const std::string& name, Bindings files, std::vector<std::string>& outputs) {
+                     const JudgedCase& one, Bindings files, std::vector<std::string>& outputs) {
     const std::string report = fmt::format("{}/{}.json", at, step);
     const std::vector<std::string> inputs = files_of(files);
+    if (one.is_bench && one.is_check) files.emplace_back("is-timed", "1");
     files.emplace_back("out", report);
     add_python({step,
                 {report},
                 inputs,
                 {},
                 {},
-                {{"subject", id + " " + name},
+                {{"subject", id + " " + one.name},
                  {"report", report},
                  {"depfile", fmt::format("{}/{}.d", at, step)}}},
                files);
@@ -218,20 +219,20 @@ class RoundWriter {
             {"tolerance", of_case + "/tolerance.json"}};
   }
 
-  void write_check(const std::string& id, const std::string& folder, const std::string& name,
+  void write_check(const std::string& id, const std::string& folder, const JudgedCase& one,
                    std::vector<std::string>& outputs) {
-    const std::string at = folder + "/" + name;
-    Bindings files = held_against(id, at, name, "program", at + "/cpu.program");
+    const std::string at = folder + "/" + one.name;
+    Bindings files = held_against(id, at, one.name, "program", at + "/cpu.program");
     files.emplace_back("secret", "$work/secret");
-    write_judging("check", id, at, name, files, outputs);
+    write_judging("check", id, at, one, files, outputs);
   }
 
   // What the TPU interpreter finds.
-  void write_interpret(const std::string& id, const std::string& folder, const std::string& name,
+  void write_interpret(const std::string& id, const std::string& folder, const JudgedCase& one,
                        std::vector<std::string>& outputs) {
-    const std::string at = folder + "/" + name;
-    write_judging("interpret", id, at, name,
-                  held_against(id, at, name, "jaxpr", at + "/jaxpr.json"), outputs);
+    const std::string at = folder + "/" + one.name;
+    write_judging("interpret", id, at, one,
+                  held_against(id, at, one.name, "jaxpr", at + "/jaxpr.json"), outputs);
   }
 
   // What a variant's programs of large timed cases give, at some places. Only variants that may
@@ -248,7 +249,7 @@ class RoundWriter {
         files.emplace_back("admission",
                            folder + (shape_.is_measured ? "/race.json" : "/finalists.json"));
       }
-      write_judging("values", id, at, one.name, files, outputs);
+      write_judging("values", id, at, one, files, outputs);
     }
   }
 

@@ -35,7 +35,7 @@ const std::vector<std::string>& float_dtypes() {
 }
 
 const std::vector<std::string>& known_tags() {
-  static const std::vector<std::string> names = {"bench", "check", "ci", "holdout"};
+  static const std::vector<std::string> names = {"bench", "check", "ci", "holdout", "parts"};
   return names;
 }
 
@@ -285,6 +285,12 @@ class SpecReader {
       are_known = false;
       errors_.add(tag.at,
                   fmt::format("unknown tag '{}'{}", tag.text, suggestion(tag.text, known_tags())));
+    }
+    if (one.has_tag("parts") && (one.has_tag("check") || !one.has_tag("bench"))) {
+      errors_.add(
+          map.key_at("tags"),
+          fmt::format("case '{}': the tag 'parts' is for cases that are timed and not checked",
+                      one.name));
     }
     if (are_known && !one.has_tag("bench") && !one.has_tag("check")) {
       errors_.add(map.key_at("tags"),

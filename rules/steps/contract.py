@@ -214,9 +214,13 @@ def _check_inputs(traced: core.Jaxpr) -> None:
         raise Breach(str(written)) from written
 
 
+def _is_same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return len(one["inputs"]) == len(other["inputs"]) and one.get("gradients") == other.get("gradients")
+
+
 def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
-    # What was turned down for a checked case is out anyway.
-    checked = [one for one in traced.checked if one.jaxpr]
+    # What was turned down for a checked case is out anyway; and a call with gradients is another one than without.
+    checked = [one for one in traced.checked if one.jaxpr and _is_same_call(one.signature, signature)]
     if not checked:
         return
     skeletons = [skeleton.Skeleton(one.jaxpr) for one in checked]

@@ -91,7 +91,7 @@ def expected(reference: Function, oracle: Function, signature: dict[str, Any], s
     """
     at_own, at_double = (jax.jit(program.with_gradients(one, signature)) for one in (reference, oracle))
     arrays: dict[str, Array] = {}
-    for drawn in judge_inputs.SETS:
+    for drawn in judge_inputs.sets_of(signature):
         inputs = judge_inputs.draw(signature, drawn, secret)
         own = _outputs(at_own(*inputs))
         with jax.enable_x64(True), jax.default_matmul_precision("highest"):

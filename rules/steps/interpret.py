@@ -202,14 +202,20 @@ def _look(
 
 
 def interpret(
-    packed: bytes, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float], limits: Limits
+    packed: bytes,
+    expected: check.Expected,
+    signature: dict[str, Any],
+    tolerance: dict[str, float],
+    limits: Limits,
+    is_timed: bool = False,
 ) -> Report:
-    """The report on a candidate's jaxpr."""
+    """The report on a candidate's jaxpr; `is_timed`: of a case that is timed, too."""
     for is_filled, memory in ((False, "is not a number"), (True, "holds any number")):
         ending = sandbox.run(functools.partial(_interpreted, packed, signature, is_filled), limits)
         if ending.how == "timeout":
             # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
-            return verdict.not_done(f"the kernel cannot be interpreted here: it {ending.reason(limits)}")
+            more = f"; {check.IN_PARTS}" if is_timed else ""
+            return verdict.not_done(f"the kernel cannot be interpreted here: it {ending.reason(limits)}{more}")
         if ending.how != "answered":
             return verdict.of_ending(ending, limits)
         try:
@@ -227,13 +233,15 @@ def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("jaxpr", "contract", "expected", "signature", "tolerance")
     step = Step("interpret", flags, cpu_seconds=120, memory_mib=8192)
+    step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         packed = verdict.passed(args.contract, args.jaxpr)
         if not packed:
             return verdict.not_reached()
         expected = check.read_expected(Path(args.expected).read_bytes())
-        return interpret(packed, expected, verdict.read_json(args.signature), verdict.read_json(args.tolerance), limits)
+        signature, tolerance = verdict.read_json(args.signature), verdict.read_json(args.tolerance)
+        return interpret(packed, expected, signature, tolerance, limits, is_timed=args.is_timed == "1")
 
     return step.run(argv, work)
 

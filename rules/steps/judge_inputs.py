@@ -23,12 +23,17 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class InputSet:
-    """How a set's floating-point values are drawn. `is_whole`: all elements of the outputs are compared, else some."""
+    """How a set's values are drawn: floating-point ones, and whole numbers between two ends.
+
+    `is_whole`: all elements of the outputs are compared, else some. `of_ends`: the set is about the ends of ranges of
+    whole numbers, and there is none of it where no input has any.
+    """
 
     name: str
     values: Callable[[Generator, tuple[int, ...], float], Array]
     is_secret: bool = True
     is_whole: bool = False
+    of_ends: Callable[[int, int], int] | None = None
 
 
 def _normal(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
@@ -39,11 +44,16 @@ def _positive(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return 0.5 + generator.random(shape, dtype=np.float32)
 
 
+# A shorter axis has no rows that are zero.
+_LEAST_ROWS = 4
+
+
 def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
-    """Three of four values are zero, and of the first axis every fourth row."""
+    """Three of four values are zero, and every fourth row: along the first axis that has so many."""
     values = np.where(generator.random(shape, dtype=np.float32) < 0.25, _normal(generator, shape, _), 0)
-    if values.ndim:
-        values[::4] = 0
+    axis = next((axis for axis, size in enumerate(shape) if size >= _LEAST_ROWS), None)
+    if axis is not None:
+        np.moveaxis(values, axis, 0)[::4] = 0
     return values
 
 
@@ -90,6 +100,9 @@ SETS = (
     InputSet("small", lambda *drawn: _normal(*drawn) / 1024),
     InputSet("sparse", _sparse),
     InputSet("denormal", _denormal),
+    # Empty groups, full ones, and ids that are all the same.
+    InputSet("lowest", _normal, of_ends=min),
+    InputSet("highest", _normal, of_ends=max),
 )
 PUBLIC = SETS[0]
 
@@ -100,6 +113,12 @@ def generator_of(*named: Any, salt: str = "evolve judge 2") -> Generator:
     """A random stream of its own for everything that is drawn, so that no value depends on another's."""
     key = hashlib.sha256(f"{salt} {json.dumps(named)}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
+
+
+def sets_of(signature: dict[str, Any]) -> list[InputSet]:
+    """The sets that a task is judged on."""
+    has_whole = any(_is_whole(program.dtype_of(entry["dtype"])) for entry in signature["inputs"])
+    return [drawn for drawn in SETS if has_whole or drawn.of_ends is None]
 
 
 def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", number: int = 0) -> list[Array]:
@@ -129,6 +148,8 @@ def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, n
     shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
     if _is_whole(dtype):
         low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
+        if drawn.of_ends is not None:
+            return np.full(shape, drawn.of_ends(int(low), int(high)), dtype)
         whole = generator.integers(int(low), int(high) + 1, shape)
         if whole.size > 1:
             # Both ends are there: a length that is none, and one that is all.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 # The indices that are asked for along an axis, sorted and distinct; None: all of them.
@@ -52,5 +51,5 @@ def take(array: Any, within: Region, wanted: Region, shape: Sequence[int]) -> An
         if have is want or (have is not None and want is not None and np.array_equal(have, want)):
             continue
         places = np.searchsorted(indices_of(have, size), indices_of(want, size))
-        array = jnp.take(array, places, axis=number)
+        array = array.take(places, axis=number)
     return array

@@ -44,11 +44,14 @@ import program
 import promises
 import sandbox
 import schema
+import values
 import verdict
 import wire
 from child import Limits, run_in_child
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
+# As the step itself has them.
+VALUES_LIMITS = Limits(cpu_seconds=120, wall_seconds=480, memory_bytes=12 * 2**30)
 SECRET = "not for candidates"
 SPEC_PROGRAM = Path(os.environ.get("EVOLVE_STEPS", ROOT / "build" / "release" / "steps")) / "spec"
 
@@ -88,6 +91,11 @@ class Case:
     files: dict[str, Any]  # signature, tolerance, terms
 
 
+def is_checked(case: Case) -> bool:
+    """Whether the whole of its outputs is compared."""
+    return "check" in case.tags
+
+
 class Task:
     """A kernel's spec and reference, and what its cases expect."""
 
@@ -106,20 +114,19 @@ class Task:
             ]
         self.entry: str = spec["entry"]
         self._reference = folder / "reference.py"
-        self._expected: dict[tuple[str, bool], check.Expected] = {}
+        self._expected: dict[tuple[Any, ...], check.Expected] = {}
 
     def expected(self, case: Case) -> check.Expected:
-        """What the reference gives; drawn anew where the secret is none."""
-        key = case.name, judge_inputs.SETS[1].is_secret
+        """What the reference gives: of a case that is only timed, at places. Drawn anew where the inputs are others."""
+        compute = expect.expected if is_checked(case) else expect.expected_at_places
+        key = case.name, judge_inputs.SETS[1].is_secret, judge_inputs.TIMED
         if key not in self._expected:
             signature = case.files["signature"]
 
             def work() -> bytes:
-                return expect.pack(
-                    expect.expected(*expect.functions(str(self._reference), self.entry), signature, SECRET)
-                )
+                return expect.pack(compute(*expect.functions(str(self._reference), self.entry), signature, SECRET))
 
-            self._expected[key] = check.read_expected(run_in_child(work, LIMITS).answer)
+            self._expected[key] = check.read_expected(run_in_child(work, VALUES_LIMITS).answer)
         return self._expected[key]
 
 
@@ -147,7 +154,7 @@ class Judge:
                 report, lowered[case.name] = run("lower", case)
                 if report["verdict"] != "ok":
                     return {**report, "step": "lower", "case": case.name}
-            for step in ("contract", "check", "interpret"):
+            for step in ("contract", "check", "interpret", "values"):
                 for case in task.cases:
                     report = run(step, case)
                     if report["verdict"] != "ok":
@@ -162,7 +169,7 @@ def _lower(source: bytes, case: Case, task: Task) -> tuple[verdict.Report, lower
 
 def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
     made, files = lowered[case.name], case.files
-    checked = [one for one in task.cases if "check" in one.tags and "check" not in case.tags]
+    checked = [one for one in task.cases if is_checked(one) and not is_checked(case)]
     traced = contract.Traced(
         made.jaxpr, tuple(contract.Checked(lowered[one.name].jaxpr, one.files["signature"]) for one in checked)
     )
@@ -170,17 +177,25 @@ def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verd
 
 
 def _check(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
-    if "check" not in case.tags:
+    if not is_checked(case):
         return verdict.ok()
     made, files = lowered[case.name], case.files
     return check.check_program(made.cpu, task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS)
 
 
 def _interpret(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
-    if "check" not in case.tags:
+    if not is_checked(case):
         return verdict.ok()
     made, files = lowered[case.name], case.files
     return interpret.interpret(made.jaxpr, task.expected(case), files["signature"], files["tolerance"], LIMITS)
+
+
+def _values(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
+    if is_checked(case):
+        return verdict.ok()
+    files = case.files
+    packed, expected = lowered[case.name].jaxpr, task.expected(case)
+    return values.values_of(packed, expected, files["signature"], files["tolerance"], SECRET, VALUES_LIMITS)
 
 
 _STEPS: dict[str, Callable[..., Any]] = {
@@ -188,6 +203,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "contract": _contract,
     "check": _check,
     "interpret": _interpret,
+    "values": _values,
 }
 
 
@@ -283,6 +299,16 @@ def _break_timed(stack: contextlib.ExitStack, task: Task) -> None:
     stack.enter_context(mock.patch.object(task, "cases", cases))
 
 
+def _break_values(stack: contextlib.ExitStack, _: Task) -> None:
+    stack.enter_context(mock.patch.object(values, "values_of", return_value=verdict.ok()))
+
+
+def _break_needles(stack: contextlib.ExitStack, _: Task) -> None:
+    plain = replace(judge_inputs.TIMED, values=judge_inputs.PUBLIC.values)
+    for module in (judge_inputs, expect.judge_inputs, values):
+        stack.enter_context(mock.patch.object(module, "TIMED", plain))
+
+
 def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(interpret, "_can_tell", return_value=False))
 
@@ -355,6 +381,8 @@ DEFENCES: dict[str, Defence] = {
     "unit": Defence(_break_unit, _OUTPUTS),
     "typical": Defence(_break_typical, _OUTPUTS),
     "timed": Defence(_break_timed, ("contract", *_OUTPUTS)),
+    "values": Defence(_break_values, ("values",)),
+    "needles": Defence(_break_needles, ("values",)),
     "memory": Defence(_break_memory, ("interpret",)),
     "interpreter": Defence(_break_interpreter, ("interpret",)),
 }

@@ -64,7 +64,7 @@ def test_a_right_kernel_passes(lower: Lower, run_step: Run, tmp_path: Path) -> N
     report = _check(run_step, tmp_path)
     assert report["verdict"] == "ok"
     assert report["outputs"][0]["elements"] == 200 * 136
-    assert sorted(report["sets"]) == sorted(drawn.name for drawn in judge_inputs.SETS)
+    assert sorted(report["sets"]) == sorted(drawn.name for drawn in judge_inputs.SETS if drawn.of_ends is None)
     first = (tmp_path / "expected.npz").read_bytes()
     _check(run_step, tmp_path)
     assert (tmp_path / "expected.npz").read_bytes() == first
@@ -88,7 +88,7 @@ def test_a_wrong_kernel_is_rejected(
 
 def _oracle() -> tuple[dict[str, Any], check.Expected]:
     """A signature of one float32 output, and what is expected of it."""
-    signature = {"outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
+    signature: dict[str, Any] = {"inputs": [], "outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
     oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
     name = f"{judge_inputs.PUBLIC.name}.0"
     figures = {f"{name}.error": np.float64(1e-3), f"{name}.worst": np.float64(4e-3)}
@@ -169,12 +169,31 @@ def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
         assert (first[0].tobytes() == other[0].tobytes()) != drawn.is_secret
         assert -1 <= first[1].min() <= first[1].max() <= 0.5
-        assert set(first[2]) == {1, 2, 3}
+        assert set(first[2]) == {"lowest": {1}, "highest": {3}}.get(drawn.name, {1, 2, 3})
         assert np.isfinite(first[0]).all()
     assert judge_inputs.draw(signature, number=1)[0].tobytes() != judge_inputs.draw(signature)[0].tobytes()
     # A float8's range is narrow: what is large for others is its largest.
     narrow = {"inputs": [{**entry, "dtype": "float8_e4m3fn"}]}
     assert np.isfinite(judge_inputs.draw(narrow, judge_inputs.SETS[3])[0].astype(np.float32)).all()
+
+
+def test_only_tasks_with_whole_numbers_are_judged_on_the_ends_of_their_ranges() -> None:
+    x = {"name": "x", "shape": [4], "dtype": "float32"}
+    ids = {"name": "ids", "shape": [4], "dtype": "int32", "range": [0, 3]}
+    ends = {"lowest", "highest"}
+    assert not ends & {drawn.name for drawn in judge_inputs.sets_of({"inputs": [x]})}
+    assert ends <= {drawn.name for drawn in judge_inputs.sets_of({"inputs": [x, ids]})}
+
+
+@pytest.mark.parametrize("shape", [(1, 64, 32), (2, 1, 16), (64, 32), (4,)])
+def test_sparse_inputs_are_never_all_zero(shape: tuple[int, ...]) -> None:
+    signature = {"inputs": [{"name": "x", "shape": list(shape), "dtype": "float32"}]}
+    (drawn,) = (one for one in judge_inputs.SETS if one.name == "sparse")
+    values = [judge_inputs.draw(signature, drawn, secret)[0] for secret in "abcdefgh"]
+    assert any(one.any() for one in values)
+    rows = np.moveaxis(values[0], next(axis for axis, size in enumerate(shape) if size >= 4), 0)
+    assert not rows[0].any()
+    assert np.count_nonzero(values[0]) < values[0].size / 2
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float8_e4m3fn"])

@@ -261,6 +261,18 @@ TEST_CASE("what is timed and small is checked, too") {
   const Spec wide = parsed(with("M: 4096, N: 4096, K: 4096", "M: 16384, N: 8192, K: 1"));
   CHECK_FALSE(is_checked(wide, wide.cases[0]));
 
+  // What moves little of large arrays is large for whoever looks at all of it.
+  Spec little = wide;
+  little.cost.bytes = "M";
+  CHECK_FALSE(is_checked(little, little.cases[0]));
+
+  const Spec parts = parsed(with("M: 4096, N: 4096, K: 4096 }, tags: [bench]",
+                                 "M: 64, N: 64, K: 16 }, tags: [bench, parts]"));
+  CHECK_FALSE(is_checked(parts, parts.cases[0]));
+  CHECK(error("tags: [bench], weight: 2", "tags: [bench, check, parts], weight: 2")
+            .find("the tag 'parts' is for cases that are timed and not checked") !=
+        std::string::npos);
+
   const Spec both = parsed(with("tags: [bench], weight: 2", "tags: [bench, check], weight: 2"));
   CHECK(is_checked(both, both.cases[0]));
 }
