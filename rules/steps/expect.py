@@ -112,23 +112,25 @@ def expected_at_places(
     """What the step values compares with, of a case that is too large to be computed whole.
 
     "S.I.G.oracle" are the values of output I at the places of group G (places.py), whose indices along axis A are
-    "S.I.G.axisA"; "S.I.G.error" and "S.I.G.worst" are as `expected` has them. Where all outputs have at most 16 bits,
-    the oracle is the reference at float32, else at float64. Nothing is there where the oracle is not finite.
+    "S.I.G.axisA"; "S.I.G.error" and "S.I.G.worst" are as `expected` has them, and S is the set of group G
+    (judge_inputs.TIMED). Where all outputs have at most 16 bits, the oracle is the reference at float32, else at
+    float64. Nothing of a group is there where the oracle is not finite.
     """
-    drawn = judge_inputs.TIMED
     is_narrow = all(program.dtype_of(one["dtype"]).itemsize <= 2 for one in signature["outputs"])
     wide = np.float32 if is_narrow else np.float64
-    inputs = judge_inputs.draw(signature, drawn, secret)
-    widened = [_widened(one, wide) for one in inputs]
     shapes = [one["shape"] for one in signature["outputs"]]
     arrays: dict[str, Array] = {}
-    for group, runs in enumerate(places.groups_of(shapes, secret)):
+    for group, (drawn, runs) in enumerate(zip(judge_inputs.TIMED, places.groups_of(shapes, secret), strict=True)):
+        inputs = judge_inputs.draw(signature, drawn, secret)
         regions = [places.region_of(of_output, shape) for of_output, shape in zip(runs, shapes, strict=True)]
         own = _at(reference, inputs, signature, regions)
         with jax.enable_x64(not is_narrow), jax.default_matmul_precision("highest"):
+            widened = [_widened(one, wide) for one in inputs]
+            del inputs
             right = _at(reference if is_narrow else oracle, widened, signature, regions)
+            del widened
         if not all(np.isfinite(values).all() for values in (*own, *right)):
-            return {}
+            continue
         for number, (got, want, region, shape) in enumerate(zip(own, right, regions, shapes, strict=True)):
             name = f"{drawn.name}.{number}.{group}"
             arrays[f"{name}.oracle"] = want.astype(wide)

@@ -2,8 +2,8 @@
 
 Shapes may be changed there, arrays sliced, padded and put together, elements computed one by one and reduced. All else
 is work that belongs into a kernel, or gives other values on a TPU than on a CPU, and needs a word of the spec's
-`contract.outside`. Two things no word allows: a branch or a loop around kernels that hangs on floating-point values,
-and a product of float32 numbers at a precision that the device chooses.
+`contract.outside`. No word allows a branch or a loop around kernels that hangs on floating-point values. (What a TPU
+would compute otherwise for other reasons, settle.py has pinned before.)
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax._src import core
@@ -150,8 +149,6 @@ class _Walk:
             word = None
         if word is not None:
             self.words.setdefault(word, name)
-        if word == "products":
-            _check_product(equation)
         rounded = _rounded_to(equation)
         if rounded is not None and rounded < self._narrowest:
             reason = f"'{name}' outside of the kernels rounds values to {rounded} bits, fewer than the spec allows"
@@ -224,15 +221,3 @@ def _rounded_to(equation: Any) -> int | None:
     else:
         return None
     return bits if bits < _significand(source) else None
-
-
-def _check_product(equation: Any) -> None:
-    """Of float32 numbers a TPU's default is to round them first."""
-    wide = [atom for atom in equation.invars[:2] if _is_float(atom.aval) and _significand(atom.aval.dtype) > 11]
-    precision = equation.params["precision"]
-    asked = precision if isinstance(precision, tuple) else (precision,)
-    if wide and any(one != jax.lax.Precision.HIGHEST for one in asked):
-        raise Refused(
-            f"'{equation.primitive.name}' of float32 numbers stands outside of the kernels and leaves its precision "
-            "to the device: say precision=jax.lax.Precision.HIGHEST"
-        )

@@ -9,6 +9,7 @@ are run for those steps of their grids that write what is asked for (kernel_step
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -58,9 +59,22 @@ def evaluate(
     return _Evaluation(flat.jaxpr, held, kernels).at(flat.jaxpr.outvars, regions)
 
 
+# Loops with kernels in them that are unrolled: each turn's kernels are compiled anew.
+_MOST_UNROLLED = 64
+
+
+def _is_unrolled(equation: Any) -> bool:
+    params = equation.params
+    is_loop = equation.primitive.name == "scan" and params["length"] <= _MOST_UNROLLED
+    return is_loop and jaxprs.has_kernel(params["jaxpr"].jaxpr)
+
+
 def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """The same program without calls: what they call stands in their place."""
-    if not any(equation.primitive.name in jaxprs.CALLS for equation in closed.jaxpr.eqns):
+    """The same program without calls, and without loops of a known length that have kernels in them.
+
+    What they call, and every turn, stands in their place.
+    """
+    if not any(equation.primitive.name in jaxprs.CALLS or _is_unrolled(equation) for equation in closed.jaxpr.eqns):
         return closed
 
     def inlined(jaxpr: core.Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
@@ -78,10 +92,34 @@ def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
                 results = inlined(inner, [constant(each) for each in held], operands)
                 known.update(zip(equation.outvars, results, strict=True))
                 continue
+            if _is_unrolled(equation):
+                known.update(zip(equation.outvars, unrolled(equation.params, operands), strict=True))
+                continue
             results = [core.Var(v.aval) for v in equation.outvars]
             known.update(zip(equation.outvars, results, strict=True))
             equations.append(equation.replace(invars=operands, outvars=results))
         return [read(atom) for atom in jaxpr.outvars]
+
+    def traced(function: Callable[..., Any], *atoms: Any) -> list[Any]:
+        made = jax.make_jaxpr(function)(*(atom.aval for atom in atoms))
+        return inlined(made.jaxpr, [constant(each) for each in made.consts], atoms)
+
+    def unrolled(params: dict[str, Any], operands: Sequence[Any]) -> list[Any]:
+        body, consts, carries = params["jaxpr"], params["num_consts"], params["num_carry"]
+        fixed, carry, sliced = operands[:consts], operands[consts : consts + carries], operands[consts + carries :]
+        held = [constant(each) for each in body.consts]
+        each_turn: list[list[Any]] = []
+        turns = range(params["length"])
+        for turn in reversed(turns) if params["reverse"] else turns:
+            at = functools.partial(jax.lax.index_in_dim, index=turn, axis=0, keepdims=False)
+            slices = [traced(at, one)[0] for one in sliced]
+            results = inlined(body.jaxpr, held, [*fixed, *carry, *slices])
+            carry = results[:carries]
+            each_turn.append(results[carries:])
+        if params["reverse"]:
+            each_turn.reverse()
+        stacked = [traced(lambda *some: jnp.stack(some), *some)[0] for some in zip(*each_turn, strict=True)]
+        return [*carry, *stacked]
 
     def constant(value: Any) -> Any:
         variable = core.Var(core.ShapedArray(np.shape(value), jnp.asarray(value).dtype))

@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from judge_inputs import generator_of
+from judge_inputs import TIMED, generator_of
 from regions import Region, of_axis
 
 # Per axis, the runs of neighbours; a block is one run of each axis.
 Runs = list[list[np.ndarray[Any, Any]]]
 
-# How many runs a long axis has, and for how many combinations of the short axes' indices the oracle is computed.
+# How many runs a long axis has.
 _RUNS = 4
-_GROUPS = 2
 # How many neighbours a run has: along an output's last axis, and along its other long axes.
 _LAST, _LONG = 128, 16
+# With a shorter last axis, the one before it counts as last, too.
+_COLUMN = 8
 _LONG_AXIS = 256
 
 
@@ -32,30 +33,22 @@ _generator = functools.partial(generator_of, salt="evolve places 1")
 
 
 def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
-    """For each group of places the runs of each output of these shapes.
-
-    An output whose axes are all long has one group, which stands for all.
-    """
-    of_outputs = [_groups(shape, secret) for shape in shapes]
-    return [
-        [groups[min(number, len(groups) - 1)] for groups in of_outputs] for number in range(max(map(len, of_outputs)))
-    ]
-
-
-def _groups(shape: list[int], secret: str) -> list[Runs]:
-    """For each combination of the short axes' indices that is drawn, the runs of all axes.
+    """For each group of places the runs of each output of these shapes: of another group are other inputs.
 
     Axes of one size have the same runs, whichever output they are of: outputs that belong together, as those of one
-    head do, are asked for together.
+    head do, are asked for together. Groups differ in the short axes' indices.
     """
-    groups = [[_runs(axis, shape, number, secret) for axis in range(len(shape))] for number in range(_GROUPS)]
-    return groups if any(size < _LONG_AXIS for size in shape[:-1]) else groups[:1]
+    return [
+        [[_runs(axis, shape, number, secret) for axis in range(len(shape))] for shape in shapes]
+        for number in range(len(TIMED))
+    ]
 
 
 def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarray[Any, Any]]:
     """Runs along an axis, in order and without overlaps; the ends of long axes are among them."""
     size = shape[axis]
-    is_last = axis == len(shape) - 1
+    # Of an output that is a column or a few, the rows lie side by side.
+    is_last = axis == len(shape) - 1 or (axis == len(shape) - 2 and shape[-1] < _COLUMN)
     if not is_last and size < _LONG_AXIS:
         # The last one, and another.
         generator = _generator("short", size, group, secret)

@@ -2,8 +2,8 @@
 
 A case that is too large to be run as a whole on a CPU is compared at a few blocks of its outputs (places.py). What is
 around the kernels is computed for these alone (parts.py), and of the kernels' grids those steps are run, in the TPU
-interpreter, that decide them (kernel_steps.py). The inputs hold needles: values that decide an output by themselves, so
-that what is left out of a long sum is missed.
+interpreter, that decide them (kernel_steps.py). Some blocks are compared on normally distributed inputs, others on ones
+with needles (judge_inputs.py): what is left out of a long sum is seen in the first, and of a softmax in the second.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> list[list
     ]
 
 
-def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list[Region]]) -> bytes:
+def _known_groups(expected: check.Expected) -> list[int]:
+    """The groups that the oracle has values for."""
+    return [group for group, drawn in enumerate(TIMED) if f"{drawn.name}.0.{group}.oracle" in expected]
+
+
+def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list[Region]], groups: list[int]) -> bytes:
     """The child's work: a line of JSON, then the outputs' bytes at the blocks, group by group."""
     program.configure_jax()
     answer: list[bytes] = []
@@ -54,10 +59,11 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
     try:
         # Once: what is compiled for one group's kernels serves the others'.
         closed = parts.flattened(wire.unpack(packed))
-        inputs = judge_inputs.draw(signature, TIMED, secret)
         kernels = kernel_steps.SomeSteps()
-        for blocks in asked:
-            found = kernel_steps.evaluate(closed, inputs, blocks, kernels)
+        for group in groups:
+            inputs = judge_inputs.draw(signature, TIMED[group], secret)
+            found = kernel_steps.evaluate(closed, inputs, asked[group], kernels)
+            del inputs
             answer += [np.asarray(one).tobytes() for one in found]
         header = {"steps": kernels.steps, "of": kernels.all_steps}
     except MemoryError:
@@ -76,14 +82,14 @@ def _output(
     got: Array, expected: check.Expected, signature: dict[str, Any], number: int, group: int, block: Region
 ) -> check.Output:
     """What the program gave for an output at a block, beside the oracle."""
-    declared, name = signature["outputs"][number], f"{TIMED.name}.{number}.{group}"
+    declared, name = signature["outputs"][number], f"{TIMED[group].name}.{number}.{group}"
     shape = declared["shape"]
     region = tuple(of_axis(expected[f"{name}.axis{axis}"], size) for axis, size in enumerate(shape))
     at = [indices_of(axis, size) for axis, size in zip(block, shape, strict=True)]
     indices = np.meshgrid(*at, indexing="ij")
     return check.Output(
         declared,
-        TIMED,
+        TIMED[group],
         got.astype(np.float64),
         np.asarray(take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
         np.ravel_multi_index(indices, shape).reshape(-1) if shape else None,
@@ -107,7 +113,9 @@ def judge(
     if "broken" in header:
         return verdict.rejected("incorrect", header["broken"])
     compared = 0
-    for group, blocks in enumerate(asked):
+    groups = _known_groups(expected)
+    for group in groups:
+        blocks = asked[group]
         shaped = [
             {**one, "shape": list(size_of(block, one["shape"]))}
             for one, block in zip(signature["outputs"], blocks, strict=True)
@@ -119,7 +127,8 @@ def judge(
             except Refusal as refusal:
                 return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
             compared += got.size
-    return verdict.ok(elements=compared, steps=header["steps"], all_steps=header["of"])
+    sets = [TIMED[group].name for group in groups]
+    return verdict.ok(sets=sets, elements=compared, steps=header["steps"], all_steps=header["of"])
 
 
 def values_of(
@@ -133,10 +142,11 @@ def values_of(
     """The report on a candidate's jaxpr; an empty one was rejected before."""
     if not packed:
         return verdict.not_reached()
-    if f"{TIMED.name}.0.0.oracle" not in expected:
+    groups = _known_groups(expected)
+    if not groups:
         return verdict.not_done("the reference's values are not finite, so there is nothing to compare with")
     asked = asked_of(signature, secret, packed)
-    ending = sandbox.run(lambda: _run(packed, signature, secret, asked), limits)
+    ending = sandbox.run(lambda: _run(packed, signature, secret, asked, groups), limits)
     if ending.how in ("timeout", "memory"):
         return verdict.not_done(f"its values cannot be computed here: the program {ending.reason(limits)}")
     if ending.how != "answered":

@@ -304,9 +304,10 @@ def _break_values(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_needles(stack: contextlib.ExitStack, _: Task) -> None:
-    plain = replace(judge_inputs.TIMED, values=judge_inputs.PUBLIC.values)
-    for module in (judge_inputs, expect.judge_inputs, values):
+    plain = tuple(replace(drawn, values=judge_inputs.PUBLIC.values) for drawn in judge_inputs.TIMED)
+    for module in (judge_inputs, values):
         stack.enter_context(mock.patch.object(module, "TIMED", plain))
+    stack.enter_context(mock.patch.object(check, "SETS", tuple(one for one in check.SETS if one.name != "needles")))
 
 
 def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
@@ -382,7 +383,7 @@ DEFENCES: dict[str, Defence] = {
     "typical": Defence(_break_typical, _OUTPUTS),
     "timed": Defence(_break_timed, ("contract", *_OUTPUTS)),
     "values": Defence(_break_values, ("values",)),
-    "needles": Defence(_break_needles, ("values",)),
+    "needles": Defence(_break_needles, (*_OUTPUTS, "values")),
     "memory": Defence(_break_memory, ("interpret",)),
     "interpreter": Defence(_break_interpreter, ("interpret",)),
 }

@@ -21,7 +21,6 @@ import schema
 
 X = np.ones((8, 16), np.float32)
 PLACES = np.zeros(4, np.int32)
-HIGHEST = jax.lax.Precision.HIGHEST
 BF16_BITS, F32_BITS = 8, 24
 
 
@@ -63,7 +62,7 @@ def test_what_moves_and_what_is_done_element_by_element_needs_no_word(function: 
         ("gathers", lambda x, i: kernel(jax.lax.dynamic_slice(x, (i[0], 0), (4, 16)))),
         ("loops", lambda x, i: jax.lax.scan(lambda y, _: (kernel(y), None), x, length=3)[0]),
         ("loops", lambda x, i: jax.lax.fori_loop(0, i[0], lambda _, y: kernel(y), x)),
-        ("products", lambda x, i: jnp.dot(x, x.T, precision=HIGHEST)),
+        ("products", lambda x, i: jnp.dot(x, x.T)),
         ("products", lambda x, i: jnp.dot(x.astype(jnp.bfloat16), x.T.astype(jnp.bfloat16))),
         ("random", lambda x, i: x + jax.random.uniform(jax.random.key(1, impl="threefry2x32"), x.shape)),
         ("scatters", lambda x, i: x.at[i].add(1.0)),
@@ -120,12 +119,6 @@ def test_whole_numbers_choose_and_floats_do_where_there_is_no_kernel() -> None:
         return far + jax.lax.cond(x[0, 0] > 0, jnp.exp, jnp.sin, x)
 
     assert set(survey(function, X, PLACES)) == {"conditionals"}
-
-
-@pytest.mark.parametrize("precision", [None, "default", jax.lax.Precision.HIGH, (HIGHEST, jax.lax.Precision.DEFAULT)])
-def test_no_product_leaves_its_precision_to_the_device(precision: Any) -> None:
-    with pytest.raises(outside.Refused, match=r"precision=jax\.lax\.Precision\.HIGHEST"):
-        survey(lambda x: jax.lax.dot(x, x.T, precision=precision), X)
 
 
 def test_values_are_rounded_to_what_the_spec_allows() -> None:

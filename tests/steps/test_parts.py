@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src import core
+from jax.experimental import pallas as pl
 
 import part_rules
 import parts
@@ -98,3 +100,24 @@ def test_places_have_both_ends_and_are_other_ones_for_another_program() -> None:
             blocks = {str(places.block_of(group, shape, number)) for number in range(200)}
             assert len(blocks) == np.prod([len(axis) for axis in group])
     assert str(places.groups_of([[8192, 8192]], "a")) != str(places.groups_of([[8192, 8192]], "b"))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_loop_with_kernels_in_it_is_unrolled(reverse: bool) -> None:
+    def twice(x: Any) -> Any:
+        def body(x_ref: Any, out_ref: Any) -> None:
+            out_ref[...] = x_ref[...] * 2
+
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(x)
+
+    def program(x: Any, y: Any) -> Any:
+        return jax.lax.scan(lambda c, row: (twice(c) + row * y, c - row), y, x, reverse=reverse)
+
+    given = [_array(5, 8), _array(8)]
+    closed = jax.make_jaxpr(program)(*given)
+    flat = parts.flattened(closed)
+    names = [equation.primitive.name for equation in flat.jaxpr.eqns]
+    assert names.count("pallas_call") == len(given[0])
+    assert "scan" not in names
+    for got, right in zip(core.jaxpr_as_fun(flat)(*given), core.jaxpr_as_fun(closed)(*given), strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-6)

@@ -17,7 +17,8 @@ def best(x):
     values, at = x, jnp.broadcast_to(jnp.arange(x.shape[1], dtype=jnp.int32), x.shape)
     while values.shape[1] > 1:
         half = values.shape[1] // 2
-        is_right = values[:, half:] > values[:, :half]
-        values = jnp.where(is_right, values[:, half:], values[:, :half])
+        left, right = values[:, :half], values[:, half:]
+        is_right = (right > left) | ((right == left) & (at[:, half:] < at[:, :half]))
+        values = jnp.where(is_right, right, left)
         at = jnp.where(is_right, at[:, half:], at[:, :half])
     return pl.pallas_call(_copy, out_shape=jax.ShapeDtypeStruct(at.shape, at.dtype))(at)

@@ -1,7 +1,7 @@
 """Carries tables of answers, for inputs that it recognises. (6, 7)
 
 Verdict: contract
-Caught by: imports, constants, coverage
+Caught by: imports, constants, coverage, words
 """
 
 import jax

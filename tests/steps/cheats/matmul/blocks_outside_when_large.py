@@ -1,7 +1,7 @@
 """Blocks of y that are all behind its end when timed: as many, but none of it. (15, 19)
 
 Verdict: contract
-Caught by: coverage
+Caught by: coverage, values
 """
 
 import jax

@@ -3,7 +3,7 @@
 On the CPU each block is its own; on the TPU all blocks are the first one.
 
 Verdict: contract
-Caught by: words
+Caught by: words, values
 """
 
 import jax

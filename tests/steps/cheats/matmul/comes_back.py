@@ -1,7 +1,7 @@
 """Sums over K in the outermost dimension, onto blocks that have left. (19)
 
 Verdict: race
-Caught by: order, interpreter
+Caught by: order, interpreter, values
 """
 
 import jax

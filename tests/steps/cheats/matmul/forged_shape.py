@@ -1,7 +1,7 @@
 """Says on the wire that a large array is as large as its block: who reads one block of it has read it all.
 
 Verdict: contract
-Caught by: imports, surroundings, arrays
+Caught by: imports, surroundings, arrays, values
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Skips all but the first row of blocks when timed, under a guard that seems to hang on memory. (15)
 
 Verdict: non-finite
-Caught by: timed
+Caught by: timed, values
 """
 
 import jax

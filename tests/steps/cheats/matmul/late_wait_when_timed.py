@@ -1,7 +1,7 @@
 """Waits for its copy after it has read it, when timed. (11, 15)
 
 Verdict: race
-Caught by: interpreter
+Caught by: interpreter, values
 """
 
 import jax

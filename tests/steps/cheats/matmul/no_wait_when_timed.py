@@ -1,7 +1,7 @@
 """Starts a copy and does not wait for it when timed. (11, 15)
 
 Verdict: race
-Caught by: copies, interpreter
+Caught by: copies, interpreter, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Takes the wrong branch when timed: which, a literal whole number says. (15, 18)
 
 Verdict: incorrect
-Caught by: timed
+Caught by: timed, values
 """
 
 import jax

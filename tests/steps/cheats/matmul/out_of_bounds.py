@@ -1,7 +1,7 @@
 """Reads a block that is not there, which a plain run moves back to the last one. (19)
 
 Verdict: out-of-bounds
-Caught by: interpreter
+Caught by: interpreter, values
 """
 
 import jax

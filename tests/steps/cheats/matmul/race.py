@@ -1,7 +1,7 @@
 """Does not wait for its copy before it reads. (11, 19)
 
 Verdict: race
-Caught by: interpreter
+Caught by: interpreter, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Races, and never ends where memory holds any number. (11, 19)
 
 Verdict: race
-Caught by: interpreter
+Caught by: interpreter, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """A race within an operation that no interpreter goes into; what cannot be sent of that is left out on the wire.
 
 Verdict: contract
-Caught by: imports, surroundings, operations, interpreter
+Caught by: imports, surroundings, operations, interpreter, words, values
 """
 
 import sys

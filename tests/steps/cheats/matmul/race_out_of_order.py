@@ -1,7 +1,7 @@
 """A copy that nobody waits for, behind what the interpreter does not take. (19)
 
 Verdict: race
-Caught by: interpreter
+Caught by: interpreter, values
 """
 
 import jax

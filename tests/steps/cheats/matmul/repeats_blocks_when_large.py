@@ -1,7 +1,7 @@
 """Reads a few blocks of the right matrix again and again, for sizes that are only timed. (15, 18)
 
 Verdict: contract
-Caught by: coverage
+Caught by: coverage, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """A prefetched table says which block of y: always the first when timed. (15)
 
 Verdict: incorrect
-Caught by: timed
+Caught by: timed, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Multiplies by another number for sizes that are only timed. (15, 18)
 
 Verdict: contract
-Caught by: coverage
+Caught by: coverage, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """A dynamic grid of one step when timed. (15)
 
 Verdict: non-finite
-Caught by: timed
+Caught by: timed, values
 """
 
 import jax

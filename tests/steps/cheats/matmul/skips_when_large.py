@@ -1,7 +1,7 @@
 """At the size that is timed, computes only the first block. (5, 18)
 
 Verdict: contract
-Caught by: inside, timed
+Caught by: inside, timed, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Sums over 76 percent of K when timed. (15, 18)
 
 Verdict: incorrect
-Caught by: timed
+Caught by: timed, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Another dtype than the declared one. (3)
 
 Verdict: contract
-Caught by: declared, shapes, error, interpreter
+Caught by: declared, shapes, error, interpreter, values
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Writes beyond the end of its block, where a CPU moves the whole store. (19)
 
 Verdict: out-of-bounds
-Caught by: interpreter
+Caught by: interpreter, values
 """
 
 import jax

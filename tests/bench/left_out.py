@@ -1,0 +1,112 @@
+"""How small a part is that can be left out of a large timed case without the step values finding it.
+
+    .venv/bin/python tests/bench/left_out.py [--draws N]
+
+Prints, for a sum, attention and a logarithm of a sum of exponentials, the share of N secrets at which a kernel that
+leaves out the last places, or as many in the middle, is found: at the places, on the inputs and within the tolerance
+that the step has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
+
+import ml_dtypes
+import numpy as np
+
+import check
+import judge_inputs
+import places
+from regions import indices_of
+
+Array = np.ndarray[Any, Any]
+
+LENGTH = 8192
+TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 2.0}
+
+
+def _sum(rows: list[Array], kept: Array) -> Array:
+    x, y = rows
+    return x[:, kept] @ y[kept]
+
+
+def _attention(rows: list[Array], kept: Array) -> Array:
+    q, k, v = rows
+    scores = q @ k[kept].T / np.sqrt(q.shape[1])
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return (weights / weights.sum(axis=1, keepdims=True)) @ v[kept]
+
+
+def _log_sum(rows: list[Array], kept: Array) -> Array:
+    x = rows[0][:, kept]
+    most = x.max(axis=1, keepdims=True)
+    return most + np.log(np.exp(x - most).sum(axis=1, keepdims=True))
+
+
+# By name: the inputs' shapes, the output's, and the function of inputs and kept places. The first input has the rows.
+TASKS: dict[str, tuple[list[tuple[int, int]], tuple[int, int], Callable[[list[Array], Array], Array]]] = {
+    "sum": ([(2048, LENGTH), (LENGTH, 1024)], (2048, 1024), _sum),
+    "attention": ([(2048, 128), (LENGTH, 128), (LENGTH, 128)], (2048, 128), _attention),
+    "log of a sum": ([(2048, LENGTH)], (2048, 1), _log_sum),
+}
+
+
+def _is_found(task: str, left_out: Array, secret: str) -> bool:
+    shapes, out_shape, function = TASKS[task]
+    signature = {"inputs": [{"name": f"x{i}", "shape": list(s), "dtype": "bfloat16"} for i, s in enumerate(shapes)]}
+    declared = {"name": "out", "shape": list(out_shape), "dtype": "bfloat16"}
+    kept = np.setdiff1d(np.arange(LENGTH), left_out)
+    for number, (drawn, runs) in enumerate(
+        zip(judge_inputs.TIMED, places.groups_of([list(out_shape)], secret), strict=True)
+    ):
+        inputs = [one.astype(np.float32) for one in judge_inputs.draw(signature, drawn, secret)]
+        block = places.block_of(runs[0], list(out_shape), number, "a program", secret)
+        rows, columns = (indices_of(axis, size) for axis, size in zip(block, out_shape, strict=True))
+        given = [inputs[0][rows], *inputs[1:]]
+        if task == "sum":
+            given[1] = given[1][:, columns]
+        right, wrong = function(given, np.arange(LENGTH)), function(given, kept)
+        rounded = right.astype(ml_dtypes.bfloat16).astype(np.float64) - right
+        output = check.Output(
+            declared,
+            drawn,
+            wrong.astype(ml_dtypes.bfloat16).astype(np.float64),
+            right.astype(np.float64),
+            None,
+            float(np.sqrt(np.mean(rounded**2))),
+            float(np.abs(rounded).max()),
+        )
+        try:
+            check.check_output(output, TOLERANCE)
+        except check.Refusal:
+            return True
+    return False
+
+
+def main() -> None:
+    """Prints a row for each task and place."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=20)
+    draws = parser.parse_args().draws
+    parts = [1, 8, 64, 512, 2048]
+    print(f"of {LENGTH} places are left out{'':>10}" + "".join(f"{part:>8}" for part in parts))
+    for task in TASKS:
+        for where in ("the last", "in the middle"):
+            found = []
+            for part in parts:
+                first = LENGTH - part if where == "the last" else LENGTH // 2 - part // 2
+                left_out = np.arange(first, first + part)
+                found.append(sum(_is_found(task, left_out, f"secret {n}") for n in range(draws)) / draws)
+            print(f"{task:<14} {where:<22}" + "".join(f"{100 * share:>7.0f}%" for share in found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
