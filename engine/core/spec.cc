@@ -40,7 +40,7 @@ const std::vector<std::string>& known_tags() {
 }
 
 // Of rules/steps/outside.py.
-const std::vector<std::string>& outside_words() {
+const std::vector<std::string>& known_outside() {
   static const std::vector<std::string> words = {
       "bitcasts", "conditionals", "cumulative", "fft",   "gathers", "loops",
       "products", "random",       "scatters",   "sorts", "special", "windows"};
@@ -312,7 +312,7 @@ class SpecReader {
     contract.texts("imports", out.imports);
     contract.finish();
     check_words("excused", {"interpret", "values"});
-    check_words("outside", outside_words());
+    check_words("outside", known_outside());
   }
 
   // The texts of a list of the contract are among those that are known.

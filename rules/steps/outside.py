@@ -17,6 +17,7 @@ from jax._src import core
 from jax._src.interpreters import partial_eval
 
 import jaxprs
+import program
 
 # Of each word the operations that it allows.
 WORDS: dict[str, frozenset[str]] = {
@@ -133,11 +134,11 @@ class _Walk:
             return self._while(params, operands)
         if name == "scan":
             return self._scan(params, operands)
-        if name == "pallas_call":
-            return [_joined(operands)] * len(equation.outvars)
-        for inner in core.jaxprs_in_params(params):
-            self.jaxpr(inner, [_joined(operands)] * len(inner.invars))
-        return [_joined(operands)] * len(equation.outvars)
+        everything = _joined(operands)
+        if name != "pallas_call":
+            for inner in core.jaxprs_in_params(params):
+                self.jaxpr(inner, [everything] * len(inner.invars))
+        return [everything] * len(equation.outvars)
 
     def _ask(self, equation: Any, operands: list[Fact]) -> None:
         """Notes the word that an operation needs."""
@@ -205,7 +206,7 @@ def _is_float(aval: Any) -> bool:
 
 
 def _significand(dtype: Any) -> int:
-    return int(jnp.finfo(dtype).nmant) + 1
+    return int(program.float_info(dtype).nmant) + 1
 
 
 def _rounded_to(equation: Any) -> int | None:
