@@ -1,7 +1,9 @@
 """Step audit: whether a task asks for anything, for one case. Trusted code.
 
 What nobody has to compute must not pass the check: zeros, ones, the outputs' mean, an input, or what was right for
-other inputs. A spec that it would pass is refused, for a search finds it before it finds a faster kernel.
+other inputs. A spec that it would pass is refused, for a search finds it before it finds a faster kernel. And a
+reference must pass its own tolerance: what it errs by widens the bounds, so that an exact kernel would be refused, and
+one that leaves out as much would pass.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ import program
 import verdict
 from depfile import write_depfile
 from judge_inputs import PUBLIC, Array, InputSet
+
+# The sets that a reference has to be exact on: ordinary numbers.
+_PLAIN = frozenset(one.name for one in (PUBLIC, judge_inputs.TIMED[0]))
 
 # What is given in place of an output, on an input set.
 Guess = Callable[[InputSet], Array]
@@ -44,6 +49,21 @@ class Task:
             for name, guess in self._guesses(number)
             if self._passes(number, guess)
         ]
+
+    def rough(self) -> list[str]:
+        """Where the reference itself is off by more than the tolerance lets any element be, in a sentence each."""
+        said = []
+        for number, declared in enumerate(self._signature["outputs"]):
+            for drawn in filter(lambda one: one.name in _PLAIN, check.known_sets(self._expected)):
+                output = check.output_of(self._oracle(number, drawn), self._expected, drawn, number, declared)
+                allowed = float(check.tolerated(output, self._tolerance).max(initial=0.0))
+                if output.own_worst > max(allowed, check.FLOOR):
+                    said.append(
+                        f"the reference itself is off by {output.own_worst:.3g} in '{declared['name']}' on "
+                        f"'{drawn.name}' inputs, and its tolerance allows at most {allowed:.3g}"
+                    )
+                    break
+        return said
 
     def _oracle(self, number: int, drawn: InputSet) -> Array:
         return self._expected[f"{drawn.name}.{number}.oracle"]
@@ -95,6 +115,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
     task = Task(*check.read_case(args))
+    rough = task.rough()
+    if rough:
+        print(
+            f"audit: the reference is rougher than its own tolerance: case '{args.case}': {rough[0]}", file=sys.stderr
+        )
+        print("hint: sums in float32 in the reference, or a wider tolerance", file=sys.stderr)
+        return 2
     findings = task.findings()
     if findings:
         print(f"audit: the task asks for too little: case '{args.case}': {'; '.join(findings)}", file=sys.stderr)

@@ -30,7 +30,7 @@ from step import Step
 from verdict import Report
 
 # What is smaller counts as zero: how denormal numbers are rounded is the machine's affair.
-_FLOOR = 1e-30
+FLOOR = 1e-30
 # Of a reference whose own error is less than this share of a unit in the last place, nobody is asked to be as lucky.
 _LUCK = 0.3
 
@@ -188,14 +188,18 @@ def unit_of(output: Output) -> float:
     return min(output.size, max(1.0, typical))
 
 
+def tolerated(output: Output, tolerance: dict[str, float]) -> Array:
+    """How far each element may be off by the tolerance alone."""
+    return tolerance["atol"] * unit_of(output) + tolerance["rtol"] * np.abs(output.oracle)
+
+
 def check_elements(output: Output, tolerance: dict[str, float]) -> None:
     """Raises Refusal where an element is off.
 
     It is right within atol and rtol, or within max_error_ratio times the reference's own largest error.
     """
     unit = unit_of(output)
-    bound = tolerance["atol"] * unit + tolerance["rtol"] * np.abs(output.oracle)
-    bound = np.maximum(bound, max(_FLOOR, tolerance["max_error_ratio"] * output.own_worst))
+    bound = np.maximum(tolerated(output, tolerance), max(FLOOR, tolerance["max_error_ratio"] * output.own_worst))
     difference = output.difference
     bad = int(np.count_nonzero(~(difference <= bound)))
     if bad:

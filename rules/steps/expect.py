@@ -1,7 +1,7 @@
 """Step expect: what the reference gives on the judge's inputs, for one case.
 
-The oracle is the reference evaluated at float64 on the same values, with float64 where its text says float32; the
-reference as it stands, held against it, says how much rounding error is to be expected of an honest kernel. Trusted
+The oracle is the reference evaluated at float64 on the same values, with float64 where its text says a narrower type;
+the reference as it stands, held against it, says how much rounding error is to be expected of an honest kernel. Trusted
 code.
 """
 
@@ -16,13 +16,14 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
 
+import gradients
 import judge_inputs
 import parts
 import places
@@ -35,28 +36,34 @@ from regions import Region, indices_of
 Function = Callable[..., Any]
 
 
-class _Doubled(ast.NodeTransformer):
-    """Says float64 where a text says float32: `x.astype(jnp.float32)` would round the oracle as it does the reference.
+class _Widened(ast.NodeTransformer):
+    """Says a wide dtype where a text says a narrower one: `x.astype(jnp.float32)` would round the oracle, too.
 
-    What has to be rounded to mean what it means says so by `jax.lax.reduce_precision`.
+    What has to be rounded to mean what it means says so by `jax.lax.reduce_precision`, or has 8 bits.
     """
+
+    def __init__(self, wide: str) -> None:
+        self._wide = wide
+        self._narrow = _NARROW[: _NARROW.index(wide)]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """`jnp.float32`, and any module's."""
         self.generic_visit(node)
-        return ast.copy_location(ast.Attribute(node.value, _doubled(node.attr), node.ctx), node)
+        return ast.copy_location(ast.Attribute(node.value, self._widened(node.attr), node.ctx), node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         """A dtype by its name."""
-        return ast.copy_location(ast.Constant(_doubled(node.value)), node)
+        return ast.copy_location(ast.Constant(self._widened(node.value)), node)
 
     def visit_alias(self, node: ast.alias) -> ast.AST:
         """`from jax.numpy import float32`, which keeps the name that the text has for it."""
-        return ast.copy_location(ast.alias(_doubled(node.name), node.asname or node.name), node)
+        return ast.copy_location(ast.alias(self._widened(node.name), node.asname or node.name), node)
+
+    def _widened(self, name: Any) -> Any:
+        return self._wide if name in self._narrow else name
 
 
-def _doubled(name: Any) -> Any:
-    return "float64" if name == "float32" else name
+_NARROW = ("bfloat16", "float16", "float32", "float64")
 
 
 def load(path: str, change: ast.NodeTransformer | None = None) -> ModuleType:
@@ -72,30 +79,38 @@ def _outputs(result: Any) -> list[Array]:
     return [np.asarray(leaf).astype(np.float64) for leaf in jax.tree_util.tree_leaves(result)]
 
 
-def _widened(array: Array, wide: Any = np.float64) -> Array:
+def _wide(array: Array, wide: Any = np.float64) -> Array:
     return array.astype(wide) if jax.numpy.issubdtype(array.dtype, np.floating) else array
 
 
-def functions(path: str, entry: str) -> tuple[Function, Function]:
-    """A reference, and what the oracle is."""
+class Functions(NamedTuple):
+    """A reference as it stands; what the oracle is; and the oracle of large cases whose outputs are narrow."""
+
+    own: Function
+    at_float64: Function
+    at_float32: Function
+
+
+def functions(path: str, entry: str) -> Functions:
+    """Of a reference's file."""
     with jax.enable_x64(True):
-        doubled = load(path, _Doubled())
-    return getattr(load(path), entry), getattr(doubled, entry)
+        doubled = load(path, _Widened("float64"))
+    return Functions(*(getattr(one, entry) for one in (load(path), doubled, load(path, _Widened("float32")))))
 
 
-def expected(reference: Function, oracle: Function, signature: dict[str, Any], secret: str) -> dict[str, Array]:
+def expected(reference: Functions, signature: dict[str, Any], secret: str) -> dict[str, Array]:
     """What check compares with, for each input set S and output I; sets that the oracle is not finite for are left out.
 
     "S.I.oracle": the oracle's values, float64 of outputs of more than 16 bits, else float32, whole or at the places
     "S.I.places"; "S.I.error" and "S.I.worst": the root of the mean square and the largest of the reference's own error.
     """
-    at_own, at_double = (jax.jit(program.with_gradients(one, signature)) for one in (reference, oracle))
+    at_own, at_double = (jax.jit(program.with_gradients(one, signature)) for one in reference[:2])
     arrays: dict[str, Array] = {}
     for drawn in judge_inputs.sets_of(signature):
         inputs = judge_inputs.draw(signature, drawn, secret)
         own = _outputs(at_own(*inputs))
         with jax.enable_x64(True), jax.default_matmul_precision("highest"):
-            right = _outputs(at_double(*map(_widened, inputs)))
+            right = _outputs(at_double(*map(_wide, inputs)))
         if len(own) != len(signature["outputs"]):
             raise ValueError(f"{len(own)} outputs, the spec declares {len(signature['outputs'])}")
         if all(np.isfinite(values).all() for values in (*own, *right)):
@@ -106,9 +121,7 @@ def expected(reference: Function, oracle: Function, signature: dict[str, Any], s
     return arrays
 
 
-def expected_at_places(
-    reference: Function, oracle: Function, signature: dict[str, Any], secret: str
-) -> dict[str, Array]:
+def expected_at_places(reference: Functions, signature: dict[str, Any], secret: str) -> dict[str, Array]:
     """What the step values compares with, of a case that is too large to be computed whole.
 
     "S.I.G.oracle" are the values of output I at the places of group G (places.py), whose indices along axis A are
@@ -123,11 +136,11 @@ def expected_at_places(
     for group, (drawn, runs) in enumerate(zip(judge_inputs.TIMED, places.groups_of(shapes, secret), strict=True)):
         inputs = judge_inputs.draw(signature, drawn, secret)
         regions = [places.region_of(of_output, shape) for of_output, shape in zip(runs, shapes, strict=True)]
-        own = _at(reference, inputs, signature, regions)
+        own = _at(reference.own, inputs, signature, regions)
         with jax.enable_x64(not is_narrow), jax.default_matmul_precision("highest"):
-            widened = [_widened(one, wide) for one in inputs]
+            widened = [_wide(one, wide) for one in inputs]
             del inputs
-            right = _at(reference if is_narrow else oracle, widened, signature, regions)
+            right = _at(reference.at_float32 if is_narrow else reference.at_float64, widened, signature, regions)
             del widened
         if not all(np.isfinite(values).all() for values in (*own, *right)):
             continue
@@ -141,12 +154,18 @@ def expected_at_places(
 
 
 def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regions: list[Region]) -> list[Array]:
-    """A reference's outputs at regions."""
-    closed = jax.make_jaxpr(program.with_gradients(function, signature))(*inputs)
+    """A reference's outputs and gradients at regions."""
+    by = signature.get("gradients", [])
+    own = len(signature["outputs"]) - len(by)
+    arguments, cotangents = (inputs[: len(inputs) - own], inputs[len(inputs) - own :]) if by else (inputs, [])
+    closed = jax.make_jaxpr(function)(*arguments)
     shapes = [list(aval.shape) for aval in closed.out_avals]
-    if shapes != [one["shape"] for one in signature["outputs"]]:
+    if shapes != [one["shape"] for one in signature["outputs"][:own]]:
         raise ValueError(f"its outputs have shapes {shapes}, the spec declares others")
-    return _outputs(jax.jit(lambda *given: parts.evaluate(closed, given, regions))(*inputs))
+    found = jax.jit(lambda *given: parts.evaluate(closed, given, regions[:own]))(*arguments)
+    if by:
+        found += gradients.gradients_at(function, arguments, by, cotangents, regions[own:])
+    return _outputs(found)
 
 
 def _add_own_error(arrays: dict[str, Array], name: str, difference: Array) -> None:
@@ -200,7 +219,7 @@ def main(argv: list[str]) -> int:
     secret = Path(args.secret).read_text(encoding="ascii")
     try:
         compute = expected_at_places if args.at_places == "1" else expected
-        arrays = compute(*functions(args.source, args.entry), signature, secret)
+        arrays = compute(functions(args.source, args.entry), signature, secret)
     except Exception as error:  # noqa: BLE001 - the reference is the user's code
         print(f"expect: {args.source}: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

@@ -10,6 +10,7 @@ are run for those steps of their grids that write what is asked for (kernel_step
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from jax._src import core
 
 import jaxprs
 from part_rules import Rule, bound, rule_of, taken
-from regions import Axis, Region, indices_of, take, union, whole
+from regions import Axis, Region, indices_of, size_of, take, union, whole
 
 
 class Kernels(Protocol):
@@ -57,6 +58,19 @@ def evaluate(
     given = zip([*flat.jaxpr.constvars, *flat.jaxpr.invars], [*flat.consts, *arguments], strict=True)
     held = {v: (whole(v.aval.shape), value) for v, value in given}
     return _Evaluation(flat.jaxpr, held, kernels).at(flat.jaxpr.outvars, regions)
+
+
+def sizes(closed: core.ClosedJaxpr, regions: Sequence[Region]) -> tuple[int, int]:
+    """What `evaluate` would compute, in bytes: the largest value of all, and all values together."""
+    flat = flattened(closed)
+    needed, _ = _Evaluation(flat.jaxpr, {}, NO_KERNELS).plan(flat.jaxpr.outvars, regions)
+    given = {*flat.jaxpr.constvars, *flat.jaxpr.invars}
+    computed = [
+        math.prod(size_of(region, v.aval.shape)) * v.aval.dtype.itemsize
+        for v, region in needed.items()
+        if v not in given
+    ]
+    return max(computed, default=0), sum(computed)
 
 
 # Loops with kernels in them that are unrolled: each turn's kernels are compiled anew.

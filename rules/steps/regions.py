@@ -51,5 +51,9 @@ def take(array: Any, within: Region, wanted: Region, shape: Sequence[int]) -> An
         if have is want or (have is not None and want is not None and np.array_equal(have, want)):
             continue
         places = np.searchsorted(indices_of(have, size), indices_of(want, size))
-        array = array.take(places, axis=number)
+        if len(places) and places[-1] - places[0] == len(places) - 1:
+            # A slice, whose gradient is a pad.
+            array = array[(slice(None),) * number + (slice(int(places[0]), int(places[-1]) + 1),)]
+        else:
+            array = array.take(places, axis=number)
     return array

@@ -21,7 +21,7 @@ def main(folder: Path, kernel: str) -> None:
     task = task_of(folder)
     signature = next(case.files["signature"] for case in task.cases if "ci" in case.tags)
     tolerance = next(case.files["tolerance"] for case in task.cases if "ci" in case.tags)
-    expected = expect.expected(*expect.functions(str(folder / "reference.py"), task.entry), signature, SECRET)
+    expected = expect.expected(expect.functions(str(folder / "reference.py"), task.entry), signature, SECRET)
     function = program.with_gradients(getattr(expect.load(kernel), task.entry), signature)
     outputs = jax.jit(function)(*judge_inputs.draw(signature))
     for number, (leaf, declared) in enumerate(zip(jax.tree.leaves(outputs), signature["outputs"], strict=True)):

@@ -47,7 +47,7 @@ def outputs_of(folder: Path, signature: dict[str, Any], implementation: str) -> 
 @functools.cache
 def oracle_of(folder: Path, signature: str) -> check.Expected:
     return expect.expected(
-        *expect.functions(str(folder / "reference.py"), task_of(folder).entry), json.loads(signature), SECRET
+        expect.functions(str(folder / "reference.py"), task_of(folder).entry), json.loads(signature), SECRET
     )
 
 

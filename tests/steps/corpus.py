@@ -124,7 +124,7 @@ class Task:
             signature = case.files["signature"]
 
             def work() -> bytes:
-                return expect.pack(compute(*expect.functions(str(self._reference), self.entry), signature, SECRET))
+                return expect.pack(compute(expect.functions(str(self._reference), self.entry), signature, SECRET))
 
             self._expected[key] = check.read_expected(run_in_child(work, VALUES_LIMITS).answer)
         return self._expected[key]

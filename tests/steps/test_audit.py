@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,20 @@ SIGNATURE = {
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-5, "max_error_ratio": 2.0}
 
 
-def findings(function: Callable[..., Any], **tolerance: float) -> list[str]:
-    """Of a task with this reference."""
+def task_of(own: Callable[..., Any], oracle: Callable[..., Any], **tolerance: float) -> audit.Task:
+    """The task with this reference, and this one at float64."""
 
     def work() -> bytes:
-        return expect.pack(expect.expected(function, function, SIGNATURE, SECRET))
+        return expect.pack(expect.expected(expect.Functions(own, oracle, oracle), SIGNATURE, SECRET))
 
     # In a child: who has used a backend cannot fork any more.
     expected = check.read_expected(run_in_child(work, LIMITS).answer)
-    return audit.Task(expected, SIGNATURE, {**TOLERANCE, **tolerance}, SECRET).findings()
+    return audit.Task(expected, SIGNATURE, {**TOLERANCE, **tolerance}, SECRET)
+
+
+def findings(function: Callable[..., Any], **tolerance: float) -> list[str]:
+    """Of a task with this reference."""
+    return task_of(function, function, **tolerance).findings()
 
 
 def test_what_asks_for_something_is_a_task() -> None:
@@ -58,6 +64,20 @@ def test_so_is_a_tolerance_that_lets_anything_pass() -> None:
     assert "'out' may be zeros" in findings(lambda x, y: x + y, atol=100.0, max_error_ratio=1e9)
 
 
+def test_a_reference_passes_its_own_tolerance() -> None:
+    def rough(x: Any, y: Any) -> Any:
+        return (x * y).astype("bfloat16").astype("float32")
+
+    assert task_of(lambda x, y: x * y, lambda x, y: x * y).rough() == []
+    found = task_of(rough, lambda x, y: x * y).rough()
+    assert len(found) == 1
+    assert re.fullmatch(
+        r"the reference itself is off by 0\.0\d+ in 'out' on 'normal' inputs, and its tolerance allows at most \S+",
+        found[0],
+    )
+    assert task_of(rough, lambda x, y: x * y, rtol=1e-2).rough() == []
+
+
 @THOROUGH
 @pytest.mark.parametrize("folder", sorted(path.parent for path in (HERE / "tasks").glob("*/spec.yaml")), ids=str)
 def test_of_the_corpus_those_are_tasks_that_are_meant_to_be(folder: Path) -> None:
@@ -68,3 +88,4 @@ def test_of_the_corpus_those_are_tasks_that_are_meant_to_be(folder: Path) -> Non
             judged = audit.Task(task.expected(case), files["signature"], files["tolerance"], SECRET)
             # Of two it is on purpose that only the contract sees what is missing.
             assert bool(judged.findings()) == (folder.name in ("flat", "matmul_f32"))
+            assert not judged.rough()

@@ -1,0 +1,55 @@
+"""Gradients at some places are those of the whole function, in however many pieces they are computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gradients
+from regions import Region, take, whole
+
+_ROWS = np.array([0, 1, 2, 30, 31])
+
+
+def _attention(q: Any, k: Any, v: Any, ids: Any) -> Any:
+    """Of 32 queries, whose row sums are a second output."""
+    scores = jnp.where(ids[:, None] >= ids[None, :], q @ k.T, -1e9)
+    return jax.nn.softmax(scores, axis=-1) @ v, jnp.sum(scores > 0, axis=1).astype(q.dtype) * q[:, 0]
+
+
+def _scan(q: Any, k: Any, v: Any, ids: Any) -> Any:
+    """A recurrence over its rows: no piece of it is smaller than all."""
+    _, out = jax.lax.scan(lambda h, each: (0.5 * h + each[0] * each[1], h), v[0], (q, k))
+    return out + v, q[:, 0] * ids
+
+
+@pytest.mark.parametrize("function", [_attention, _scan])
+@pytest.mark.parametrize("largest", [2**29, 1500])
+def test_gradients_in_pieces_are_those_of_the_whole(
+    function: Any, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gradients, "_LARGEST", largest)
+    draw = np.random.default_rng(1)
+    q, k, v, cotangent = (draw.standard_normal((32, 8), dtype=np.float32) for _ in range(4))
+    ids, rest = np.arange(32, dtype=np.int32) // 2, draw.standard_normal(32, dtype=np.float32)
+    regions: list[Region] = [(_ROWS, None), (_ROWS, np.array([1, 5])), (None, None)]
+    found = gradients.gradients_at(function, (q, k, v, ids), (0, 1, 2), (cotangent, rest), regions)
+    _, pull_back = jax.vjp(lambda *some: function(*some, ids), q, k, v)
+    for got, right, region in zip(found, pull_back((cotangent, rest)), regions, strict=True):
+        wanted = take(np.asarray(right), whole(right.shape), region, right.shape)
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_pieces_are_small_where_that_saves_memory_and_repeats_little() -> None:
+    large, gib = gradients._LARGEST, 2**30
+    # Each piece has its share of the largest value, and of the others.
+    assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count)) == 8
+    assert gradients.count_of_pieces(lambda _: (large, 40 * gib)) == 1
+    # A recurrence: every piece needs all of it.
+    assert gradients.count_of_pieces(lambda _: (8 * large, 40 * gib)) == 1
+    # What is common is a small part.
+    assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count + gib)) == 8
