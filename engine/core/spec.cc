@@ -6,6 +6,7 @@
 
 #include "engine/core/did_you_mean.h"
 #include "engine/core/expression.h"
+#include "engine/core/spec_values.h"
 #include "engine/core/yaml_source.h"
 
 namespace evolve {
@@ -158,7 +159,8 @@ class SpecReader {
       map.text("dtype", tensor.dtype, Need::required);
       check_dtype(map, tensor.dtype);
       if (const YamlNode* shape = entry.value.find("shape")) check_formulas(*shape);
-      if (key == std::string_view("inputs")) read_range(map, entry.value, tensor);
+      if (key == std::string_view("inputs"))
+        read_input_values(map, entry.value, spec_.dimensions, tensor, errors_);
       map.finish();
       out.push_back(std::move(tensor));
     }
@@ -169,17 +171,6 @@ class SpecReader {
     errors_.add(map.value_at("dtype"),
                 fmt::format("{}: unknown dtype '{}'{}", map.full_name("dtype"), dtype,
                             suggestion(dtype, dtypes())));
-  }
-
-  void read_range(YamlMap& map, const YamlNode& of_input, Tensor& tensor) {
-    map.texts("range", tensor.range);
-    const YamlNode* range = of_input.find("range");
-    if (range == nullptr) return;
-    if (tensor.range.size() != 2) {
-      errors_.add(range->at, fmt::format("{}: expected the least and the largest value",
-                                         map.full_name("range")));
-    }
-    check_formulas(*range);
   }
 
   void read_gradients(YamlMap& root) {
@@ -197,17 +188,8 @@ class SpecReader {
     }
   }
 
-  // Formulas over the dimensions.
   void check_formulas(const YamlNode& list) {
-    for (const YamlNode& item : list.items) {
-      if (item.kind != YamlNode::Kind::scalar) continue;
-      if (is_identifier(item.text) && !contains(spec_.dimensions, item.text)) {
-        errors_.add(item.at, fmt::format("unknown dimension '{}'{}", item.text,
-                                         suggestion(item.text, spec_.dimensions)));
-      } else if (auto formula = Formula::parse(item.text, spec_.dimensions); !formula) {
-        errors_.add(item.at, formula.error().message);
-      }
-    }
+    for (const YamlNode& item : list.items) check_formula(item, spec_.dimensions, errors_);
   }
 
   void read_cases(YamlMap& root) {
@@ -332,7 +314,7 @@ class SpecReader {
     if (one.dims.size() != spec_.dimensions.size()) return;
     for (const auto& tensors : {spec_.inputs, spec_.outputs}) {
       for (const Tensor& tensor : tensors) {
-        check_range(at, one, tensor);
+        check_input_values(one, tensor, at, errors_);
         for (const std::string& size : tensor.shape) {
           auto value = evaluate_whole(size, one.dims);
           if (value && *value >= 1) continue;
@@ -343,14 +325,6 @@ class SpecReader {
         }
       }
     }
-  }
-
-  void check_range(Position at, const Case& one, const Tensor& tensor) {
-    if (tensor.range.size() != 2) return;
-    auto low = evaluate(tensor.range[0], one.dims), high = evaluate(tensor.range[1], one.dims);
-    if (low && high && *low <= *high) return;
-    errors_.add_missing(
-        at, fmt::format("case '{}': the range of '{}' is empty", one.name, tensor.name));
   }
 
   void read_tolerance(YamlMap& root) {

@@ -20,6 +20,8 @@ struct Tensor {
   // Of an input: the least and the largest value that it may have, formulas over the dimensions;
   // empty: any value of its dtype.
   std::vector<std::string> range;
+  std::string sum;               // of whole numbers, along the last axis: a formula; empty: any
+  std::vector<std::string> are;  // "sorted", "distinct": along the last axis
 };
 
 struct Case {

@@ -45,6 +45,8 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
       range.push_back(value ? *value : 0.0);
     }
     if (!range.empty()) out.back()["range"] = range;
+    if (!tensor.sum.empty()) out.back()["sum"] = value_of(tensor.sum, one);
+    if (!tensor.are.empty()) out.back()["are"] = tensor.are;
   }
   return out;
 }
@@ -52,7 +54,7 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
 // A tensor's cotangent or gradient: as it is, of another name.
 json derivative_of(json tensor) {
   tensor["name"] = "d_" + tensor["name"].get<std::string>();
-  tensor.erase("range");
+  for (const char* key : {"range", "sum", "are"}) tensor.erase(key);
   return tensor;
 }
 

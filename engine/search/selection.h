@@ -14,7 +14,7 @@
 
 namespace evolve::search {
 
-// Why a variant is out: its first failing step.
+// Why a variant is out: of the steps that failed, the first of those that say most.
 struct Rejection {
   std::string step;  // "compile"
   std::string case_name;

@@ -31,6 +31,7 @@ from flops import flops_of
 from folder import Source, files_of, read_source
 from init import GIVERS, refusal_of, seed_programs
 from project import Place
+from ranges import with_ranges
 from source import Imported, Wrong, called
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
@@ -57,7 +58,9 @@ def task_of(found: Imported) -> Task:
     names = found.given.outputs
     if len(names) == len(outputs):
         outputs = tuple(replace(one, name=name) for one, name in zip(outputs, names, strict=True))
-    return Task(found.inputs, outputs, found.sizes)
+    given = [None] * len(found.inputs)
+    inputs = with_ranges(found.function, found.inputs, found.sizes, given, found.notices)
+    return Task(inputs, outputs, found.sizes)
 
 
 def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, float | list[str]]:

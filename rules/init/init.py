@@ -30,6 +30,7 @@ from blocks import Cut, cut_of, excess_of, small_sizes
 from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, files_of, read_source
 from project import Place
+from ranges import with_ranges
 from source import DTYPE_NAMES, Wrong, called, executed, function_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
@@ -70,8 +71,8 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
     return tuple(found), sizes
 
 
-def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple[Tensor, ...]:
-    """Inputs that the user's file gives, with their sizes as numbers."""
+def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple[tuple[Tensor, ...], list[Any]]:
+    """Inputs that the user's file gives, with their sizes as numbers; and the arrays."""
     giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
         raise Wrong(f"what are the inputs? say --input for each, or give the file a function {' or '.join(GIVERS[:2])}")
@@ -90,15 +91,21 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
     for name, one in zip(names, arrays, strict=False):
         if not hasattr(one, "shape") or not hasattr(one, "dtype"):
             raise Wrong(f"{giver.__name__}() gives {one!r:.40} for '{name}': expected an array, or its shape and dtype")
-    return tuple(
+    tensors = (
         Tensor(name, np.dtype(one.dtype).name, tuple(map(int, one.shape)))
         for name, one in zip(names, arrays, strict=False)
     )
+    return tuple(tensors), list(arrays)
 
 
-def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequence[str]) -> Task:
-    """The function's task."""
-    inputs, sizes = inputs_said(said) if said else (inputs_given(module, function, entry), {})
+def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequence[str], notices: list[str]) -> Task:
+    """The function's task; `notices` get a line on what could not be told of it."""
+    sizes: dict[str, int] = {}
+    if said:
+        inputs, sizes = inputs_said(said)
+        values: list[Any] = [None] * len(inputs)
+    else:
+        inputs, values = inputs_given(module, function, entry)
     for one in inputs:
         if keyword.iskeyword(one.name) or one.name in ("sizes", "results", "values"):
             raise Wrong(f"an input is called '{one.name}', which the kernel needs for itself")
@@ -108,6 +115,7 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
         inputs, sizes = named(function, inputs)
     if not sizes:
         raise Wrong(f"'{entry}' takes no other sizes than these: there is nothing to search")
+    inputs = with_ranges(function, inputs, sizes, values, notices)
     try:
         return Task(inputs, outputs_of(function, inputs, sizes), sizes)
     except Unclear as why:
@@ -146,7 +154,7 @@ def main(argv: list[str]) -> int:
         parser.add_argument(flag, required=True)
     args = parser.parse_args(argv)
     path, _, entry = args.origin.rpartition(":")
-    place = Place(Path(args.root), args.name)
+    place, notices = Place(Path(args.root), args.name), list[str]()
     try:
         place.check_free()
         if not path or not Path(path).is_file():
@@ -155,7 +163,7 @@ def main(argv: list[str]) -> int:
             )
             raise Wrong(f"--from {args.origin}: expected {what}")
         module, function = function_of(Path(path), entry)
-        task = task_of(module, function, entry, args.input)
+        task = task_of(module, function, entry, args.input, notices)
         source = read_source(Path(path).read_text(), path, entry, () if args.input else GIVERS)
         cut = cut_of(function, task)
         files = files_of(place, source, function, task, cut, Given())
@@ -166,7 +174,7 @@ def main(argv: list[str]) -> int:
         del files["api.py"]
     place.write(files)
     refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False), cut)
-    print(json.dumps(place.report(task.sizes, files, refused)))
+    print(json.dumps(place.report(task.sizes, files, refused) | {"notices": notices}))
     return 0
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from dimensions import Tensor, named
 from folder import Case, Given, Tolerance
+from ranges import range_of
 from source import Imported, Wrong, called, executed, number
 
 _ENTRY = "computation"
-_ALMOST = 0.9
 # What their evaluator has imported where the code runs.
 _KNOWN = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 
@@ -96,7 +96,7 @@ def _dimensions(
     inputs, sizes = named(function, tensors)
     found = [_sizes(inputs, shape) for shape in shapes]
     cases = [Case(f"case{at}" if len(shapes) > 1 else "given", one) for at, one in enumerate(found) if one is not None]
-    ranged = (replace(one, range=_range(array, sizes)) for one, array in zip(inputs, given[0], strict=True))
+    ranged = (replace(one, range=range_of(array, sizes)) for one, array in zip(inputs, given[0], strict=True))
     return tuple(ranged), sizes, tuple(cases)
 
 
@@ -108,18 +108,6 @@ def _sizes(inputs: tuple[Tensor, ...], shapes: list[tuple[int, ...]]) -> dict[st
             if side != (axis if isinstance(axis, int) else found.setdefault(axis, side)):
                 return None
     return found
-
-
-def _range(array: Any, sizes: dict[str, int]) -> str:
-    """Of whole numbers those that were given; numbers of places where they go almost as far as a dimension does."""
-    values = np.asarray(array) if np.issubdtype(np.dtype(array.dtype), np.integer) else np.zeros(0)
-    if values.size == 0:
-        return ""
-    least, most = int(values.min()), int(values.max())
-    for name, size in sizes.items():
-        if least >= 0 and _ALMOST * size <= most < size:
-            return f"0, {name} - 1"
-    return f"{least}, {most}"
 
 
 def _listed(config: dict[str, Any], key: str) -> list[float]:

@@ -77,7 +77,9 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
     header: dict[str, Any] = {"runs": []}
     is_traced = program.is_traced(content)
     try:
-        run = _interpreter().as_function(content) if is_traced else jax.jit(program.load_program(content).call)
+        run = (
+            _interpreter().as_function(content, signature) if is_traced else jax.jit(program.load_program(content).call)
+        )
         # The first one again at the end: the same call gives the same bits.
         for drawn, places in [*expected, expected[0]]:
             inputs = judge_inputs.draw(signature, drawn, secret)

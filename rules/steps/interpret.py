@@ -29,6 +29,7 @@ from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interprete
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 from jax.experimental.pallas import tpu as pltpu
 
+import bounds
 import check
 import interpreted
 import judge_inputs
@@ -46,10 +47,7 @@ from judge_inputs import PUBLIC
 from step import Step
 from verdict import Report
 
-_OUT_OF_BOUNDS = re.compile(r"Error: ([^\n]*out.of.bounds[^\n]*)", re.I)
 _REVISITED = re.compile(r"Error: (Revisited block[^\n]*)")
-# A store whose end lies outside: the interpreter's own assertion is all that it says.
-_CUT_OFF = re.compile(r"in swap_buffer_content\n.*AssertionError", re.S)
 
 # Operations whose results are not numbers where an operand is none: who uses no others on numbers cannot tell.
 _CARRIES = frozenset(
@@ -63,22 +61,30 @@ _CARRIES = frozenset(
 
 
 class _Interpreter:
-    """Runs kernels; `has_races` once one of them had any."""
+    """Runs the kernels of a program; `has_races` once one of them had any."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, names: bounds.Names | None = None) -> None:
         self.has_races = False
+        self._names = names or {}
+        self._bounds = bounds.Watch()
         self._promises = promises.Watch()
         self._inputs = kept_inputs.Watch()
-        self._how = pltpu.InterpretParams(detect_races=True, num_cores_or_threads=2, random_seed=seed)
+        self._how = pltpu.InterpretParams(
+            detect_races=True, num_cores_or_threads=2, random_seed=seed, grid_point_recorder=self._bounds.record
+        )
         self._compiled: dict[int, Callable[..., Any]] = {}
 
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         if id(equation) not in self._compiled:
             params = interpreted.parameters(equation) | self._promises.watched(equation.params)
+            params["jaxpr"] = bounds.numbered(params["jaxpr"], params["grid_mapping"])
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
-        with self._inputs.entered():
-            outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
+        try:
+            with self._inputs.entered(), self._bounds.entered():
+                outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
+        except Exception as error:
+            raise self._bounds.found(error, equation, self._names) or error from error
         self._promises.check()
         self._inputs.check(equation.params)
         self.has_races |= interpreter.races is not None and interpreter.races.races_found
@@ -90,11 +96,10 @@ class _Interpreter:
 def said_by(error: Exception) -> dict[str, str]:
     """What an answer says of an error: what it found, or that it could not go on."""
     text = str(error)
-    for kind, found in (("out-of-bounds", _OUT_OF_BOUNDS.search(text)), ("race", _REVISITED.search(text))):
-        if found:
-            return {"kind": kind, "reason": found[1]}
-    if _CUT_OFF.search(text):
-        return {"kind": "out-of-bounds", "reason": "a store reaches beyond the end of its memory"}
+    if isinstance(error, bounds.Beyond):
+        return {"kind": "out-of-bounds", "reason": text}
+    if found := _REVISITED.search(text):
+        return {"kind": "race", "reason": found[1]}
     # A callback's error begins with where it was called from, and ends with what it was.
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
     return {"gap": verdict.one_line(f"{type(error).__name__}: {last}")}
@@ -142,18 +147,19 @@ def _fill_memory(packed: bytes) -> None:
     interpret_utils.get_uninitialized_value = filled
 
 
-def as_function(packed: bytes) -> Callable[..., list[Any]]:
+def as_function(packed: bytes, signature: dict[str, Any]) -> Callable[..., list[Any]]:
     """A candidate's jaxpr as a function that runs in the interpreter."""
-    closed, run_kernel = wire.unpack(packed), _Interpreter(1)
+    closed = wire.unpack(packed)
     closed = closed.replace(jaxpr=tpu_only.without(closed.jaxpr))
+    run_kernel = _Interpreter(1, bounds.names_of(closed, signature))
     return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
 
 
 def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tuple[bytes, bool]:
     """The outputs' bytes, and whether there were races."""
-    run_kernel = _Interpreter(seed)
     arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature)]
     closed = closed.replace(jaxpr=tpu_only.without(closed.jaxpr))
+    run_kernel = _Interpreter(seed, bounds.names_of(closed, signature))
     outputs = [np.asarray(leaf) for leaf in outer.evaluate(closed, arguments, run_kernel)]
     return b"".join(output.tobytes() for output in outputs), run_kernel.has_races
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 import program
+import whole_numbers
 
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
@@ -146,7 +147,7 @@ def sets_of(signature: dict[str, Any]) -> list[InputSet]:
 
 
 def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", number: int = 0) -> list[Array]:
-    """Arrays of the declared shapes and dtypes. Integers are uniform in [0, 8), or in the declared range.
+    """Arrays of the declared shapes and dtypes. Whole numbers are as whole_numbers.py draws them.
 
     With a range, floating-point values are of the same ranks within it. `number` tells apart sets that are drawn alike.
     """
@@ -171,18 +172,16 @@ def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, n
     generator = generator_of(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
     shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
     if _is_whole(dtype):
-        low, high = entry.get("range", (0, 1 if dtype == np.bool_ else 7))
-        if drawn.of_ends is not None:
-            return np.full(shape, drawn.of_ends(int(low), int(high)), dtype)
-        whole = generator.integers(int(low), int(high) + 1, shape)
-        if whole.size > 1:
-            # Both ends are there: a length that is none, and one that is all.
-            whole.reshape(-1)[generator.choice(whole.size, 2, replace=False)] = int(low), int(high)
-        return whole.astype(dtype)
+        low, high = map(int, entry.get("range", (0, 1 if dtype == np.bool_ else 7)))
+        return whole_numbers.drawn(generator, shape, whole_numbers.Terms.of(entry, low, high), drawn.of_ends).astype(
+            dtype
+        )
     limits = program.float_info(dtype)
     values = drawn.values(generator, shape, float(limits.tiny))
     if "range" in entry:
         values = _into(values, *entry["range"])
+    if "sorted" in entry.get("are", ()):
+        values.sort(axis=-1)
     return np.clip(values, float(limits.min), float(limits.max), out=values).astype(dtype)
 
 

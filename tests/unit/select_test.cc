@@ -458,6 +458,24 @@ TEST_CASE("the first failing step is the reason, in the order of the steps") {
   CHECK(evaluated(records)->rejection->step == "compile");
 }
 
+TEST_CASE("what reaches beyond memory is told before wrong values, and these before a time-out") {
+  auto rejected = [](const char* kind) {
+    return json{{"verdict", "rejected"}, {"kind", kind}, {"reason", "told"}};
+  };
+  auto records = ok_records();
+  records["c/check.json"] = rejected("incorrect");
+  records["c/interpret.json"] = rejected("out-of-bounds");
+  CHECK(evaluated(records)->rejection->step == "interpret");
+  records["c/interpret.json"] = rejected("race");
+  CHECK(evaluated(records)->rejection->kind == "race");
+  records["c/interpret.json"] = rejected("incorrect");
+  CHECK(evaluated(records)->rejection->step == "check");
+  records["c/check.json"] = rejected("timeout");
+  CHECK(evaluated(records)->rejection->step == "interpret");
+  records["c/interpret.json"] = {{"verdict", "ok"}};
+  CHECK(evaluated(records)->rejection->kind == "timeout");
+}
+
 TEST_CASE("a step that is not reached without a cause rejects as well") {
   auto records = ok_records();
   records["a/time.json"] = {{"verdict", "not_reached"}, {"kind", "modelled"}};

@@ -1,5 +1,7 @@
 #include "engine/core/spec.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -128,6 +130,34 @@ TEST_CASE("an input's range is a formula over the dimensions, and not empty") {
             .find("the range of 'x' is empty") != std::string::npos);
   CHECK(error("x: { shape: [M, K]", "x: { range: [0, L], shape: [M, K]")
             .find("unknown dimension 'L'") != std::string::npos);
+}
+
+TEST_CASE("whole numbers say their range, and may say a sum, an order, or that they are distinct") {
+  const std::string input = "x: { shape: [M, K], dtype: bfloat16 }";
+  auto whole = [&](const std::string& more) {
+    return with(input, fmt::format("x: {{ shape: [M, K], dtype: int32{} }}", more));
+  };
+  auto said = [&](const std::string& more) {
+    return error(input, fmt::format("x: {{ shape: [M, K], dtype: int32{} }}", more));
+  };
+  CHECK(said("").find("inputs.x.range: an input of whole numbers says which values it may have, as "
+                      "'range: [0, K - 1]' does") != std::string::npos);
+  const std::string text = whole(", range: [0, M], sum: M, are: [sorted]");
+  const std::string signature = signature_json(parsed(text), parsed(text).cases[0]);
+  CHECK(signature.find("\"are\": [\n        \"sorted\"\n      ]") != std::string::npos);
+  CHECK(signature.find("\"sum\": ") != std::string::npos);
+  CHECK(said(", range: [0, 1], sum: M * K + 1").find("values of the range of 'x' have the sum") !=
+        std::string::npos);
+  CHECK(said(", range: [0, 1], are: [distinct]").find("distinct values, and its range has 2") !=
+        std::string::npos);
+  CHECK(
+      said(", range: [0, K], are: [sortd]").find("unknown word 'sortd', did you mean 'sorted'?") !=
+      std::string::npos);
+  CHECK(said(", range: [0, K], sum: L").find("unknown dimension 'L'") != std::string::npos);
+  CHECK(said(", range: [0, K], sum: K, are: [distinct]").find("drawn as distinct") !=
+        std::string::npos);
+  CHECK(error(input, "x: { shape: [M, K], dtype: bfloat16, sum: K }")
+            .find("only whole numbers have one") != std::string::npos);
 }
 
 TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's own") {

@@ -1,0 +1,145 @@
+"""Which whole numbers an input may have, as far as its function or its values say it.
+
+What a function takes rows by is a number of a row: its range is the axis that it goes along. What it is compared with,
+where that counts through an axis, is a place on it. Of what neither says, the values that were given say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+from dimensions import Tensor, structs
+from jax._src import core
+
+# Operations whose result is as large as their operand, or is it, or another one.
+_SAME = frozenset(
+    """
+    broadcast_in_dim concatenate convert_element_type copy expand_dims gather lt pad reshape select_n slice
+    squeeze transpose
+    """.split()
+)
+_COMPARED = frozenset("eq ne".split())
+# Numbers of places go almost as far as their dimension does.
+_ALMOST = 0.9
+# What is drawn where nothing says it.
+UNKNOWN = "0, 7"
+
+
+def with_ranges(
+    function: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    sizes: dict[str, int],
+    values: Sequence[Any],
+    notices: list[str],
+) -> tuple[Tensor, ...]:
+    """The inputs, those of whole numbers with a range; `values` are what was given for each, or None."""
+    lengths = _lengths(function, inputs, sizes)
+    found = []
+    for one, length, value in zip(inputs, lengths, values, strict=True):
+        if one.range or not np.issubdtype(np.dtype(one.dtype), np.integer):
+            found.append(one)
+            continue
+        said = _up_to(length, sizes) if length else range_of(value, sizes)
+        if not said:
+            notices.append(
+                f"which values may '{one.name}' have? Nothing says it, so they are drawn from [{UNKNOWN}]: "
+                f"its range in spec.yaml is yours to correct"
+            )
+        found.append(replace(one, range=said or UNKNOWN))
+    return tuple(found)
+
+
+def _up_to(length: int, sizes: dict[str, int]) -> str:
+    named = [name for name, size in sizes.items() if size == length]
+    return f"0, {named[0]} - 1" if named else f"0, {length - 1}"
+
+
+def range_of(array: Any, sizes: dict[str, int]) -> str:
+    """Of whole numbers those that were given; numbers of places where they go almost as far as a dimension does."""
+    if array is None or isinstance(array, jax.ShapeDtypeStruct) or not np.issubdtype(np.dtype(array.dtype), np.integer):
+        return ""
+    values = np.asarray(array)
+    if values.size == 0:
+        return ""
+    least, most = int(values.min()), int(values.max())
+    for name, size in sizes.items():
+        if least >= 0 and _ALMOST * size <= most < size:
+            return f"0, {name} - 1"
+    return f"{least}, {most}"
+
+
+def _lengths(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[int]:
+    """The shortest axis that each input counts places on; 0 for none."""
+    closed = jax.make_jaxpr(function)(*structs(inputs, sizes))
+    follower = _Follower(len(inputs))
+    follower.follow(closed.jaxpr, [{number} for number in range(len(inputs))])
+    return follower.lengths
+
+
+class _Follower:
+    def __init__(self, count: int) -> None:
+        self.lengths = [0] * count
+
+    def follow(self, jaxpr: core.Jaxpr, given: Sequence[set[int]]) -> list[set[int]]:
+        """Which inputs' values each result has, from those that each operand has."""
+        known: dict[Any, set[int]] = dict(zip(jaxpr.invars, given, strict=False))
+        counts: set[Any] = set()  # variables that count through an axis
+
+        def read(atom: Any) -> set[int]:
+            return set() if isinstance(atom, core.Literal) else known.get(atom, set())
+
+        for equation in jaxpr.eqns:
+            name, operands = equation.primitive.name, list(map(read, equation.invars))
+            if name == "iota" or (name in _SAME and any(v in counts for v in _variables(equation))):
+                counts.update(equation.outvars)
+            results: list[set[int]] = [set() for _ in equation.outvars]
+            for inner in core.jaxprs_in_params(equation.params):
+                # Of what a loop or a branch is called with, the last operands are its body's.
+                results = self.follow(inner, operands[max(len(operands) - len(inner.invars), 0) :])
+                break
+            if name == "gather":
+                self._gather(equation, operands[1])
+                results = [operands[0]]
+            elif name in ("dynamic_slice", "dynamic_update_slice"):
+                first = len(equation.invars) - len(equation.invars[0].aval.shape)
+                for length, some in zip(equation.invars[0].aval.shape, operands[first:], strict=True):
+                    self._note(some, length)
+            elif name.startswith("scatter"):
+                axes = equation.params["dimension_numbers"].scatter_dims_to_operand_dims
+                for axis in axes if len(axes) == 1 else ():
+                    self._note(operands[1], equation.invars[0].aval.shape[axis])
+            elif name in _COMPARED:
+                self._compared(equation, operands, counts)
+            elif name in _SAME:
+                results = [set().union(*operands)]
+            known.update(zip(equation.outvars, results, strict=False))
+        return list(map(read, jaxpr.outvars))
+
+    def _gather(self, equation: Any, inputs: set[int]) -> None:
+        axes = equation.params["dimension_numbers"].start_index_map
+        if len(axes) == 1:
+            self._note(inputs, equation.invars[0].aval.shape[axes[0]])
+
+    def _compared(self, equation: Any, operands: list[set[int]], counts: set[Any]) -> None:
+        """With what counts through an axis: the longest that the comparison has and the input's axes do not."""
+        for one, other in ((0, 1), (1, 0)):
+            atom = equation.invars[other]
+            if (
+                operands[one]
+                and not isinstance(atom, core.Literal)
+                and atom in counts
+                and equation.outvars[0].aval.shape
+            ):
+                self._note(operands[one], equation.outvars[0].aval.shape[-1])
+
+    def _note(self, inputs: set[int], length: int) -> None:
+        for number in inputs:
+            self.lengths[number] = min(self.lengths[number] or length, length)
+
+
+def _variables(equation: Any) -> list[Any]:
+    return [atom for atom in equation.invars if not isinstance(atom, core.Literal)]

@@ -1,0 +1,202 @@
+"""Accesses beyond the end of memory, in words: whose memory it was, where in it, and at which step of the grid.
+
+The interpreter numbers memory in the order in which it makes it, and says the number. The names are those of the spec:
+whatever a candidate calls its operands, nobody reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import jax
+from jax._src import core
+from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
+from jax._src.pallas.mosaic.interpret import utils as interpret_utils
+
+import jaxprs
+
+_ACCESS = re.compile(
+    r"Out-of-bounds (?P<how>read|write|swap|masked swap) of \(\d+ (?P<core>\d+) \S+ (?P<buffer>\d+)\):"
+    r" \w+ \[\((?P<where>.*?)\)\] but buffer has shape \((?P<shape>[^)]*)\)"
+)
+_BLOCK = re.compile(
+    r"Out-of-bounds block index \((?P<index>[^)]*)\) for (?P<side>input|output) \"(?P<number>\d+)\""
+    r" in iteration \((?P<step>[^)]*)\).*?: \w+ \[\((?P<where>.*?)\)\] but \w+ has shape \((?P<shape>[^)]*)\)"
+)
+_SLICE = re.compile(r"slice\((-?\d+), (-?\d+), -?\w+\)|(-?\d+)")
+_VERBS = {"read": "reads", "write": "writes", "swap": "writes", "masked swap": "writes"}
+# The interpreter's functions that access memory, and what each says of an access that it takes for one.
+_FUNCTIONS = {"get": "read", "store": "write", "swap": "swap"}
+
+# Operations that leave an array what it is.
+_SAME = frozenset("broadcast_in_dim convert_element_type copy expand_dims pad reshape slice squeeze transpose".split())
+
+
+# What a program's values are called.
+Names = dict[core.Var, str]
+
+# The interpreter's number of a kernel's first memory.
+_FIRST = 100
+
+
+class Beyond(Exception):
+    """A kernel reached beyond the end of memory."""
+
+
+def names_of(closed: core.ClosedJaxpr, signature: dict[str, Any]) -> Names:
+    """The names of an input or an output of the spec for whatever is one in another shape or dtype."""
+    names: Names = {}
+    _name_inputs(closed.jaxpr, [entry["name"] for entry in signature["inputs"]], names)
+    _name_outputs(closed.jaxpr, [entry["name"] for entry in signature["outputs"]], names)
+    return names
+
+
+def _called(equation: core.JaxprEqn) -> core.Jaxpr | None:
+    name = equation.primitive.name
+    body = equation.params[jaxprs.CALLS[name]] if name in jaxprs.CALLS else None
+    return body.jaxpr if isinstance(body, core.ClosedJaxpr) else body
+
+
+def _name_inputs(jaxpr: core.Jaxpr, given: list[str | None], names: Names) -> None:
+    def name(atoms: Any, some: Any) -> None:
+        names.update((v, said) for v, said in zip(atoms, some, strict=False) if said is not None)
+
+    name(jaxpr.invars, given)
+    for equation in jaxpr.eqns:
+        operands = [None if isinstance(atom, core.Literal) else names.get(atom) for atom in equation.invars]
+        inner = _called(equation)
+        if inner is not None:
+            _name_inputs(inner, operands, names)
+            name(equation.outvars, [names.get(v) for v in inner.outvars if isinstance(v, core.Var)])
+        elif equation.primitive.name in _SAME:
+            name(equation.outvars, operands[:1])
+
+
+def _name_outputs(jaxpr: core.Jaxpr, given: list[str | None], names: Names) -> None:
+    def name(atoms: Any, some: Any) -> None:
+        for atom, said in zip(atoms, some, strict=False):
+            if said is not None and not isinstance(atom, core.Literal):
+                names.setdefault(atom, said)
+
+    name(jaxpr.outvars, given)
+    for equation in reversed(jaxpr.eqns):
+        results = [names.get(v) for v in equation.outvars]
+        inner = _called(equation)
+        if inner is not None:
+            _name_outputs(inner, results, names)
+        elif equation.primitive.name in _SAME:
+            name(equation.invars[:1], results)
+
+
+class Watch:
+    """Notes where in its grid each core is, of kernels that are run with `record` as their recorder."""
+
+    def __init__(self) -> None:
+        self._at: dict[int, list[int]] = {}
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Has the interpreter say of every access whose memory it is; of some it asserts only that they are none."""
+        with contextlib.ExitStack() as stack:
+            for name, how in _FUNCTIONS.items():
+                patched = _telling(getattr(interpreter, name), how)
+                stack.enter_context(mock.patch.object(interpreter, name, patched))
+            yield
+
+    def record(self, token: Any, point: Any, core_index: Any) -> Any:
+        """Called by the interpreter before each step."""
+        self._at[int(core_index)] = [int(axis) for axis in point]
+        return token
+
+    def found(self, error: Exception, equation: core.JaxprEqn, names: Names) -> Beyond | None:
+        """What an error of a kernel's run says of memory, or None where it is about something else."""
+        text = str(error)
+        if match := _ACCESS.search(text):
+            whose = _memory_of(equation, names)
+            number = int(match["buffer"]) - _FIRST
+            memory = whose[number] if number < len(whose) else "memory that it has asked for"
+            what = f"a kernel {_VERBS[match['how']]} {memory} at {_places(match['where'])}"
+            return Beyond(f"{what}, beyond its shape [{_comma(match['shape'])}]{self._step(int(match['core']))}")
+        if match := _BLOCK.search(text):
+            inputs, outputs = _labels(equation, names)
+            whose = inputs if match["side"] == "input" else outputs
+            block = f"block [{_comma(match['index'])}] of {whose[int(match['number'])]} is {_places(match['where'])}"
+            shape, step = (_comma(match[name]) for name in ("shape", "step"))
+            return Beyond(f"{block}, beyond the array's shape [{shape}], at step [{step}] of the grid")
+        return None
+
+    def _step(self, core_index: int) -> str:
+        return f", at step {self._at[core_index]} of its grid" if core_index in self._at else ""
+
+
+def _telling(access: Callable[..., Any], how: str) -> Callable[..., Any]:
+    def told(token: Any, device: Any, core_index: Any, space: Any, *rest: Any, **more: Any) -> Any:
+        try:
+            return access(token, device, core_index, space, *rest, **more)
+        except AssertionError:
+            named = interpreter.TPU_MEMORY_SPACE_NAMES[int(space)]
+            buffer, where = int(rest[0]), interpret_utils.to_range(jax.tree.map(int, rest[1]))
+            lies_in = interpreter._local_core_id_or_zero_if_hbm(int(core_index), named)
+            shape = interpreter._get_shared_memory().mem[named, buffer, int(device), lies_in].logical_shape
+            whose = f"({int(device)} {int(core_index)} {named} {buffer})"
+            text = f"Out-of-bounds {how} of {whose}: {how} [{where}] but buffer has shape {shape}"
+            raise IndexError(text) from None
+
+    # DMAs call what the interpreter's functions wrap.
+    if hasattr(access, "__wrapped__"):
+        told.__wrapped__ = _telling(access.__wrapped__, how)  # type: ignore[attr-defined]
+    return told
+
+
+def numbered(jaxpr: core.Jaxpr, mapping: Any) -> core.Jaxpr:
+    """A kernel's body whose blocks are called by their numbers, which is what the interpreter says of them."""
+    counts = (mapping.num_index_operands, mapping.num_inputs, mapping.num_outputs)
+    rest = len(jaxpr.invars) - sum(counts)
+    arguments = tuple(str(number) for count in (*counts, rest) for number in range(count))
+    return jaxpr.replace(debug_info=jaxpr.debug_info._replace(arg_names=arguments, result_paths=()))
+
+
+def _labels(equation: core.JaxprEqn, names: Names) -> tuple[list[str], list[str]]:
+    """What the inputs and the outputs of a kernel are called."""
+    mapping = equation.params["grid_mapping"]
+    operands = equation.invars[mapping.num_dynamic_grid_bounds + mapping.num_index_operands :]
+    return _called_so(operands, names, "input"), _called_so(equation.outvars, names, "output")
+
+
+def _called_so(atoms: Any, names: Names, kind: str) -> list[str]:
+    known = [None if isinstance(atom, core.Literal) else names.get(atom) for atom in atoms]
+    return [f"'{said}'" if said else f"{kind} {number}" for number, said in enumerate(known)]
+
+
+def _memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
+    """What lies in a kernel's memories, in the order in which the interpreter makes them."""
+    params = equation.params
+    mapping, arguments = params["grid_mapping"], params["jaxpr"].invars
+    scalars, inputs = mapping.num_index_operands, mapping.num_inputs
+    of_inputs, of_outputs = _labels(equation, names)
+    first = mapping.num_dynamic_grid_bounds
+    of_scalars = _called_so(equation.invars[first : first + scalars], names, "prefetched scalar")
+    shared = {output for _, output in params["input_output_aliases"]}
+    made = [*of_inputs, *(one for number, one in enumerate(of_outputs) if number not in shared), *of_scalars]
+    blocks = [f"a block of {one}" for one in (*of_inputs, *of_outputs)]
+    scratch = [f"scratch {number}" for number in range(len(arguments) - scalars - inputs - len(of_outputs))]
+    spaces = [block.transformed_block_aval.memory_space for block in mapping.block_mappings]
+    spaces += [v.aval.memory_space for v in arguments[scalars + len(blocks) :]]
+    elsewhere = (interpreter._HBM, interpreter._SEMAPHORE)
+    for label, space in zip([*blocks, *scratch], spaces, strict=True):
+        if interpreter._forward_any_to_hbm(space) not in elsewhere:
+            made.append(label)
+    return made
+
+
+def _places(text: str) -> str:
+    found = (f"{start}:{stop}" if start else index for start, stop, index in _SLICE.findall(text))
+    return f"[{', '.join(found)}]"
+
+
+def _comma(numbers: str) -> str:
+    return ", ".join(re.findall(r"-?\d+", numbers))
