@@ -17,8 +17,6 @@ from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 
-import jaxprs
-
 _ACCESS = re.compile(
     r"Out-of-bounds (?P<how>read|write|swap|masked swap) of \(\d+ (?P<core>\d+) \S+ (?P<buffer>\d+)\):"
     r" \w+ \[\((?P<where>.*?)\)\] but buffer has shape \((?P<shape>[^)]*)\)"
@@ -40,56 +38,32 @@ _SAME = frozenset("broadcast_in_dim convert_element_type copy expand_dims pad re
 Names = dict[core.Var, str]
 
 # The interpreter's number of a kernel's first memory.
-_FIRST = 100
+FIRST = 100
 
 
 class Beyond(Exception):
     """A kernel reached beyond the end of memory."""
 
 
-def names_of(closed: core.ClosedJaxpr, signature: dict[str, Any]) -> Names:
-    """The names of an input or an output of the spec for whatever is one in another shape or dtype."""
+def names_of(flat: core.Jaxpr, signature: dict[str, Any]) -> Names:
+    """The names of an input or an output of the spec for whatever is one in another shape or dtype.
+
+    `flat`: of a program without calls (parts.py).
+    """
     names: Names = {}
-    _name_inputs(closed.jaxpr, [entry["name"] for entry in signature["inputs"]], names)
-    _name_outputs(closed.jaxpr, [entry["name"] for entry in signature["outputs"]], names)
+    names.update((v, entry["name"]) for v, entry in zip(flat.invars, signature["inputs"], strict=False))
+    for equation in flat.eqns:
+        given = [None if isinstance(atom, core.Literal) else names.get(atom) for atom in equation.invars[:1]]
+        if equation.primitive.name in _SAME and given and given[0] is not None:
+            names[equation.outvars[0]] = given[0]
+    for atom, entry in zip(flat.outvars, signature["outputs"], strict=False):
+        if isinstance(atom, core.Var):
+            names.setdefault(atom, entry["name"])
+    for equation in reversed(flat.eqns):
+        operand = equation.invars[0] if equation.primitive.name in _SAME else None
+        if isinstance(operand, core.Var) and equation.outvars[0] in names:
+            names.setdefault(operand, names[equation.outvars[0]])
     return names
-
-
-def _called(equation: core.JaxprEqn) -> core.Jaxpr | None:
-    name = equation.primitive.name
-    body = equation.params[jaxprs.CALLS[name]] if name in jaxprs.CALLS else None
-    return body.jaxpr if isinstance(body, core.ClosedJaxpr) else body
-
-
-def _name_inputs(jaxpr: core.Jaxpr, given: list[str | None], names: Names) -> None:
-    def name(atoms: Any, some: Any) -> None:
-        names.update((v, said) for v, said in zip(atoms, some, strict=False) if said is not None)
-
-    name(jaxpr.invars, given)
-    for equation in jaxpr.eqns:
-        operands = [None if isinstance(atom, core.Literal) else names.get(atom) for atom in equation.invars]
-        inner = _called(equation)
-        if inner is not None:
-            _name_inputs(inner, operands, names)
-            name(equation.outvars, [names.get(v) for v in inner.outvars if isinstance(v, core.Var)])
-        elif equation.primitive.name in _SAME:
-            name(equation.outvars, operands[:1])
-
-
-def _name_outputs(jaxpr: core.Jaxpr, given: list[str | None], names: Names) -> None:
-    def name(atoms: Any, some: Any) -> None:
-        for atom, said in zip(atoms, some, strict=False):
-            if said is not None and not isinstance(atom, core.Literal):
-                names.setdefault(atom, said)
-
-    name(jaxpr.outvars, given)
-    for equation in reversed(jaxpr.eqns):
-        results = [names.get(v) for v in equation.outvars]
-        inner = _called(equation)
-        if inner is not None:
-            _name_outputs(inner, results, names)
-        elif equation.primitive.name in _SAME:
-            name(equation.invars[:1], results)
 
 
 class Watch:
@@ -116,15 +90,15 @@ class Watch:
         """What an error of a kernel's run says of memory, or None where it is about something else."""
         text = str(error)
         if match := _ACCESS.search(text):
-            whose = _memory_of(equation, names)
-            number = int(match["buffer"]) - _FIRST
+            whose = memory_of(equation, names)
+            number = int(match["buffer"]) - FIRST
             memory = whose[number] if number < len(whose) else "memory that it has asked for"
-            what = f"a kernel {_VERBS[match['how']]} {memory} at {_places(match['where'])}"
+            what = f"a kernel {_VERBS[match['how']]} {memory} at {places(match['where'])}"
             return Beyond(f"{what}, beyond its shape [{_comma(match['shape'])}]{self._step(int(match['core']))}")
         if match := _BLOCK.search(text):
             inputs, outputs = _labels(equation, names)
             whose = inputs if match["side"] == "input" else outputs
-            block = f"block [{_comma(match['index'])}] of {whose[int(match['number'])]} is {_places(match['where'])}"
+            block = f"block [{_comma(match['index'])}] of {whose[int(match['number'])]} is {places(match['where'])}"
             shape, step = (_comma(match[name]) for name in ("shape", "step"))
             return Beyond(f"{block}, beyond the array's shape [{shape}], at step [{step}] of the grid")
         return None
@@ -172,7 +146,7 @@ def _called_so(atoms: Any, names: Names, kind: str) -> list[str]:
     return [f"'{said}'" if said else f"{kind} {number}" for number, said in enumerate(known)]
 
 
-def _memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
+def memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
     """What lies in a kernel's memories, in the order in which the interpreter makes them."""
     params = equation.params
     mapping, arguments = params["grid_mapping"], params["jaxpr"].invars
@@ -193,7 +167,8 @@ def _memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
     return made
 
 
-def _places(text: str) -> str:
+def places(text: str) -> str:
+    """A range as the interpreter writes it, as an index."""
     found = (f"{start}:{stop}" if start else index for start, stop, index in _SLICE.findall(text))
     return f"[{', '.join(found)}]"
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import jax
 
+import forms
 import normalise
 import program
 import verdict
@@ -301,7 +302,7 @@ def _traced(function: Callable[..., Any], signature: Signature) -> Any:
     judged = program.with_gradients(function, signature)
     # A function of its own each time: JAX does not trace one twice.
     once = lambda *arguments: judged(*arguments)  # noqa: E731, PLW0108
-    return jax.make_jaxpr(once)(*program.shapes_of(signature["inputs"]))
+    return forms.plain(jax.make_jaxpr(once)(*program.shapes_of(signature["inputs"])))
 
 
 def _builtins(importer: _Importer, imports: Imports) -> dict[str, Any]:

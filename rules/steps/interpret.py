@@ -27,7 +27,6 @@ import numpy as np
 from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
-from jax.experimental.pallas import tpu as pltpu
 
 import bounds
 import check
@@ -35,8 +34,10 @@ import interpreted
 import judge_inputs
 import kept_inputs
 import outer
+import parts
 import program
 import promises
+import races
 import sandbox
 import tpu_only
 import verdict
@@ -61,15 +62,15 @@ _CARRIES = frozenset(
 
 
 class _Interpreter:
-    """Runs the kernels of a program; `has_races` once one of them had any."""
+    """Runs the kernels of a program without calls; `race` says of the first one whose memory it was."""
 
-    def __init__(self, seed: int, names: bounds.Names | None = None) -> None:
-        self.has_races = False
-        self._names = names or {}
+    def __init__(self, seed: int, flat: core.Jaxpr | None = None, signature: dict[str, Any] | None = None) -> None:
+        self._names = {} if flat is None or signature is None else bounds.names_of(flat, signature)
+        self._races = races.Watch(flat, self._names)
         self._bounds = bounds.Watch()
         self._promises = promises.Watch()
         self._inputs = kept_inputs.Watch()
-        self._how = pltpu.InterpretParams(
+        self._how = interpreted.settings(
             detect_races=True, num_cores_or_threads=2, random_seed=seed, grid_point_recorder=self._bounds.record
         )
         self._compiled: dict[int, Callable[..., Any]] = {}
@@ -81,16 +82,20 @@ class _Interpreter:
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
         try:
-            with self._inputs.entered(), self._bounds.entered():
+            with self._inputs.entered(), self._bounds.entered(), self._races.entered(equation):
                 outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
         except Exception as error:
             raise self._bounds.found(error, equation, self._names) or error from error
         self._promises.check()
         self._inputs.check(equation.params)
-        self.has_races |= interpreter.races is not None and interpreter.races.races_found
         # What shares an input's memory comes back as long as its blocks are.
         avals = equation.params["out_avals"]
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
+
+    @property
+    def race(self) -> str:
+        """Empty where there was none."""
+        return self._races.found
 
 
 def said_by(error: Exception) -> dict[str, str]:
@@ -147,21 +152,25 @@ def _fill_memory(packed: bytes) -> None:
     interpret_utils.get_uninitialized_value = filled
 
 
+def _flat(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
+    """As it is run here."""
+    return parts.flattened(closed.replace(jaxpr=tpu_only.without(closed.jaxpr)), is_unrolled=False)
+
+
 def as_function(packed: bytes, signature: dict[str, Any]) -> Callable[..., list[Any]]:
     """A candidate's jaxpr as a function that runs in the interpreter."""
-    closed = wire.unpack(packed)
-    closed = closed.replace(jaxpr=tpu_only.without(closed.jaxpr))
-    run_kernel = _Interpreter(1, bounds.names_of(closed, signature))
+    closed = _flat(wire.unpack(packed))
+    run_kernel = _Interpreter(1, closed.jaxpr, signature)
     return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
 
 
-def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tuple[bytes, bool]:
-    """The outputs' bytes, and whether there were races."""
+def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tuple[bytes, str]:
+    """The outputs' bytes, and the first race."""
     arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature)]
-    closed = closed.replace(jaxpr=tpu_only.without(closed.jaxpr))
-    run_kernel = _Interpreter(seed, bounds.names_of(closed, signature))
+    closed = _flat(closed)
+    run_kernel = _Interpreter(seed, closed.jaxpr, signature)
     outputs = [np.asarray(leaf) for leaf in outer.evaluate(closed, arguments, run_kernel)]
-    return b"".join(output.tobytes() for output in outputs), run_kernel.has_races
+    return b"".join(output.tobytes() for output in outputs), run_kernel.race
 
 
 def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = False) -> bytes:
@@ -172,8 +181,8 @@ def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = Fal
         closed = wire.unpack(packed)
         if is_filled:
             _fill_memory(packed)
-        answer, has_races = _run(closed, signature, 2 if is_filled else 1)
-        header: dict[str, Any] = {"races": has_races, "can_tell": _can_tell(closed.jaxpr)}
+        answer, race = _run(closed, signature, 2 if is_filled else 1)
+        header: dict[str, Any] = {"race": race, "can_tell": _can_tell(closed.jaxpr)}
     except (kept_inputs.Changed, promises.Broken) as found:
         header = {"kind": "incorrect", "reason": str(found)}
     except MemoryError:
@@ -193,8 +202,8 @@ def _look(
         return header
     if "kind" in header:
         raise Refusal(header["kind"], header["reason"])
-    if header["races"]:
-        raise Refusal("race", "two accesses of the same memory, at least one of them a write, have no order")
+    if header["race"]:
+        raise Refusal("race", f"two accesses of {header['race']}, at least one of them a write, have no order")
     arrays, _ = check.arrays_of(content, signature["outputs"])
     for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
         output = check.output_of(got, expected, PUBLIC, i, declared)

@@ -1,4 +1,4 @@
-"""What Pallas' TPU interpreter takes of a kernel's equation."""
+"""What Pallas' TPU interpreter is given: of a kernel's equation, and of settings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from typing import Any
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax.experimental.pallas import tpu as pltpu
 
+import candidate
 import footprint
 
 _TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).parameters)
+
+
+def settings(**others: Any) -> pltpu.InterpretParams:
+    """The interpreter's. What lies behind an array within its last tile is there, as on a TPU, and is no number."""
+    candidate.known_tpu_on_cpu()
+    return pltpu.InterpretParams(buffer_bounds="padded", **others)
 
 
 def parameters(equation: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import core
+from jax._src.lax import lax
 from jax._src.pallas import core as pallas_core
 
 # Operations that stand for the program in one of their parameters, and in which.
@@ -113,12 +114,22 @@ def inlined(function: Callable[..., Any], operands: Sequence[Any], results: Sequ
     closed = jax.make_jaxpr(function)(*(atom.aval for atom in operands))
     assert not closed.consts
     known: dict[Any, Any] = dict(zip(closed.jaxpr.invars, operands, strict=True))
-    known |= dict(zip(closed.jaxpr.outvars, results, strict=True))
+    copied = []
+    for atom, result in zip(closed.jaxpr.outvars, results, strict=True):
+        if isinstance(result, core.DropVar):
+            continue
+        # What a function gives back as it got it, or twice.
+        if isinstance(atom, core.Literal) or atom in known:
+            copied.append((atom, result))
+        else:
+            known[atom] = result
 
     def read(atom: Any) -> Any:
         return atom if isinstance(atom, core.Literal) else known.get(atom, atom)
 
-    return [
+    equations = [
         equation.replace(invars=[read(a) for a in equation.invars], outvars=[read(v) for v in equation.outvars])
         for equation in closed.jaxpr.eqns
     ]
+    copies = (core.new_jaxpr_eqn([read(atom)], [result], lax.copy_p, {}, set()) for atom, result in copied)
+    return [*equations, *copies]

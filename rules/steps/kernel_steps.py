@@ -24,7 +24,6 @@ from jax._src.pallas import core as pallas_core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax._src.pallas.mosaic.interpret import shared_memory
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
-from jax.experimental.pallas import tpu as pltpu
 
 import interpreted
 import part_rules
@@ -120,7 +119,7 @@ class SomeSteps:
         if key not in self._compiled:
             self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, plan.grid, self._promises))
         # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
-        self._watch.is_lenient = self._widths.get(id(equation)) == 0
+        self._watch.is_lenient = self._widths.get(id(equation), len(plan.grid)) == 0
         self._watch.found = False
         try:
             with self._watch.on():
@@ -247,7 +246,7 @@ def _some_steps(equation: Any, grid: tuple[int, ...], watch: promises.Watch, poi
     if params["compiler_params"] is not None:
         params["compiler_params"] = dataclasses.replace(params["compiler_params"], dimension_semantics=None)
     with mock.patch.object(interpreter, "_get_grid_point", point_of):
-        return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=pltpu.InterpretParams())
+        return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=interpreted.settings())
 
 
 class _Buffer(shared_memory.Buffer):
@@ -286,7 +285,10 @@ def _is_fresh(content: Any) -> bool:
 
 
 class _Watch:
-    """Finds out where a kernel reads memory that nobody wrote: the run ends there, and `found` is true."""
+    """Finds out where a kernel needs a step that was not run: the run ends there, and `found` is true.
+
+    It reads memory that nobody wrote, or waits for a copy that nobody has started: only one core is there to start it.
+    """
 
     def __init__(self) -> None:
         self.found = False
@@ -310,7 +312,8 @@ class _Watch:
     def on(self) -> Iterator[None]:
         """While kernels are traced and run."""
         memory = shared_memory.SharedMemory
-        plain_read, plain_swap = memory.get_buffer_content, memory.swap_buffer_content
+        semaphore = shared_memory.Semaphore
+        plain_read, plain_swap, plain_wait = memory.get_buffer_content, memory.swap_buffer_content, semaphore.wait
 
         def read(this: Any, key: Any, rnge: Any, *arguments: Any, **named: Any) -> Any:
             buffer = this.mem[key]
@@ -330,7 +333,19 @@ class _Watch:
                 buffer.written[place] = before | np.asarray(mask)[tuple(map(slice, before.shape))]
             return result
 
+        def wait(this: Any, value: Any, core_index: Any, **named: Any) -> Any:
+            tasks, number = this.tasks[int(core_index)], int(core_index)
+            while this.count_by_core[number] < value and tasks:
+                tasks.pop()()
+            if this.count_by_core[number] < value:
+                if self.is_lenient:
+                    raise NotImplementedError("a kernel waits for a copy or a signal that nobody sends")
+                self.found = True
+                raise _Unwritten
+            return plain_wait(this, value, core_index, **named)
+
         with (
+            mock.patch.object(semaphore, "wait", wait),
             mock.patch.object(shared_memory, "Buffer", _Buffer),
             mock.patch.object(memory, "get_buffer_content", read),
             mock.patch.object(memory, "swap_buffer_content", swap),

@@ -83,12 +83,16 @@ def _is_unrolled(equation: Any) -> bool:
     return is_loop and jaxprs.has_kernel(params["jaxpr"].jaxpr)
 
 
-def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """The same program without calls, and without loops of a known length that have kernels in them.
+def flattened(closed: core.ClosedJaxpr, is_unrolled: bool = True) -> core.ClosedJaxpr:
+    """The same program without calls, and, if `is_unrolled`, without short loops that have kernels in them.
 
     What they call, and every turn, stands in their place.
     """
-    if not any(equation.primitive.name in jaxprs.CALLS or _is_unrolled(equation) for equation in closed.jaxpr.eqns):
+
+    def is_turned(equation: Any) -> bool:
+        return is_unrolled and _is_unrolled(equation)
+
+    if not any(equation.primitive.name in jaxprs.CALLS or is_turned(equation) for equation in closed.jaxpr.eqns):
         return closed
 
     def inlined(jaxpr: core.Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
@@ -106,7 +110,7 @@ def flattened(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
                 results = inlined(inner, [constant(each) for each in held], operands)
                 known.update(zip(equation.outvars, results, strict=True))
                 continue
-            if _is_unrolled(equation):
+            if is_turned(equation):
                 known.update(zip(equation.outvars, unrolled(equation.params, operands), strict=True))
                 continue
             results = [core.Var(v.aval) for v in equation.outvars]

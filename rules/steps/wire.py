@@ -91,6 +91,8 @@ _RECORDS: dict[str, type] = {
 # What may be a node of a tree of arguments.
 _NODES: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "NoneType": type(None), **_RECORDS}
 
+# Of a kernel that signals or waits: without a place.
+_SEMAPHORE_EFFECT = type(pallas_primitives.sem_effect).__name__
 _EFFECTS = {cls.__name__: cls for cls in (state_types.ReadEffect, state_types.WriteEffect, state_types.AccumEffect)}
 
 _SEMAPHORES = {
@@ -218,9 +220,12 @@ class _Packer:
         return self.var(atom)
 
     def effects(self, found: Any) -> list[Any]:
-        out = []
+        out: list[list[Any]] = []
         for effect in found:
             name = type(effect).__name__
+            if name == _SEMAPHORE_EFFECT:
+                out.append([name, None])
+                continue
             if name not in _EFFECTS:
                 raise Unsendable(f"the effect {effect} is not for candidates")
             at = effect.input
@@ -452,7 +457,12 @@ class _Unpacker:
         )
 
     def _effects(self, packed: list[Any]) -> set[effects.Effect]:
-        return {_EFFECTS[name](at if isinstance(at, int) else self._vars[at[1]]) for name, at in packed}
+        def effect(name: str, at: Any) -> effects.Effect:
+            if name == _SEMAPHORE_EFFECT:
+                return pallas_primitives.sem_effect
+            return _EFFECTS[name](at if isinstance(at, int) else self._vars[at[1]])
+
+        return {effect(name, at) for name, at in packed}
 
 
 def pack(closed: core.ClosedJaxpr) -> bytes:

@@ -15,6 +15,7 @@ from jax.experimental.pallas import tpu as pltpu
 import bounds
 import interpret
 import outer
+import parts
 
 WIDE = jax.ShapeDtypeStruct((16, 256), jnp.float32)
 SIGNATURE = {"inputs": [{"name": "x"}, {"name": "ids"}], "outputs": [{"name": "out"}]}
@@ -117,14 +118,14 @@ _ONE = {"grid": (1,), "out": pl.BlockSpec((8, 256), lambda i, *_: (0, 0))}
 )
 def test_an_access_is_told_in_words(function: Any, said: str) -> None:
     arguments = [jnp.ones((2, 8, 256), jnp.float32), jnp.asarray([4, 12], jnp.int32)]
-    closed = jax.make_jaxpr(function)(*arguments)
+    closed = parts.flattened(jax.make_jaxpr(function)(*arguments))
     with pytest.raises(bounds.Beyond) as found:
-        outer.evaluate(closed, arguments, interpret._Interpreter(1, bounds.names_of(closed, SIGNATURE)))
+        outer.evaluate(closed, arguments, interpret._Interpreter(1, closed.jaxpr, SIGNATURE))
     assert interpret.said_by(found.value) == {"kind": "out-of-bounds", "reason": said}
 
 
 def test_what_stays_within_is_not_told() -> None:
     arguments = [jnp.ones((2, 8, 256), jnp.float32), jnp.asarray([4, 12], jnp.int32)]
-    closed = jax.make_jaxpr(_called(_plain))(*arguments)
-    (out,) = outer.evaluate(closed, arguments, interpret._Interpreter(1, bounds.names_of(closed, SIGNATURE)))
+    closed = parts.flattened(jax.make_jaxpr(_called(_plain))(*arguments))
+    (out,) = outer.evaluate(closed, arguments, interpret._Interpreter(1, closed.jaxpr, SIGNATURE))
     np.testing.assert_array_equal(np.asarray(out), 4.0)

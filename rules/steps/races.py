@@ -1,0 +1,79 @@
+"""Races that the interpreter finds, in words: whose memory two accesses touch, and where.
+
+Of a blocked output that the program around a kernel does not use, two cores may write the same block: nobody reads it,
+and nothing in the kernel can. Library kernels have such outputs for what other systems call scratch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+from jax._src import core
+from jax._src.interpreters import partial_eval
+from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
+from jax._src.pallas.mosaic.interpret.race_detection_state import RaceDetectionState
+
+import bounds
+from bounds import Names
+
+
+def used_in(flat: core.Jaxpr) -> frozenset[core.Var]:
+    """What of a program without calls is used, by its outputs in the end."""
+    kept, _ = partial_eval.dce_jaxpr(flat, [True] * len(flat.outvars), instantiate=True)
+    atoms = [*kept.outvars, *(atom for equation in kept.eqns for atom in equation.invars)]
+    return frozenset(atom for atom in atoms if isinstance(atom, core.Var))
+
+
+class Watch:
+    """Notes the first race of kernels that run while it is `entered`."""
+
+    def __init__(self, flat: core.Jaxpr | None, names: Names) -> None:
+        self.found = ""
+        self._names = names
+        self._used = None if flat is None else used_in(flat)
+        self._inside = None if flat is None else {v for equation in flat.eqns for v in equation.outvars}
+
+    @contextlib.contextmanager
+    def entered(self, equation: core.JaxprEqn) -> Iterator[None]:
+        """While this kernel runs."""
+        unread = self._unread(equation)
+
+        def telling(check: Callable[..., None]) -> Callable[..., None]:
+            def told(this: Any, device: Any, core_index: Any, clock: Any, key: Any, where: Any, **more: Any) -> None:
+                number = int(key[1]) - bounds.FIRST
+                if number in unread:
+                    return
+                check(this, device, core_index, clock, key, where, **more)
+                if this.races_found and not self.found:
+                    memory = bounds.memory_of(equation, self._names)
+                    whose = memory[number] if 0 <= number < len(memory) else "memory that it has asked for"
+                    self.found = f"{whose} at {bounds.places(str(where))}"
+
+            return told
+
+        with contextlib.ExitStack() as stack:
+            for name in ("check_read", "check_write"):
+                patched = telling(getattr(RaceDetectionState, name))
+                stack.enter_context(mock.patch.object(RaceDetectionState, name, patched))
+            yield
+
+    def _unread(self, equation: core.JaxprEqn) -> frozenset[int]:
+        """The numbers of the memory of blocked outputs that nobody reads."""
+        if self._used is None or self._inside is None:
+            return frozenset()
+        mapping = equation.params["grid_mapping"]
+        shared = {output for _, output in equation.params["input_output_aliases"]}
+        blocks: Sequence[Any] = list(mapping.block_mappings)[mapping.num_inputs :]
+        unread, number = set(), mapping.num_inputs
+        for place, (v, block) in enumerate(zip(equation.outvars, blocks, strict=True)):
+            if place in shared:
+                continue
+            space = interpreter._forward_any_to_hbm(block.transformed_block_aval.memory_space)
+            # Of a kernel inside of a loop or a branch it is not known.
+            if v in self._inside and v not in self._used and space is not interpreter._HBM:
+                unread.add(number)
+            number += 1
+        return frozenset(unread)

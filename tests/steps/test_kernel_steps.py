@@ -1,0 +1,83 @@
+"""Some steps of a kernel: as many are run as those that are asked for need, and none of them waits for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import kernel_steps
+
+ROWS, STEPS = 8, 16
+SHAPE = jax.ShapeDtypeStruct((ROWS * STEPS, 128), jnp.float32)
+ANY = pl.BlockSpec(memory_space=pl.ANY)
+
+
+def _fetched(x: Any, buffer: Any, semaphores: Any, step: Any) -> Any:
+    slot = jax.lax.rem(step, 2)
+    return pltpu.make_async_copy(x.at[pl.ds(step * ROWS, ROWS)], buffer.at[slot], semaphores.at[slot])
+
+
+def _prefetching(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
+    """Each step starts the copy that the next one waits for."""
+    i = pl.program_id(0)
+
+    @pl.when(i == 0)
+    def _() -> None:
+        _fetched(x, buffer, semaphores, i).start()
+
+    @pl.when(i + 1 < STEPS)
+    def _() -> None:
+        _fetched(x, buffer, semaphores, i + 1).start()
+
+    _fetched(x, buffer, semaphores, i).wait()
+    out[...] = 2 * buffer[jax.lax.rem(i, 2)]
+
+
+def _never_started(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
+    _fetched(x, buffer, semaphores, pl.program_id(0)).wait()
+    out[...] = buffer[0]
+
+
+def _without_a_grid(x: Any, out: Any, scratch: Any) -> None:
+    """Reads memory that nobody wrote, and makes nothing of it."""
+    out[...] = jnp.where(x[...] > -jnp.inf, 2 * x[...], scratch[...])
+
+
+_SCRATCH = [pltpu.VMEM((2, ROWS, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,))]
+
+
+def _call(body: Any) -> Any:
+    spec = pl.BlockSpec((ROWS, 128), lambda i: (i, 0))
+    return pl.pallas_call(body, grid=(STEPS,), in_specs=[ANY], out_specs=spec, out_shape=SHAPE, scratch_shapes=_SCRATCH)
+
+
+def _evaluated(function: Any, rows: range) -> tuple[Any, Any, kernel_steps.SomeSteps]:
+    x = np.random.default_rng(3).standard_normal(SHAPE.shape).astype(np.float32)
+    kernels = kernel_steps.SomeSteps()
+    region = (np.asarray(rows), None)
+    closed = jax.make_jaxpr(function)(x)
+    (found,) = kernel_steps.evaluate(closed, [x], [region], kernels)
+    return x[rows.start : rows.stop], found, kernels
+
+
+def test_a_step_that_waits_for_a_copy_of_the_step_before_is_run_with_it() -> None:
+    x, found, kernels = _evaluated(_call(_prefetching), range(3 * ROWS, 4 * ROWS))
+    np.testing.assert_array_equal(np.asarray(found), 2 * x)
+    assert 1 < kernels.steps < kernels.all_steps
+
+
+def test_what_nobody_starts_is_told() -> None:
+    with pytest.raises(Exception, match="waits for a copy or a signal that nobody sends"):
+        _evaluated(_call(_never_started), range(ROWS, 2 * ROWS))
+
+
+def test_a_kernel_without_a_grid_may_read_what_nobody_wrote() -> None:
+    call = pl.pallas_call(_without_a_grid, out_shape=SHAPE, scratch_shapes=[pltpu.VMEM(SHAPE.shape, jnp.float32)])
+    x, found, _ = _evaluated(call, range(8))
+    np.testing.assert_array_equal(np.asarray(found), 2 * x)
