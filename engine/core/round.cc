@@ -15,7 +15,7 @@ namespace evolve {
 namespace {
 
 // As in rules/steps/measure.py.
-constexpr const char* kProtocol = "cpu-abba-2";
+constexpr const char* kProtocol = "cpu-abba-3";
 
 // Files by the flags that name them: "--cost $work/cost.json --out …", and the files alone.
 std::string flags_of(const Bindings& files) {
@@ -372,15 +372,13 @@ class RoundWriter {
                      const Measurement& wanted) {
     const std::string anchor =
         fmt::format("$work/{}/{}/cpu.program", variant_folder(shape_, 0), name);
-    const std::string signature = fmt::format("$work/cases/{}/signature.json", name);
+    const std::string of_case = "$work/cases/" + name;
     const std::string out = fmt::format("{}/{}.json", at, wanted.file);
     const std::string depfile = fmt::format("{}/{}.d", at, wanted.file);
     std::vector<std::string> inputs = {at + "/cpu.program"};
     if (anchor != inputs.front()) inputs.push_back(anchor);
-    inputs.push_back(signature);
     Bindings arguments = {{"program", at + "/cpu.program"},
                           {"anchor", anchor},
-                          {"signature", signature},
                           {"device", "$device_kind"},
                           {"protocol", kProtocol},
                           {"processes", std::to_string(wanted.effort.processes)},
@@ -391,6 +389,10 @@ class RoundWriter {
       inputs.push_back(path);
       arguments.emplace_back(flag, path);
     };
+    read("signature", of_case + "/signature.json");
+    read("expected", of_case + "/expected.npz");
+    read("tolerance", of_case + "/tolerance.json");
+    read("secret", "$work/secret");
     if (!wanted.gate.empty()) read("contract", wanted.gate);
     if (!wanted.race.empty()) read("race", wanted.race);
     add_python({"measure",

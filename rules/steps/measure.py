@@ -8,6 +8,9 @@ are the process's CPU time, of all its threads: what others run on the machine d
 core: of threads on others the clock knows only what they had used when they were last switched, up to a tick ago, so
 that a call of half a millisecond scatters by half of itself; on one core by a twentieth. All samples are kept; what
 they say is decided by another step.
+
+Inputs are drawn from the secret, and all but the first set for one process alone; outputs are looked at
+(timed_outputs.py): a program cannot know what it is timed on.
 """
 
 from __future__ import annotations
@@ -31,17 +34,19 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np
 
+import check
 import judge_inputs
 import program
 import sandbox
 import verdict
 from child import ChildFault, Ending, Limits
 from step import Step
+from timed_outputs import Case
 from verdict import Report
 
 FORMAT = "evolve-samples-2"
 # The manifest says the same in the edge's `protocol`: a change in how is measured is another number.
-PROTOCOL = "cpu-abba-2"
+PROTOCOL = "cpu-abba-3"
 
 # More blocks of a run say nothing new: what differs between runs remains.
 _MOST_BLOCKS = 200
@@ -83,9 +88,13 @@ class _OtherOutputs(Exception):
 
 
 class _Timed:
-    """A program compiled ahead, with inputs on the device and what it gives for them."""
+    """A program compiled ahead, with inputs on the device and what it gives for them.
 
-    def __init__(self, name: str, content: bytes, drawn: list[list[Any]]) -> None:
+    `picked` are its outputs for each of the inputs at places of each output. Raises check.Refusal where they are not
+    the oracle's, if there is a case that knows them.
+    """
+
+    def __init__(self, name: str, content: bytes, drawn: list[list[Any]], places: list[Any], case: Case | None) -> None:
         import jax  # noqa: PLC0415
 
         self.name = name
@@ -94,7 +103,15 @@ class _Timed:
         self._run = jax.jit(program.load_program(content).call).lower(*drawn[0]).compile()
         self._ready: Callable[[Any], Any] = jax.block_until_ready
         self._leaves: Callable[[Any], list[Any]] = jax.tree_util.tree_leaves
-        self._expected = [self._digest(self._run(*arguments)) for arguments in self._inputs]
+        self._expected: list[str] = []
+        self.picked: list[list[Any]] = []
+        for number, arguments in enumerate(self._inputs):
+            results = self._run(*arguments)
+            self._expected.append(self._digest(results))
+            arrays = [np.asarray(leaf) for leaf in self._leaves(results)]
+            if case is not None and number == 0:
+                case.check_known(arrays)
+            self.picked.append([judge_inputs.picked(*each) for each in zip(arrays, places, strict=False)])
         self.calls = 1  # of one sample
         self._next = 0
 
@@ -128,6 +145,16 @@ class _Timed:
         return digest.hexdigest()
 
 
+@dataclass(frozen=True)
+class _Inputs:
+    """What one process times calls on."""
+
+    case: Case
+    is_checked: bool  # whether the candidate's outputs are: a baseline's are not
+    drawn: list[list[Any]]
+    places: list[Any]
+
+
 def _configure_calls() -> None:
     """Has programs run in the thread that calls them."""
     import jax  # noqa: PLC0415
@@ -136,10 +163,19 @@ def _configure_calls() -> None:
 
 
 def _run(
-    contents: dict[str, bytes], drawn: list[list[Any]], seconds: float, draw: np.random.Generator
+    contents: dict[str, bytes], inputs: _Inputs, seconds: float, draw: np.random.Generator
 ) -> dict[str, list[list[float]]]:
-    """One run: of each program two times a block. They are laid out in the order in which they are given."""
-    timed = {name: _Timed(name, content, drawn) for name, content in contents.items()}
+    """One run: of each program two times a block. They are laid out in the order in which they are given.
+
+    Raises check.Refusal for a candidate whose outputs are not right.
+    """
+    known = {"candidate": inputs.case if inputs.is_checked else None}
+    timed = {
+        name: _Timed(name, content, inputs.drawn, inputs.places, known.get(name)) for name, content in contents.items()
+    }
+    if inputs.is_checked:
+        for both in zip(timed["candidate"].picked, timed["anchor"].picked, strict=True):
+            inputs.case.check_beside(*both, inputs.places)
     for one in timed.values():
         one.warm_up(max(_SHORTEST_SAMPLE, seconds / (4 * _MOST_BLOCKS)))
     samples: dict[str, list[list[float]]] = {"anchor": [], "candidate": []}
@@ -156,9 +192,10 @@ def _run(
     return samples
 
 
-def _measure(contents: dict[str, bytes], signature: dict[str, Any], effort: Effort, key: int) -> bytes:
+def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: Effort, process: int) -> bytes:
     """The life of a measuring process: its runs as JSON, or why there are none."""
     os.environ["XLA_FLAGS"] = _XLA_FLAGS
+    key = int(program.digest(contents["candidate"]), 16) + process
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[key % len(cores)]})
     # The order is drawn, and the same for the same programs.
@@ -166,17 +203,26 @@ def _measure(contents: dict[str, bytes], signature: dict[str, Any], effort: Effo
     try:
         program.configure_jax()
         _configure_calls()
-        drawn = [judge_inputs.draw(signature, number=number) for number in range(_INPUT_SETS)]
+        # The first the oracle knows, the others are this process's own.
+        numbers = (0, *range(1 + process * _INPUT_SETS, (1 + process) * _INPUT_SETS))
+        inputs = _Inputs(
+            case,
+            is_checked,
+            [case.inputs(number) for number in numbers],
+            case.places(process, program.digest(contents["candidate"])),
+        )
         gc.disable()
         runs = []
         for number in range(effort.runs):
             # Who is laid out first is faster or slower for it, by a percent, and each time: they take turns.
             names = ("anchor", "candidate") if (number + key) % 2 == 0 else ("candidate", "anchor")
             in_turn = {name: contents[name] for name in names}
-            runs.append(_run(in_turn, drawn, effort.run_seconds, draw))
+            runs.append(_run(in_turn, inputs, effort.run_seconds, draw))
             gc.collect()
     except MemoryError:
         raise
+    except check.Refusal as refusal:
+        return json.dumps({"kind": refusal.kind, "reason": f"a timed call: {refusal}"}).encode()
     except _OtherOutputs as error:
         return json.dumps({"kind": "nondeterministic", "reason": str(error)}).encode()
     except Exception as error:  # noqa: BLE001 - whatever a program does at run time
@@ -206,17 +252,19 @@ def _rejection(ending: Ending, limits: Limits) -> Report | None:
 
 
 def measure(
-    contents: dict[str, bytes], signature: dict[str, Any], effort: Effort, limits: Limits, device: str
+    contents: dict[str, bytes], case: Case, is_checked: bool, effort: Effort, limits: Limits, device: str
 ) -> Report:
-    """The report on "candidate" beside "anchor"; an empty program was turned down before."""
+    """The report on "candidate" beside "anchor"; an empty program was turned down before.
+
+    `is_checked`: whether the candidate's outputs have to be right; a baseline's are the reference's own.
+    """
     if not all(contents.values()):
         return verdict.not_reached()
     if any(map(program.is_traced, contents.values())):
         return verdict.not_done("JAX has no CPU form of it: it cannot be timed on a CPU")
     runs = []
     for number in range(effort.processes):
-        key = int(program.digest(contents["candidate"]), 16) + number
-        ending = sandbox.run(partial(_measure, contents, signature, effort, key), limits)
+        ending = sandbox.run(partial(_measure, contents, case, is_checked, effort, number), limits)
         rejection = _rejection(ending, limits)
         if rejection is not None:
             return rejection
@@ -226,7 +274,7 @@ def measure(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("program", "anchor", "signature", "device", "protocol")
+    flags = ("program", "anchor", "signature", "expected", "tolerance", "secret", "device", "protocol")
     step = Step("measure", flags, cpu_seconds=300, memory_mib=8192)
     step.parser.add_argument("--contract", help="the report of that step; a baseline has none")
     step.parser.add_argument("--race", help="what the race says of the variant: whether it is measured at all")
@@ -243,7 +291,7 @@ def main(argv: list[str]) -> int:
             return verdict.not_reached()
         contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": candidate}
         effort = Effort(args.processes, args.runs, args.seconds)
-        return measure(contents, verdict.read_json(args.signature), effort, limits, args.device)
+        return measure(contents, Case(*check.read_case(args)), bool(args.contract), effort, limits, args.device)
 
     return step.run(argv, work)
 

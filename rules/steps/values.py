@@ -78,7 +78,7 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
     return json.dumps(header).encode() + b"\n" + b"".join(answer)
 
 
-def _output(
+def output_at(
     got: Array, expected: check.Expected, signature: dict[str, Any], number: int, group: int, block: Region
 ) -> check.Output:
     """What the program gave for an output at a block, beside the oracle."""
@@ -123,7 +123,7 @@ def judge(
         arrays, content = check.arrays_of(content, shaped)
         for number, (got, block) in enumerate(zip(arrays, blocks, strict=True)):
             try:
-                check.check_output(_output(got, expected, signature, number, group, block), tolerance)
+                check.check_output(output_at(got, expected, signature, number, group, block), tolerance)
             except Refusal as refusal:
                 return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
             compared += got.size

@@ -37,6 +37,7 @@ from jax import export
 import measure
 import verdict
 from child import Limits
+from timed_outputs import Case
 
 SIZE = 192
 STEPS = 200
@@ -44,6 +45,8 @@ SIGNATURE = {
     "inputs": [{"name": name, "shape": [SIZE, SIZE], "dtype": "float32"} for name in ("x", "y")],
     "outputs": [{"name": "out", "shape": [SIZE, SIZE], "dtype": "float32"}],
 }
+# A baseline's calls are held against nothing.
+CASE = Case({}, SIGNATURE, {}, "a secret")
 LIMITS = Limits(300, 3600, 8 * 2**30)
 # What the decision finds where there are sound samples.
 COMPARISONS = ("faster", "slower", "tie", "unstable")
@@ -108,7 +111,7 @@ class Comparison:
 
 def compare(share: float, effort: measure.Effort, name: str, contents: dict[str, bytes]) -> Comparison:
     """Measures a program beside the anchor, in this process."""
-    report = measure.measure(contents, SIGNATURE, effort, LIMITS, measure.device_name())
+    report = measure.measure(contents, CASE, False, effort, LIMITS, measure.device_name())
     return Comparison(name, share, report.get("runs", []), decide(report), os.getloadavg()[0])
 
 

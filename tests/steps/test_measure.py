@@ -8,20 +8,45 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import FORKS, SIGNATURE, SMALL, Lower, Run
 
+import check
 import judge_inputs
 import measure
 from child import Limits, run_in_child
+from timed_outputs import Case
 
 SEED = (SMALL / "kernel.py").read_text()
 
 Measure = Callable[..., dict[str, Any]]
 
 
+TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
+FILES = {"signature": "signature.json", "expected": "expected.npz", "tolerance": "tolerance.json", "secret": "secret"}
+
+
 @pytest.fixture
-def measured(run_step: Run, tmp_path: Path) -> Measure:
+def case(run_step: Run, tmp_path: Path) -> Case:
+    """The files of the case that is timed, and what is known of it."""
+    (tmp_path / "tolerance.json").write_text(json.dumps(TOLERANCE))
+    (tmp_path / "secret").write_text("a secret")
+    done = run_step(
+        "expect",
+        source=SMALL / "reference.py",
+        entry="matmul",
+        signature="signature.json",
+        secret="secret",
+        out="expected.npz",
+    )
+    assert done.returncode == 0, done.stderr
+    expected = check.read_expected((tmp_path / "expected.npz").read_bytes())
+    return Case(expected, SIGNATURE, TOLERANCE, "a secret")
+
+
+@pytest.fixture
+def measured(run_step: Run, case: Case, tmp_path: Path) -> Measure:
     """Measures two programs and returns the report."""
 
     def run(program: str, anchor: str, **flags: Any) -> dict[str, Any]:
@@ -33,9 +58,7 @@ def measured(run_step: Run, tmp_path: Path) -> Measure:
             "seconds": 0.4,
             **flags,
         }
-        done = run_step(
-            "measure", program=program, anchor=anchor, signature="signature.json", out="s.json", depfile="s.d", **flags
-        )
+        done = run_step("measure", program=program, anchor=anchor, out="s.json", depfile="s.d", **FILES, **flags)
         assert done.returncode == 0, done.stderr
         report: dict[str, Any] = json.loads((tmp_path / "s.json").read_text())
         return report
@@ -59,7 +82,7 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
     calls = []
 
     class Stopwatch:
-        def __init__(self, name: str, content: bytes, drawn: list[Any]) -> None:
+        def __init__(self, name: str, content: bytes, *_: Any) -> None:
             self.name = name
             self.seconds = float(content)
             self.calls = 2
@@ -83,7 +106,8 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
             return 1
 
     monkeypatch.setattr(measure, "_Timed", Stopwatch)
-    samples = measure._run({"anchor": b"1", "candidate": b"2"}, [], 24.0, Draw())  # type: ignore[arg-type]
+    inputs = measure._Inputs(Case({}, {}, {}, ""), False, [], [])
+    samples = measure._run({"anchor": b"1", "candidate": b"2"}, inputs, 24.0, Draw())  # type: ignore[arg-type]
     assert samples == {"anchor": [[1.0, 1.0]] * 2, "candidate": [[2.0, 2.0]] * 2}
     anchor_outside = ["anchor", "candidate", "candidate", "anchor"]
     candidate_outside = ["candidate", "anchor", "anchor", "candidate"]
@@ -111,9 +135,7 @@ def test_the_clock_does_not_go_by_ticks_under_a_limit(run_step: Run) -> None:
 def test_another_device_or_protocol_is_a_fault(run_step: Run, tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"")
     for device, protocol in (("cpu:another", measure.PROTOCOL), (measure.device_name(), "other-1")):
-        done = run_step(
-            "measure", program="p", anchor="p", signature="signature.json", device=device, protocol=protocol, out="s"
-        )
+        done = run_step("measure", program="p", anchor="p", device=device, protocol=protocol, out="s", **FILES)
         assert done.returncode == 3
         assert "is asked for, this is" in done.stderr
         assert not (tmp_path / "s").exists()
@@ -140,15 +162,44 @@ def test_a_program_that_fails_or_has_no_end_is_a_verdict(lower: Lower, measured:
     assert (report["verdict"], report["kind"]) == ("rejected", "timeout")
 
 
-def test_outputs_of_timed_calls_are_looked_at(lower: Lower, tmp_path: Path) -> None:
+def test_outputs_of_timed_calls_are_looked_at(lower: Lower, case: Case, tmp_path: Path) -> None:
     lower(SEED)
-    drawn = [judge_inputs.draw(SIGNATURE, number=number) for number in range(measure._INPUT_SETS)]
-    timed = measure._Timed("candidate", (tmp_path / "k.cpu").read_bytes(), drawn)
+    drawn = [case.inputs(number) for number in range(measure._INPUT_SETS)]
+    timed = measure._Timed("candidate", (tmp_path / "k.cpu").read_bytes(), drawn, case.places(1), case)
     assert timed.sample(True) > 0
     timed._expected = ["other"] * len(timed._expected)
     assert timed.sample(False) > 0
     with pytest.raises(measure._OtherOutputs):
         timed.sample(True)
+
+
+def test_timed_calls_are_held_against_the_oracle(lower: Lower, measured: Measure, tmp_path: Path) -> None:
+    lower(SEED)
+    off = SEED.replace("def matmul(x, y):", "def matmul(x, y):\n    return 2 * _matmul(x, y)\n\n\ndef _matmul(x, y):")
+    assert lower(off, name="off")["verdict"] == "ok"
+    (tmp_path / "contract.json").write_text('{"verdict": "ok"}')
+    report = measured("off.cpu", "k.cpu", contract="contract.json")
+    assert (report["verdict"], report["kind"]) == ("rejected", "incorrect")
+    assert report["reason"].startswith("a timed call: 'out': ")
+    # A baseline is the reference itself.
+    assert measured("off.cpu", "k.cpu")["verdict"] == "ok"
+
+
+def test_what_is_drawn_for_one_process_is_held_against_the_anchor(case: Case) -> None:
+    generator = np.random.default_rng(1)
+    anchor = [generator.standard_normal((200, 136)).astype(np.float32).reshape(-1)]
+    places = case.places("a program", 1)
+    case.check_beside([anchor[0] * 1.001], anchor, places)
+    with pytest.raises(check.Refusal, match="1 of 27200 elements are off"):
+        case.check_beside([np.where(np.arange(27200) == 5, 9, anchor[0])], anchor, places)
+
+
+def test_no_process_gets_what_another_one_got(case: Case) -> None:
+    first, again, other = (case.inputs(number) for number in (0, 0, 1))
+    np.testing.assert_array_equal(first[0], again[0])
+    assert not np.array_equal(first[0], other[0])
+    public = judge_inputs.draw(SIGNATURE)
+    assert not np.array_equal(first[0], public[0])
 
 
 def test_a_device_is_one_plain_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,10 +265,11 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   const EdgeId measure = *graph->node(*samples).made_by;
   std::vector<std::string> inputs;
   for (NodeId input : graph->edge(measure).explicit_inputs()) inputs.push_back(graph->path(input));
-  CHECK(inputs ==
-        std::vector<std::string>{"w/round-1/v0001/big/cpu.program",
-                                 "w/round-0/v0000/big/cpu.program", "w/cases/big/signature.json",
-                                 "w/round-1/v0001/big/contract.json", "w/round-1/v0001/race.json"});
+  CHECK(inputs == std::vector<std::string>{
+                      "w/round-1/v0001/big/cpu.program", "w/round-0/v0000/big/cpu.program",
+                      "w/cases/big/signature.json", "w/cases/big/expected.npz",
+                      "w/cases/big/tolerance.json", "w/secret", "w/round-1/v0001/big/contract.json",
+                      "w/round-1/v0001/race.json"});
   CHECK(graph->extension(measure, "class") == "measured");
   CHECK(graph->extension(measure, "device") == "cpu 1");
   auto time = graph->find_node("w/round-1/v0001/big/time.json");

@@ -1,0 +1,73 @@
+"""Whether calls that are timed give what they should.
+
+Their inputs are drawn from the secret, so no program knows them. On the first set of inputs the oracle has values; on
+the others, which are drawn for one process and never again, outputs are held against the anchor's, at places that are
+drawn for it. The anchor is the seed, which was checked as every variant is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import check
+import judge_inputs
+import values
+from judge_inputs import TIMED, Array
+from regions import of_axis, take, whole
+
+# The set that the oracle has values for, of cases that are checked and of those that are too large for that.
+KNOWN = TIMED[0]
+# What two programs that are both right may differ by, in tolerances.
+_APART = 2.0
+# Of an output, how many elements are held against the anchor's.
+_MOST_PLACES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known of a case whose calls are timed."""
+
+    expected: check.Expected
+    signature: dict[str, Any]
+    tolerance: dict[str, float]
+    secret: str
+
+    def inputs(self, number: int) -> list[Array]:
+        """The inputs of a number, the first of which the oracle knows."""
+        return judge_inputs.draw(self.signature, KNOWN, self.secret, number)
+
+    def check_known(self, arrays: Sequence[Array]) -> None:
+        """Raises check.Refusal where the outputs for the first inputs are not the oracle's."""
+        for number, (array, declared) in enumerate(zip(arrays, self.signature["outputs"], strict=True)):
+            name, shape = f"{KNOWN.name}.{number}", declared["shape"]
+            if f"{name}.oracle" in self.expected:
+                got = judge_inputs.picked(array, self.expected.get(f"{name}.places"))
+                check.check_output(check.output_of(got, self.expected, KNOWN, number, declared), self.tolerance)
+            elif f"{name}.0.oracle" in self.expected:
+                axes = enumerate(shape)
+                block = tuple(of_axis(self.expected[f"{name}.0.axis{axis}"], size) for axis, size in axes)
+                got = take(array, whole(shape), block, shape)
+                output = values.output_at(got, self.expected, self.signature, number, 0, block)
+                check.check_output(output, self.tolerance)
+
+    def places(self, *named: Any) -> list[Array]:
+        """Of each output some places, counted through, drawn by what is `named`."""
+        generator = judge_inputs.generator_of("timed outputs", self.secret, *named)
+        sizes = (int(np.prod(one["shape"], dtype=np.int64)) for one in self.signature["outputs"])
+        return [
+            np.sort(generator.integers(0, size, _MOST_PLACES)) if size > _MOST_PLACES else np.arange(size)
+            for size in sizes
+        ]
+
+    def check_beside(self, picked: Sequence[Array], anchors: Sequence[Array], places: Sequence[Array]) -> None:
+        """Raises check.Refusal where outputs, at places, are further from the anchor's than two that are right."""
+        apart = {name: _APART * value for name, value in self.tolerance.items()}
+        for number, (declared, at) in enumerate(zip(self.signature["outputs"], places, strict=True)):
+            name = f"{KNOWN.name}.{number}"
+            worst = self.expected.get(f"{name}.worst", self.expected.get(f"{name}.0.worst", 0.0))
+            got, other = (one[number].astype(np.float64) for one in (picked, anchors))
+            check.check_elements(check.Output(declared, KNOWN, got, other, at, 0.0, float(worst)), apart)
