@@ -149,7 +149,7 @@ def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
         much = "any number of" if math.isinf(outside.most) else f"{outside.most:.4g}"
         raise Breach(
             f"{much} floating-point operations outside of kernels; allowed are "
-            f"{100 * terms['max_outside_flops']:.0f} % of what the spec's formula gives"
+            f"{100 * terms['max_outside_flops']:.0f} % of what the spec's formula gives (contract.max_outside_flops)"
         )
 
 

@@ -50,7 +50,7 @@ class Watch:
                 if this.races_found and not self.found:
                     memory = bounds.memory_of(equation, self._names)
                     whose = memory[number] if 0 <= number < len(memory) else "memory that it has asked for"
-                    self.found = f"{whose} at {bounds.places(str(where))}"
+                    self.found = whose + (f" at {bounds.places(str(where))}" if where else "")
 
             return told
 

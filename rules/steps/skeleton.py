@@ -10,9 +10,11 @@ touch all of what they touch all of.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import jaxprs
 import wire
 from footprint import footprints
 
@@ -168,6 +170,36 @@ def _varies(timed: dict[str, Any], checked: list[dict[str, Any]]) -> bool:
     return True
 
 
+def _difference(operation: str, known: Iterable[str]) -> str:
+    """In which respect an operation is like none that is known: like the nearest one of its name, if there is one."""
+    where, name, text = operation.split(" ", 2)
+    here = f"'{name}' {_place(where)}"
+    others = [
+        (place, *json.loads(other)) for place, called, other in (one.split(" ", 2) for one in known) if called == name
+    ]
+    if not others:
+        return f"{here} is an operation that no checked case has"
+    mine = (where, *json.loads(text))
+    nearest = min(others, key=lambda other: sum(map(operator.ne, mine, other)))
+    operands, results, params = (one != other for one, other in zip(mine[1:], nearest[1:], strict=True))
+    if params:
+        changed = sorted(key for key, value in mine[3].items() if nearest[3].get(key) != value)
+        return f"{here} has other parameters ({', '.join(changed)}) than in every checked case"
+    if operands:
+        return f"{here} has operands of other number, dtypes, ranks or origins than in every checked case"
+    if results:
+        return f"{here} has other results than in every checked case"
+    return f"{here} stands in another loop or branch than in every checked case"
+
+
+def _place(where: str) -> str:
+    """Where an operation stands, in words: the operations around it from the outermost kernel, loop or branch on."""
+    around = [step.split(".", 1)[0] for step in where.split("/") if step]
+    inside = [step for step in around if step not in jaxprs.CALLS and step != "pallas_call"]
+    place = "in a kernel" if "pallas_call" in around else "outside of kernels"
+    return place + "".join(f", in its '{step}'" for step in inside)
+
+
 def uncovered(
     timed: Skeleton, checked: list[Skeleton], signature: dict[str, Any], signatures: list[dict[str, Any]]
 ) -> str | None:
@@ -180,7 +212,9 @@ def uncovered(
     for operation, numbers in timed.operations.items():
         name = operation.split(" ", 2)[1]
         if operation not in known:
-            return f"'{name}' is done as in no case that is checked"
+            return (
+                f"{_difference(operation, known)}; a check case whose sizes take the same way through the code shows it"
+            )
         # A number that is the same for sizes that differ does not hang on them.
         if is_strict and len(known[operation]) == 1 and not numbers <= next(iter(known[operation])):
             return f"'{name}' has another number than in every case that is checked"

@@ -148,7 +148,8 @@ def values_of(
     asked = asked_of(signature, secret, packed)
     ending = sandbox.run(lambda: _run(packed, signature, secret, asked, groups), limits)
     if ending.how in ("timeout", "memory"):
-        return verdict.not_done(f"its values cannot be computed here: the program {ending.reason(limits)}")
+        why = f"its values cannot be computed here: the program {ending.reason(limits)}"
+        return verdict.not_done(f"{why}; a smaller bench case, or contract: {{ excused: [values] }}, lets it survive")
     if ending.how != "answered":
         return verdict.of_ending(ending, limits)
     return judge(ending.answer, asked, expected, signature, tolerance)

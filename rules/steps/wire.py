@@ -227,7 +227,7 @@ class _Packer:
                 out.append([name, None])
                 continue
             if name not in _EFFECTS:
-                raise Unsendable(f"the effect {effect} is not for candidates")
+                raise Unsendable(f"the effect {name} is not for candidates")
             at = effect.input
             out.append([name, at if isinstance(at, int) else ["var", self.var(at)]])
         return sorted(out, key=str)

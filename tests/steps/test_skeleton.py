@@ -18,6 +18,7 @@ from skeleton import Skeleton, uncovered
 
 Function = Callable[..., Any]
 Sizes = tuple[int, ...]
+WAY = "; a check case whose sizes take the same way through the code shows it"
 CHECKED = ((128, 256), (256, 384))
 
 
@@ -74,20 +75,38 @@ def test_operands_are_told_apart() -> None:
 
     right, wrong = of_two(lambda x, y: x * y + y), of_two(lambda x, y: x * x + y)
     assert unseen(right, right) is None
-    assert unseen(right, wrong) == "'mul' is done as in no case that is checked"
+    assert unseen(right, wrong) == (
+        f"'mul' in a kernel has operands of other number, dtypes, ranks or origins than in every checked case{WAY}"
+    )
 
 
 @pytest.mark.parametrize(
     ("timed", "what"),
     [
-        (kernel_of(lambda x: jnp.sin(x) * 2.0), "'sin' is done as in no case that is checked"),
-        (kernel_of(index=lambda i: (0, 0)), "'pallas_call' is done as in no case that is checked"),
+        (kernel_of(lambda x: jnp.sin(x) * 2.0), f"'sin' in a kernel is an operation that no checked case has{WAY}"),
+        (
+            kernel_of(index=lambda i: (0, 0)),
+            f"'pallas_call' outside of kernels has other parameters (grid_mapping) than in every checked case{WAY}",
+        ),
         (kernel_of(scale=0.5), "'mul' has another number than in every case that is checked"),
-        (lambda x: kernel_of()(x) + 0.0, "'add' is done as in no case that is checked"),
+        (lambda x: kernel_of()(x) + 0.0, f"'add' outside of kernels is an operation that no checked case has{WAY}"),
     ],
 )
 def test_what_no_check_has_seen_is_named(timed: Function, what: str) -> None:
     assert unseen(kernel_of(), timed) == what
+
+
+def test_where_an_operation_stands_is_told() -> None:
+    def twice(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 3, lambda _, y: y * 2.0, x)
+
+    assert unseen(kernel_of(lambda x: x * 2.0), kernel_of(twice)).startswith(
+        "'scan' in a kernel is an operation that no"
+    )
+    inside = kernel_of(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y + x, x) * 2.0)
+    assert unseen(inside, kernel_of(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y + x + jnp.sin(y), x) * 2.0)) == (
+        f"'sin' in a kernel, in its 'scan' is an operation that no checked case has{WAY}"
+    )
 
 
 def test_what_all_checks_have_seen_is_missed() -> None:
