@@ -395,7 +395,9 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       // What the model cannot follow matters only where times are the model's.
       const bool is_not_modelled = step == "analyze" && text_of(*record, "kind") == "not_modelled";
       auto& why = is_not_modelled ? not_modelled : out.rejection;
-      if (!why || says_more(text_of(*record, "kind"), why->kind)) {
+      // A proposal that is none stays so, whatever its parent does.
+      const bool is_kept = why && why->step == "adopt";
+      if (!why || (!is_kept && says_more(text_of(*record, "kind"), why->kind))) {
         why = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
                member(*record, "evidence")};
       }

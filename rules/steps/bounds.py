@@ -67,7 +67,7 @@ def names_of(flat: core.Jaxpr, signature: dict[str, Any]) -> Names:
 
 
 class Watch:
-    """Notes where in its grid each core is, of kernels that are run with `record` as their recorder."""
+    """Notes where in its grid each core is, of kernels whose steps are told to it."""
 
     def __init__(self) -> None:
         self._at: dict[int, list[int]] = {}
@@ -81,10 +81,9 @@ class Watch:
                 stack.enter_context(mock.patch.object(interpreter, name, patched))
             yield
 
-    def record(self, token: Any, point: Any, core_index: Any) -> Any:
-        """Called by the interpreter before each step."""
-        self._at[int(core_index)] = [int(axis) for axis in point]
-        return token
+    def step(self, point: Any, core_index: int) -> None:
+        """Called before each step of a core."""
+        self._at[core_index] = [int(axis) for axis in point]
 
     def found(self, error: Exception, equation: core.JaxprEqn, names: Names) -> Beyond | None:
         """What an error of a kernel's run says of memory, or None where it is about something else."""

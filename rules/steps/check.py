@@ -78,7 +78,9 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
     is_traced = program.is_traced(content)
     try:
         run = (
-            _interpreter().as_function(content, signature) if is_traced else jax.jit(program.load_program(content).call)
+            _interpreter().as_function(content, signature, secret)
+            if is_traced
+            else jax.jit(program.load_program(content).call)
         )
         # The first one again at the end: the same call gives the same bits.
         for drawn, places in [*expected, expected[0]]:

@@ -46,23 +46,40 @@ class _Widened(ast.NodeTransformer):
         self._wide = wide
         self._narrow = _NARROW[: _NARROW.index(wide)]
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """What asks for a dtype's limits, or for the bits of one, means that dtype."""
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called in _OF_A_DTYPE:
+            return node
+        return self.generic_visit(node)
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """`jnp.float32`, and any module's."""
+        """`jnp.float32`, and any module's: no other module than JAX's need have the wide one."""
         self.generic_visit(node)
-        return ast.copy_location(ast.Attribute(node.value, self._widened(node.attr), node.ctx), node)
+        if node.attr not in self._narrow:
+            return node
+        return ast.copy_location(ast.Attribute(ast.Name(_NUMPY, ast.Load()), self._wide, node.ctx), node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        """`from ml_dtypes import bfloat16`: from JAX's module, by the name that the text has for it."""
+        if not any(alias.name in self._narrow for alias in node.names):
+            return node
+        wide = [ast.alias(self._wide, one.asname or one.name) for one in node.names if one.name in self._narrow]
+        others = [one for one in node.names if one.name not in self._narrow]
+        made = [ast.ImportFrom("jax.numpy", wide, 0)]
+        return [*made, ast.ImportFrom(node.module, others, node.level)] if others else made  # type: ignore[return-value]
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         """A dtype by its name."""
         return ast.copy_location(ast.Constant(self._widened(node.value)), node)
 
-    def visit_alias(self, node: ast.alias) -> ast.AST:
-        """`from jax.numpy import float32`, which keeps the name that the text has for it."""
-        return ast.copy_location(ast.alias(self._widened(node.name), node.asname or node.name), node)
-
     def _widened(self, name: Any) -> Any:
         return self._wide if name in self._narrow else name
 
 
+_OF_A_DTYPE = frozenset(("finfo", "bitcast_convert_type", "view"))
+# What JAX's module is called in a changed text.
+_NUMPY = "_numpy_of_the_judge"
 _NARROW = ("bfloat16", "float16", "float32", "float64")
 
 
@@ -71,7 +88,9 @@ def load(path: str, change: ast.NodeTransformer | None = None) -> ModuleType:
     tree = ast.parse(Path(path).read_bytes(), path)
     module = ModuleType("reference")
     module.__file__ = path
-    exec(compile(change.visit(tree) if change else tree, path, "exec", dont_inherit=True), vars(module))
+    setattr(module, _NUMPY, jax.numpy)
+    changed = ast.fix_missing_locations(change.visit(tree)) if change else tree
+    exec(compile(changed, path, "exec", dont_inherit=True), vars(module))
     return module
 
 
@@ -162,6 +181,9 @@ def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regi
     shapes = [list(aval.shape) for aval in closed.out_avals]
     if shapes != [one["shape"] for one in signature["outputs"][:own]]:
         raise ValueError(f"its outputs have shapes {shapes}, the spec declares others")
+    if by and gradients.has_own_rule(closed.jaxpr):
+        together = jax.make_jaxpr(program.with_gradients(function, signature))(*inputs)
+        return _outputs(jax.jit(lambda *given: parts.evaluate(together, given, regions))(*inputs))
     found = jax.jit(lambda *given: parts.evaluate(closed, given, regions[:own]))(*arguments)
     if by:
         found += gradients.gradients_at(function, arguments, by, cotangents, regions[own:])

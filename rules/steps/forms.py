@@ -32,6 +32,8 @@ def plain(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
     """The same program with a `pallas_call` for each of its kernels. Raises NotImplementedError for other meshes."""
     for change in (_without_references, _as_call, _without_checks, _expanded):
         closed = jaxprs.changed(closed, change)
+    if any(map(_is_of_check, closed.jaxpr.effects)):
+        closed = closed.replace(jaxpr=_Rewritten(is_in_kernel=False).jaxpr(closed.jaxpr))
     return closed
 
 
@@ -138,7 +140,8 @@ class _Rewritten:
     A mesh of TensorCores gives its kernel no other memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_in_kernel: bool = True) -> None:
+        self._is_in_kernel = is_in_kernel
         self._made: dict[core.Var, core.Var] = {}
 
     def jaxpr(self, jaxpr: core.Jaxpr) -> core.Jaxpr:
@@ -147,7 +150,7 @@ class _Rewritten:
             constvars=list(map(self._atom, jaxpr.constvars)),
             invars=list(map(self._atom, jaxpr.invars)),
             outvars=list(map(self._atom, jaxpr.outvars)),
-            eqns=list(map(self._equation, _used(jaxpr))),
+            eqns=list(map(self._equation, _used(jaxpr) if self._is_in_kernel else jaxpr.eqns)),
             effects=self._effects(jaxpr.effects),
         )
 
@@ -173,7 +176,7 @@ class _Rewritten:
 
     def _atom(self, atom: Any) -> Any:
         is_placed = not isinstance(getattr(atom, "aval", None), AbstractRef) or atom.aval.memory_space is not None
-        if isinstance(atom, core.Literal) or is_placed:
+        if isinstance(atom, core.Literal) or is_placed or not self._is_in_kernel:
             return atom
         place = pallas_core.MemorySpace.ANY
         return self._made.setdefault(atom, core.Var(atom.aval.update(memory_space=place)))

@@ -1,12 +1,14 @@
 """The gradients of a large function at some places, without the memory that all of the function takes.
 
-A gradient by a key of attention needs every query, so the places alone save nothing. But gradients are linear in the
-outputs' cotangents: what each piece of the outputs adds is computed by itself, from that piece of the function.
+A gradient by a key of attention needs every query, so the places alone save nothing. But gradients that JAX derives are
+linear in the outputs' cotangents: what each piece of the outputs adds is computed by itself, from that piece of the
+function. A function with a derivative of its own need not be linear, and is not cut (`has_own_rule`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -25,6 +27,20 @@ _LARGEST = 2**29
 _MOST_AGAIN = 1.5
 _MOST_PIECES = 64
 
+_JAX = str(Path(jax.__file__).parent)
+
+
+def has_own_rule(jaxpr: core.Jaxpr) -> bool:
+    """Whether a function says itself, anywhere in it, what its derivative is. JAX's own say what would be derived."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
+            told_in = str(equation.params["call_jaxpr"].jaxpr.debug_info.func_filename or "")
+            if not told_in.startswith(_JAX):
+                return True
+        if any(map(has_own_rule, core.jaxprs_in_params(equation.params))):
+            return True
+    return False
+
 
 def gradients_at(
     function: Function,
@@ -35,7 +51,7 @@ def gradients_at(
 ) -> list[Any]:
     """The gradients by the arguments at positions `by`, at a region each.
 
-    Raises NotImplementedError for a function that calls kernels.
+    The function has no derivative of its own. Raises NotImplementedError for one that calls kernels.
     """
     closed = jax.make_jaxpr(function)(*arguments)
     given = (*arguments, *cotangents)

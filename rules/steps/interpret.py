@@ -71,7 +71,7 @@ class _Interpreter:
         self._promises = promises.Watch()
         self._inputs = kept_inputs.Watch()
         self._how = interpreted.settings(
-            detect_races=True, num_cores_or_threads=2, random_seed=seed, grid_point_recorder=self._bounds.record
+            detect_races=True, num_cores_or_threads=2, random_seed=seed, grid_point_recorder=self._record
         )
         self._compiled: dict[int, Callable[..., Any]] = {}
 
@@ -91,6 +91,12 @@ class _Interpreter:
         # What shares an input's memory comes back as long as its blocks are.
         avals = equation.params["out_avals"]
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
+
+    def _record(self, token: Any, point: Any, core_index: Any) -> Any:
+        """Called by the interpreter before each step."""
+        self._bounds.step(point, int(core_index))
+        self._races.step(point, int(core_index))
+        return token
 
     @property
     def race(self) -> str:
@@ -157,10 +163,10 @@ def _flat(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
     return parts.flattened(closed.replace(jaxpr=tpu_only.without(closed.jaxpr)), is_unrolled=False)
 
 
-def as_function(packed: bytes, signature: dict[str, Any]) -> Callable[..., list[Any]]:
+def as_function(packed: bytes, signature: dict[str, Any], secret: str) -> Callable[..., list[Any]]:
     """A candidate's jaxpr as a function that runs in the interpreter."""
     closed = _flat(wire.unpack(packed))
-    run_kernel = _Interpreter(1, closed.jaxpr, signature)
+    run_kernel = _Interpreter(_seed_of(packed, {}, secret), closed.jaxpr, signature)
     return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
 
 
@@ -173,15 +179,15 @@ def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tupl
     return b"".join(output.tobytes() for output in outputs), run_kernel.race
 
 
-def _interpreted(packed: bytes, signature: dict[str, Any], is_filled: bool = False) -> bytes:
-    """The child's work: a line of JSON, then the outputs' bytes."""
+def _interpreted(packed: bytes, signature: dict[str, Any], seed: int, is_filled: bool = False) -> bytes:
+    """The child's work: a line of JSON, then the outputs' bytes. `seed`: of the order of what has none."""
     program.configure_jax()
     answer = b""
     try:
         closed = wire.unpack(packed)
         if is_filled:
             _fill_memory(packed)
-        answer, race = _run(closed, signature, 2 if is_filled else 1)
+        answer, race = _run(closed, signature, seed)
         header: dict[str, Any] = {"race": race, "can_tell": _can_tell(closed.jaxpr)}
     except (kept_inputs.Changed, promises.Broken) as found:
         header = {"kind": "incorrect", "reason": str(found)}
@@ -202,6 +208,8 @@ def _look(
         return header
     if "kind" in header:
         raise Refusal(header["kind"], header["reason"])
+    if header["race"] in (races.LEFT, races.PASSED_ON):
+        raise Refusal("race", header["race"])
     if header["race"]:
         raise Refusal("race", f"two accesses of {header['race']}, at least one of them a write, have no order")
     arrays, _ = check.arrays_of(content, signature["outputs"])
@@ -216,6 +224,14 @@ def _look(
     return header
 
 
+def _seed_of(packed: bytes, expected: check.Expected, word: str) -> int:
+    """A number that nobody knows who has not got what is expected, which hangs on the secret."""
+    digest = hashlib.sha256(packed + word.encode())
+    for _, values in sorted(expected.items()):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return int.from_bytes(digest.digest()[:3], "little")
+
+
 def interpret(
     packed: bytes,
     expected: check.Expected,
@@ -226,7 +242,8 @@ def interpret(
 ) -> Report:
     """The report on a candidate's jaxpr; `is_timed`: of a case that is timed, too."""
     for is_filled, memory in ((False, "is not a number"), (True, "holds any number")):
-        ending = sandbox.run(functools.partial(_interpreted, packed, signature, is_filled), limits)
+        seed = _seed_of(packed, expected, memory)
+        ending = sandbox.run(functools.partial(_interpreted, packed, signature, seed, is_filled), limits)
         if ending.how == "timeout":
             # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
             more = f"; {check.IN_PARTS}" if is_timed else ""

@@ -25,11 +25,15 @@ from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interprete
 from jax._src.pallas.mosaic.interpret import shared_memory
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 
+import bounds
 import interpreted
 import part_rules
 import parts
 import promises
 from regions import Axis, Region, indices_of, of_axis, whole
+
+# How bounds.py calls the block of an input.
+_INPUT_BLOCK = "a block of input "
 
 # Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
 _MOST_POINTS = 1 << 22
@@ -117,10 +121,11 @@ class SomeSteps:
     def _interpret(self, equation: Any, plan: _Plan, arrays: list[Any]) -> list[Any]:
         key = id(equation)
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(functools.partial(_some_steps, equation, plan.grid, self._promises))
+            some = functools.partial(_some_steps, equation, plan.grid, self._promises, self._watch.step)
+            self._compiled[key] = jax.jit(some)
         # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
         self._watch.is_lenient = self._widths.get(id(equation), len(plan.grid)) == 0
-        self._watch.found = False
+        self._watch.begin(equation, plan.grid)
         try:
             with self._watch.on():
                 results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(plan.points), *arrays)))
@@ -230,8 +235,10 @@ class _Starts:
 # The interpreter walks a grid of its own; these make it one of the chosen points.
 
 
-def _some_steps(equation: Any, grid: tuple[int, ...], watch: promises.Watch, points: Any, *arrays: Any) -> Any:
-    """Runs the chosen steps of a kernel, one after another, on one core."""
+def _some_steps(
+    equation: Any, grid: tuple[int, ...], watch: promises.Watch, step: Callable[..., Any], points: Any, *arrays: Any
+) -> Any:
+    """Runs the chosen steps of a kernel, one after another, on one core; `step` is called before each."""
     params = interpreted.parameters(equation) | watch.watched(equation.params)
     mapping = params["grid_mapping"]
     axes = [axis for axis in range(len(grid)) if axis not in mapping.vmapped_dims]
@@ -246,7 +253,8 @@ def _some_steps(equation: Any, grid: tuple[int, ...], watch: promises.Watch, poi
     if params["compiler_params"] is not None:
         params["compiler_params"] = dataclasses.replace(params["compiler_params"], dimension_semantics=None)
     with mock.patch.object(interpreter, "_get_grid_point", point_of):
-        return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=interpreted.settings())
+        how = interpreted.settings(grid_point_recorder=step)
+        return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=how)
 
 
 class _Buffer(shared_memory.Buffer):
@@ -288,12 +296,16 @@ class _Watch:
     """Finds out where a kernel needs a step that was not run: the run ends there, and `found` is true.
 
     It reads memory that nobody wrote, or waits for a copy that nobody has started: only one core is there to start it.
+    What was left there before steps that are not run counts as neither, for these may have left something else.
     """
 
     def __init__(self) -> None:
         self.found = False
         self.is_lenient = False
         self._thread = threading.local()
+        self._grid: tuple[int, ...] = ()
+        self._last: int | None = None
+        self._kept: frozenset[int] = frozenset()
         plain = interpreter.get
 
         @functools.wraps(plain)
@@ -307,6 +319,34 @@ class _Watch:
 
         get.__wrapped__ = plain.__wrapped__
         self._get = get
+
+    def begin(self, equation: Any, grid: tuple[int, ...]) -> None:
+        """Before a kernel is run."""
+        self.found, self._grid, self._last = False, grid, None
+        # The blocks of its inputs are read anew wherever they are others.
+        blocks = (number for number, one in enumerate(bounds.memory_of(equation, {})) if one.startswith(_INPUT_BLOCK))
+        self._kept = frozenset(bounds.FIRST + number for number in blocks)
+
+    def step(self, token: Any, point: Any, _: Any) -> Any:
+        """Called by the interpreter before each step of the kernel."""
+        number = int(np.ravel_multi_index(tuple(map(int, point)), self._grid)) if self._grid else 0
+        if self._last is not None and number != self._last + 1:
+            self._forget()
+        self._last = number
+        return token
+
+    def _forget(self) -> None:
+        """What the steps before have left: copies under way end, and none was started."""
+        memory = interpreter._get_shared_memory()
+        for semaphore in memory.sem.values():
+            for tasks in semaphore.tasks:
+                while tasks:
+                    tasks.pop()()
+            semaphore.count_by_core[:] = 0
+        for (space, number, *_), buffer in memory.mem.items():
+            is_shared = space in ("any", "hbm") or number in self._kept
+            if isinstance(buffer, _Buffer) and buffer.written is not None and not is_shared:
+                buffer.written[...] = False
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:

@@ -1,7 +1,11 @@
-"""Races that the interpreter finds, in words: whose memory two accesses touch, and where.
+"""Races that the interpreter finds, in words: whose memory two accesses touch, and where; and semaphores left over.
 
 Of a blocked output that the program around a kernel does not use, two cores may write the same block: nobody reads it,
 and nothing in the kernel can. Library kernels have such outputs for what other systems call scratch.
+
+A signal goes to the core that sends it, as on a TPU; the interpreter would send it to the first. Each semaphore has to
+be back at 0 when a kernel ends, or the next one would find it otherwise, and wherever the index of a parallel dimension
+changes, or a step would hang on another one that may run elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +21,23 @@ from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interprete
 from jax._src.pallas.mosaic.interpret.race_detection_state import RaceDetectionState
 
 import bounds
+import footprint
 from bounds import Names
+
+# What is said of a semaphore that is left at another number than 0: where a kernel ends, and between parallel steps.
+LEFT = "a kernel ends with a semaphore that is not at 0: its signals and waits do not match"
+PASSED_ON = "a semaphore is not at 0 where a step of a parallel dimension ends: no other step may wait for it"
+
+_signal = interpreter.semaphore_signal
+
+
+def _signalled(
+    token: Any, device: Any, core_index: Any, semaphore: Any, number: Any, *targets: Any, **more: Any
+) -> Any:
+    to_device, to_core = targets
+    return _signal(
+        token, device, core_index, semaphore, number, to_device, core_index if to_core is None else to_core, **more
+    )
 
 
 def used_in(flat: core.Jaxpr) -> frozenset[core.Var]:
@@ -28,18 +48,34 @@ def used_in(flat: core.Jaxpr) -> frozenset[core.Var]:
 
 
 class Watch:
-    """Notes the first race of kernels that run while it is `entered`."""
+    """Notes the first race, or semaphore left over, of kernels that run while it is `entered`."""
 
     def __init__(self, flat: core.Jaxpr | None, names: Names) -> None:
         self.found = ""
         self._names = names
+        self._parallel: Sequence[int] = ()
+        self._at: dict[int, list[int]] = {}
         self._used = None if flat is None else used_in(flat)
         self._inside = None if flat is None else {v for equation in flat.eqns for v in equation.outvars}
+
+    def step(self, point: Sequence[Any], core_index: int) -> None:
+        """Called before each step of a core."""
+        now = [int(point[axis]) for axis in self._parallel]
+        before = self._at.get(core_index, now)
+        self._at[core_index] = now
+        if before != now and self._is_left(core_index) and not self.found:
+            self.found = PASSED_ON
+
+    def _is_left(self, core_index: int | None = None) -> bool:
+        """Whether a semaphore, of a core or of any, is not at 0."""
+        left = interpreter._get_shared_memory().get_sempahores_with_nonzero_count(0)
+        return any(core_index in (None, of_core) for _, of_core in left)
 
     @contextlib.contextmanager
     def entered(self, equation: core.JaxprEqn) -> Iterator[None]:
         """While this kernel runs."""
         unread = self._unread(equation)
+        self._parallel, self._at = footprint.parallel_axes(equation.params), {}
 
         def telling(check: Callable[..., None]) -> Callable[..., None]:
             def told(this: Any, device: Any, core_index: Any, clock: Any, key: Any, where: Any, **more: Any) -> None:
@@ -58,7 +94,17 @@ class Watch:
             for name in ("check_read", "check_write"):
                 patched = telling(getattr(RaceDetectionState, name))
                 stack.enter_context(mock.patch.object(RaceDetectionState, name, patched))
+            stack.enter_context(mock.patch.object(interpreter, "semaphore_signal", _signalled))
+            stack.enter_context(mock.patch.object(interpreter, "_validate", self._validating(interpreter._validate)))
             yield
+
+    def _validating(self, validate: Callable[..., Any]) -> Callable[..., Any]:
+        def validated(token: Any, device: Any) -> Any:
+            if self._is_left() and not self.found:
+                self.found = LEFT
+            return validate(token, device)
+
+        return validated
 
     def _unread(self, equation: core.JaxprEqn) -> frozenset[int]:
         """The numbers of the memory of blocked outputs that nobody reads."""

@@ -444,6 +444,11 @@ class _Unpacker:
             raise Unsendable("what hangs on the platform is not for candidates: what is checked is what is timed")
         if primitive.name == "semaphore_read":
             raise Unsendable("what a semaphore holds at a time is not for candidates: it tells who runs them")
+        if primitive.name == "semaphore_signal":
+            numbers = range(len(packed["invars"]))
+            *_, device, of_core = tree_util.tree_unflatten(params["args_tree"], list(numbers))
+            if device is not None or of_core is not None:
+                raise Unsendable("a signal to another core or device is not for candidates")
         for name in packed["derivatives"]:
             if name not in _DERIVATIVES:
                 raise Unsendable(f"no derivative: {name}")

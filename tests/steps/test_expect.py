@@ -25,6 +25,8 @@ _DTYPES = {
     "'float32'": ("", 1e-9, 1e-6),
     "jnp.float16": ("import jax.numpy as jnp", 1e-5, 1e-2),
     "'bfloat16'": ("", 1e-4, 1e-1),
+    "ml_dtypes.bfloat16": ("import ml_dtypes", 1e-4, 1e-1),
+    "rounded": ("from ml_dtypes import bfloat16 as rounded", 1e-4, 1e-1),
 }
 
 
@@ -55,3 +57,17 @@ def test_so_it_is_at_float32_where_a_large_case_has_narrow_outputs(tmp_path: Pat
 
     expected = check.read_expected(run_in_child(work, LIMITS).answer)
     assert 1e-4 < next(value for name, value in expected.items() if name.endswith(".error")) < 1e-1
+
+
+def test_what_asks_for_a_dtype_itself_means_that_dtype(tmp_path: Path) -> None:
+    text = "import jax\nimport jax.numpy as jnp\n\n\ndef f(x, y):\n    tiny = jnp.finfo(jnp.bfloat16).eps\n"
+    text += "    bits = jnp.full(x.shape, 16256, 'uint16')\n"
+    text += "    return x * tiny + y * jax.lax.bitcast_convert_type(bits, jnp.bfloat16)\n"
+    (tmp_path / "reference.py").write_text(text)
+    functions = expect.functions(str(tmp_path / "reference.py"), "f")
+
+    def work() -> bytes:
+        return expect.pack(expect.expected(functions, SIGNATURE, SECRET))
+
+    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    assert expected[f"{judge_inputs.PUBLIC.name}.0.error"] < 1e-6

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import expect
 import gradients
 from regions import Region, take, whole
 
@@ -53,3 +54,43 @@ def test_pieces_are_small_where_that_saves_memory_and_repeats_little() -> None:
     assert gradients.count_of_pieces(lambda _: (8 * large, 40 * gib)) == 1
     # What is common is a small part.
     assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count + gib)) == 8
+
+
+@jax.custom_vjp
+def _straight_through(x: Any) -> Any:
+    return jnp.round(x)
+
+
+_straight_through.defvjp(lambda x: (jnp.round(x), None), lambda _, cotangent: (cotangent,))
+
+
+@jax.custom_jvp
+def _doubled(x: Any) -> Any:
+    return x
+
+
+_doubled.defjvp(lambda primals, tangents: (primals[0], 2 * tangents[0]))
+
+
+@pytest.mark.parametrize("function", [_straight_through, _doubled])
+def test_a_derivative_of_its_own_is_kept(function: Any) -> None:
+    def inside(x: Any) -> Any:
+        return jax.jit(lambda y: jnp.sum(function(y), axis=1, keepdims=True) * y)(x)
+
+    x = np.random.default_rng(1).standard_normal((32, 8), dtype=np.float32)
+    assert gradients.has_own_rule(jax.make_jaxpr(inside)(x).jaxpr)
+    signature = {
+        "inputs": [{"name": "x", "shape": [32, 8], "dtype": "float32"}] * 2,
+        "outputs": [{"name": name, "shape": [32, 8], "dtype": "float32"} for name in ("out", "d_x")],
+        "gradients": [0],
+    }
+    cotangent = np.ones((32, 8), np.float32)
+    _, found = expect._at(inside, [x, cotangent], signature, [(_ROWS, None)] * 2)
+    _, pull_back = jax.vjp(inside, x)
+    np.testing.assert_allclose(found, np.asarray(pull_back(cotangent)[0])[_ROWS], rtol=1e-5)
+
+
+def test_functions_of_jax_are_derived_in_pieces() -> None:
+    x = np.ones((4, 4), np.float32)
+    for function in (jax.nn.relu, jax.nn.softmax, jax.nn.gelu, jax.nn.logsumexp):
+        assert not gradients.has_own_rule(jax.make_jaxpr(function)(x).jaxpr)

@@ -72,6 +72,41 @@ def test_a_step_that_waits_for_a_copy_of_the_step_before_is_run_with_it() -> Non
     assert 1 < kernels.steps < kernels.all_steps
 
 
+COLUMNS = 4
+
+
+def _over_a_grid(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
+    """As above, over two axes."""
+    step = pl.program_id(0) * COLUMNS + pl.program_id(1)
+
+    def copy(t: Any) -> Any:
+        block = x.at[pl.ds((t // COLUMNS) * ROWS, ROWS), pl.ds((t % COLUMNS) * 128, 128)]
+        return pltpu.make_async_copy(block, buffer.at[jax.lax.rem(t, 2)], semaphores.at[jax.lax.rem(t, 2)])
+
+    pl.when(step == 0)(lambda: copy(step).start())
+    pl.when(step + 1 < COLUMNS * COLUMNS)(lambda: copy(step + 1).start())
+    copy(step).wait()
+    out[...] = 2 * buffer[jax.lax.rem(step, 2)]
+
+
+@pytest.mark.parametrize("columns", [(0, 128), (64, 192)])
+def test_a_step_finds_nothing_of_steps_before_others_that_were_not_run(columns: tuple[int, int]) -> None:
+    shape = jax.ShapeDtypeStruct((ROWS * COLUMNS, 128 * COLUMNS), jnp.float32)
+    call = pl.pallas_call(
+        _over_a_grid,
+        grid=(COLUMNS, COLUMNS),
+        in_specs=[ANY],
+        out_specs=pl.BlockSpec((ROWS, 128), lambda i, j: (i, j)),
+        out_shape=shape,
+        scratch_shapes=_SCRATCH,
+    )
+    x = np.random.default_rng(3).standard_normal(shape.shape).astype(np.float32)
+    region = (np.arange(2 * ROWS), np.arange(*columns))
+    closed = jax.make_jaxpr(call)(x)
+    (found,) = kernel_steps.evaluate(closed, [x], [region], kernel_steps.SomeSteps())
+    np.testing.assert_array_equal(np.asarray(found), 2 * x[: 2 * ROWS, slice(*columns)])
+
+
 def test_what_nobody_starts_is_told() -> None:
     with pytest.raises(Exception, match="waits for a copy or a signal that nobody sends"):
         _evaluated(_call(_never_started), range(ROWS, 2 * ROWS))

@@ -15,6 +15,8 @@ import forms
 import interpret
 import outer
 import parts
+import races
+import wire
 
 SHAPE = jax.ShapeDtypeStruct((16, 128), jnp.float32)
 SIGNATURE = {"inputs": [{"name": "x"}], "outputs": [{"name": "out"}, {"name": "sums"}]}
@@ -54,6 +56,69 @@ def test_two_cores_may_write_what_nobody_reads() -> None:
 def test_what_is_read_has_a_race_and_a_name() -> None:
     assert _race_of(_both) == "'sums' at [0:8, 0:128]"
     assert _race_of(lambda x: (_both(x)[0], _both(x)[1] + 1)[1]) == "output 1 at [0:8, 0:128]"
+
+
+def _signalling(kind: str, given: int, taken: int, first: bool = False) -> Any:
+    """A kernel of which each step, or the first one alone, signals a semaphore and waits for it."""
+
+    def body(x: Any, out: Any, free: Any) -> None:
+        if first:
+            pl.when(pl.program_id(0) == 0)(lambda: pl.semaphore_signal(free, given))
+            pl.when(pl.program_id(0) == pl.num_programs(0) - 1)(lambda: pl.semaphore_wait(free, taken))
+        else:
+            pl.semaphore_signal(free, given)
+            pl.semaphore_wait(free, taken)
+        out[...] = 2 * x[...]
+
+    block = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    return pl.pallas_call(
+        body,
+        grid=(2,),
+        in_specs=[block],
+        out_specs=block,
+        out_shape=SHAPE,
+        scratch_shapes=[pltpu.SemaphoreType.REGULAR],
+        compiler_params=pltpu.CompilerParams(dimension_semantics=(kind,)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (_signalling("parallel", 1, 1), ""),
+        (_signalling("arbitrary", 1, 1), ""),
+        (_signalling("arbitrary", 1, 1, first=True), ""),
+        (_signalling("arbitrary", 2, 1), races.LEFT),
+        (_signalling("arbitrary", 2, 1, first=True), races.LEFT),
+    ],
+)
+def test_semaphores_are_back_at_zero(function: Any, said: str) -> None:
+    assert _race_of(function) == said
+
+
+def test_a_signal_to_another_core_is_refused() -> None:
+    def body(x: Any, out: Any, free: Any) -> None:
+        pl.semaphore_signal(free, 1, core_index=1)
+        out[...] = x[...]
+
+    call = pl.pallas_call(body, out_shape=SHAPE, scratch_shapes=[pltpu.SemaphoreType.REGULAR])
+    with pytest.raises(wire.Unsendable, match="a signal to another core or device is not for candidates"):
+        wire.unpack(wire.pack(jax.make_jaxpr(call)(SHAPE)))
+    with_own = _signalling("arbitrary", 1, 1)
+    assert len(wire.unpack(wire.pack(jax.make_jaxpr(with_own)(SHAPE))).jaxpr.eqns) == 1
+
+
+def test_no_step_of_a_parallel_dimension_signals_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = races.Watch(None, {})
+    counts: list[Any] = []
+    monkeypatch.setattr(watch, "_is_left", lambda _: bool(counts))
+    watch._parallel = [0]
+    watch.step([0, 0], 1)
+    counts.append(1)
+    watch.step([0, 1], 1)
+    assert watch.found == ""
+    watch.step([1, 0], 1)
+    assert watch.found == races.PASSED_ON
 
 
 def test_a_kernel_on_more_cores_than_one_is_refused_by_name() -> None:

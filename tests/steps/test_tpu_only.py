@@ -75,7 +75,10 @@ def test_both_copies_do_what_a_tpu_does(function: Any, meaning: Callable[[Array]
     traced = wire.pack(jax.make_jaxpr(function)(SHAPE))
     x = np.random.default_rng(1).standard_normal(SHAPE.shape).astype(np.float32)
     exported = program.export_program(wire.unpack(traced), [SHAPE], "cpu")
-    for run in (program.load_program(exported).call, interpret.as_function(traced, {"inputs": [], "outputs": []})):
+    for run in (
+        program.load_program(exported).call,
+        interpret.as_function(traced, {"inputs": [], "outputs": []}, "a secret"),
+    ):
         (out,) = run(jnp.asarray(x))
         np.testing.assert_array_equal(np.asarray(out), meaning(x))
 
