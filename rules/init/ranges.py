@@ -43,7 +43,7 @@ def with_ranges(
         if one.range or not np.issubdtype(np.dtype(one.dtype), np.integer):
             found.append(one)
             continue
-        said = _up_to(length, sizes) if length else range_of(value, sizes)
+        said = _up_to(length, sizes, one.name, notices) if length else range_of(value, sizes)
         if not said:
             notices.append(
                 f"which values may '{one.name}' have? Nothing says it, so they are drawn from [{UNKNOWN}]: "
@@ -53,9 +53,18 @@ def with_ranges(
     return tuple(found)
 
 
-def _up_to(length: int, sizes: dict[str, int]) -> str:
+# An axis' length, and how many places are taken from an index on.
+_Axis = tuple[int, int]
+
+
+def _up_to(axis: _Axis, sizes: dict[str, int], of: str, notices: list[str]) -> str:
+    length, taken = axis
     named = [name for name, size in sizes.items() if size == length]
-    return f"0, {named[0]} - 1" if named else f"0, {length - 1}"
+    if len(named) > 1:
+        notices.append(
+            f"'{of}' counts places on an axis that {' or '.join(named)} may be: its range in spec.yaml says {named[0]}"
+        )
+    return f"0, {named[0]} - {taken}" if named else f"0, {length - taken}"
 
 
 def range_of(array: Any, sizes: dict[str, int]) -> str:
@@ -72,8 +81,8 @@ def range_of(array: Any, sizes: dict[str, int]) -> str:
     return f"{least}, {most}"
 
 
-def _lengths(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[int]:
-    """The shortest axis that each input counts places on; 0 for none."""
+def _lengths(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[_Axis | None]:
+    """The shortest axis that each input counts places on; None for none."""
     closed = jax.make_jaxpr(function)(*structs(inputs, sizes))
     follower = _Follower(len(inputs))
     follower.follow(closed.jaxpr, [{number} for number in range(len(inputs))])
@@ -82,7 +91,7 @@ def _lengths(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict
 
 class _Follower:
     def __init__(self, count: int) -> None:
-        self.lengths = [0] * count
+        self.lengths: list[_Axis | None] = [None] * count
 
     def follow(self, jaxpr: core.Jaxpr, given: Sequence[set[int]]) -> list[set[int]]:
         """Which inputs' values each result has, from those that each operand has."""
@@ -106,8 +115,9 @@ class _Follower:
                 results = [operands[0]]
             elif name in ("dynamic_slice", "dynamic_update_slice"):
                 first = len(equation.invars) - len(equation.invars[0].aval.shape)
-                for length, some in zip(equation.invars[0].aval.shape, operands[first:], strict=True):
-                    self._note(some, length)
+                taken = equation.invars[1].aval.shape if "update" in name else equation.params["slice_sizes"]
+                for length, size, some in zip(equation.invars[0].aval.shape, taken, operands[first:], strict=True):
+                    self._note(some, length, size)
             elif name.startswith("scatter"):
                 axes = equation.params["dimension_numbers"].scatter_dims_to_operand_dims
                 for axis in axes if len(axes) == 1 else ():
@@ -122,7 +132,7 @@ class _Follower:
     def _gather(self, equation: Any, inputs: set[int]) -> None:
         axes = equation.params["dimension_numbers"].start_index_map
         if len(axes) == 1:
-            self._note(inputs, equation.invars[0].aval.shape[axes[0]])
+            self._note(inputs, equation.invars[0].aval.shape[axes[0]], equation.params["slice_sizes"][axes[0]])
 
     def _compared(self, equation: Any, operands: list[set[int]], counts: set[Any]) -> None:
         """With what counts through an axis: the longest that the comparison has and the input's axes do not."""
@@ -136,9 +146,13 @@ class _Follower:
             ):
                 self._note(operands[one], equation.outvars[0].aval.shape[-1])
 
-    def _note(self, inputs: set[int], length: int) -> None:
+    def _note(self, inputs: set[int], length: int, taken: int = 1) -> None:
         for number in inputs:
-            self.lengths[number] = min(self.lengths[number] or length, length)
+            self.lengths[number] = min(self.lengths[number] or (length, taken), (length, taken), key=_last_place)
+
+
+def _last_place(axis: _Axis) -> int:
+    return axis[0] - axis[1]
 
 
 def _variables(equation: Any) -> list[Any]:

@@ -64,10 +64,15 @@ class Case:
         ]
 
     def check_beside(self, picked: Sequence[Array], anchors: Sequence[Array], places: Sequence[Array]) -> None:
-        """Raises check.Refusal where outputs, at places, are further from the anchor's than two that are right."""
+        """Raises check.Refusal where outputs, at places, are further from the anchor's than two that are right.
+
+        Where the anchor's are not finite, nothing is said.
+        """
         apart = {name: _APART * value for name, value in self.tolerance.items()}
         for number, (declared, at) in enumerate(zip(self.signature["outputs"], places, strict=True)):
             name = f"{KNOWN.name}.{number}"
             worst = self.expected.get(f"{name}.worst", self.expected.get(f"{name}.0.worst", 0.0))
             got, other = (one[number].astype(np.float64) for one in (picked, anchors))
-            check.check_elements(check.Output(declared, KNOWN, got, other, at, 0.0, float(worst)), apart)
+            known = np.isfinite(other)
+            output = check.Output(declared, KNOWN, got[known], other[known], at[known], 0.0, float(worst))
+            check.check_elements(output, apart)

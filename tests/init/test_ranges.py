@@ -49,6 +49,7 @@ def _scaled(x: Any, ids: Any) -> Any:
         (_in_a_loop, None, "0, V - 1"),
         (_scattered, None, "0, V - 1"),
         (lambda x, ids: x[:, :30][:, ids], None, "0, 29"),
+        (lambda x, ids: jax.lax.dynamic_slice(x, (0, ids[0]), (x.shape[0], 16)), None, "0, V - 16"),
         (_scaled, np.arange(12) - 3, "-3, 8"),
         (_scaled, np.arange(12) + 28, "0, V - 1"),
     ],
@@ -61,6 +62,14 @@ def test_the_range_is_told_by_the_function_or_by_the_values(
     x, ids = with_ranges(function, inputs, SIZES, [None, given], notices)
     assert (x.range, ids.range) == ("", said)
     assert not notices
+
+
+def test_an_axis_that_two_dimensions_may_be_is_told() -> None:
+    inputs = (Tensor("x", "float32", ("T", "V")), Tensor("ids", "int32", ("T",)))
+    notices: list[str] = []
+    _, ids = with_ranges(lambda x, ids: x[:, ids], inputs, {"T": 40, "V": 40}, [None, None], notices)
+    assert ids.range == "0, T - 1"
+    assert notices == ["'ids' counts places on an axis that T or V may be: its range in spec.yaml says T"]
 
 
 def test_what_nothing_says_is_told() -> None:

@@ -194,6 +194,14 @@ def test_what_is_drawn_for_one_process_is_held_against_the_anchor(case: Case) ->
         case.check_beside([np.where(np.arange(27200) == 5, 9, anchor[0])], anchor, places)
 
 
+def test_where_the_anchor_is_not_finite_nothing_is_said(case: Case) -> None:
+    anchor = [np.full(27200, -np.inf, np.float32)]
+    anchor[0][5] = 1
+    case.check_beside(anchor, anchor, case.places("a program", 1))
+    with pytest.raises(check.Refusal, match="1 of 1 elements are off"):
+        case.check_beside([anchor[0] + 1], anchor, case.places("a program", 1))
+
+
 def test_no_process_gets_what_another_one_got(case: Case) -> None:
     first, again, other = (case.inputs(number) for number in (0, 0, 1))
     np.testing.assert_array_equal(first[0], again[0])
