@@ -7,6 +7,7 @@ whatever a candidate calls its operands, nobody reads.
 from __future__ import annotations
 
 import contextlib
+import enum
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -145,25 +146,52 @@ def _called_so(atoms: Any, names: Names, kind: str) -> list[str]:
     return [f"'{said}'" if said else f"{kind} {number}" for number, said in enumerate(known)]
 
 
-def memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
-    """What lies in a kernel's memories, in the order in which the interpreter makes them."""
+class Kind(enum.Enum):
+    """What lies in one of a kernel's memories."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    SCALAR = "prefetched scalar"
+    INPUT_BLOCK = "block of an input"
+    OUTPUT_BLOCK = "block of an output"
+    SCRATCH = "scratch"
+
+
+def memories(equation: core.JaxprEqn) -> list[tuple[Kind, int]]:
+    """A kernel's memories, in the order in which the interpreter makes them: what lies there, and of which operand."""
     params = equation.params
     mapping, arguments = params["grid_mapping"], params["jaxpr"].invars
-    scalars, inputs = mapping.num_index_operands, mapping.num_inputs
-    of_inputs, of_outputs = _labels(equation, names)
-    first = mapping.num_dynamic_grid_bounds
-    of_scalars = _called_so(equation.invars[first : first + scalars], names, "prefetched scalar")
+    scalars, inputs, outputs = mapping.num_index_operands, mapping.num_inputs, mapping.num_outputs
     shared = {output for _, output in params["input_output_aliases"]}
-    made = [*of_inputs, *(one for number, one in enumerate(of_outputs) if number not in shared), *of_scalars]
-    blocks = [f"a block of {one}" for one in (*of_inputs, *of_outputs)]
-    scratch = [f"scratch {number}" for number in range(len(arguments) - scalars - inputs - len(of_outputs))]
+    made = [(Kind.INPUT, number) for number in range(inputs)]
+    made += [(Kind.OUTPUT, number) for number in range(outputs) if number not in shared]
+    made += [(Kind.SCALAR, number) for number in range(scalars)]
+    blocks = [(Kind.INPUT_BLOCK, number) for number in range(inputs)]
+    blocks += [(Kind.OUTPUT_BLOCK, number) for number in range(outputs)]
+    blocks += [(Kind.SCRATCH, number) for number in range(len(arguments) - scalars - inputs - outputs)]
     spaces = [block.transformed_block_aval.memory_space for block in mapping.block_mappings]
-    spaces += [v.aval.memory_space for v in arguments[scalars + len(blocks) :]]
+    spaces += [v.aval.memory_space for v in arguments[scalars + inputs + outputs :]]
     elsewhere = (interpreter._HBM, interpreter._SEMAPHORE)
-    for label, space in zip([*blocks, *scratch], spaces, strict=True):
+    for one, space in zip(blocks, spaces, strict=True):
         if interpreter._forward_any_to_hbm(space) not in elsewhere:
-            made.append(label)
+            made.append(one)
     return made
+
+
+def memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
+    """The same in words."""
+    of_inputs, of_outputs = _labels(equation, names)
+    mapping = equation.params["grid_mapping"]
+    first = mapping.num_dynamic_grid_bounds
+    scalars = equation.invars[first : first + mapping.num_index_operands]
+    words = {
+        Kind.INPUT: of_inputs,
+        Kind.OUTPUT: of_outputs,
+        Kind.SCALAR: _called_so(scalars, names, "prefetched scalar"),
+        Kind.INPUT_BLOCK: [f"a block of {one}" for one in of_inputs],
+        Kind.OUTPUT_BLOCK: [f"a block of {one}" for one in of_outputs],
+    }
+    return [words[kind][number] if kind in words else f"scratch {number}" for kind, number in memories(equation)]
 
 
 def places(text: str) -> str:

@@ -192,11 +192,15 @@ def _into(values: Array, low: float, high: float) -> Array:
 
 def sample(shape: list[int], drawn: InputSet, output: int, secret: str) -> Array | None:
     """The places, counted through, at which an output is compared; None: at all of them."""
+    return None if drawn.is_whole else some_places(shape, "sample", output, shape, drawn.name, secret)
+
+
+def some_places(shape: list[int], *named: Any) -> Array | None:
+    """Places of an array, counted through, that are drawn by what is `named`; None: all of a small one's."""
     size = int(np.prod(shape, dtype=np.int64))
-    if drawn.is_whole or size <= _MOST_SAMPLED:
+    if size <= _MOST_SAMPLED:
         return None
-    generator = generator_of("sample", output, shape, drawn.name, secret)
-    return np.sort(generator.choice(size, _MOST_SAMPLED, replace=False))
+    return np.sort(generator_of(*named).choice(size, _MOST_SAMPLED, replace=False))
 
 
 def picked(array: Array, places: Array | None) -> Array:

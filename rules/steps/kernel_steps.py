@@ -32,9 +32,6 @@ import parts
 import promises
 from regions import Axis, Region, indices_of, of_axis, whole
 
-# How bounds.py calls the block of an input.
-_INPUT_BLOCK = "a block of input "
-
 # Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
 _MOST_POINTS = 1 << 22
 
@@ -324,8 +321,8 @@ class _Watch:
         """Before a kernel is run."""
         self.found, self._grid, self._last = False, grid, None
         # The blocks of its inputs are read anew wherever they are others.
-        blocks = (number for number, one in enumerate(bounds.memory_of(equation, {})) if one.startswith(_INPUT_BLOCK))
-        self._kept = frozenset(bounds.FIRST + number for number in blocks)
+        kinds = enumerate(bounds.memories(equation), bounds.FIRST)
+        self._kept = frozenset(number for number, (kind, _) in kinds if kind is bounds.Kind.INPUT_BLOCK)
 
     def step(self, token: Any, point: Any, _: Any) -> Any:
         """Called by the interpreter before each step of the kernel."""

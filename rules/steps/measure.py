@@ -195,7 +195,8 @@ def _run(
 def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: Effort, process: int) -> bytes:
     """The life of a measuring process: its runs as JSON, or why there are none."""
     os.environ["XLA_FLAGS"] = _XLA_FLAGS
-    key = int(program.digest(contents["candidate"]), 16) + process
+    of_program = program.digest(contents["candidate"])
+    key = int(of_program, 16) + process
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[key % len(cores)]})
     # The order is drawn, and the same for the same programs.
@@ -205,12 +206,8 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
         _configure_calls()
         # The first the oracle knows, the others are this process's own.
         numbers = (0, *range(1 + process * _INPUT_SETS, (1 + process) * _INPUT_SETS))
-        inputs = _Inputs(
-            case,
-            is_checked,
-            [case.inputs(number) for number in numbers],
-            case.places(process, program.digest(contents["candidate"])),
-        )
+        drawn = [case.inputs(number) for number in numbers]
+        inputs = _Inputs(case, is_checked, drawn, case.places(process, of_program))
         gc.disable()
         runs = []
         for number in range(effort.runs):

@@ -110,16 +110,13 @@ class Watch:
         """The numbers of the memory of blocked outputs that nobody reads."""
         if self._used is None or self._inside is None:
             return frozenset()
-        mapping = equation.params["grid_mapping"]
-        shared = {output for _, output in equation.params["input_output_aliases"]}
-        blocks: Sequence[Any] = list(mapping.block_mappings)[mapping.num_inputs :]
-        unread, number = set(), mapping.num_inputs
-        for place, (v, block) in enumerate(zip(equation.outvars, blocks, strict=True)):
-            if place in shared:
-                continue
-            space = interpreter._forward_any_to_hbm(block.transformed_block_aval.memory_space)
-            # Of a kernel inside of a loop or a branch it is not known.
-            if v in self._inside and v not in self._used and space is not interpreter._HBM:
-                unread.add(number)
-            number += 1
+        memories = bounds.memories(equation)
+        blocked = {place for kind, place in memories if kind is bounds.Kind.OUTPUT_BLOCK}
+        unread = set()
+        for number, (kind, place) in enumerate(memories):
+            if kind is bounds.Kind.OUTPUT and place in blocked:
+                v = equation.outvars[place]
+                # Of a kernel inside of a loop or a branch it is not known.
+                if v in self._inside and v not in self._used:
+                    unread.add(number)
         return frozenset(unread)

@@ -23,8 +23,6 @@ from regions import of_axis, take, whole
 KNOWN = TIMED[0]
 # What two programs that are both right may differ by, in tolerances.
 _APART = 2.0
-# Of an output, how many elements are held against the anchor's.
-_MOST_PLACES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -54,16 +52,15 @@ class Case:
                 output = values.output_at(got, self.expected, self.signature, number, 0, block)
                 check.check_output(output, self.tolerance)
 
-    def places(self, *named: Any) -> list[Array]:
-        """Of each output some places, counted through, drawn by what is `named`."""
-        generator = judge_inputs.generator_of("timed outputs", self.secret, *named)
-        sizes = (int(np.prod(one["shape"], dtype=np.int64)) for one in self.signature["outputs"])
+    def places(self, *named: Any) -> list[Array | None]:
+        """Of each output some places, counted through, drawn by what is `named`; None: all of them."""
+        outputs = enumerate(self.signature["outputs"])
         return [
-            np.sort(generator.integers(0, size, _MOST_PLACES)) if size > _MOST_PLACES else np.arange(size)
-            for size in sizes
+            judge_inputs.some_places(one["shape"], "timed outputs", self.secret, number, *named)
+            for number, one in outputs
         ]
 
-    def check_beside(self, picked: Sequence[Array], anchors: Sequence[Array], places: Sequence[Array]) -> None:
+    def check_beside(self, picked: Sequence[Array], anchors: Sequence[Array], places: Sequence[Array | None]) -> None:
         """Raises check.Refusal where outputs, at places, are further from the anchor's than two that are right.
 
         Where the anchor's are not finite, nothing is said.
@@ -72,7 +69,8 @@ class Case:
         for number, (declared, at) in enumerate(zip(self.signature["outputs"], places, strict=True)):
             name = f"{KNOWN.name}.{number}"
             worst = self.expected.get(f"{name}.worst", self.expected.get(f"{name}.0.worst", 0.0))
-            got, other = (one[number].astype(np.float64) for one in (picked, anchors))
+            got, other = (one[number].astype(np.float64).reshape(-1) for one in (picked, anchors))
             known = np.isfinite(other)
-            output = check.Output(declared, KNOWN, got[known], other[known], at[known], 0.0, float(worst))
+            where = np.flatnonzero(known) if at is None else at[known]
+            output = check.Output(declared, KNOWN, got[known], other[known], where, 0.0, float(worst))
             check.check_elements(output, apart)

@@ -63,8 +63,7 @@ def _distinct(generator: Generator, shape: tuple[int, ...], terms: Terms, of_end
             return terms.low + generator.choice(span, count, replace=False)
         return generator.permutation(count) + (terms.low if of_ends is min else terms.high - count + 1)
 
-    lines = [line() for _ in range(int(np.prod(shape[:-1], dtype=np.int64)))]
-    return np.asarray(lines, np.int64).reshape(shape)
+    return _of_lines(shape, line)
 
 
 def _of_one_sum(generator: Generator, shape: tuple[int, ...], terms: Terms, total: int, of_ends: Any) -> Array:
@@ -81,10 +80,17 @@ def _of_one_sum(generator: Generator, shape: tuple[int, ...], terms: Terms, tota
             if weights.sum() > 0:
                 above = np.minimum((left * (weights / weights.sum())).astype(np.int64), most)
             order = generator.permutation(count)
+        left -= int(above.sum())
         for place in order:
-            more = min(left - int(above.sum()), most - int(above[place]))
+            more = min(left, most - int(above[place]))
             above[place] += more
+            left -= more
         return terms.low + above
 
+    return _of_lines(shape, line)
+
+
+def _of_lines(shape: tuple[int, ...], line: Callable[[], Array]) -> Array:
+    """An array of lines along its last axis."""
     lines = [line() for _ in range(int(np.prod(shape[:-1], dtype=np.int64)))]
     return np.asarray(lines, np.int64).reshape(shape)
