@@ -22,6 +22,7 @@
 #include "engine/cli/snapshots.h"
 #include "engine/cli/verify.h"
 #include "engine/cli/why.h"
+#include "engine/search/selection_record.h"
 #include "engine/trace.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"
@@ -49,22 +50,25 @@ int target_round(const Campaign& campaign, const std::vector<std::string>& targe
 }
 
 // A seed that fails has nothing to be compared with: that is an error, unlike a variant's verdict.
+// Of what was not asked for there is no report, and nothing is said.
 Status check_seed(const Campaign& campaign) {
-  const std::string seed = variant_id(0);
-  for (const StepReport& step : judging_reports(judged_cases(campaign.shape))) {
-    json report =
-        read_json(fmt::format("{}/{}/{}", campaign.folder_of(seed), step.case_name, step.file));
-    if (!report.is_object() || report.value("verdict", "") == "ok") continue;
-    // Where times are measured, a seed that the model cannot follow is a seed all the same.
-    if (campaign.shape.is_measured && step.step == "analyze") continue;
-    Error error = failed(fmt::format("{}: {}: case '{}': {}: {}", campaign.shape.seed, step.step,
-                                     step.case_name, report.value("kind", "rejected"),
-                                     report.value("reason", "")));
-    error.hint = fmt::format("the seed must pass every step; evolve show {} {}", seed,
-                             arguments_of(campaign));
-    return error;
-  }
-  return {};
+  const std::string id = variant_id(0);
+  const std::string folder = campaign.folder_of(id);
+  auto cases = search::read_cases(read_json(campaign.work + "/spec.json"));
+  if (!cases) return {};
+  auto load = [&](const std::string& case_name, const std::string& file) -> Result<json> {
+    json report = read_json(fmt::format("{}/{}/{}", folder, case_name, file));
+    return report.is_object() ? report : json{{"verdict", "not_reached"}};
+  };
+  auto seed = search::read_evaluated(read_json(folder + "/variant.json"), *cases, load);
+  if (!seed) return {};
+  const bool is_known = !seed->rejection || seed->rejection->kind != "not_reached";
+  const auto problem = is_known ? search::problem_of_seed(*seed) : std::nullopt;
+  if (!problem) return {};
+  Error error = failed(fmt::format("{}: {}", campaign.shape.seed, *problem));
+  error.hint =
+      fmt::format("the seed must pass every step; evolve show {} {}", id, arguments_of(campaign));
+  return error;
 }
 
 ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& command) {
@@ -173,8 +177,10 @@ class CampaignBuild {
     Status status;
     int64_t record = 0;
     if (summary.failed > 0) {
-      status = failed(fmt::format("build stopped: {} edges failed, {} skipped", summary.failed,
-                                  summary.skipped));
+      status = check_seed(session_.campaign);
+      if (status)
+        status = failed(fmt::format("build stopped: {} edges failed, {} skipped", summary.failed,
+                                    summary.skipped));
     } else {
       auto recorded = record_rounds(session_.campaign, session_.toolchain.versions, round,
                                     *session_.graph, lookup_, state_);

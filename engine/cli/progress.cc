@@ -56,6 +56,9 @@ void Progress::finished(const EdgeEvent& event, const Plan& plan) {
   } else if (event.outcome != Outcome::failed) {
     ++cached_;
   }
+  // A gate fails where the seed does not pass: the build ends with that, in the user's words.
+  is_told_at_end_ = event.outcome == Outcome::failed && event.step == "gate" &&
+                    event.exit_status == exit_code(ErrorCode::failed);
   if (style_ == ProgressStyle::json) print_json(event, "finished");
   if (style_ == ProgressStyle::plain && event.outcome == Outcome::ran) {
     std::string verdict = event.verdict.empty() || event.verdict == "ok" ? "" : " " + event.verdict;
@@ -67,6 +70,7 @@ void Progress::finished(const EdgeEvent& event, const Plan& plan) {
 }
 
 void Progress::fault(const Error& error) {
+  if (is_told_at_end_) return;
   clear();
   print_error(error, color_);
 }

@@ -64,6 +64,7 @@ class Progress : public Listener {
   std::map<std::string, StepTime> steps_;
   double drawn_at_ = 0;
   bool is_drawn_ = false;
+  bool is_told_at_end_ = false;  // the fault that comes next
   std::function<Elsewhere()> elsewhere_;
   Elsewhere told_;
 };

@@ -9,6 +9,7 @@ namespace {
 struct JudgingStep {
   const char* step;
   const char* file;
+  Judged judged;  // by when it is done
   bool (*is_for)(const JudgedCase&);
 };
 
@@ -28,21 +29,23 @@ bool must_be_new(const JudgedCase& one) {
   return one.must_be_new;
 }
 
-constexpr std::array<JudgingStep, 9> kSteps = {{{"lower", "lower.json", is_any},
-                                                {"contract", "contract.json", is_any},
-                                                {"novelty", "novelty.json", must_be_new},
-                                                {"compile", "compile.json", is_bench},
-                                                {"check", "check.json", is_check},
-                                                {"interpret", "interpret.json", is_check},
-                                                {"analyze", "facts.json", is_bench},
-                                                {"time", "time.json", is_bench},
-                                                {"values", "values.json", is_large}}};
+constexpr std::array<JudgingStep, 9> kSteps = {
+    {{"lower", "lower.json", Judged::before_checks, is_any},
+     {"contract", "contract.json", Judged::before_checks, is_any},
+     {"novelty", "novelty.json", Judged::before_checks, must_be_new},
+     {"check", "check.json", Judged::before_compile, is_check},
+     {"interpret", "interpret.json", Judged::before_compile, is_check},
+     {"compile", "compile.json", Judged::before_times, is_bench},
+     {"analyze", "facts.json", Judged::before_times, is_bench},
+     {"time", "time.json", Judged::before_values, is_bench},
+     {"values", "values.json", Judged::whole, is_large}}};
 
 }  // namespace
 
-std::vector<StepReport> judging_reports(const std::vector<JudgedCase>& cases) {
+std::vector<StepReport> judging_reports(const std::vector<JudgedCase>& cases, Judged judged) {
   std::vector<StepReport> out;
   for (const JudgingStep& step : kSteps) {
+    if (step.judged > judged) continue;
     for (const JudgedCase& one : cases) {
       if (step.is_for(one)) out.push_back({step.step, one.name, step.file});
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/edge_text.h"
+#include "engine/core/round_gates.h"
 #include "engine/core/round_mutate.h"
 #include "engine/core/round_novelty.h"
 #include "engine/core/round_task.h"
@@ -70,6 +71,7 @@ class RoundWriter {
     write_seed_variant(text_);
     write_variant(0, outputs);
     write_values(0, outputs);
+    outputs.push_back(write_seed_gate(shape_, text_));
     outputs.emplace_back("task");
     add({"phony", {"round-0"}, outputs, {}, {}, {}});
   }
@@ -104,15 +106,15 @@ class RoundWriter {
     for (const JudgedCase& one : judged_cases(shape_)) {
       write_lower(id, folder, one.name, outputs);
       write_contract(id, folder, one, outputs);
-      if (const std::string gate = gate_of(shape_, id, folder + "/" + one.name);
-          gate != outputs.back())
-        outputs.push_back(gate);
+      if (shape_.least_distance && number != 0)
+        outputs.push_back(fmt::format("{}/{}/novelty.json", folder, one.name));
       if (one.is_check) {
         write_check(id, folder, one, outputs);
         write_interpret(id, folder, one, outputs);
       }
       if (one.is_bench) write_bench(id, folder, one.name, outputs);
     }
+    write_gates(shape_, number, text_);
     add({"phony", {id}, {outputs.begin() + static_cast<long>(first), outputs.end()}, {}, {}, {}});
   }
 
@@ -207,13 +209,12 @@ class RoundWriter {
     outputs.push_back(report);
   }
 
-  // A program of a variant, that it is within its contract, and what it is held against.
-  [[nodiscard]] Bindings held_against(const std::string& id, const std::string& at,
-                                      const std::string& name, const char* flag,
-                                      const std::string& program) const {
+  // A program of a variant, the gate before it, and what it is held against.
+  static Bindings held_against(const std::string& gate, const std::string& name, const char* flag,
+                               const std::string& program) {
     const std::string of_case = "$work/cases/" + name;
     return {{flag, program},
-            {"contract", gate_of(shape_, id, at)},
+            {"gate", gate},
             {"expected", of_case + "/expected.npz"},
             {"signature", of_case + "/signature.json"},
             {"tolerance", of_case + "/tolerance.json"}};
@@ -222,7 +223,7 @@ class RoundWriter {
   void write_check(const std::string& id, const std::string& folder, const JudgedCase& one,
                    std::vector<std::string>& outputs) {
     const std::string at = folder + "/" + one.name;
-    Bindings files = held_against(id, at, one.name, "program", at + "/cpu.program");
+    Bindings files = held_against(checks_gate(folder), one.name, "program", at + "/cpu.program");
     files.emplace_back("secret", "$work/secret");
     write_judging("check", id, at, one, files, outputs);
   }
@@ -232,7 +233,8 @@ class RoundWriter {
                        std::vector<std::string>& outputs) {
     const std::string at = folder + "/" + one.name;
     write_judging("interpret", id, at, one,
-                  held_against(id, at, one.name, "jaxpr", at + "/jaxpr.json"), outputs);
+                  held_against(checks_gate(folder), one.name, "jaxpr", at + "/jaxpr.json"),
+                  outputs);
   }
 
   // What a variant's programs of large timed cases give, at some places. Only variants that may
@@ -243,7 +245,7 @@ class RoundWriter {
     for (const JudgedCase& one : judged_cases(shape_)) {
       if (one.is_check) continue;
       const std::string at = folder + "/" + one.name;
-      Bindings files = held_against(id, at, one.name, "jaxpr", at + "/jaxpr.json");
+      Bindings files = held_against(compile_gate(folder), one.name, "jaxpr", at + "/jaxpr.json");
       files.emplace_back("secret", "$work/secret");
       if (number != 0) {
         files.emplace_back("admission",
@@ -275,10 +277,10 @@ class RoundWriter {
     std::vector<std::string> inputs = {at + "/tpu.program"};
     // The baseline is trusted, and calls no kernel.
     const bool is_candidate = id != "xla";
-    const std::string gate = is_candidate ? gate_of(shape_, id, at) : "";
+    const std::string gate = is_candidate ? compile_gate(folder) : "";
     if (is_candidate) {
       inputs.push_back(gate);
-      arguments.emplace_back("contract", gate);
+      arguments.emplace_back("gate", gate);
     }
     add_python(
         {"compile",
@@ -363,7 +365,7 @@ class RoundWriter {
     std::string file;    // "samples": samples.json
     std::string suffix;  // of the subject
     Effort effort;
-    std::string gate;  // the report that it has passed; empty: a baseline has none
+    std::string gate;  // the one before it; empty: a baseline has none
     std::string race;  // or cut, which says whether it is to be; empty: it is
   };
 
@@ -393,7 +395,7 @@ class RoundWriter {
     read("expected", of_case + "/expected.npz");
     read("tolerance", of_case + "/tolerance.json");
     read("secret", "$work/secret");
-    if (!wanted.gate.empty()) read("contract", wanted.gate);
+    if (!wanted.gate.empty()) read("gate", wanted.gate);
     if (!wanted.race.empty()) read("race", wanted.race);
     add_python({"measure",
                 {out},

@@ -56,9 +56,4 @@ void write_novelty(const CampaignShape& shape, int round, ManifestText& text) {
   text.add(edge);
 }
 
-std::string gate_of(const CampaignShape& shape, const std::string& id, const std::string& folder) {
-  const bool must_be_new = shape.least_distance && id != variant_id(0);
-  return folder + (must_be_new ? "/novelty.json" : "/contract.json");
-}
-
 }  // namespace evolve

@@ -12,9 +12,4 @@ namespace evolve {
 // Nothing where the campaign has no such rule.
 void write_novelty(const CampaignShape& shape, int round, ManifestText& text);
 
-// The report that says whether a program is to be compiled, checked and measured, in the folder of
-// a variant's case: that it is what was asked for, and where the campaign has that rule, new. The
-// seed is what the others are held against, and never a duplicate.
-std::string gate_of(const CampaignShape& shape, const std::string& id, const std::string& folder);
-
 }  // namespace evolve

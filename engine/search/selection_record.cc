@@ -371,14 +371,12 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   // A proposal that was no kernel is none, whatever was built in its place.
   if (const json& problem = member(variant, "problem"); problem.is_object())
     out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
-  const bool has_times = judged_to != Judged::before_times;
+  const bool has_times = judged_to >= Judged::before_values;
   std::optional<Rejection> not_modelled, not_reached;
   std::vector<JudgedCase> judged;
   judged.reserve(cases.size());
   for (const CaseRecord& one : cases) judged.push_back(one.judged);
-  for (const auto& [step, case_name, file] : judging_reports(judged)) {
-    if (step == "time" && !has_times) continue;
-    if (step == "values" && judged_to != Judged::whole) continue;
+  for (const auto& [step, case_name, file] : judging_reports(judged, judged_to)) {
     auto record = load(case_name, file);
     if (!record) return std::move(record).error();
     std::string verdict = text_of(*record, "verdict");
@@ -428,6 +426,14 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   if (!out.rejection && needs_model) out.rejection = not_modelled;
   if (!out.rejection) out.rejection = not_reached;
   return out;
+}
+
+std::optional<std::string> problem_of_seed(const Evaluated& seed) {
+  if (const auto& why = seed.rejection) {
+    return fmt::format("{}: case '{}': {}: {}", why->step, why->case_name, why->kind, why->reason);
+  }
+  if (!seed.not_done.empty()) return "not done: " + seed.not_done.front();
+  return std::nullopt;
 }
 
 Result<PreviousSelection> read_selection(const json& selection) {

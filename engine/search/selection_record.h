@@ -20,13 +20,6 @@ struct CaseRecord {
   std::vector<std::string> excused = {};  // the spec's: steps that need not be done
 };
 
-// How far a variant has been judged.
-enum class Judged {
-  before_times,   // it has no times yet
-  before_values,  // its large timed cases have not been compared yet
-  whole
-};
-
 // A round before this one, as its selection.json has it.
 struct PreviousSelection {
   int round = 0;
@@ -57,6 +50,8 @@ Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
                                  const std::vector<CaseRecord>& cases, const LoadRecord& load,
                                  Judged judged = Judged::whole);
+// Why a seed cannot be what variants are compared with, in one line; nothing where it can.
+std::optional<std::string> problem_of_seed(const Evaluated& seed);
 // The parts that records have in common: who a variant is, under the key `id_key`; and why it was
 // turned down.
 Result<Evaluated> read_variant_core(const nlohmann::json& from, const char* id_key,

@@ -29,7 +29,7 @@ class Cut {
     if (!cases) return std::move(cases).error();
     cases_ = *std::move(cases);
     benches_ = steps::benches_of(cases_);
-    auto seed = steps::read_variant(arguments_.seed_dir, cases_, search::Judged::before_times);
+    auto seed = steps::read_variant(arguments_.seed_dir, cases_, Judged::before_times);
     if (!seed) return std::move(seed).error();
     of_seed_ = seed->modelled;
     cases_ = steps::judged_in_round(std::move(cases_), arguments_.must_be_new);
@@ -57,7 +57,7 @@ class Cut {
 
   // Who was turned down is not measured, and sets no pace; who is not modelled is measured.
   Status admit(const std::string& id) {
-    auto variant = steps::read_variant(folder_of(id), cases_, search::Judged::before_times);
+    auto variant = steps::read_variant(folder_of(id), cases_, Judged::before_times);
     if (!variant) return std::move(variant).error();
     if (variant->rejection) {
       entries_[id] = {{"is_in", false}, {"reason", "turned down: " + variant->rejection->kind}};

@@ -31,7 +31,7 @@ class Finalists {
     auto cases = steps::read_spec(arguments_.spec);
     if (!cases) return std::move(cases).error();
     benches_ = steps::benches_of(*cases);
-    auto seed = steps::read_variant(arguments_.seed_dir, *cases, search::Judged::before_values);
+    auto seed = steps::read_variant(arguments_.seed_dir, *cases, Judged::before_values);
     if (!seed) return std::move(seed).error();
     unit_ = seed->seconds;
     if (seed->rejection) {
@@ -65,7 +65,7 @@ class Finalists {
 
   // Makes the variant a runner, or puts it among the entries with why it is none.
   Status admit(const std::string& id, std::vector<search::Runner>& runners) {
-    auto variant = steps::read_variant(folder_of(id), cases_, search::Judged::before_values);
+    auto variant = steps::read_variant(folder_of(id), cases_, Judged::before_values);
     if (!variant) return std::move(variant).error();
     auto runner = runner_of(*variant);
     if (variant->rejection) {

@@ -44,7 +44,7 @@ class Race {
 
   // Makes the variant a runner, or puts it among the entries with why it is none.
   Status admit(const std::string& id) {
-    auto variant = steps::read_variant(folder_of(id), cases_, search::Judged::before_times);
+    auto variant = steps::read_variant(folder_of(id), cases_, Judged::before_times);
     if (!variant) return std::move(variant).error();
     if (variant->rejection) {
       entries_.push_back({id, false, "turned down: " + variant->rejection->kind});

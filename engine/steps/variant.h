@@ -87,7 +87,7 @@ inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string&
 // A variant by the records in its folder, as far as it has been judged.
 inline Result<search::Evaluated> read_variant(const std::string& folder,
                                               const std::vector<search::CaseRecord>& cases,
-                                              search::Judged judged = search::Judged::whole) {
+                                              Judged judged = Judged::whole) {
   auto variant = read_json(folder + "/variant.json");
   if (!variant) return std::move(variant).error();
   return search::read_evaluated(

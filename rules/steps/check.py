@@ -374,13 +374,13 @@ def read_case(args: argparse.Namespace) -> tuple[Expected, dict[str, Any], dict[
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("program", "contract", "expected", "signature", "tolerance", "secret")
+    flags = ("program", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("check", flags, cpu_seconds=120, memory_mib=8192)
     step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")
     _interpreter()
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
-        content = verdict.passed(args.contract, args.program)
+        content = verdict.passed(args.gate, args.program)
         if not content:
             return verdict.not_reached()
         return check_program(content, *read_case(args), limits, is_timed=args.is_timed == "1")

@@ -220,13 +220,13 @@ def _libtpu_version() -> str:
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     step = Step("compile", ("program", "dumps"), cpu_seconds=300, memory_mib=16384)
-    step.parser.add_argument("--contract", help="the report of that step; a baseline has none")
+    step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")
     step.parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))
     step.parser.add_argument("--flags", default="", help="of libtpu, without dashes: name=value,name=value")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         flags = tuple(args.flags.split(",")) if args.flags else ()
-        content = verdict.passed(args.contract, args.program)
+        content = verdict.passed(args.gate, args.program)
         report, dumps = compile_program(content, args.target, flags, limits)
         verdict.write_file(args.dumps, dumps)
         return report

@@ -263,12 +263,12 @@ def interpret(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("jaxpr", "contract", "expected", "signature", "tolerance")
+    flags = ("jaxpr", "gate", "expected", "signature", "tolerance")
     step = Step("interpret", flags, cpu_seconds=120, memory_mib=8192)
     step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
-        packed = verdict.passed(args.contract, args.jaxpr)
+        packed = verdict.passed(args.gate, args.jaxpr)
         if not packed:
             return verdict.not_reached()
         expected = check.read_expected(Path(args.expected).read_bytes())

@@ -273,7 +273,7 @@ def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
     flags = ("program", "anchor", "signature", "expected", "tolerance", "secret", "device", "protocol")
     step = Step("measure", flags, cpu_seconds=300, memory_mib=8192)
-    step.parser.add_argument("--contract", help="the report of that step; a baseline has none")
+    step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")
     step.parser.add_argument("--race", help="what the race says of the variant: whether it is measured at all")
     step.parser.add_argument("--processes", type=int, default=3)
     step.parser.add_argument("--runs", type=int, default=4, help="of each process")
@@ -283,12 +283,12 @@ def main(argv: list[str]) -> int:
         for said, here in ((args.device, device_name()), (args.protocol, PROTOCOL)):
             if said != here:
                 raise ChildFault(f"'{said}' is asked for, this is '{here}'")
-        candidate = verdict.passed(args.contract, args.program)
+        candidate = verdict.passed(args.gate, args.program)
         if args.race and not verdict.read_json(args.race)["is_in"]:
             return verdict.not_reached()
         contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": candidate}
         effort = Effort(args.processes, args.runs, args.seconds)
-        return measure(contents, Case(*check.read_case(args)), bool(args.contract), effort, limits, args.device)
+        return measure(contents, Case(*check.read_case(args)), bool(args.gate), effort, limits, args.device)
 
     return step.run(argv, work)
 

@@ -157,12 +157,12 @@ def values_of(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("jaxpr", "contract", "expected", "signature", "tolerance", "secret")
+    flags = ("jaxpr", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("values", flags, cpu_seconds=120, memory_mib=12288)
     step.parser.add_argument("--admission", help="says whether the variant may survive; others are not looked at")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
-        packed = verdict.passed(args.contract, args.jaxpr)
+        packed = verdict.passed(args.gate, args.jaxpr)
         if args.admission and not verdict.read_json(args.admission)["is_in"]:
             packed = b""
         if not packed:

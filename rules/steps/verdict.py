@@ -44,10 +44,10 @@ Report = dict[str, Any]
 _LONGEST_REASON = 300
 
 
-def passed(contract: str | None, program: str) -> bytes:
-    """The program in a file if it is within its contract, the report in another file; else nothing."""
-    is_within = contract is None or read_json(contract)["verdict"] == "ok"
-    return Path(program).read_bytes() if is_within else b""
+def passed(gate: str | None, program: str) -> bytes:
+    """The program in a file if the gate before it is open, which is a report in another file; else nothing."""
+    is_open = gate is None or read_json(gate)["verdict"] == "ok"
+    return Path(program).read_bytes() if is_open else b""
 
 
 def ok(**fields: Any) -> Report:

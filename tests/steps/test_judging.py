@@ -25,13 +25,13 @@ TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
 def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "any").write_bytes(b"{}")
-    judged = {"expected": "empty", "signature": "signature.json", "tolerance": "any", "contract": "p.json"}
-    # Before them there was no program; or there is one, and it broke its contract.
+    judged = {"expected": "empty", "signature": "signature.json", "tolerance": "any", "gate": "p.json"}
+    # Before them there was no program; or there is one, and the gate is shut.
     run_step("contract", tpu="empty", cpu="empty", jaxpr="empty", signature="signature.json", terms="any", out="p.json")
-    (tmp_path / "broken.json").write_text(json.dumps({"verdict": "rejected"}))
-    for given, contract in (("empty", "p.json"), ("any", "broken.json")):
-        judged["contract"] = contract
-        run_step("compile", program=given, contract=contract, target="tpu7x", out="c.json", dumps="c.tgz")
+    (tmp_path / "shut.json").write_text(json.dumps({"verdict": "not_reached"}))
+    for given, gate in (("empty", "p.json"), ("any", "shut.json")):
+        judged["gate"] = gate
+        run_step("compile", program=given, gate=gate, target="tpu7x", out="c.json", dumps="c.tgz")
         run_step("check", program=given, secret="empty", **judged, out="k.json")
         run_step("interpret", jaxpr=given, **judged, out="i.json")
         for name in ("p.json", "c.json", "k.json", "i.json"):
@@ -41,14 +41,14 @@ def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Pat
 def _check(run_step: Run, tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "tolerance.json").write_text(json.dumps(TOLERANCE))
     (tmp_path / "secret").write_text("not for candidates")
-    (tmp_path / "contract.json").write_text(json.dumps({"verdict": "ok"}))
+    (tmp_path / "gate.json").write_text(json.dumps({"verdict": "ok"}))
     flags = {"signature": "signature.json", "secret": "secret"}
     expected = run_step("expect", source=SMALL / "reference.py", entry="matmul", out="expected.npz", **flags)
     assert expected.returncode == 0, expected.stderr
     done = run_step(
         "check",
         program="k.cpu",
-        contract="contract.json",
+        gate="gate.json",
         expected="expected.npz",
         tolerance="tolerance.json",
         out="k.check",

@@ -178,7 +178,7 @@ def test_timed_calls_are_held_against_the_oracle(lower: Lower, measured: Measure
     off = SEED.replace("def matmul(x, y):", "def matmul(x, y):\n    return 2 * _matmul(x, y)\n\n\ndef _matmul(x, y):")
     assert lower(off, name="off")["verdict"] == "ok"
     (tmp_path / "contract.json").write_text('{"verdict": "ok"}')
-    report = measured("off.cpu", "k.cpu", contract="contract.json")
+    report = measured("off.cpu", "k.cpu", gate="contract.json")
     assert (report["verdict"], report["kind"]) == ("rejected", "incorrect")
     assert report["reason"].startswith("a timed call: 'out': ")
     # A baseline is the reference itself.

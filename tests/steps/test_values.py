@@ -133,7 +133,7 @@ def judged(run_step: Run, tmp_path: Path) -> Any:
             run_step(
                 "values",
                 jaxpr="k.jaxpr",
-                contract="contract.json",
+                gate="contract.json",
                 expected="expected.npz",
                 tolerance="tolerance.json",
                 out="values.json",

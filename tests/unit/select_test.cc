@@ -428,7 +428,7 @@ TEST_CASE("a variant is read from the records of its steps") {
   auto variant = evaluated(ok_records(), &asked);
   REQUIRE(variant);
   CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/contract.json", "c/contract.json",
-                     "a/compile.json", "c/check.json", "c/interpret.json", "a/facts.json",
+                     "c/check.json", "c/interpret.json", "a/compile.json", "a/facts.json",
                      "a/time.json", "a/values.json"});
   CHECK_FALSE(variant->rejection);
   CHECK(variant->seconds == std::map<std::string, double>{{"a", 0.5}});
@@ -451,11 +451,9 @@ TEST_CASE("the first failing step is the reason, in the order of the steps") {
   CHECK(variant->rejection->case_name == "c");
   CHECK(variant->rejection->kind == "incorrect");
   CHECK(variant->rejection->evidence == json{{"output", "out"}});
-  records["a/compile.json"] = {
-      {"verdict", "rejected"}, {"kind", "out-of-memory"}, {"reason", "too big"}};
-  records["a/facts.json"] =
-      records["a/time.json"] = {{"verdict", "not_reached"}, {"kind", "modelled"}};
-  CHECK(evaluated(records)->rejection->step == "compile");
+  records["c/contract.json"] = {
+      {"verdict", "rejected"}, {"kind", "contract"}, {"reason", "a product outside"}};
+  CHECK(evaluated(records)->rejection->step == "contract");
 }
 
 TEST_CASE("what reaches beyond memory is told before wrong values, and these before a time-out") {
@@ -474,6 +472,15 @@ TEST_CASE("what reaches beyond memory is told before wrong values, and these bef
   CHECK(evaluated(records)->rejection->step == "interpret");
   records["c/interpret.json"] = {{"verdict", "ok"}};
   CHECK(evaluated(records)->rejection->kind == "timeout");
+}
+
+TEST_CASE("a seed has a problem where a step turned it down, or could not be done") {
+  auto records = ok_records();
+  CHECK_FALSE(problem_of_seed(*evaluated(records)));
+  records["c/check.json"] = {{"verdict", "not_done"}, {"reason", "no such operation"}};
+  CHECK(problem_of_seed(*evaluated(records)) == "not done: check c: no such operation");
+  records["c/interpret.json"] = {{"verdict", "rejected"}, {"kind", "race"}, {"reason", "two"}};
+  CHECK(problem_of_seed(*evaluated(records)) == "interpret: case 'c': race: two");
 }
 
 TEST_CASE("a step that is not reached without a cause rejects as well") {

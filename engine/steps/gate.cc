@@ -1,0 +1,48 @@
+// Step gate: whether a variant is worked on further, by what has been said of it so far.
+#include "engine/core/judging.h"
+#include "engine/search/selection_record.h"
+#include "engine/steps/step.h"
+#include "engine/steps/variant.h"
+
+namespace {
+
+using namespace evolve;
+
+struct Arguments {
+  std::string spec, variant_dir, before, seed, out;
+  bool must_be_new = false;
+};
+
+Status run(const Arguments& arguments) {
+  static const std::map<std::string, Judged> kStages = {{"checks", Judged::before_checks},
+                                                        {"compile", Judged::before_compile},
+                                                        {"rounds", Judged::whole}};
+  auto cases = steps::read_spec(arguments.spec);
+  if (!cases) return std::move(cases).error();
+  auto variant = steps::read_variant(
+      arguments.variant_dir, steps::judged_in_round(*std::move(cases), arguments.must_be_new),
+      kStages.at(arguments.before));
+  if (!variant) return std::move(variant).error();
+  if (!arguments.seed.empty()) {
+    if (const auto problem = search::problem_of_seed(*variant))
+      return failed(fmt::format("{}: {}", arguments.seed, *problem));
+  }
+  // What could not be done may be excused by the spec; the selection sees to that.
+  return steps::write_json(arguments.out, {{"verdict", variant->rejection ? "not_reached" : "ok"}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  steps::CommandLine line("whether a variant is worked on further", "gate");
+  Arguments arguments;
+  line.add("--spec", arguments.spec, "spec.json").required();
+  line.add("--variant-dir", arguments.variant_dir, "the variant's folder").required();
+  line.add("--before", arguments.before, "the stage that is behind it")
+      .required()
+      .one_of({"checks", "compile", "rounds"});
+  line.add("--must-be-new", arguments.must_be_new, "a near-duplicate is turned down");
+  line.add("--seed", arguments.seed, "what a seed is called, which must pass");
+  line.add("--out", arguments.out, "the gate's report").required();
+  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
+}
