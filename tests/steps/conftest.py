@@ -20,6 +20,9 @@ SMALL = ROOT / "tests" / "data" / "small"
 
 # What takes long is CI's: the default run keeps one test of each thing.
 THOROUGH = pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
+# What takes too long for CI.
+IS_FULL = os.environ.get("THOROUGH") == "all"
+FULL = pytest.mark.skipif(not IS_FULL, reason="THOROUGH=all, as in .ci/full")
 
 # Judges in forks of this process. JAX must not have begun here, or a fork of it may never end: such tests come first.
 FORKS = pytest.mark.forks

@@ -1,0 +1,2 @@
+def embed_grad(grad, ids, table):
+    return table.at[ids].add(grad)
