@@ -85,7 +85,7 @@ class RecordedVariant {
       if (!file.path.starts_with(kWork)) continue;
       const std::string below = file.path.substr(kWork.size());
       if (!is_wanted(fs::path(below))) continue;
-      if (auto status = placer.place(file, scratch_.path() + "/" + below); !status) return status;
+      if (auto status = placer.place(file, scratch_.path(), below); !status) return status;
     }
     return placer.end();
   }

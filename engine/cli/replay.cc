@@ -75,7 +75,7 @@ Status replay_files(const CommonOptions& common, const PastRound& past, State& s
   Placer placer(state);
   WholeFolder whole(folder);
   auto place = [&](const RecordedFile& file, bool is_source) {
-    return placer.place(file, whole.temporary() + "/" + place_of(file.path, is_source));
+    return placer.place(file, whole.temporary(), place_of(file.path, is_source));
   };
   for (const RecordedFile& file : past.record.sources) {
     if (auto status = place(file, true); !status) return status;

@@ -11,6 +11,7 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/recording.h"
 #include "engine/cli/toolchain.h"
+#include "engine/core/path.h"
 #include "engine/world/runner.h"
 #include "engine/world/terminal.h"
 
@@ -18,12 +19,15 @@ namespace evolve::cli {
 
 namespace fs = std::filesystem;
 
-Status Placer::place(const RecordedFile& file, const std::string& to) {
-  std::string folder = fs::path(to).parent_path().string();
-  if (file.content == folder_digest()) folder = to;
-  if (auto status = files_.make_folders(folder); !status) return status;
+Status Placer::place(const RecordedFile& file, const std::string& folder, const std::string& to) {
+  // No record that was read names such a file: this is the last door before the disk.
+  if (!is_below(to)) return bad_input(fmt::format("{}: leads out of {}", file.path, folder));
+  const std::string at = folder + "/" + to;
+  const std::string above =
+      file.content == folder_digest() ? at : fs::path(at).parent_path().string();
+  if (auto status = files_.make_folders(above); !status) return status;
   if (file.content == folder_digest()) return {};
-  auto is_there = blobs_.fetch(file.content, to);
+  auto is_there = blobs_.fetch(file.content, at);
   if (!is_there) return std::move(is_there).error();
   if (!*is_there) gone_.push_back(file.path);
   ++placed_;
@@ -99,7 +103,7 @@ Status Rerun::lay_out(const std::string& folder) {
                       file.path));
     }
     const std::string at = machine_path(file.path, campaign_.machine());
-    if (auto status = placer.place(file, fmt::format("{}/{}", folder, at)); !status) return status;
+    if (auto status = placer.place(file, folder, at); !status) return status;
   }
   if (auto status = placer.end(); !status) return status;
   std::error_code error;
@@ -146,7 +150,7 @@ Status Rerun::take_over(const RecordedStep& step) {
   Placer placer(from_);
   for (const RecordedFile& file : step.outputs) {
     const std::string at = machine_path(file.path, campaign_.machine());
-    if (auto status = placer.place(file, at); !status) return status;
+    if (auto status = placer.place(file, ".", at); !status) return status;
     if (auto status = placer.end(); !status) return status;
     if (auto status = state_->blobs->put_file(at, file.content); !status) return status;
   }
@@ -196,7 +200,7 @@ Result<BuildSummary> Rerun::build_anew(const std::vector<NodeId>& targets, Looku
 Result<std::string> Rerun::bytes_before(const RecordedFile& file) {
   const std::string at = machine_path(file.path, campaign_.machine()) + ".recorded";
   Placer placer(from_);
-  if (auto status = placer.place(file, at); !status) return std::move(status).error();
+  if (auto status = placer.place(file, ".", at); !status) return std::move(status).error();
   if (auto status = placer.end(); !status) return std::move(status).error();
   return state_->files.read(at);
 }

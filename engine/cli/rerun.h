@@ -23,8 +23,9 @@ class Placer {
   explicit Placer(State& from)
       : files_(from.files), blobs_(from.folder + "/blobs", from.files, Sharing::bytes) {}
 
-  // Puts a file there; notes one whose bytes are gone.
-  Status place(const RecordedFile& file, const std::string& to);
+  // Puts a file at the path `to` below `folder`; notes one whose bytes are gone. Bad input: the
+  // path leads out of the folder.
+  Status place(const RecordedFile& file, const std::string& folder, const std::string& to);
   // An error where anything is gone.
   [[nodiscard]] Status end() const;
   [[nodiscard]] int placed() const { return placed_; }

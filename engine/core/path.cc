@@ -39,6 +39,11 @@ std::string canonical_path(std::string_view path) {
   return out.empty() ? "." : out;
 }
 
+bool is_below(std::string_view path) {
+  const std::string canonical = canonical_path(path);
+  return !canonical.starts_with('/') && canonical != ".." && !canonical.starts_with("../");
+}
+
 void append_shell_quoted(std::string_view path, std::string& out) {
   auto is_safe = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -13,6 +13,10 @@ bool is_canonical(std::string_view path);
 // Ninja's rules: "a/../b" is "b", "../a" and "/../a" stay, "a/.." is ".", "" stays.
 std::string canonical_path(std::string_view path);
 
+// Whether `path` stays below the folder that it is taken from: it is relative, and no part of it
+// leads out.
+bool is_below(std::string_view path);
+
 // Appends `path` to `out`, quoted for /bin/sh where it holds anything but letters, digits and
 // "_+-./" (Ninja's set: commands must come out the same).
 void append_shell_quoted(std::string_view path, std::string& out);

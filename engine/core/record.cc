@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -26,11 +27,26 @@ json encode(const std::vector<RecordedFile>& files) {
   return out;
 }
 
+// What a path of a record may begin with: the others of a machine's names are no folders to write
+// into.
+constexpr std::string_view kWork = "$work/";
+constexpr std::array<std::string_view, 4> kSourceFolders = {kWork, "$rules/", "$steps/",
+                                                            "$outside/"};
+
 // The path of a file below the folder that it belongs to.
 bool is_safe(const std::string& path) {
   const std::string canonical = canonical_path(path);
-  return !path.empty() && canonical == path && path.front() != '/' && path != ".." &&
-         !path.starts_with("../") && is_plain_line(path);
+  return !path.empty() && canonical == path && is_below(path) && is_plain_line(path);
+}
+
+bool is_output(const RecordedFile& file) {
+  return file.path.starts_with(kWork);
+}
+
+bool is_source(const RecordedFile& file) {
+  return !file.path.starts_with('$') ||
+         std::any_of(kSourceFolders.begin(), kSourceFolders.end(),
+                     [&](std::string_view folder) { return file.path.starts_with(folder); });
 }
 
 bool read(const json& text, std::string& out) {
@@ -59,12 +75,13 @@ bool read(const json& files, std::vector<RecordedFile>& out) {
 
 bool read(const json& object, RecordedStep& out) {
   std::string class_text;
-  const bool is_whole = object.is_object() && read(object.value("step", json()), out.step) &&
-                        read(object.value("subject", json()), out.subject) &&
-                        is_plain_line(out.step) && is_plain_line(out.subject) &&
-                        read(object.value("class", json()), class_text) &&
-                        read(object.value("key", json()), out.key) &&
-                        read(object.value("outputs", json()), out.outputs) && !out.outputs.empty();
+  const bool is_whole =
+      object.is_object() && read(object.value("step", json()), out.step) &&
+      read(object.value("subject", json()), out.subject) && is_plain_line(out.step) &&
+      is_plain_line(out.subject) && read(object.value("class", json()), class_text) &&
+      read(object.value("key", json()), out.key) &&
+      read(object.value("outputs", json()), out.outputs) && !out.outputs.empty() &&
+      std::all_of(out.outputs.begin(), out.outputs.end(), is_output);
   const auto step_class = class_from(class_text);
   out.step_class = step_class.value_or(StepClass::pure);
   return is_whole && step_class;
@@ -113,7 +130,8 @@ Result<Record> decode_record(std::string_view text) {
   }
   const json steps = all.value("steps", json());
   bool is_whole = read(all.value("toolchain", json()), out.toolchain) &&
-                  read(all.value("sources", json()), out.sources) && steps.is_array();
+                  read(all.value("sources", json()), out.sources) && steps.is_array() &&
+                  std::all_of(out.sources.begin(), out.sources.end(), is_source);
   if (is_whole) {
     out.steps.resize(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) is_whole = is_whole && read(steps[i], out.steps[i]);

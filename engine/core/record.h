@@ -13,7 +13,9 @@
 
 namespace evolve {
 
-// Paths are symbolic (key.h): "$work/round-1/v0001/kernel.py", or relative to the project's root.
+// Paths are symbolic (key.h), "$work/round-1/v0001/kernel.py", or relative to the project's root.
+// What a step made lies below $work; a source there, below $rules, $steps or the project's root,
+// or, as "$outside/home/me/kernel.py", elsewhere.
 struct RecordedFile {
   std::string path;
   Digest content;

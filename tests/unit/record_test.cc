@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/core/path.h"
+
 using namespace evolve;
 
 namespace {
@@ -59,6 +61,39 @@ TEST_CASE("what is no record is refused") {
     REQUIRE(!record);
     CHECK(record.error().message == "a record of a round, and a damaged one");
   }
+}
+
+TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
+  auto is_taken = [](const std::string& source, const std::string& output) {
+    Record record = sample();
+    record.sources[0].path = source;
+    record.steps[1].outputs[1].path = output;
+    auto read = decode_record(encode(record));
+    if (!read) CHECK(read.error().message == "a record of a round, and a damaged one");
+    return bool(read);
+  };
+  const std::string source = "kernels/a.py", output = "$work/round-1/a.json";
+  CHECK(is_taken(source, output));
+  for (const char* its :
+       {"$work/rounds.ninja", "$rules/a.py", "$steps/select", "..a/..b", "$outside/home/me/a.py"}) {
+    CAPTURE(its);
+    CHECK(is_taken(its, output));
+  }
+  for (const char* its : {"$..", "$../.profile", "$python", "$python/a", "$outside", "$", "$rules",
+                          "$rulesx/a", "$HOME/a", "$rules/../a", "a/../../b", "..", "."}) {
+    CAPTURE(its);
+    CHECK(!is_taken(its, output));
+  }
+  for (const char* its : {"$../.profile", "$python", "$rules/a.py", "$steps/select", "$work",
+                          "$outside/etc/passwd", "kernels/a.py", "$work/../a", "$workx/a"}) {
+    CAPTURE(its);
+    CHECK(!is_taken(source, its));
+  }
+}
+
+TEST_CASE("a path stays below its folder") {
+  for (const char* path : {"a", "a/b", "a/../b", "..a", "", "."}) CHECK(is_below(path));
+  for (const char* path : {"/", "/a", "..", "../a", "a/../../b", "./../a"}) CHECK(!is_below(path));
 }
 
 TEST_CASE("a later round adds to a record, and changes it") {
