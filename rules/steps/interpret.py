@@ -39,7 +39,6 @@ import program
 import promises
 import races
 import sandbox
-import tpu_only
 import verdict
 import wire
 from check import Refusal
@@ -160,7 +159,7 @@ def _fill_memory(packed: bytes) -> None:
 
 def _flat(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
     """As it is run here."""
-    return parts.flattened(closed.replace(jaxpr=tpu_only.without(closed.jaxpr)), is_unrolled=False)
+    return parts.flattened(interpreted.prepared(closed), is_unrolled=False)
 
 
 def as_function(packed: bytes, signature: dict[str, Any], secret: str) -> Callable[..., list[Any]]:

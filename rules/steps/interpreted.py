@@ -6,13 +6,21 @@ import dataclasses
 import inspect
 from typing import Any
 
+from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax.experimental.pallas import tpu as pltpu
 
 import candidate
 import footprint
+import tpu_only
+import views
 
 _TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).parameters)
+
+
+def prepared(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
+    """A program in words that the interpreter has."""
+    return closed.replace(jaxpr=views.without(tpu_only.without(closed.jaxpr)))
 
 
 def settings(**others: Any) -> pltpu.InterpretParams:

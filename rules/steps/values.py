@@ -19,6 +19,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import numpy as np
 
 import check
+import interpreted
 import judge_inputs
 import kernel_steps
 import parts
@@ -58,7 +59,7 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
     header: dict[str, Any] = {}
     try:
         # Once: what is compiled for one group's kernels serves the others'.
-        closed = parts.flattened(wire.unpack(packed))
+        closed = parts.flattened(interpreted.prepared(wire.unpack(packed)))
         kernels = kernel_steps.SomeSteps()
         for group in groups:
             inputs = judge_inputs.draw(signature, TIMED[group], secret)
