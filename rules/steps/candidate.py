@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax.experimental.pallas import tpu as pltpu
 
 import forms
 import normalise
@@ -201,13 +202,17 @@ class Surroundings:
     """What a candidate finds about itself and JAX where it is traced; to be the same wherever that is.
 
     `name`: of its file and module. `has_all`: modules that are not here are. `is_on_tpu`: JAX's default device is one,
-    as it is where kernels are for, and not where they are judged.
+    as it is where kernels are for, and not where they are judged. `is_users`: a function of a user's calls it, in a
+    file of his, under jax.jit.
     """
 
-    def __init__(self, name: str = "kernel", has_all: bool = False, is_on_tpu: bool = False) -> None:
+    def __init__(
+        self, name: str = "kernel", has_all: bool = False, is_on_tpu: bool = False, is_users: bool = False
+    ) -> None:
         self.name = name
         self.has_all = has_all
         self.is_on_tpu = is_on_tpu
+        self.is_users = is_users
 
     @property
     def file(self) -> str:
@@ -270,22 +275,12 @@ def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Su
     check_names(tree, imports)
     importer = _Importer(imports, around.has_all)
     try:
-        # Imported as modules are: a dataclass looks for its own among those that the process knows.
-        module = types.ModuleType(around.name)
-        module.__file__ = str(Path.cwd() / around.file)
-        sys.modules[module.__name__] = module
-        namespace = module.__dict__
-        namespace["__builtins__"] = _builtins(importer, imports)
-        if around.is_on_tpu:
-            _show_tpus(namespace)
-        exec(compile(source, around.file, "exec", dont_inherit=True), namespace)
-        if not callable(namespace.get(entry)):
-            raise Rejection("lower-error", f"there is no function '{entry}'")
+        function = _loaded(source, entry, importer, imports, around)
         for signature in signatures[:-1]:
             # What it is for others is their affair.
             with contextlib.suppress(Exception):
-                _traced(namespace[entry], signature)
-        closed = _traced(namespace[entry], signatures[-1])
+                _traced(function, signature, around)
+        closed = _traced(function, signatures[-1], around)
     except (Rejection, MemoryError):
         raise
     except SystemExit as error:
@@ -298,11 +293,51 @@ def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Su
     return closed
 
 
-def _traced(function: Callable[..., Any], signature: Signature) -> Any:
+def _loaded(
+    source: bytes, entry: str, importer: _Importer, imports: Imports, around: Surroundings
+) -> Callable[..., Any]:
+    """The candidate's function. Raises Rejection, and what the source raises."""
+    # Imported as modules are: a dataclass looks for its own among those that the process knows.
+    module = types.ModuleType(around.name)
+    module.__file__ = str(Path.cwd() / around.file)
+    sys.modules[module.__name__] = module
+    namespace = module.__dict__
+    namespace["__builtins__"] = _builtins(importer, imports)
+    if around.is_on_tpu:
+        _show_tpus(namespace)
+    exec(compile(source, around.file, "exec", dont_inherit=True), namespace)
+    if not callable(namespace.get(entry)):
+        raise Rejection("lower-error", f"there is no function '{entry}'")
+    function: Callable[..., Any] = namespace[entry]
+    return function
+
+
+def called(source: bytes, entry: str, signature: Signature, inputs: Sequence[Any]) -> list[Any]:
+    """What the candidate gives for arrays, called as a user calls it who has no jax.jit; kernels are interpreted."""
+    imports = Imports(signature.get("imports", []))
+    check_names(parse(source), imports)
+    function = _loaded(source, entry, _Importer(imports, False), imports, Surroundings("best"))
+    with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams(buffer_bounds="padded")):
+        return jax.tree.leaves(program.with_gradients(function, signature)(*map(jax.numpy.asarray, inputs)))
+
+
+# As it is before a candidate runs.
+_make_jaxpr = jax.make_jaxpr
+
+# How a user may call a kernel: from a function of his own.
+_USERS = "def step(*arguments):\n    return judged(*arguments)\n"
+
+
+def _traced(function: Callable[..., Any], signature: Signature, around: Surroundings) -> Any:
     judged = program.with_gradients(function, signature)
+    arguments = program.shapes_of(signature["inputs"])
+    if around.is_users:
+        namespace = {"judged": judged, "__name__": "train"}
+        exec(compile(_USERS, "train.py", "exec", dont_inherit=True), namespace)
+        return forms.plain(jax.jit(namespace["step"]).trace(*arguments).jaxpr)
     # A function of its own each time: JAX does not trace one twice.
     once = lambda *arguments: judged(*arguments)  # noqa: E731, PLW0108
-    return forms.plain(jax.make_jaxpr(once)(*program.shapes_of(signature["inputs"])))
+    return forms.plain(_make_jaxpr(once)(*arguments))
 
 
 def _builtins(importer: _Importer, imports: Imports) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Whether a file that is given out is what was judged: its programs are those that were recorded for it.
 
 Run by evolve, as no step: the file stands as its author wrote it, and is traced once more, in an interpreter with
-hashes of its own, and where nothing is as it was. What differs is told as JSON on stdout, by case: {"square": "why"}.
+hashes of its own, and where nothing is as it was. And it is called as it stands, with arrays, on the smallest case that
+was checked: what it gives without being traced at all is held against the reference, too. What differs is told as JSON
+on stdout, by case: {"square": "why"}.
 """
 
 from __future__ import annotations
@@ -15,11 +17,18 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import numpy as np
+
+import candidate
+import check
 import elsewhere
+import judge_inputs
 import lower
+import program
 import sandbox
 import verdict
 from candidate import Rejection, Signature
+from check import Refusal
 from child import ChildFault, Limits
 
 _LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=3 * 2**30, answer_bytes=64 * 2**20)
@@ -41,6 +50,56 @@ def difference(source: bytes, entry: str, signature: Signature, recorded: dict[s
     return f"its program for the {' and the '.join(name.upper() for name in other)} is another one" if other else ""
 
 
+# Secret, and compared as a whole.
+_SET = judge_inputs.SETS[1]
+
+
+def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits) -> str:
+    """How what a file gives for arrays differs from the reference; empty where it does not, or nothing comes of it.
+
+    Not all kernels can be interpreted outside of the judge. What raises an error misleads nobody.
+    """
+    signature, tolerance = (verdict.read_json(str(case / f"{name}.json")) for name in ("signature", "tolerance"))
+    inputs = judge_inputs.draw(signature, _SET, (case.parent.parent / "secret").read_text(encoding="ascii"))
+
+    def work() -> bytes:
+        program.configure_jax()
+        candidate.known_tpu_on_cpu()
+        return b"".join(np.asarray(one).tobytes() for one in candidate.called(source, entry, signature, inputs))
+
+    ending = sandbox.run(work, limits, is_trusted=False, place=elsewhere.place_of(elsewhere.HERE_TOO, os.urandom(8)))
+    if ending.how != "answered":
+        return ""
+    expected = check.read_expected((case / "expected.npz").read_bytes())
+    try:
+        arrays, rest = check.arrays_of(ending.answer, signature["outputs"])
+        if rest:
+            raise ValueError("more than the outputs")
+        for number, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
+            check.check_output(check.output_of(got, expected, _SET, number, declared), tolerance)
+    except (Refusal, ValueError) as refusal:
+        return f"called with arrays, without jax.jit, it is wrong: {refusal}"
+    return ""
+
+
+def _smallest_checked(work: Path, variant: str) -> Path | None:
+    """The case that was checked whose inputs are the fewest bytes, on inputs that were compared."""
+
+    def size(case: Path) -> int:
+        signature = verdict.read_json(str(case / "signature.json"))
+        return sum(
+            int(np.prod(one["shape"], dtype=np.int64)) * program.dtype_of(one["dtype"]).itemsize
+            for one in signature["inputs"]
+        )
+
+    checked = []
+    for path in work.glob(f"{variant}/*/check.json"):
+        report = verdict.read_json(str(path))
+        if report["verdict"] == "ok" and _SET.name in report.get("sets", []):
+            checked.append(work / "cases" / path.parent.name)
+    return min(checked, key=size, default=None)
+
+
 def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict[str, str]:
     """Of each case of a variant below a campaign's folder."""
     entry = verdict.read_json(str(work / "spec.json"))["entry"]
@@ -50,6 +109,9 @@ def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict
         told[path.parent.name] = difference(source, entry, signature, verdict.read_json(str(path)), limits)
     if not told:
         raise ChildFault(f"{variant} was not lowered")
+    case = _smallest_checked(work, variant)
+    if case is not None and not told.get(case.name):
+        told[case.name] = wrong_when_called(source, entry, case, limits)
     return {name: why for name, why in told.items() if why}
 
 

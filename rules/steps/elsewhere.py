@@ -41,6 +41,7 @@ FACTORS = (
     "the name of its file",
     "the modules that are there",
     "the calls before it",
+    "who calls it",
     "JAX's default device",
     "the user",
     "HOME and the current folder",
@@ -48,7 +49,7 @@ FACTORS = (
     "the environment's variables",
     "the clock",
 )
-(_TEXT, _NAME, _MODULES, _CALLS, _DEVICE, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
+(_TEXT, _NAME, _MODULES, _CALLS, _CALLER, _DEVICE, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
 
 # What differs where what stands in a file is traced as it stands.
 HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
@@ -87,7 +88,9 @@ def place_of(factors: Sequence[str], drawn: bytes) -> Place:
 
 def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
     """The child's work: the candidate's jaxpr on the wire after a line of JSON, or the line alone."""
-    around = Surroundings("best" if _NAME in factors else "kernel", _MODULES in factors, _DEVICE in factors)
+    around = Surroundings(
+        "best" if _NAME in factors else "kernel", _MODULES in factors, _DEVICE in factors, _CALLER in factors
+    )
     try:
         program.configure_jax()
         candidate.known_tpu_on_cpu()

@@ -10,9 +10,10 @@ import pytest
 from conftest import FORKS, SIGNATURE, SMALL
 
 import delivered
+import expect
 import lower as step
 import normalise
-from child import ChildFault
+from child import ChildFault, run_in_child
 
 pytestmark = FORKS
 
@@ -55,6 +56,37 @@ def test_what_was_judged_is_what_is_given_out(tmp_path: Path, capsys: pytest.Cap
 def test_what_hangs_on_its_own_docstring_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The judge puts other ones in.
     assert "another one" in _told(tmp_path, _judged(BY_DOCSTRING, tmp_path), capsys)["square"]
+
+
+def _checked(work: Path) -> None:
+    """As the steps expect and check leave the case."""
+    case = work / "cases" / "square"
+    tolerance = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
+    (case / "tolerance.json").write_text(json.dumps(tolerance))
+    (work / "secret").write_text("not for candidates")
+    reference = expect.functions(str(SMALL / "reference.py"), "matmul")
+    made = run_in_child(
+        lambda: expect.pack(expect.expected(reference, SIGNATURE, "not for candidates")), delivered._LIMITS
+    )
+    (case / "expected.npz").write_bytes(made.answer)
+    report = {"verdict": "ok", "sets": ["normal", "hidden"]}
+    (work / "round-1" / "v0001" / "square" / "check.json").write_text(json.dumps(report))
+
+
+def test_what_is_wrong_where_nobody_traces_it_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _judged(SEED, tmp_path / "honest")
+    _checked(tmp_path / "honest")
+    assert _told(tmp_path / "honest", file, capsys) == {}
+    eager = SEED.replace(
+        "def matmul(x, y):\n",
+        "def matmul(x, y):\n    if not hasattr(x, 'aval') or 'Tracer' not in type(x).__name__:\n        return jnp.zeros((x.shape[0], y.shape[1]), x.dtype)\n",
+    )
+    assert eager != SEED
+    file = _judged(eager, tmp_path / "eager")
+    _checked(tmp_path / "eager")
+    assert (
+        "called with arrays, without jax.jit, it is wrong: 'out'" in _told(tmp_path / "eager", file, capsys)["square"]
+    )
 
 
 def test_a_variant_that_was_not_lowered_is_a_fault(tmp_path: Path) -> None:
