@@ -193,8 +193,9 @@ def unit_of(output: Output) -> float:
 
 
 def tolerated(output: Output, tolerance: dict[str, float]) -> Array:
-    """How far each element may be off by the tolerance alone."""
-    return tolerance["atol"] * unit_of(output) + tolerance["rtol"] * np.abs(output.oracle)
+    """How far each element may be off by the tolerance alone. A whole number is no nearer for being large."""
+    relative = tolerance["rtol"] if output.is_floating else 0.0
+    return np.asarray(tolerance["atol"] * unit_of(output) + relative * np.abs(output.oracle))
 
 
 def check_elements(output: Output, tolerance: dict[str, float]) -> None:

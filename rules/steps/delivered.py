@@ -51,7 +51,7 @@ def difference(source: bytes, entry: str, signature: Signature, recorded: dict[s
 
 
 # Secret, and compared as a whole.
-_SET = judge_inputs.SETS[1]
+_SET = judge_inputs.HIDDEN
 
 
 def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits) -> str:

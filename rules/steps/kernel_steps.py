@@ -4,6 +4,12 @@ These are the steps that write the blocks that are asked for, in the order of th
 that none of them wrote, what it reads was left there by a step before; then more steps are run, those before it along
 the last axis of the grid first, in the end all of them. So a kernel cannot tell that it is not run as a whole: what it
 finds in memory is what it would find.
+
+Steps along a parallel axis may be another core's, and nothing is handed from one to the next: what one leaves in memory
+is no number for the other.
+
+A kernel that copies by itself, or keeps whole numbers in memory, is run in two ways, which must come to the same: copies
+end when they are waited for, or where they are started; memory that nobody wrote holds large numbers, or small ones.
 """
 
 from __future__ import annotations
@@ -26,6 +32,7 @@ from jax._src.pallas.mosaic.interpret import shared_memory
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 
 import bounds
+import footprint
 import interpreted
 import part_rules
 import parts
@@ -53,22 +60,26 @@ class _Plan:
     grid: tuple[int, ...]
     points: Points
     operands: list[Region]
+    parallel: list[int]  # axes of the grid
 
 
 class SomeSteps:
     """Runs kernels for the regions of their results that are asked for.
 
     An evaluation that meets `More` is to be begun again: the kernel needs more of its operands. `steps` and `all_steps`
-    count what was run, and what there was.
+    count what was run, and what there was. `seed`: what memory holds that nobody wrote is drawn from it.
+    `has_early_copies`: the second way to run a kernel.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
         self.steps = 0
         self.all_steps = 0
+        self.has_early_copies = False
+        self._seed = seed
         self._widths: dict[int, int] = {}  # by equation, how many of the grid's first axes its steps share with others
         self._plans: dict[int, _Plan] = {}
         # Each keeps its equation, so that its number stays its own.
-        self._compiled: dict[int, Callable[..., Any]] = {}
+        self._compiled: dict[tuple[int, bool], Callable[..., Any]] = {}
         self._watch = _Watch()
         self._promises = promises.Watch()
 
@@ -81,13 +92,14 @@ class SomeSteps:
         given = [np.asarray(value(atom)) for atom in equation.invars[: dynamic + scalars]]
         grid = _grid_of(mapping, given[:dynamic])
         starts = _Starts(mapping, grid, given[dynamic:])
-        points = self._points(equation, starts, regions)
+        parallel = footprint.parallel_axes(equation.params)
+        points = self._points(equation, starts, regions, parallel)
         aliased = {number for number, _ in equation.params["input_output_aliases"]}
         out = [whole(atom.aval.shape) for atom in equation.invars]
         for number, block in enumerate(list(mapping.block_mappings)[: mapping.num_inputs], scalars):
             if not block.has_trivial_window() and number not in aliased:
                 out[dynamic + number] = starts.region(block, points)
-        self._plans[id(equation)] = _Plan(grid, points, out)
+        self._plans[id(equation)] = _Plan(grid, points, out, parallel)
         return list(out)
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
@@ -104,7 +116,9 @@ class SomeSteps:
         self.all_steps += int(np.prod(plan.grid, dtype=np.int64))
         return part_rules.taken(results, equation, regions)
 
-    def _points(self, equation: Any, starts: _Starts, regions: list[Region | None]) -> Points:
+    def _points(
+        self, equation: Any, starts: _Starts, regions: list[Region | None], parallel: Sequence[int]
+    ) -> Points:
         """The steps to be run, in the grid's order: a row each."""
         mapping = equation.params["grid_mapping"]
         outputs = list(mapping.block_mappings)[mapping.num_inputs :]
@@ -113,18 +127,19 @@ class SomeSteps:
             if region is not None:
                 wanted |= True if block.has_trivial_window() else starts.touching(block, region)
         width = self._widths.get(id(equation), starts.points.shape[1])
-        return starts.points[_and_those_before(starts.points, wanted, width)]
+        return starts.points[_and_those_before(starts.points, wanted, width, parallel)]
 
     def _interpret(self, equation: Any, plan: _Plan, arrays: list[Any]) -> list[Any]:
-        key = id(equation)
+        is_early = self.has_early_copies and _has_two_ways(equation.params["jaxpr"])
+        key = id(equation), is_early
         if key not in self._compiled:
-            some = functools.partial(_some_steps, equation, plan.grid, self._promises, self._watch.step)
+            some = functools.partial(_some_steps, equation, plan.grid, self._promises, self._watch.step, is_early)
             self._compiled[key] = jax.jit(some)
         # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
         self._watch.is_lenient = self._widths.get(id(equation), len(plan.grid)) == 0
-        self._watch.begin(equation, plan.grid)
+        self._watch.begin(equation, plan)
         try:
-            with self._watch.on():
+            with self._watch.on(), _filled(self._seed, is_early):
                 results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(plan.points), *arrays)))
         except Exception:
             interpreter.reset_tpu_interpret_mode_state()
@@ -168,13 +183,16 @@ def _grid_of(mapping: Any, bounds: Sequence[Any]) -> tuple[int, ...]:
     return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
 
 
-def _and_those_before(points: Points, wanted: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
-    """Which points are wanted, or come before a wanted one that has the same indices along the first axes."""
+def _and_those_before(
+    points: Points, wanted: np.ndarray[Any, Any], width: int, parallel: Sequence[int]
+) -> np.ndarray[Any, Any]:
+    """Which points are wanted, or come before a wanted one with the same indices along the first, and parallel, axes."""
     if width >= points.shape[1] or not wanted.any():
         return wanted
+    shared = sorted({*range(width), *parallel})
     group = np.zeros(len(points), int)
-    if width:
-        group = np.unique(points[:, :width], axis=0, return_inverse=True)[1].reshape(-1)
+    if shared:
+        group = np.unique(points[:, shared], axis=0, return_inverse=True)[1].reshape(-1)
     last = np.full(int(group.max()) + 1, -1)
     np.maximum.at(last, group[wanted], np.nonzero(wanted)[0])
     return np.arange(len(points)) <= last[group]
@@ -233,9 +251,18 @@ class _Starts:
 
 
 def _some_steps(
-    equation: Any, grid: tuple[int, ...], watch: promises.Watch, step: Callable[..., Any], points: Any, *arrays: Any
+    equation: Any,
+    grid: tuple[int, ...],
+    watch: promises.Watch,
+    step: Callable[..., Any],
+    is_early: bool,
+    points: Any,
+    *arrays: Any,
 ) -> Any:
-    """Runs the chosen steps of a kernel, one after another, on one core; `step` is called before each."""
+    """Runs the chosen steps of a kernel, one after another, on one core; `step` is called before each.
+
+    `is_early`: copies are done where they are started.
+    """
     params = interpreted.parameters(equation) | watch.watched(equation.params)
     mapping = params["grid_mapping"]
     axes = [axis for axis in range(len(grid)) if axis not in mapping.vmapped_dims]
@@ -250,8 +277,40 @@ def _some_steps(
     if params["compiler_params"] is not None:
         params["compiler_params"] = dataclasses.replace(params["compiler_params"], dimension_semantics=None)
     with mock.patch.object(interpreter, "_get_grid_point", point_of):
-        how = interpreted.settings(grid_point_recorder=step)
+        mode = "eager" if is_early else "on_wait"
+        how = interpreted.settings(grid_point_recorder=step, dma_execution_mode=mode)
         return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=how)
+
+
+def _has_two_ways(jaxpr: core.Jaxpr) -> bool:
+    """Whether a kernel copies by itself, or keeps whole numbers in memory."""
+
+    def copies(inner: core.Jaxpr) -> bool:
+        return any(
+            "dma" in equation.primitive.name or any(map(copies, core.jaxprs_in_params(equation.params)))
+            for equation in inner.eqns
+        )
+
+    kept = [getattr(atom.aval, "inner_aval", atom.aval) for atom in jaxpr.invars]
+    return copies(jaxpr) or any(jnp.issubdtype(getattr(one, "dtype", jnp.float32), jnp.integer) for one in kept)
+
+
+@contextlib.contextmanager
+def _filled(seed: int, is_small: bool) -> Iterator[None]:
+    """While kernels are traced and run: whole numbers that nobody wrote are drawn ones, large or small."""
+    plain = interpret_utils.get_uninitialized_value
+
+    def filled(dtype: Any, kind: Any) -> Any:
+        if dtype == np.bool_:
+            return is_small
+        if not jnp.issubdtype(dtype, jnp.integer):
+            return plain(dtype, kind)
+        low, high = int(jnp.iinfo(dtype).min), int(jnp.iinfo(dtype).max)
+        off = 1 + seed % max(1, high // 4)
+        return low + off if is_small else high - off
+
+    with mock.patch.object(interpret_utils, "get_uninitialized_value", filled):
+        yield
 
 
 class _Buffer(shared_memory.Buffer):
@@ -300,8 +359,8 @@ class _Watch:
         self.found = False
         self.is_lenient = False
         self._thread = threading.local()
-        self._grid: tuple[int, ...] = ()
-        self._last: int | None = None
+        self._plan: _Plan | None = None
+        self._last: tuple[tuple[int, ...], int] | None = None
         self._kept: frozenset[int] = frozenset()
         plain = interpreter.get
 
@@ -317,22 +376,28 @@ class _Watch:
         get.__wrapped__ = plain.__wrapped__
         self._get = get
 
-    def begin(self, equation: Any, grid: tuple[int, ...]) -> None:
+    def begin(self, equation: Any, plan: _Plan) -> None:
         """Before a kernel is run."""
-        self.found, self._grid, self._last = False, grid, None
+        self.found, self._plan, self._last = False, plan, None
         # The blocks of its inputs are read anew wherever they are others.
         kinds = enumerate(bounds.memories(equation), bounds.FIRST)
         self._kept = frozenset(number for number, (kind, _) in kinds if kind is bounds.Kind.INPUT_BLOCK)
 
     def step(self, token: Any, point: Any, _: Any) -> Any:
         """Called by the interpreter before each step of the kernel."""
-        number = int(np.ravel_multi_index(tuple(map(int, point)), self._grid)) if self._grid else 0
-        if self._last is not None and number != self._last + 1:
-            self._forget()
-        self._last = number
+        assert self._plan is not None
+        grid, place = self._plan.grid, tuple(map(int, point))
+        # Among the steps of one core.
+        core = tuple(place[axis] for axis in self._plan.parallel)
+        inner = [axis for axis in range(len(grid)) if axis not in self._plan.parallel]
+        sizes = tuple(grid[axis] for axis in inner)
+        number = int(np.ravel_multi_index(tuple(place[axis] for axis in inner), sizes)) if inner else 0
+        if self._last is not None and self._last != (core, number - 1):
+            self._forget(is_another_core=self._last[0] != core)
+        self._last = core, number
         return token
 
-    def _forget(self) -> None:
+    def _forget(self, is_another_core: bool) -> None:
         """What the steps before have left: copies under way end, and none was started."""
         memory = interpreter._get_shared_memory()
         for semaphore in memory.sem.values():
@@ -344,6 +409,8 @@ class _Watch:
             is_shared = space in ("any", "hbm") or number in self._kept
             if isinstance(buffer, _Buffer) and buffer.written is not None and not is_shared:
                 buffer.written[...] = False
+                if is_another_core:
+                    buffer.content[...] = interpret_utils.get_uninitialized_value(buffer.content.dtype, "nan")
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:

@@ -50,13 +50,18 @@ def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarr
     # Of an output that is a column or a few, the rows lie side by side.
     is_last = axis == len(shape) - 1 or (axis == len(shape) - 2 and shape[-1] < _COLUMN)
     if not is_last and size < _LONG_AXIS:
-        # The last one, and another.
+        # The last one is among them, and of the longest of these axes there are two in each group.
         generator = _generator("short", size, group, secret)
-        return [np.array([size - 1 if group == 0 else int(generator.integers(size))])]
+        short = [other for other in shape[:-1] if other < _LONG_AXIS]
+        count = min(size, 2) if size == max(short) and shape.index(size) == axis else 1
+        drawn = generator.choice(size, count, replace=False)
+        if group == 0 and size - 1 not in drawn:
+            drawn[0] = size - 1
+        return [np.array([index]) for index in sorted(map(int, drawn))]
     width = _LAST if is_last else _LONG
     if _RUNS * width >= size:
         return [np.arange(start, min(start + width, size)) for start in range(0, size, width)]
-    generator = _generator("long", size, width, secret)
+    generator = _generator("long", size, width, group, secret)
     gaps = np.sort(generator.integers(0, size - _RUNS * width + 1, _RUNS - 2))
     starts = [0, *(gaps + width * np.arange(1, _RUNS - 1)), size - width]
     return [np.arange(start, start + width) for start in starts]

@@ -17,15 +17,23 @@ _SUMS = frozenset({"conv_general_dilated", "cumsum", "dot_general", "reduce_sum"
 # What leaves a value what it is, all or a part of it: it is moved, or written in another type.
 _MOVES = frozenset(
     """
-    broadcast_in_dim convert_element_type copy dynamic_slice expand_dims get neg reduce_precision reshape slice squeeze
-    transpose
+    bitcast_convert_type broadcast_in_dim convert_element_type copy dynamic_slice expand_dims get neg reduce_precision
+    reshape slice squeeze transpose
     """.split()
 )
-# What leaves a sum a sum.
-_KEEPS = _MOVES | {"concatenate", "select_n"}
+# What leaves a sum a sum, if only within bounds.
+_KEEPS = _MOVES | {"abs", "clamp", "concatenate", "max", "min", "pack_elementwise", "select_n", "unpack_elementwise"}
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
+# What makes of a value, where it is the only one, another that hangs on nothing else: to that a method may add it.
+_MAPS = frozenset(
+    """
+    abs cbrt cos erf exp exp2 expm1 integer_pow log log1p logistic max min pow rsqrt sign sin sqrt tan tanh
+    """.split()
+)
+
+_WIDE_BITS = 32
 
 # What a value is made of: a _Sum, if it is one; ("sums", dtype), if two were added in that; the memories and carries
 # that it was read from; ("onto", one of these) where a sum was added to what was read from there; and ("is", root) of
@@ -93,7 +101,9 @@ class _Walk:
             made = (made - _sums_in(made)) | {_Sum(name, _roots(made))}
         elif name not in _KEEPS and not is_scaled:
             made -= _sums_in(made)
-        return [made if name in _FACTORS else _is_new(made, out) for out in equation.outvars]
+        is_alone = sum(not isinstance(atom, core.Literal) for atom in equation.invars) == 1
+        is_same = name in _FACTORS or (name in _MAPS and is_alone)
+        return [made if is_same else _is_new(made, out) for out in equation.outvars]
 
     def _kernel(self, body: core.Jaxpr, operands: list[_Made], results: int) -> list[_Made]:
         """Its memory is that of its operands, of its results, and its own."""
@@ -144,7 +154,11 @@ class _Walk:
 
     def _close(self, place: Any, value: _Made, aval: Any) -> None:
         """What is added onto a place comes back to it: an accumulator."""
-        if ("onto", place) in value and jnp.issubdtype(aval.dtype, jnp.floating):
+        # Narrow whole numbers may be a float's bits.
+        is_told = jnp.issubdtype(aval.dtype, jnp.floating) or (
+            jnp.issubdtype(aval.dtype, jnp.integer) and jnp.iinfo(aval.dtype).bits < _WIDE_BITS
+        )
+        if ("onto", place) in value and is_told:
             operation, dtype = self._adding["onto", place]
             for name in (dtype, aval.dtype.name):
                 self.found.setdefault(

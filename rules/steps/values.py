@@ -60,8 +60,9 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
     try:
         # Once: what is compiled for one group's kernels serves the others'.
         closed = parts.flattened(interpreted.prepared(wire.unpack(packed)))
-        kernels = kernel_steps.SomeSteps()
+        kernels = kernel_steps.SomeSteps(int(judge_inputs.generator_of("memory", secret).integers(1 << 30)))
         for group in groups:
+            kernels.has_early_copies = group % 2 == 1
             inputs = judge_inputs.draw(signature, TIMED[group], secret)
             found = kernel_steps.evaluate(closed, inputs, asked[group], kernels)
             del inputs

@@ -310,6 +310,13 @@ def _break_needles(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(check, "SETS", tuple(one for one in check.SETS if one.name != "needles")))
 
 
+def _break_modelled(stack: contextlib.ExitStack, _: Task) -> None:
+    """No timed case is compared on the whole numbers that the model is given."""
+    drawn = tuple(replace(one, has_public_whole=False) for one in judge_inputs.TIMED)
+    for module in (judge_inputs, values):
+        stack.enter_context(mock.patch.object(module, "TIMED", drawn))
+
+
 def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(interpret, "_can_tell", return_value=False))
 
@@ -384,6 +391,7 @@ DEFENCES: dict[str, Defence] = {
     "timed": Defence(_break_timed, ("contract", *_OUTPUTS)),
     "values": Defence(_break_values, ("values",)),
     "needles": Defence(_break_needles, (*_OUTPUTS, "values")),
+    "modelled": Defence(_break_modelled, ("values",)),
     "memory": Defence(_break_memory, ("interpret",)),
     "interpreter": Defence(_break_interpreter, ("interpret",)),
 }
