@@ -185,6 +185,9 @@ Status run_export(const CommonOptions& common, const BundleCommand& command) {
 }
 
 Status run_import_bundle(const CommonOptions& common, const BundleCommand& command) {
+  if (!command.as.empty() && !is_campaign_name(command.as)) {
+    return bad_input(fmt::format("--as {}: is no campaign's name", command.as));
+  }
   const std::string path = fs::absolute(command.path).lexically_normal().string();
   CommonOptions here = common;
   if (here.campaign.state.empty() && here.campaign.pipeline.empty()) {

@@ -69,9 +69,7 @@ class Reader {
     const bool is_index = file.name == kBundleIndex && text("format") == kBundleFormat &&
                           index.contains("files") && index["files"].is_object();
     bundle_.campaign = text("campaign");
-    const bool is_name = !bundle_.campaign.empty() && is_plain_line(bundle_.campaign) &&
-                         bundle_.campaign.find('/') == std::string::npos;
-    if (!is_index || !is_name) {
+    if (!is_index || !is_campaign_name(bundle_.campaign)) {
       return wrong(fmt::format("its first file is no {} of {}", kBundleIndex, kBundleFormat));
     }
     for (const auto& [name, its] : index["files"].items()) {
@@ -190,6 +188,11 @@ class Reader {
 Scratch::~Scratch() {
   std::error_code error;
   fs::remove_all(path_, error);
+}
+
+bool is_campaign_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && is_plain_line(name) &&
+         name.find('/') == std::string::npos;
 }
 
 // The blobs that a record needs.

@@ -48,6 +48,9 @@ struct Bundle {
   std::unique_ptr<Scratch> scratch;
 };
 
+// Whether a campaign may be called so: it has one line, and is a file's name.
+bool is_campaign_name(const std::string& name);
+
 // The blobs that a record needs, by digest.
 std::set<std::string> blobs_of(const Record& record);
 

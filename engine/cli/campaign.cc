@@ -286,6 +286,8 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   campaign.steps = from_root((executable_folder() / "steps").string());
   campaign.python = find_python(campaign.rules);
 
+  if (auto status = check_bindings(campaign); !status) return std::move(status).error();
+
   CampaignShape& shape = campaign.shape;
   shape.rounds = campaign.pipeline.session.max_iterations;
   shape.variants = campaign.pipeline.batch.variants_per_round;
@@ -352,8 +354,26 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
   return read_manifest(campaign, toolchain);
 }
 
+Status check_bindings(const Campaign& campaign) {
+  for (const MachineBinding& binding : campaign.machine()) {
+    if (is_plain_path(binding.value)) continue;
+    const std::string_view hint =
+        binding.name == "work" ? "rename the pipeline, or name another folder with --state FOLDER"
+        : binding.name == "python" ? "$EVOLVE_PYTHON names an interpreter elsewhere"
+                                   : "move evolve, or the project, to a folder of a plainer name";
+    return bad_input(
+        fmt::format("{}: ${} is '{}': a path that commands have may consist of letters, "
+                    "digits and _-./+,@ and not begin with '-'",
+                    campaign.path.empty() ? campaign.name : campaign.path, binding.name,
+                    binding.value),
+        "", std::string(hint));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
                                              const std::string& toolchain) {
+  if (auto status = check_bindings(campaign); !status) return std::move(status).error();
   world::DiskFiles files;
   std::string text =
       "# This machine's paths, and the campaign's graph. From the project's root:\n"

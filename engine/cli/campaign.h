@@ -74,6 +74,10 @@ std::string find_rules(const std::string& root);
 // of the one that this binary was built in.
 std::string find_python(const std::string& rules = "");
 
+// Bad input: a path that build.ninja binds, and that commands then have as it is, would be more
+// than a path to the shell.
+Status check_bindings(const Campaign& campaign);
+
 // Writes build.ninja, which binds `toolchain` and this machine's paths, beside the rounds.ninja
 // that is there, and reads it.
 Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,

@@ -94,6 +94,7 @@ Status Rerun::lay_out(const std::string& folder) {
   campaign_.rules = "rules";
   campaign_.steps = "steps";
   campaign_.python = surrounding_.python;
+  if (auto status = check_bindings(campaign_); !status) return status;
   Placer placer(from_);
   for (const RecordedFile& file : past_.record.sources) {
     if (file.path.starts_with("$outside/")) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/core/plain_text.h"
+
 namespace evolve {
 
 bool is_canonical(std::string_view path) {
@@ -42,6 +44,15 @@ std::string canonical_path(std::string_view path) {
 bool is_below(std::string_view path) {
   const std::string canonical = canonical_path(path);
   return !canonical.starts_with('/') && canonical != ".." && !canonical.starts_with("../");
+}
+
+bool is_plain_path(std::string_view path) {
+  auto is_one = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./+,@").find(c) != std::string_view::npos || (c & 0x80) != 0;
+  };
+  return !path.empty() && path.front() != '-' && std::all_of(path.begin(), path.end(), is_one) &&
+         is_plain_line(path);
 }
 
 void append_shell_quoted(std::string_view path, std::string& out) {

@@ -17,6 +17,10 @@ std::string canonical_path(std::string_view path);
 // leads out.
 bool is_below(std::string_view path);
 
+// Whether `path` means itself in a manifest and, unquoted, in a command: it has ASCII letters and
+// digits, "_-./+,@" and what is beyond ASCII and no control, and does not begin with '-'.
+bool is_plain_path(std::string_view path);
+
 // Appends `path` to `out`, quoted for /bin/sh where it holds anything but letters, digits and
 // "_+-./" (Ninja's set: commands must come out the same).
 void append_shell_quoted(std::string_view path, std::string& out);

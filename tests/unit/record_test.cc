@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/cli/campaign.h"
 #include "engine/core/path.h"
 
 using namespace evolve;
@@ -80,7 +81,7 @@ TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
     CHECK(is_taken(its, output));
   }
   for (const char* its : {"$..", "$../.profile", "$python", "$python/a", "$outside", "$", "$rules",
-                          "$rulesx/a", "$HOME/a", "$rules/../a", "a/../../b", "..", "."}) {
+                          "$rulesx/a", "$HOME/a", "$rules/../a", "a/../../b", ".."}) {
     CAPTURE(its);
     CHECK(!is_taken(its, output));
   }
@@ -94,6 +95,72 @@ TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
 TEST_CASE("a path stays below its folder") {
   for (const char* path : {"a", "a/b", "a/../b", "..a", "", "."}) CHECK(is_below(path));
   for (const char* path : {"/", "/a", "..", "../a", "a/../../b", "./../a"}) CHECK(!is_below(path));
+}
+
+TEST_CASE("a path that commands have unquoted is a plain one") {
+  for (const char* path : {"/home/me/.evolve/a", "a", ".evolve/a-b_c,d+e@f.g",
+                           "gr\xc3\xb6\xc3\x9f"
+                           "e/a"}) {
+    CAPTURE(path);
+    CHECK(is_plain_path(path));
+  }
+  for (const char* path : {"",
+                           "a b",
+                           "a;touch PWN;b",
+                           "a&b",
+                           "a'b",
+                           "a\"b",
+                           "a$x",
+                           "a`id`",
+                           "a\nb",
+                           "a\tb",
+                           "a|b",
+                           "a>b",
+                           "a<b",
+                           "a(b",
+                           "a)b",
+                           "a*b",
+                           "a?b",
+                           "a[b",
+                           "a{b",
+                           "a~b",
+                           "a#b",
+                           "a!b",
+                           "a\\b",
+                           "a:b",
+                           "a=b",
+                           "a%b",
+                           "-a",
+                           "a\x1b[31m",
+                           "a\xe2\x80\xae"
+                           "b",
+                           "a\xff"
+                           "b"}) {
+    CAPTURE(path);
+    CHECK(!is_plain_path(path));
+  }
+}
+
+TEST_CASE("a campaign whose paths would be more than paths to the shell is not opened") {
+  cli::Campaign campaign;
+  campaign.name = "a";
+  campaign.path = "a.yaml";
+  campaign.work = ".evolve/a";
+  campaign.rules = "rules";
+  campaign.steps = "/opt/evolve/steps";
+  campaign.python = ".venv/bin/python";
+  CHECK(cli::check_bindings(campaign));
+  for (std::string cli::Campaign::*path : {&cli::Campaign::work, &cli::Campaign::rules,
+                                           &cli::Campaign::steps, &cli::Campaign::python}) {
+    cli::Campaign other = campaign;
+    other.*path += ";touch PWN;b";
+    auto status = cli::check_bindings(other);
+    REQUIRE(!status);
+    CHECK(status.error().code == ErrorCode::bad_input);
+    CHECK(status.error().message.starts_with("a.yaml: $"));
+    CHECK(!status.error().hint.empty());
+    CHECK(cli::read_manifest(other, "").error().message == status.error().message);
+  }
 }
 
 TEST_CASE("a later round adds to a record, and changes it") {
