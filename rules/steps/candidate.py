@@ -98,10 +98,10 @@ def parse(source: bytes) -> ast.Module:
     """The tree of a source in UTF-8. Raises Rejection."""
     try:
         return ast.parse(normalise.decoded(source, "kernel.py"), "kernel.py")
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"line {line}, column {column}: " if line else ""
-        raise Rejection("lower-error", f"{place}{getattr(error, 'msg', error)}") from error
+        raise Rejection("lower-error", f"{place}{normalise.why_unparsed(error)}") from error
 
 
 def check_names(tree: ast.Module, imports: Imports) -> None:

@@ -86,10 +86,17 @@ def canonical(source: str, name: str, markers: tuple[str, str] | None = None) ->
     return out
 
 
+def why_unparsed(error: Exception) -> str:
+    """In words, why a source cannot be parsed or written. Python's parser tells of its depth by a MemoryError."""
+    if isinstance(error, (RecursionError, MemoryError)):
+        return "it is nested too deeply"
+    return str(getattr(error, "msg", error))
+
+
 def describe(error: Exception, name: str) -> str:
     """The error in the house's form: place, message, and for a syntax error the line and a caret."""
     if not isinstance(error, SyntaxError):
-        return f"evolve: error: {name}: {error}"
+        return f"evolve: error: {name}: {why_unparsed(error)}"
     text = f"evolve: error: {name}:{error.lineno}:{error.offset}: syntax error: {error.msg}"
     if error.text:
         line = error.text.rstrip("\n").expandtabs(1)[:72]
@@ -140,7 +147,7 @@ def main(argv: list[str]) -> int:
     try:
         text = decoded(source, args.source)
         content = canonical(text, args.source, tuple(args.markers) if args.markers else None).encode()
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if args.on_error == "fail":
             print(describe(error, args.source), file=sys.stderr)
             return 2

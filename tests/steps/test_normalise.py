@@ -50,6 +50,19 @@ def test_an_author_s_own_markers_become_the_canonical_ones() -> None:
     assert lines == ["import os", "# EVOLVE-BLOCK-START", "X = 1", "# EVOLVE-BLOCK-END"]
 
 
+@pytest.mark.parametrize("text", [f"X = {9000 * '-'}1\n", f"X = {'+'.join(600 * 'Y')}\n"])
+def test_what_is_nested_too_deeply_is_for_lower_to_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    kernel, out = tmp_path / "kernel.py", tmp_path / "out.py"
+    kernel.write_text(text)
+    words = ["--source", str(kernel), "--out", str(out)]
+    assert normalise.main(words) == 2
+    assert capsys.readouterr().err == f"evolve: error: {kernel}: it is nested too deeply\n"
+    assert normalise.main([*words, "--on-error", "keep"]) == 0
+    assert out.read_text() == text
+
+
 def test_a_seed_without_its_block_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = tmp_path / "kernel.py"
     kernel.write_text("# EVOLVE-BLOCK-START\nX = 1\n")
