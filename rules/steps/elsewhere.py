@@ -2,8 +2,8 @@
 
 What a candidate is traced to hangs on its inputs' shapes and dtypes alone, or what is judged is not what a user gets.
 So it is traced again where everything else is different that can be: FACTORS. Importing JAX anew takes seconds, so
-this interpreter stays: the worker has one (worker.py), and a step without a worker starts its own. It runs no candidate
-itself, but has a child in the sandbox for each.
+this interpreter stays: the worker has one (worker.py), and a step without a worker starts its own. It neither runs nor
+parses a candidate itself, but has a child in the sandbox for each.
 
 A request is a line of JSON on stdin, an answer one on stdout: {"digest": of the jaxpr on the wire}, or {"kind": …,
 "reason": …} where there is none, or {"fault": …}.
@@ -92,6 +92,8 @@ def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: 
         "best" if _NAME in factors else "kernel", _MODULES in factors, _DEVICE in factors, _CALLER in factors
     )
     try:
+        if _TEXT in factors:
+            source = written_anew(source)
         program.configure_jax()
         candidate.known_tpu_on_cpu()
         if _NAME in factors:
@@ -101,6 +103,19 @@ def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: 
         return refused(Rejection("contract", str(error)))
     except Rejection as rejection:
         return refused(rejection)
+
+
+def written_anew(source: bytes) -> bytes:
+    """The same program with docstrings, comments and lines of its own. Raises Rejection.
+
+    Python parses more than it can write: a sum of very many terms, or an integer of very many hexadecimal digits.
+    """
+    tree = candidate.parse(source)
+    try:
+        return normalise.documented(tree).encode()
+    except (ValueError, RecursionError, MemoryError) as error:
+        why = normalise.why_unparsed(error)
+        raise Rejection("lower-error", f"the source has no canonical form: {why}") from error
 
 
 def refused(rejection: Rejection) -> bytes:
@@ -129,8 +144,6 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
     """What becomes of a request."""
     source, factors, signatures = request["source"], request["factors"], [request["signature"]]
     drawn = hashlib.sha256(source.encode()).digest()
-    if _TEXT in factors:
-        source = normalise.documented(candidate.parse(source.encode()))
     if _CALLS in factors:
         # Once for others, and twice for its own.
         signatures = [*request["others"], *signatures, *signatures]
@@ -146,17 +159,23 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
         return {"digest": program.digest(open_answer(ending, limits)[1])}
     except Rejection as rejection:
         return {"kind": rejection.kind, "reason": str(rejection)}
-    except ChildFault as fault:
+    except (ChildFault, OSError) as fault:
         return {"fault": str(fault)}
 
 
 class Elsewhere:
     """The other interpreter, as who asks it has it."""
 
-    def __init__(self, requests: IO[str], answers: IO[str]) -> None:
+    def __init__(self, requests: IO[str], answers: IO[str], process: subprocess.Popen[str] | None = None) -> None:
         self._requests = requests
         self._answers = answers
+        self._process = process
         self._number = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was this process' own, and has ended; the worker sees to its own (worker.py)."""
+        return self._process is not None and self._process.poll() is not None
 
     def ask(self, **request: Any) -> dict[str, str]:
         """The answer to a request. Raises ChildFault."""
@@ -182,17 +201,19 @@ _started: list[Elsewhere] = []
 
 
 def elsewhere() -> Elsewhere:
-    """The worker's, or one of this process' own."""
+    """The worker's, or one of this process' own, which is started again where it has ended."""
+    if _started and _started[0].has_ended:
+        _started.clear()
     if not _started:
         if known := os.environ.get(_KNOWN):
             requests, answers = map(int, known.split())
             _started.append(Elsewhere(os.fdopen(requests, "w"), os.fdopen(answers)))
         else:
-            _started.append(Elsewhere(*_start()))
+            _started.append(_start())
     return _started[0]
 
 
-def _start() -> tuple[IO[str], IO[str]]:
+def _start() -> Elsewhere:
     """Starts it. It ends when its stdin does."""
     process = subprocess.Popen(
         [sys.executable, __file__],
@@ -203,7 +224,7 @@ def _start() -> tuple[IO[str], IO[str]]:
     )
     assert process.stdin
     assert process.stdout
-    return process.stdin, process.stdout
+    return Elsewhere(process.stdin, process.stdout, process)
 
 
 def main() -> int:

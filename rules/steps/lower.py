@@ -32,7 +32,7 @@ import verdict
 import wire
 from candidate import Rejection, Signature
 from child import Limits
-from elsewhere import FACTORS, elsewhere, open_answer, refused
+from elsewhere import FACTORS, elsewhere, open_answer, refused, written_anew
 from step import Step
 from verdict import Report
 
@@ -72,6 +72,8 @@ def _traced(source: bytes, entry: str, signature: Signature) -> bytes:
     try:
         program.configure_jax()
         candidate.known_tpu_on_cpu()
+        # As it has to be elsewhere: what cannot be is turned down for that, and not for another program there.
+        written_anew(source)
         closed = candidate.trace(source, entry, [signature])
         _check_outputs(closed.out_avals, signature)
         try:

@@ -49,7 +49,7 @@ _BESIDE = {"lower": "elsewhere"}
 
 # Its hashes are others than the worker's, for which evolve sets a small number.
 _OTHER_SEED = "4321"
-_beside: list[subprocess.Popen[str]] = []
+_beside: dict[str, subprocess.Popen[str]] = {}
 
 # Steps that keep a server which is dear to start, and run no candidate's code in their own process.
 _STAYING = {"compile"}
@@ -69,11 +69,18 @@ def _warm_up() -> None:
 
 
 def start_beside(step: str) -> None:
-    """Starts what serves a step's requests, once; it ends with its pipe."""
+    """Starts what serves a step's requests, once, and again where it has ended; it ends with its pipe."""
     name = _BESIDE.get(_name(step), "")
     variable = f"EVOLVE_{name.upper()}"
-    if not name or variable in os.environ:
+    known = _beside.get(name)
+    has_ended = known is not None and known.poll() is not None
+    if not name or (variable in os.environ and not has_ended):
         return
+    if known is not None:
+        for pipe in (known.stdin, known.stdout):
+            # What it was to be told, and was not, is told to nobody.
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()  # type: ignore[union-attr]
     file = os.path.join(os.path.dirname(os.path.abspath(step)), f"{name}.py")
     environment = {**os.environ, "PYTHONHASHSEED": _OTHER_SEED}
     beside = subprocess.Popen(
@@ -82,7 +89,7 @@ def start_beside(step: str) -> None:
     assert beside.stdin
     assert beside.stdout
     os.environ[variable] = f"{beside.stdin.fileno()} {beside.stdout.fileno()}"
-    _beside.append(beside)
+    _beside[name] = beside
 
 
 def _name(step: str) -> str:
@@ -219,7 +226,7 @@ def main() -> int:
         responses.flush()
     for child in staying.values():
         child.end()
-    for beside in _beside:
+    for beside in _beside.values():
         beside.communicate()
     return 0
 

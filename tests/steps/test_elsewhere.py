@@ -157,6 +157,23 @@ def test_sources_are_utf_8(lower: Lower, what: str) -> None:
     assert report["reason"].startswith(reason)
 
 
+# What Python parses, and cannot write, or does not even parse, and says so otherwise than by a SyntaxError.
+DEEP = {
+    "a sum of many terms": (f"Y = 1\nX = {'+'.join(600 * 'Y')}", "the source has no canonical form: it is nested too"),
+    "an integer of many digits": (f"X = 0x{5000 * 'f'}", "the source has no canonical form: Exceeds the limit"),
+    "many signs": (f"X = {9000 * '-'}1", "it is nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("what", DEEP)
+def test_what_cannot_be_written_anew_is_turned_down_and_stops_no_other(lower: Lower, what: str) -> None:
+    text, reason = DEEP[what]
+    report = lower(f"{text}\n{SEED}")
+    assert (report["verdict"], report.get("kind")) == ("rejected", "lower-error"), report
+    assert report["reason"].startswith(reason)
+    assert lower(SEED)["verdict"] == "ok"
+
+
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the clock is not moved there")
 def test_the_clock_is_moved_and_goes_on() -> None:
     before = time.time()

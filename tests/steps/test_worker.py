@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,21 @@ def test_one_worker_gives_what_the_programs_give(worker: Any, lower: Lower, tmp_
         }
         for kind in ("tpu", "cpu", "jaxpr", "json"):
             assert (tmp_path / f"w.{kind}").read_bytes() == (tmp_path / f"k.{kind}").read_bytes()
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_the_second_interpreter_is_started_again_where_it_has_ended(worker: Any, run_step: Run, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text((SMALL / "kernel.py").read_text())
+    assert ask(worker, 1, _lower_arguments("w"))["exitCode"] == 0
+    (second,) = _children(worker.pid)
+    os.kill(second, signal.SIGKILL)
+    while Path(f"/proc/{second}/status").read_text().split("State:")[1].split()[0] != "Z":
+        time.sleep(0.01)
+    assert ask(worker, 2, _lower_arguments("w")) == {"exitCode": 0, "output": "", "requestId": 2}
+    assert _children(worker.pid) not in ([], [second])
 
 
 def test_a_fault_is_told_in_a_line_and_the_worker_goes_on(worker: Any, run_step: Run) -> None:
