@@ -47,15 +47,21 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended: "answered", "timeout", "memory", "output", "exited" (with `code`) or "died" (of `code`)."""
+    """How a child ended: "answered", "timeout", "memory", "output", "exited" (with `code`) or "died" (of `code`).
+
+    `is_late`: it was the wall time that ran out, as it does for who sleeps, and not the CPU time.
+    """
 
     how: str
     answer: bytes = b""
     code: int = 0
+    is_late: bool = False
 
     def reason(self, limits: Limits) -> str:
         """In words; the same for the same cause."""
         if self.how == "timeout":
+            if self.is_late:
+                return f"did not end within {limits.wall_seconds:g} s of wall time"
             return f"did not end within {limits.cpu_seconds} s of CPU time"
         if self.how == "memory":
             return f"needed more than {limits.memory_bytes // 2**20} MiB of memory"
@@ -212,7 +218,9 @@ def _ending(content: bytes, is_late: bool, status: int, used: Used, limits: Limi
     # that may be far less.
     limit_signals = (signal.SIGXCPU, signal.SIGKILL)
     is_cut_off = os.WIFSIGNALED(status) and os.WTERMSIG(status) in limit_signals
-    if is_late or (is_cut_off and used.cpu_seconds >= limits.cpu_seconds / 2):
+    if is_late:
+        return Ending("timeout", is_late=True)
+    if is_cut_off and used.cpu_seconds >= limits.cpu_seconds / 2:
         return Ending("timeout")
     # The kernel makes room by ending who has most, where all together want more than there is.
     machine_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import time
 from collections.abc import Callable
 
 import conftest  # noqa: F401 - where the steps are
@@ -25,7 +26,7 @@ LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
         (False, signal.SIGXCPU, 10.0, Ending("timeout")),
         # The kernel's ticks said 11 s on a busy machine.
         (False, signal.SIGKILL, 9.2, Ending("timeout")),
-        (True, signal.SIGKILL, 0.1, Ending("timeout")),
+        (True, signal.SIGKILL, 0.1, Ending("timeout", is_late=True)),
         (False, signal.SIGSEGV, 9.95, Ending("died", code=signal.SIGSEGV)),
         (False, 3 << 8, 9.95, Ending("exited", code=3)),
     ],
@@ -66,6 +67,18 @@ def test_whose_doing_it_is() -> None:
     # What is not trusted can claim no fault.
     ending = run_in_child(lambda: _raise(KeyError("x")), limits, is_trusted=False)
     assert (ending.how, ending.reason(limits)) == ("died", "answered out of turn")
+
+
+def test_who_sleeps_runs_out_of_wall_time() -> None:
+    limits = Limits(cpu_seconds=10, wall_seconds=0.5, memory_bytes=2**40)
+    ending = run_in_child(lambda: str(time.sleep(60)).encode(), limits)
+    assert (ending.how, ending.reason(limits)) == ("timeout", "did not end within 0.5 s of wall time")
+
+
+def test_who_spins_runs_out_of_cpu_time() -> None:
+    limits = Limits(cpu_seconds=1, wall_seconds=60, memory_bytes=2**40)
+    ending = run_in_child(lambda: str([None for _ in itertools.count() if _ < 0]).encode(), limits)
+    assert (ending.how, ending.reason(limits)) == ("timeout", "did not end within 1 s of CPU time")
 
 
 def test_an_answer_without_end_is_cut_off() -> None:
