@@ -13,6 +13,7 @@ import dataclasses
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -89,6 +90,7 @@ def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[
     """Raises Rejection where the candidate, of the first of the signatures, is another program elsewhere."""
     request = {"entry": entry, "signature": signatures[0], "others": signatures[1:], "limits": asdict(limits)}
     digest = program.digest(packed)
+    deadline = time.monotonic() + limits.wall_seconds
 
     def ask(factors: Sequence[str]) -> dict[str, str]:
         return elsewhere().ask(source=source.decode(), factors=factors, **request)
@@ -97,14 +99,24 @@ def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[
     if answer.get("digest") == digest:
         return
     told = ", which ends so: " + answer["reason"] if "reason" in answer else ""
-    raise Rejection("nondeterministic", f"not reproducible: {_why(digest, ask)}{told}")
+    raise Rejection("nondeterministic", f"not reproducible: {_why(digest, answer, ask, deadline)}{told}")
 
 
-def _why(digest: str, ask: Callable[[Sequence[str]], dict[str, str]]) -> str:
-    """What a program that is another one elsewhere hangs on."""
-    if ask(()).get("digest") != digest:
-        return "it is another program in another process of Python: it hangs on hashes, addresses or chance"
-    alone = [factor for factor in FACTORS if ask((factor,)).get("digest") != digest]
+def _why(digest: str, answer: dict[str, str], ask: Callable[[Sequence[str]], dict[str, str]], deadline: float) -> str:
+    """What a program that is another one elsewhere hangs on; `answer` is what it is where everything differs.
+
+    Each time that this is asked may take as long as a trace may. So it is not asked again after the deadline, nor where
+    a trace did not end: what is known by then is told.
+    """
+    alone: list[str] = []
+    for factors in ((), *((factor,) for factor in FACTORS)):
+        if answer.get("kind") == "timeout" or time.monotonic() > deadline:
+            return f"it is another program where other things differ{': ' if alone else ''}{'; '.join(alone)}"
+        answer = ask(factors)
+        if answer.get("digest") != digest and not factors:
+            return "it is another program in another process of Python: it hangs on hashes, addresses or chance"
+        if answer.get("digest") != digest:
+            alone += factors
     return f"it is another program where other things differ: {'; '.join(alone or FACTORS)}"
 
 

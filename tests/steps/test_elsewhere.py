@@ -11,8 +11,11 @@ from conftest import FORKS, SMALL, Lower
 
 import clock
 import elsewhere
+import lower as step_lower
 import normalise
-from candidate import IMPORTS, Imports
+from candidate import IMPORTS, Imports, Rejection
+from child import Limits
+from elsewhere import FACTORS
 
 pytestmark = FORKS
 
@@ -69,6 +72,45 @@ def test_what_was_called_before_makes_no_other_program(lower: Lower) -> None:
     report = lower(source)
     assert report["kind"] == "nondeterministic", report
     assert "the calls before it" in report["reason"]
+
+
+def test_a_kernel_that_does_not_end_elsewhere_is_told_so(lower: Lower) -> None:
+    report = lower(f"{SEED}\nwhile __name__ != 'kernel':\n    pass\n", cpu_seconds=2)
+    assert report["kind"] == "nondeterministic", report
+    assert report["reason"] == (
+        "not reproducible: it is another program where other things differ, "
+        "which ends so: did not end within 4 s of CPU time"
+    )
+
+
+ENDLESS = {"kind": "timeout", "reason": "did not end"}
+OTHER, SAME = {"digest": "other"}, {"digest": "same"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "seconds", "told"),
+    [
+        ([ENDLESS], 60, ", which ends so: did not end"),
+        ([OTHER, SAME, OTHER, ENDLESS], 60, f": {FACTORS[0]}; {FACTORS[1]}"),
+        ([OTHER, SAME, *(OTHER if factor == FACTORS[3] else SAME for factor in FACTORS)], 60, f": {FACTORS[3]}"),
+        ([OTHER], 0, ""),
+    ],
+)
+def test_what_a_kernel_hangs_on_is_not_asked_for_ever(
+    monkeypatch: pytest.MonkeyPatch, answers: list[dict[str, str]], seconds: float, told: str
+) -> None:
+    left = iter(answers)
+
+    class Asked:
+        def ask(self, **_: object) -> dict[str, str]:
+            return next(left)
+
+    monkeypatch.setattr(step_lower, "elsewhere", Asked)
+    monkeypatch.setattr(step_lower.program, "digest", lambda _: "same")
+    with pytest.raises(Rejection) as caught:
+        step_lower._check_again(b"", b"", "matmul", [{}], Limits(15, seconds, 2**30))
+    assert str(caught.value) == f"not reproducible: it is another program where other things differ{told}"
+    assert next(left, None) is None
 
 
 CHANCE = {"hashes": "hash('a') % 2**20", "chance": "int.from_bytes(os.urandom(3), 'little')"}
