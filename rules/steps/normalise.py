@@ -10,6 +10,7 @@ import argparse
 import ast
 import os
 import re
+import stat
 import sys
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from pathlib import Path
 START = "# EVOLVE-BLOCK-START"
 END = "# EVOLVE-BLOCK-END"
 
+# More than any kernel has, and little enough for whatever reads one.
+_MOST_BYTES = 2**20
 
 # As Python looks for it, in the first two lines (PEP 263).
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -37,6 +40,30 @@ def decoded(source: bytes, name: str) -> str:
         if line.strip() and not line.lstrip().startswith("#"):
             break
     return text
+
+
+class NoSource(Exception):
+    """What is to be a source is none, whatever stands in it; the message says why."""
+
+
+def read_source(path: str) -> bytes:
+    """The content of a regular file, or of one that a link leads to. Raises NoSource, and OSError."""
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    # Before it is opened, which may wait, or do something to a device.
+    kind = stat.S_IFMT(os.stat(path).st_mode)
+    if kind != stat.S_IFREG:
+        raise NoSource(f"a source is a regular file, and this is {kinds.get(kind, 'a device')}")
+    # It may be another one by now, and a file of the kernel's may have no end, or say that it is empty.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    content = bytearray()
+    try:
+        while piece := os.read(descriptor, _MOST_BYTES + 1 - len(content)):
+            content += piece
+    finally:
+        os.close(descriptor)
+    if len(content) > _MOST_BYTES:
+        raise NoSource(f"a source has at most {_MOST_BYTES // 2**10} KiB, and this has more")
+    return bytes(content)
 
 
 class _DocstringRemover(ast.NodeTransformer):
@@ -90,6 +117,8 @@ def why_unparsed(error: Exception) -> str:
     """In words, why a source cannot be parsed or written. Python's parser tells of its depth by a MemoryError."""
     if isinstance(error, (RecursionError, MemoryError)):
         return "it is nested too deeply"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
     return str(getattr(error, "msg", error))
 
 
@@ -140,10 +169,18 @@ def main(argv: list[str]) -> int:
         "--on-error",
         choices=["fail", "keep"],
         default="fail",
-        help="keep: pass a source that does not parse on as it is, for lower to judge",
+        help="keep: pass a source that does not parse on as it is, for lower to judge; of no source, why it is none",
     )
     args = parser.parse_args(argv)
-    source = Path(args.source).read_bytes()
+    try:
+        source = read_source(args.source)
+    except (NoSource, OSError) as error:
+        if args.on_error == "fail" or isinstance(error, OSError):
+            print(describe(error, args.source), file=sys.stderr)
+            return 2
+        # A program for lower to judge, which says what is wrong.
+        write_file(Path(args.out), f"raise SyntaxError({str(error)!r})\n".encode())
+        return 0
     try:
         text = decoded(source, args.source)
         content = canonical(text, args.source, tuple(args.markers) if args.markers else None).encode()

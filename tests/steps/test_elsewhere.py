@@ -216,6 +216,15 @@ def test_what_cannot_be_written_anew_is_turned_down_and_stops_no_other(lower: Lo
     assert lower(SEED)["verdict"] == "ok"
 
 
+def test_what_stands_for_no_source_is_turned_down_with_the_reason(lower: Lower, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    words = ["--source", str(tmp_path / "folder"), "--out", str(tmp_path / "out.py"), "--on-error", "keep"]
+    assert normalise.main(words) == 0
+    report = lower((tmp_path / "out.py").read_bytes())
+    assert report["kind"] == "lower-error"
+    assert "a source is a regular file, and this is a folder" in report["reason"]
+
+
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the clock is not moved there")
 def test_the_clock_is_moved_and_goes_on() -> None:
     before = time.time()

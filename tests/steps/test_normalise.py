@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from conftest import STEPS
 
 import normalise
 
@@ -61,6 +65,60 @@ def test_what_is_nested_too_deeply_is_for_lower_to_judge(
     assert capsys.readouterr().err == f"evolve: error: {kernel}: it is nested too deeply\n"
     assert normalise.main([*words, "--on-error", "keep"]) == 0
     assert out.read_text() == text
+
+
+NO_SOURCES = {
+    "a pipe": "a source is a regular file, and this is a pipe",
+    "a device": "a source is a regular file, and this is a device",
+    "a folder": "a source is a regular file, and this is a folder",
+    "too much": "a source has at most 1024 KiB, and this has more",
+}
+
+
+def _make(what: str, path: Path) -> None:
+    if what == "a pipe":
+        os.mkfifo(path)
+    elif what == "a device":
+        path.symlink_to("/dev/zero")
+    elif what == "a folder":
+        path.mkdir()
+    else:
+        with path.open("wb") as file:
+            file.truncate(2**40)
+
+
+def _normalise(*words: str) -> subprocess.CompletedProcess[str]:
+    """The step as a program, which is to end and not to take all memory."""
+    limits = ["prlimit", f"--as={2**30}", "timeout", "20"]
+    step = [sys.executable, str(STEPS / "normalise.py")]
+    return subprocess.run([*limits, *step, *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("what", NO_SOURCES)
+def test_what_is_no_source_is_said(tmp_path: Path, what: str) -> None:
+    kernel, out = tmp_path / "kernel.py", tmp_path / "out.py"
+    _make(what, kernel)
+    words = ["--source", str(kernel), "--out", str(out)]
+    done = _normalise(*words)
+    assert (done.returncode, done.stderr) == (2, f"evolve: error: {kernel}: {NO_SOURCES[what]}\n")
+    assert not out.exists()
+    done = _normalise(*words, "--on-error", "keep", "--markers", *MARKERS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert out.read_text() == f"raise SyntaxError('{NO_SOURCES[what]}')\n"
+
+
+def test_a_link_to_a_source_is_one(tmp_path: Path) -> None:
+    kernel, out = tmp_path / "kernel.py", tmp_path / "out.py"
+    (tmp_path / "mine.py").write_text(SOURCE)
+    kernel.symlink_to("mine.py")
+    assert normalise.main(["--source", str(kernel), "--out", str(out)]) == 0
+    assert out.read_text() == normalise.canonical(SOURCE, "k")
+
+
+def test_a_source_that_is_not_there_is_an_error_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--source", str(tmp_path / "k.py"), "--out", str(tmp_path / "out.py"), "--on-error", "keep"]
+    assert normalise.main(words) == 2
+    assert capsys.readouterr().err == f"evolve: error: {tmp_path / 'k.py'}: No such file or directory\n"
 
 
 def test_a_seed_without_its_block_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
