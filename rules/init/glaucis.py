@@ -17,7 +17,7 @@ from typing import Any
 from dimensions import Axis, Tensor, Unclear, formula_of
 from folder import Case, Given, Tolerance, filled
 from glaucis_run import Run, learnings_above
-from source import Imported, Wrong, executed, number
+from source import Imported, Wrong, executed, number, text_of
 from watched import DRAWERS, Draw, Seen, watched
 
 _TEMPLATE_NAMES = ("optimized_compute", "kernel_fn")
@@ -49,7 +49,7 @@ class Files:
     @staticmethod
     def read(path: Path, names: tuple[str, ...]) -> Files:
         """With the function that Glaucis would call."""
-        text = path.read_text()
+        text = text_of(path)
         module = executed(text, path)
         for name in names:
             if callable(function := getattr(module, name, None)):

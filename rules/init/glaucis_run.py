@@ -6,15 +6,19 @@ was measured there is told as it was, and judges nobody here: a build has every 
 
 from __future__ import annotations
 
-import json
+import math
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from source import Imported, Wrong
+from source import Imported, Wrong, json_of, number, one_line, text_of
 
 # How far above a config what was learned may lie, and the examples of a run: runs/NAME_DATE is beside examples.
 _MOST_ABOVE = 5
+# Each is a file, and a kernel that is judged.
+_MOST_VARIANTS = 10_000
 _KINDS = {"INCORRECT": ("check", "incorrect"), "COMPILE_ERROR": ("compile", "compile-error")}
 
 
@@ -22,7 +26,7 @@ def learnings_above(path: Path) -> str:
     """The AGENT.md of the nearest folder that has one; empty: there is none."""
     for folder in path.resolve().parents[:_MOST_ABOVE]:
         if (folder / "AGENT.md").is_file():
-            return (folder / "AGENT.md").read_text()
+            return text_of(folder / "AGENT.md")
     return ""
 
 
@@ -43,9 +47,19 @@ class Tried:
         return first if first[:1] == "L" and first[1:].isdigit() else ""
 
     @property
+    def name(self) -> str:
+        """Its direction for people, in a line."""
+        return one_line(self.direction)
+
+    @property
+    def status(self) -> str:
+        """What Glaucis said of it."""
+        return one_line(self.result.get("status") or "no result")
+
+    @property
     def speedup(self) -> float:
         """Over the reference, which has 1; 0: it was turned down."""
-        return float(self.result.get("speedup") or 0) if self.result.get("status") == "SUCCESS" else 0.0
+        return float(self.result["speedup"]) if self.status == "SUCCESS" else 0.0
 
 
 class Run:
@@ -61,6 +75,9 @@ class Run:
         if self.variants == 0:
             raise Wrong(f"{folder}: there is no iteration_N/variants/NAME/kernel.py")
         self.rounds = by_round[-1][0]
+        if self.rounds * self.variants > _MOST_VARIANTS:
+            shown = f"{one_line(str(self.rounds), 20)} rounds of {self.variants}"
+            raise Wrong(f"{folder}: {shown} variants are more than the {_MOST_VARIANTS} that can be imported")
         self.tried = [
             Tried(f"v{(n - 1) * self.variants + place + 1:04}", n, kernel.parent.name, kernel, _result(kernel.parent))
             for n, found in by_round
@@ -69,7 +86,8 @@ class Run:
 
     def _rounds(self) -> list[int]:
         found = [one.name.removeprefix("iteration_") for one in self.folder.glob("iteration_*")]
-        return sorted(int(name) for name in found if name.isdigit() and int(name) > 0 and self._variants(int(name)))
+        numbers = {int(name) for name in found if name.isascii() and name.isdigit()}
+        return sorted(one for one in numbers if one > 0 and self._variants(one))
 
     def _variants(self, number: int) -> list[Path]:
         return list(self.folder.glob(f"iteration_{number}/variants/*/kernel.py"))
@@ -109,49 +127,58 @@ class Run:
     def _proposal(self, one: Tried) -> str:
         parent = self._parent(one)
         lines = [f"# evolve: parents: {parent}"] if parent else []
-        came = f"{one.speedup:g}x of its reference" if one.speedup else str(one.result.get("status", "no result"))
-        lines.append(f"# evolve: note: {one.direction}, in Glaucis {came}")
-        return "\n".join(lines) + "\n" + one.kernel.read_text()
+        came = f"{one.speedup:g}x of its reference" if one.speedup else one.status
+        lines.append(f"# evolve: note: {one.name}, in Glaucis {came}")
+        return "\n".join(lines) + "\n" + text_of(one.kernel)
 
     def _parent(self, one: Tried) -> str:
         """The best of its lineage before it."""
-        before = [
-            other
-            for other in self.tried
-            if other.round < one.round and other.speedup and self._is_of(other, one.lineage) and one.lineage
-        ]
+        before = [other for other in self._lineages[one.lineage] if other.round < one.round] if one.lineage else []
         return max(before, key=lambda other: other.speedup).id if before else ""
 
-    def _is_of(self, one: Tried, lineage: str) -> bool:
-        """Whether it was tried in the lineage, or founded it."""
-        return one.lineage == lineage or f"iter-{one.round}-{one.direction}" in self._histories().get(lineage, [])
+    @cached_property
+    def _lineages(self) -> defaultdict[str, list[Tried]]:
+        """Of each lineage what was tried in it, or founded it, and was right."""
+        founded: dict[str, list[str]] = defaultdict(list)
+        for lineage, history in self._histories().items():
+            for name in history:
+                founded[name].append(lineage)
+        found: defaultdict[str, list[Tried]] = defaultdict(list)
+        for one in self.tried:
+            for lineage in {one.lineage, *founded.get(f"iter-{one.round}-{one.direction}", [])} if one.speedup else ():
+                found[lineage].append(one)
+        return found
 
     def _histories(self) -> dict[str, list[str]]:
         path = self.folder / "lineages.json"
         if not path.is_file():
             return {}
+        read = json_of(path)
         try:
-            read = json.loads(path.read_text())
-            return {one["id"]: list(one.get("history", [])) for one in read["lineages"]}
-        except (ValueError, KeyError, TypeError) as error:
-            raise Wrong(f"{path}: not lineages of Glaucis: {error}") from error
+            return {str(one["id"]): [str(name) for name in one.get("history", [])] for one in read["lineages"]}
+        except (KeyError, TypeError, RecursionError) as error:
+            raise Wrong(f"{one_line(str(path))}: not lineages of Glaucis: {one_line(str(error))}") from error
 
     def _selections(self, case: str) -> list[dict[str, Any]]:
         """A selection.json each (engine/search/README.md), of what was measured there; scores are over the baseline."""
         seed = float(_result(self.folder / "baseline").get("speedup") or 1)
-        found = []
-        for number in range(1, self.rounds + 1):
-            tried = [one for one in self.tried if one.round == number]
+        by_round: defaultdict[int, list[Tried]] = defaultdict(list)
+        for one in self.tried:
+            by_round[one.round].append(one)
+        found: list[dict[str, Any]] = []
+        best: Tried | None = None
+        for place in range(1, self.rounds + 1):
+            tried = by_round[place]
             ranked = sorted((one for one in tried if one.speedup), key=lambda one: -one.speedup)
-            so_far = [one for one in self.tried if one.round <= number and one.speedup]
-            best = max(so_far, key=lambda one: one.speedup, default=None)
+            # Of those that are as good the first.
+            best = max([*([best] if best else []), *ranked], key=lambda one: one.speedup, default=None)
             found.append(
                 {
-                    "round": number,
+                    "round": place,
                     "time_kind": "measured",
                     "from": "glaucis",
                     "best": _row(best, seed) if best else None,
-                    "survivors": [_row(one, seed) | {"reason": one.direction} for one in ranked[:2]],
+                    "survivors": [_row(one, seed) | {"reason": one.name} for one in ranked[:2]],
                     "ranking": [_row(one, seed) for one in ranked],
                     "rejected": [_rejection(one, case) for one in tried if not one.speedup],
                 }
@@ -170,10 +197,10 @@ class Run:
                 "parents": [parent] if parent else [],
                 "mutator": "person",
                 "parameters": {},
-                "note": f"{one.direction}, as Glaucis judged it",
+                "note": f"{one.name}, as Glaucis judged it",
             }
             if one.speedup:
-                seconds = float(one.result.get("latency_ms") or 0) / 1e3
+                seconds = one.result["latency_ms"] / 1e3
                 found[f"{folder}/{case}/time.json"] = {"verdict": "ok", "kind": "measured", "seconds": seconds}
             else:
                 row = _rejection(one, case)
@@ -189,22 +216,43 @@ def _result(folder: Path) -> dict[str, Any]:
     path = folder / "eval_result.json"
     if not path.is_file():
         return {}
+    read = json_of(path)
+    if not isinstance(read, dict):
+        raise Wrong(f"{one_line(str(path))}: not a result of Glaucis: expected an object")
+    where = one_line(str(path))
+    words = {name: read.get(name) or "" for name in ("status", "error")}
+    for name, word in words.items():
+        if not isinstance(word, str):
+            raise Wrong(f"{where}: {name}: expected a text")
+    return words | {name: _measured(f"{where}: {name}", read.get(name)) for name in ("speedup", "latency_ms")}
+
+
+def _measured(where: str, value: Any) -> float:
+    """A time or a speedup; 0 where there was none."""
+    if value is None:
+        return 0.0
+    if not isinstance(value, (int, float, str)):
+        raise Wrong(f"{where}: expected a number")
     try:
-        read = json.loads(path.read_text())
-    except ValueError as error:
-        raise Wrong(f"{path}: no JSON: {error}") from error
-    return read if isinstance(read, dict) else {}
+        found = number(one_line(where), value if isinstance(value, (int, float)) else one_line(value))
+    except OverflowError:
+        found = math.inf
+    if not 0 <= found < math.inf:
+        raise Wrong(f"{where}: expected a number of at least 0")
+    return found
 
 
 def _row(one: Tried, seed: float) -> dict[str, Any]:
-    return {"variant": one.id, "score": one.speedup / seed, "parameters": {}}
+    score = one.speedup / seed
+    if not math.isfinite(score):
+        raise Wrong(f"{one_line(str(one.kernel.parent))}: its speedup is no multiple of the baseline's")
+    return {"variant": one.id, "score": score, "parameters": {}}
 
 
 def _rejection(one: Tried, case: str) -> dict[str, Any]:
-    status = str(one.result.get("status", "no result"))
-    step, kind = _KINDS.get(status, ("check", status.lower()))
+    step, kind = _KINDS.get(one.status, ("check", one.status.lower()))
     lines = str(one.result.get("error") or "").strip().splitlines()
     # Of a traceback the last line but JAX's own remark says what went wrong.
     words = [line for line in lines if "Error" in line or "max_diff" in line]
-    reason = (words or lines or ["nothing was said"])[-1].strip()
+    reason = one_line((words or lines or ["nothing was said"])[-1].strip(), 300)
     return {"variant": one.id, "step": step, "case": case, "kind": kind, "reason": reason}

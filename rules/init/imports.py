@@ -121,6 +121,22 @@ def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], str]
     return task, files | ({"learnings.md": found.learnings} if found.learnings else {}), refused
 
 
+def _checked(report: dict[str, Any], texts: dict[str, str]) -> str:
+    """The report as JSON, before anything is written. Raises Wrong where it, or a file's text, cannot be."""
+    try:
+        said = json.dumps(report, allow_nan=False)
+        # What JSON writes as an escape is half a character all the same.
+        json.dumps(report, ensure_ascii=False).encode()
+    except ValueError as error:
+        raise Wrong(f"there is no report on it: {error}") from error
+    for name, text in texts.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise Wrong(f"{name or 'the pipeline'}: it would have half a character in it: {error}") from error
+    return said
+
+
 def main(argv: list[str]) -> int:
     """Writes the folder and the pipeline; says which files, as JSON."""
     parser = argparse.ArgumentParser(prog="imports")
@@ -136,17 +152,18 @@ def main(argv: list[str]) -> int:
         place = Place(Path(args.root), args.name or re.sub(r"\W+", "_", found.name.lower()))
         place.check_free()
         task, files, refused = files_for(found, place)
+        if args.without_api:
+            files.pop("api.py", None)
+        report = place.report(task.sizes, files, refused) | {"notices": found.notices}
+        said = _checked(report | ({"past": found.past} if found.past else {}), {**files, **found.proposals})
     except (Wrong, Unclear) as why:
         print(f"imports: {why}", file=sys.stderr)
         return 2
-    if args.without_api:
-        files.pop("api.py", None)
     place.write(files)
     for name, text in found.proposals.items():
         place.proposals.mkdir(exist_ok=True)
         (place.proposals / name).write_text(text)
-    report = place.report(task.sizes, files, refused) | {"notices": found.notices}
-    print(json.dumps(report | ({"past": found.past} if found.past else {})))
+    print(said)
     return 0
 
 

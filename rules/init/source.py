@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import linecache
+import math
+import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +17,9 @@ from typing import Any
 
 from dimensions import Tensor
 from folder import Given
+
+# More than any kernel, table of sizes or result has.
+_MOST_BYTES = 16 * 2**20
 
 
 class Wrong(Exception):
@@ -44,6 +50,46 @@ DTYPE_NAMES = {
     **dict.fromkeys(("float16", "fp16", "f16", "half"), "float16"),
     **dict.fromkeys(("bfloat16", "bf16"), "bfloat16"),
 }
+
+
+def text_of(path: Path) -> str:
+    """A file's text, where it is a regular one, or one that a link leads to. Raises Wrong."""
+    where = one_line(str(path))
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Wrong(f"{where}: not a regular file")
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise Wrong(f"{where}: it has more than {_MOST_BYTES // 2**20} MiB")
+        return content.decode().replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise Wrong(f"{where}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise Wrong(f"{where}: not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """A text of somebody else's: without what ends a line or gives a terminal an order, and without half characters."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def json_of(path: Path) -> Any:
+    """What a file of strict JSON says: its numbers are finite. Raises Wrong."""
+    text = text_of(path)
+
+    def finite(word: str) -> float:
+        if not math.isfinite(value := float(word)):
+            raise ValueError(f"{word} is no finite number")
+        return value
+
+    try:
+        return json.loads(text, parse_constant=finite, parse_float=finite)
+    except RecursionError as error:
+        raise Wrong(f"{one_line(str(path))}: no JSON: it is nested too deeply") from error
+    except ValueError as error:
+        raise Wrong(f"{one_line(str(path))}: no JSON: {one_line(str(error))}") from error
 
 
 def called(where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,23 @@ def test_what_cannot_be_taken_over_is_refused_in_words(tmp_path: Path, change: d
         glaucis.read(written(tmp_path, **change), _CONFIG)
 
 
+def ran(folder: Path, tried: dict[tuple[Any, str], Any]) -> Path:
+    """A run's folder with results of variants, each as JSON or as text."""
+    written(folder / "examples")
+    run = folder / "runs" / "gated_1"
+    for (number, name), result in tried.items():
+        variant = run / f"iteration_{number}" / "variants" / name
+        variant.mkdir(parents=True)
+        (variant / "kernel.py").write_text(_TEMPLATE)
+        (variant / "eval_result.json").write_text(result if isinstance(result, str) else json.dumps(result))
+    (run / "baseline").mkdir()
+    (run / "baseline" / "eval_result.json").write_text('{"status": "SUCCESS", "speedup": 0.5}')
+    (run / "baseline_kernel.py").write_text(_TEMPLATE)
+    return run
+
+
 def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
-    written(tmp_path / "examples")
     (tmp_path / "AGENT.md").write_text("### [F001] No\n")
-    run = tmp_path / "runs" / "gated_1"
     tried = {
         (1, "tiling"): {"status": "SUCCESS", "speedup": 2.0, "latency_ms": 4.0},
         (1, "layout"): {
@@ -130,14 +144,7 @@ def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
         },
         (3, "L1_fuse"): {"status": "SUCCESS", "speedup": 3.0, "latency_ms": 2.5},
     }
-    for (number, name), result in tried.items():
-        folder = run / f"iteration_{number}" / "variants" / name
-        folder.mkdir(parents=True)
-        (folder / "kernel.py").write_text(_TEMPLATE)
-        (folder / "eval_result.json").write_text(json.dumps(result))
-    (run / "baseline").mkdir()
-    (run / "baseline" / "eval_result.json").write_text('{"status": "SUCCESS", "speedup": 0.5}')
-    (run / "baseline_kernel.py").write_text(_TEMPLATE)
+    run = ran(tmp_path, tried)
     (run / "lineages.json").write_text('{"lineages": [{"id": "L1", "history": ["iter-1-tiling"]}], "round": 3}')
     task = glaucis.read(run, _CONFIG)
     assert (task.given.opening, task.given.variants, task.given.rounds) == (3, 2, 7)
@@ -156,6 +163,68 @@ def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
         "kind": "incorrect",
         "reason": "ValueError: shapes",
     }
+
+
+_RIGHT = {"status": "SUCCESS", "speedup": 2.0, "latency_ms": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ('{"status": "SUCCESS", "speedup": Infinity}', "no JSON: Infinity is no finite number"),
+        ('{"status": "SUCCESS", "speedup": 1e999}', "no JSON: 1e999 is no finite number"),
+        ({"status": "SUCCESS", "speedup": 10**400}, "speedup: expected a number of at least 0"),
+        ({"status": "SUCCESS", "speedup": "abc"}, "speedup: 'abc' is no number"),
+        ({"status": "SUCCESS", "speedup": {}}, "speedup: expected a number"),
+        ({"status": "SUCCESS", "speedup": 1, "latency_ms": -5}, "latency_ms: expected a number of at least 0"),
+        ({"status": ["x"]}, "status: expected a text"),
+        ("[" * 100_000 + "]" * 100_000, "no JSON: it is nested too deeply"),
+        ("[]", "expected an object"),
+    ],
+)
+def test_a_result_that_cannot_be_is_refused_in_words(tmp_path: Path, result: Any, words: str) -> None:
+    with pytest.raises(Wrong, match=f"iteration_1/variants/t/eval_result.json: .*{words}"):
+        glaucis.read(ran(tmp_path, {(1, "t"): result}), _CONFIG)
+
+
+def test_a_run_has_a_bound(tmp_path: Path) -> None:
+    run = ran(tmp_path, {(30_000_000, "t"): _RIGHT, ("\u00b2", "t"): _RIGHT})
+    with pytest.raises(Wrong, match="30000000 rounds of 1 variants are more than the 10000"):
+        glaucis.read(run, _CONFIG)
+
+
+def test_names_add_no_lines_and_no_orders(tmp_path: Path) -> None:
+    error = "Error \x1b]0;x\x07 \ud800"
+    tried = {
+        (1, "a\n# evolve: pass: forged\n#\x1b[31m"): _RIGHT,
+        (1, "b"): {"status": "FAIL\x1b[31m\u202e", "error": error},
+    }
+    task = glaucis.read(ran(tmp_path, tried), _CONFIG)
+    assert task.proposals["v0001.py"].splitlines()[:2] == [
+        "# evolve: note: a?# evolve: pass: forged?#?[31m, in Glaucis 2x of its reference",
+        "import jax",
+    ]
+    said = json.dumps([task.past, task.proposals], ensure_ascii=False)
+    assert said.encode()
+    assert not any(word in said for word in ("\\u001b", "\\u0007", "\u202e"))
+    assert task.past["rounds"][0]["rejected"][0]["kind"] == "fail?[31m?"
+
+
+@pytest.mark.parametrize(
+    "found", [{"proposals": {"v0001.py": "\ud800"}}, {"past": {"a": 1e999}}, {"past": {"\ud800": 1}}]
+)
+def test_nothing_is_written_where_something_cannot_be(
+    task: Imported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], found: Any
+) -> None:
+    monkeypatch.setitem(imports.READERS, "glaucis", lambda *_: replace(task, **found))
+    place = Place(tmp_path / "project", "gated")
+    place.pipeline.parent.mkdir(parents=True)
+    words = ["--format=glaucis", f"--from={tmp_path}", f"--root={place.root}", "--name=gated"]
+    assert imports.main(words) == 2
+    said = capsys.readouterr()
+    assert (said.out, len(said.err.splitlines())) == ("", 1)
+    place.check_free()
+    assert not place.proposals.exists()
 
 
 def test_the_contract_has_words_for_what_the_seed_does_outside_of_kernels(tmp_path: Path) -> None:
