@@ -23,9 +23,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from source import Wrong
+from source import Wrong, one_line, text_of
 
 _STEM = re.compile(r"_?(?:block|tile)s?_?(?:size)?_?")
 _FORMAT = "evolve-tuned-1"  # kernels/tuned.py
@@ -47,8 +47,8 @@ class Module:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            tree = ast.parse(path.read_text(), str(path))
-        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            tree = ast.parse(text_of(path), str(path))
+        except (SyntaxError, ValueError) as error:
             raise Wrong(f"{path}: {error}") from error
         self._assigned = {
             target.id: value
@@ -61,6 +61,8 @@ class Module:
             for node in tree.body
             if isinstance(node, ast.ClassDef)
         }
+        self._known: dict[str, Any] = {}  # values of names
+        self._asked: set[str] = set()  # those that are being found
 
     def first(self, fits: Callable[[str, ast.expr], bool]) -> ast.expr | None:
         """The value of the first name that fits."""
@@ -69,7 +71,7 @@ class Module:
     def value(self, node: ast.expr) -> Any:
         """A literal: of a call the fields, by their names."""
         if isinstance(node, ast.Name) and node.id in self._assigned:
-            return self.value(self._assigned[node.id])
+            return self._value_of(node)
         if isinstance(node, ast.Call):
             names = self._fields.get(ast.unparse(node.func), [])
             if len(node.args) > len(names):
@@ -78,8 +80,34 @@ class Module:
             return fields | {str(one.arg): self.value(one.value) for one in node.keywords}
         try:
             return ast.literal_eval(node)
-        except ValueError as error:
-            raise self.wrong(node, f"'{ast.unparse(node)}' is no literal") from error
+        except (ValueError, TypeError) as error:
+            raise self.wrong(node, f"'{one_line(ast.unparse(node))}' is no literal") from error
+
+    def _value_of(self, node: ast.Name) -> Any:
+        """The literal that a name stands for; found once, however often it is named."""
+        if node.id in self._asked:
+            raise self.wrong(node, f"'{node.id}' stands for itself")
+        if node.id not in self._known:
+            self._asked.add(node.id)
+            self._known[node.id] = self.value(self._assigned[node.id])
+            self._asked.remove(node.id)
+        return self._known[node.id]
+
+    def fields(self, node: ast.expr) -> dict[str, Any]:
+        """What is to be a literal with fields."""
+        found = self.value(node)
+        if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+            raise self.wrong(node, "expected a call with fields")
+        return found
+
+    def device(self, node: ast.expr) -> str:
+        """A device's name, which people can read; empty: it is for none."""
+        found = self.value(node)
+        if not isinstance(found, str):
+            return ""
+        if not found.isprintable():
+            raise self.wrong(node, f"'{one_line(found)}' is no device's name")
+        return found
 
     def wrong(self, node: ast.AST, what: str) -> Wrong:
         """What stands where."""
@@ -93,31 +121,58 @@ def _assignments(node: ast.stmt) -> list[tuple[ast.expr, ast.expr | None]]:
 
 
 def rows_of(path: Path) -> list[Row]:
-    """All entries of the module's table."""
-    module = Module(path)
+    """All entries of the module's table. Raises Wrong."""
+    try:
+        return _rows_of(Module(path))
+    except (RecursionError, MemoryError) as error:
+        raise Wrong(f"{path}: it is nested too deeply") from error
+    except ValueError as error:
+        # An integer of too many digits, which nothing can show.
+        raise Wrong(f"{path}: {error}") from error
+
+
+def _range(module: Module, node: ast.expr, fields: dict[str, Any], letter: str) -> tuple[int, int]:
+    """The bounds of a bucket's dimension."""
+    least, most = (fields.get(f"{letter}_{end}") for end in ("min", "max"))
+    if type(least) is not int or type(most) is not int or not 0 <= least <= most < 2**63:
+        raise module.wrong(node, f"'{one_line(letter)}' has no bounds: expected whole numbers, the lesser first")
+    return least, most
+
+
+def _rows_of(module: Module) -> list[Row]:
+    path = module.path
     table = module.first(lambda name, value: name.startswith("TUNED") and isinstance(value, ast.Dict))
     buckets = module.first(lambda name, value: "BUCKET" in name and isinstance(value, (ast.List, ast.Tuple)))
     if not isinstance(table, ast.Dict) or not isinstance(buckets, (ast.List, ast.Tuple)):
         raise Wrong(f"{path}: there is no dictionary TUNED_…, or no list …BUCKETS")
-    ranges = {}
+    ranges: dict[str, dict[str, tuple[int, int]]] = {}
     for node in buckets.elts:
-        fields = module.value(node)
+        fields = module.fields(node)
         letters = [name.removesuffix("_min") for name in fields if name.endswith("_min")]
-        ranges[fields.get("name")] = {one: (int(fields[f"{one}_min"]), int(fields[f"{one}_max"])) for one in letters}
+        if not isinstance(name := fields.get("name"), str):
+            raise module.wrong(node, "expected a bucket with a name, a text")
+        ranges[name] = {one: _range(module, node, fields, one) for one in letters}
     found = []
     for device, entries in zip(table.keys, table.values, strict=True):
         if device is None or not isinstance(entries, ast.Dict):
             raise module.wrong(entries, "expected a dictionary of a device's entries")
         for key, sizes in zip(entries.keys, entries.values, strict=True):
             pair = module.value(key) if key is not None else None
-            if not isinstance(pair, tuple) or len(pair) != 2 or pair[1] not in ranges:
-                raise module.wrong(entries, f"{pair!r} is no pair of a dtype and a bucket that there is")
-            fields = module.value(sizes)
+            if not _is_pair(pair) or pair[1] not in ranges:
+                shown = one_line(ast.unparse(key)) if key is not None else "None"
+                raise module.wrong(entries, f"{shown} is no pair of a dtype and a bucket that there is")
+            fields = module.fields(sizes)
             odd = [name for name, size in fields.items() if type(size) is not int]
             if odd:
-                raise module.wrong(sizes, f"'{odd[0]}' is no whole number")
-            found.append(Row(str(module.value(device)), pair[0], ranges[pair[1]], fields))
+                raise module.wrong(sizes, f"'{one_line(odd[0])}' is no whole number")
+            found.append(Row(module.device(device), pair[0], ranges[pair[1]], fields))
     return found
+
+
+def _is_pair(found: Any) -> TypeGuard[tuple[str, str]]:
+    """Of texts, the first of which people can read."""
+    is_of_texts = isinstance(found, tuple) and len(found) == 2 and all(isinstance(one, str) for one in found)
+    return is_of_texts and found[0].isprintable()
 
 
 def _stem(name: str) -> str:
@@ -167,7 +222,9 @@ def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str
     left = Counter[str]()
     found = []
     for row in rows:
-        left.update(f"'{field}' is no parameter's" for field in row.sizes if _stem(field) not in kernel.parameters)
+        left.update(
+            f"'{one_line(field)}' is no parameter's" for field in row.sizes if _stem(field) not in kernel.parameters
+        )
         refused = kernel.refusals(row)
         left.update(f"entries are left out: {reason}" for reason in refused)
         if refused:
@@ -207,7 +264,7 @@ def main(argv: list[str]) -> int:
         if not entries:
             raise Wrong(f"{path}: no entry has a meaning for '{args.kernel}': {'; '.join(notices)}")
     except Wrong as why:
-        print(f"tables: {why}", file=sys.stderr)
+        print(f"tables: {one_line(str(why), 1000)}", file=sys.stderr)
         return 2
     known = json.loads(table.read_text())["entries"] if table.exists() else []
     # What was found here stays: the other is what somebody says.

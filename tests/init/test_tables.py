@@ -83,6 +83,24 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
         (_MODULE.replace('"large")', '"larger")'), None, "('float32', 'larger') is no pair"),
         (_MODULE.replace("(128, 64)", "(128, 64, 2)"), None, "the fields of BlockSizes are not known here"),
         (_MODULE.replace("4096)", "size())"), None, "'b_block_size' is no whole number"),
+        (_MODULE.replace('"TPU v5p":', "SELF:") + "SELF = SELF\n", None, "'SELF' stands for itself"),
+        (_MODULE.replace('"TPU v5p":', "ONE:") + "ONE = TWO\nTWO = ONE\n", None, "'ONE' stands for itself"),
+        (_MODULE.replace('"TPU v5p":', '"TPU\x1b":'), None, "'TPU?' is no device's name"),
+        (_MODULE.replace('"TPU v5p":', "5:"), None, "they are for no device (4 of 4)"),
+        (_MODULE + f"X = {9000 * '-'}1\n", None, "it is nested too deeply"),
+        (_MODULE.replace("(128, 64)", f"(128, {400 * '-'}1)"), None, "it is nested too deeply"),
+        (_MODULE.replace("(128, 64)", f"(128, {'+'.join(600 * '1')})"), None, "it is nested too deeply"),
+        (_MODULE.replace("(128, 64)", f"(128, {{[]: 0x{5000 * 'f'}}})"), None, "Exceeds the limit"),
+        (_MODULE.replace("BlockSizes(128, 64)", "5"), None, "expected a call with fields"),
+        (_MODULE + "\0", None, "null bytes"),
+        (_MODULE.replace('Bucket("small"', "Bucket([]"), None, "expected a bucket with a name"),
+        (_MODULE.replace('Bucket("small"', "Bucket({[]}"), None, "'{[]}' is no literal"),
+        (_MODULE.replace('ShapeBucket("small", 512, 2048, 4096, 16384)', "[]"), None, "expected a call with fields"),
+        (_MODULE.replace("512, 2048", '"x", 2048'), None, "'b' has no bounds"),
+        (_MODULE.replace("512, 2048", "512, 1e400"), None, "'b' has no bounds"),
+        (_MODULE.replace("512, 2048", "-512, 2048"), None, "'b' has no bounds"),
+        (_MODULE.replace(", v_max=131072", ""), None, "'v' has no bounds"),
+        (_MODULE.replace('"bfloat16", "small"', '["bfloat16"], ["small"]'), None, "is no pair"),
         (_MODULE, {"dimensions": ["B", "V", "D"], "parameters": _SPEC["parameters"]}, "dimension D has no range"),
         (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "none of their fields is a parameter"),
     ],
@@ -93,4 +111,5 @@ def test_what_is_no_such_table_is_refused_in_words(
     code, _, said = run(tmp_path, capsys, text, spec)
     assert code == 2
     assert words in said
+    assert len(said.splitlines()) == 1
     assert not (tmp_path / "tuned.json").exists()
