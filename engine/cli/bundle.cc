@@ -52,18 +52,14 @@ class Exporter {
  private:
   Status describe() {
     auto& ledger = *past_.state->ledger;
-    auto rounds = ledger.rounds(round_.stored.campaign);
-    if (!rounds) return std::move(rounds).error();
     json records = json::array();
     for (const cache::StoredRecord& stored : round_.chain) {
-      json selection;
-      for (const cache::RoundRecord& round : *rounds) {
-        if (round.number == stored.round) selection = round.selection;
-      }
+      auto selection = selection_of(stored);
+      if (!selection) return std::move(selection).error();
       records.push_back({{"round", stored.round},
                          {"recorded", stored.recorded},
                          {"text", stored.text},
-                         {"selection", selection}});
+                         {"selection", *selection}});
     }
     texts_[kBundleRecords] = records.dump() + "\n";
     json results = json::array();
@@ -94,6 +90,19 @@ class Exporter {
                         {"files", files}};
     texts_[kBundleIndex] = index.dump(1) + "\n";
     return {};
+  }
+
+  // The one that this record names, which need not be the round's last one; null: it names none.
+  Result<json> selection_of(const cache::StoredRecord& stored) {
+    auto record = decode_record(stored.text);
+    if (!record) return std::move(record).error();
+    for (const RecordedFile& file : files_of(*record)) {
+      if (file.path != selection_path(stored.round)) continue;
+      auto text = load(std::string(kBundleBlobs) + file.content.hex());
+      if (!text) return std::move(text).error();
+      return json(text->bytes);
+    }
+    return json();
   }
 
   Result<world::ArchivedFile> load(const std::string& name) {
@@ -150,6 +159,21 @@ Result<bool> is_another(cache::SqliteLedger& ledger, const std::string& campaign
     if (*last && (*last)->text != round.record) return true;
   }
   return false;
+}
+
+// The round, from 1, that was recorded here with another selection; 0: none was.
+Result<int> other_selection(cache::SqliteLedger& ledger, const std::string& campaign,
+                            const std::vector<BundledRound>& rounds) {
+  auto known = ledger.rounds(campaign);
+  if (!known) return std::move(known).error();
+  for (const cache::RoundRecord& own : *known) {
+    for (const BundledRound& round : rounds) {
+      const bool is_other = round.number == own.number && !round.selection.empty() &&
+                            round.selection != own.selection;
+      if (is_other) return own.number;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -212,6 +236,13 @@ Status run_import_bundle(const CommonOptions& common, const BundleCommand& comma
     return bad_input(
         fmt::format("{}: a campaign '{}' is here, and is another", command.path, campaign), "",
         "evolve import --as NAME");
+  }
+  auto other = other_selection(*(*state)->ledger, campaign, bundle->rounds);
+  if (!other) return std::move(other).error();
+  if (*other > 0) {
+    return bad_input(fmt::format("{}: round-{} of '{}' is recorded here with another selection",
+                                 command.path, *other, campaign),
+                     "", "another --state FOLDER, or evolve import --as NAME");
   }
   if (auto status = store(*bundle, campaign, **state); !status) return status;
   const int round = bundle->rounds.back().number;

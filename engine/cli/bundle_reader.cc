@@ -124,6 +124,17 @@ class Reader {
     return search::check_selection_form(*selection);
   }
 
+  // A round's selection is what its record says that the round made.
+  Status check_source(const BundledRound& round, const Record& record) {
+    if (round.selection.empty()) return {};
+    const std::string its = selection_path(round.number);
+    for (const RecordedFile& file : files_of(record)) {
+      if (file.path == its && file.content == digest_of(round.selection)) return {};
+    }
+    return wrong(
+        fmt::format("round {}: its selection is not the one that its record names", round.number));
+  }
+
   Status read_records() {
     const json records = json_or_null(texts_[kBundleRecords]);
     if (!records.is_array() || records.empty()) return wrong("its records cannot be read");
@@ -147,6 +158,7 @@ class Reader {
       round.selection = selection.is_string() ? selection.get<std::string>() : "";
       auto record = decode_record(round.record);
       if (!record) return wrong(fmt::format("round {}: {}", round.number, record.error().message));
+      if (auto status = check_source(round, *record); !status) return status;
       add_to(whole, *record);
       bundle_.rounds.push_back(std::move(round));
     }
@@ -193,6 +205,10 @@ Scratch::~Scratch() {
 bool is_campaign_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && is_plain_line(name) &&
          name.find('/') == std::string::npos;
+}
+
+std::string selection_path(int round) {
+  return fmt::format("$work/round-{}/selection.json", round);
 }
 
 // The blobs that a record needs.

@@ -51,6 +51,9 @@ struct Bundle {
 // Whether a campaign may be called so: it has one line, and is a file's name.
 bool is_campaign_name(const std::string& name);
 
+// A round's selection, as records name it.
+std::string selection_path(int round);
+
 // The blobs that a record needs, by digest.
 std::set<std::string> blobs_of(const Record& record);
 

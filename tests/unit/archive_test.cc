@@ -3,7 +3,12 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "engine/cli/bundle.h"
+#include "engine/cli/bundle_reader.h"
+#include "engine/cli/state.h"
+#include "engine/core/record.h"
 #include "engine/core/sha256.h"
 #include "engine/world/files.h"
 #include "engine/world/seal.h"
@@ -97,4 +102,86 @@ TEST_CASE("a seal tells where a file was changed") {
   folder.write("sealed", bytes);
   CHECK(world::check_seal(path, "test-1").error().message ==
         path + ": bytes 65536 to 131071 are not those that were sealed");
+}
+
+namespace {
+
+// A sealed bundle of one round, whose record names the selection `named`, and which says `told`.
+void write_bundle(const std::string& path, const std::string& named, const std::string& told) {
+  using nlohmann::json;
+  Record record;
+  record.toolchain = "none";
+  RecordedStep step;
+  step.step = "select";
+  step.subject = "round-1";
+  step.key = digest_of("key");
+  step.outputs = {{"$work/round-1/selection.json", digest_of(named)}};
+  Record first = record;
+  record.steps = {step};
+  const json records = {
+      {{"round", 0}, {"recorded", "2026"}, {"text", encode(first)}, {"selection", nullptr}},
+      {{"round", 1}, {"recorded", "2026"}, {"text", encode(record)}, {"selection", told}}};
+  std::vector<ArchivedFile> files = {
+      {"", "", false},
+      {cli::kBundleRecords, records.dump(), false},
+      {cli::kBundleResults, "[]", false},
+      {std::string(cli::kBundleBlobs) + digest_of(named).hex(), named, false}};
+  json listed = json::object();
+  for (const ArchivedFile& file : files) {
+    if (file.name.empty()) continue;
+    listed[file.name] = {
+        {"size", file.bytes.size()}, {"sha256", sha256(file.bytes)}, {"executable", false}};
+  }
+  const json index = {{"format", cli::kBundleFormat}, {"campaign", "a"}, {"files", listed}};
+  files[0] = {cli::kBundleIndex, index.dump(), false};
+  REQUIRE(write(path, files));
+  REQUIRE(world::seal(path, cli::kBundleFormat));
+}
+
+constexpr const char* kSelection = R"({"round": 1, "best": null})";
+constexpr const char* kOther = R"({"round": 1, "best": {"variant": "v0004", "score": 99.5}})";
+
+}  // namespace
+
+TEST_CASE("a bundle tells no other selection than its record names") {
+  TestFolder folder;
+  world::DiskFiles files;
+  write_bundle(folder / "honest", kSelection, kSelection);
+  CHECK(cli::read_bundle(folder / "honest", files, folder / "scratch"));
+  write_bundle(folder / "lie", kSelection, kOther);
+  auto bundle = cli::read_bundle(folder / "lie", files, folder / "scratch");
+  REQUIRE(!bundle);
+  CHECK(bundle.error().code == ErrorCode::bad_input);
+  CHECK(bundle.error().message ==
+        folder / "lie: round 1: its selection is not the one that its record names");
+}
+
+TEST_CASE("a bundle leaves the selections that are recorded here") {
+  TestFolder folder;
+  std::string warning;
+  const std::string path = folder / "a.evolve";
+  write_bundle(path, kSelection, kSelection);
+  cli::CommonOptions common;
+  common.campaign.state = folder / "state";
+  common.json = true;
+  {
+    auto state = cli::open_state(folder / "state", Sharing::names, warning);
+    REQUIRE(state);
+    REQUIRE((*state)->ledger->record_round("a", {1, "2026", kOther}));
+  }
+  cli::BundleCommand command;
+  command.path = path;
+  auto status = cli::run_import_bundle(common, command);
+  REQUIRE(!status);
+  CHECK(status.error().message ==
+        path + ": round-1 of 'a' is recorded here with another selection");
+  CHECK(status.error().hint.starts_with("another --state FOLDER"));
+  auto state = cli::open_state(folder / "state", Sharing::names, warning);
+  REQUIRE(state);
+  auto rounds = (*state)->ledger->rounds("a");
+  REQUIRE(rounds);
+  REQUIRE(rounds->size() == 1);
+  CHECK(rounds->front().selection == kOther);
+  command.as = "..";
+  CHECK(!cli::run_import_bundle(common, command));
 }
