@@ -18,6 +18,8 @@ constexpr int64_t kLargestValue = int64_t{1} << 40;
 constexpr size_t kMostValues = 1000;
 constexpr size_t kMostWalked = 4096;
 constexpr size_t kLongestName = 64;
+// So that no sum of weights leaves the finite numbers.
+constexpr double kLargestWeight = 1e6;
 // Behind the name of the case whose call alone is judged.
 constexpr std::string_view kForward = "-forward";
 
@@ -58,6 +60,16 @@ bool is_digit(char c) {
 bool is_identifier(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && !is_digit(name.front()) &&
          std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+// Of Python 3.11.
+const std::vector<std::string>& python_keywords() {
+  static const std::vector<std::string> words = {
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+  return words;
 }
 
 // Fit for a folder's name on any machine, and no flag.
@@ -136,6 +148,8 @@ class SpecReader {
   void check_identifier(const std::string& name, Position at, const std::string& what) {
     if (!is_identifier(name))
       errors_.add(at, fmt::format("{}: '{}' is not a Python name", what, name));
+    else if (contains(python_keywords(), name))
+      errors_.add(at, fmt::format("{}: '{}' is a keyword of Python", what, name));
   }
 
   // A name that formulas use.
@@ -217,6 +231,11 @@ class SpecReader {
     if (one.has_tag("bench") && one.weight <= 0) {
       errors_.add(map.value_at("weight"),
                   fmt::format("case '{}': the weight must be above 0", one.name));
+    }
+    if (one.weight > kLargestWeight) {
+      errors_.add(
+          map.value_at("weight"),
+          fmt::format("case '{}': the weight must be at most {:.0f}", one.name, kLargestWeight));
     }
     check_sizes(item.at, one);
     spec_.cases.push_back(std::move(one));

@@ -268,6 +268,9 @@ TEST_CASE("cases are validated") {
         "s.yaml:10:1: no case has the tag 'bench'");
   CHECK(error("weight: 2", "weight: 0") ==
         "s.yaml:11:81: case 'square': the weight must be above 0");
+  CHECK(error("weight: 2", "weight: 1e308") ==
+        "s.yaml:11:81: case 'square': the weight must be at most 1000000");
+  CHECK(parsed(with("weight: 2", "weight: 1e6")).cases[0].weight == 1e6);
   CHECK(error("  - { name: ragged, dims: { M: 100, N: 70, K: 30 }, tags: [check, ci] }\n", "") ==
         "s.yaml:10:1: no case has the tag 'check'");
   CHECK(error("x: { shape: [M, K]", "x: { shape: [M - 100, K]") ==
@@ -378,4 +381,14 @@ TEST_CASE("a spec may be timed on some of its bench cases alone") {
   auto unknown = evolve::time_only(spec, {"bot"});
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().message == "'bot' is no bench case of 'matmul', did you mean 'both'?");
+}
+
+TEST_CASE("a keyword of Python is no name") {
+  CHECK(error("entry: matmul", "entry: class") ==
+        "s.yaml:3:8: entry: 'class' is a keyword of Python");
+  CHECK(error("entry: matmul", "entry: None") ==
+        "s.yaml:3:8: entry: 'None' is a keyword of Python");
+  CHECK(error("  y: { shape", "  lambda: { shape") ==
+        "s.yaml:7:3: inputs: 'lambda' is a keyword of Python");
+  CHECK(parsed(with("entry: matmul", "entry: match")).entry == "match");
 }
