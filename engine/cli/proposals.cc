@@ -176,6 +176,10 @@ Result<std::string> known_source(const Campaign& campaign, const std::string& ca
 Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& place,
                                   const search::ProposalFile& proposal) {
   std::string path = place.parent_path;
+  if (proposal.parents.size() > search::kMostParents) {
+    return bad_input(
+        fmt::format("{} parents, allowed are {}", proposal.parents.size(), search::kMostParents));
+  }
   for (const std::string& parent : proposal.parents) {
     const std::string folder = campaign.folder_of(parent);
     if (folder.empty() || !world::is_there(folder + "/kernel.py")) {

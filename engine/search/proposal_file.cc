@@ -62,6 +62,20 @@ std::string proposal_text(const ProposalFile& proposal) {
   return out + proposal.code;
 }
 
+std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first) {
+  constexpr const char* kKind = "bad-parents";
+  if (parents.size() > kMostParents)
+    return Problem{kKind, fmt::format("{} parents, allowed are {}", parents.size(), kMostParents)};
+  for (const std::string& id : parents) {
+    const auto number = variant_number(id);
+    if (!number || variant_id(*number) != id)
+      return Problem{kKind, fmt::format("parent '{}': no variant is called so", id)};
+    if (*number >= first)
+      return Problem{kKind, fmt::format("parent '{}': it is of no round before this one", id)};
+  }
+  return std::nullopt;
+}
+
 Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view canonical,
                                 const AdoptionContext& context) {
   if (proposal.passed) {

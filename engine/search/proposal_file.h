@@ -32,6 +32,13 @@ Result<ProposalFile> read_proposal_file(std::string_view text);
 // The text that is read so.
 std::string proposal_text(const ProposalFile& proposal);
 
+// A child has at most so many parents.
+constexpr size_t kMostParents = 8;
+
+// Why these are no parents of a round's variants, the first of which has the number `first`: all of
+// a campaign's variants with smaller numbers are older. Problem `bad-parents`.
+std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first);
+
 // The kernel of a proposal as its parent's child. `canonical` is its code with the EVOLVE block's
 // canonical markers, where it has a block. Problem `passed` where it has no kernel; others as
 // adopt() has them. Bad input: the parent has no EVOLVE block.

@@ -2,6 +2,7 @@
 // it makes none.
 #include "engine/llm/adopt.h"
 
+#include "engine/core/round.h"
 #include "engine/search/mutation.h"
 #include "engine/search/proposal_file.h"
 #include "engine/steps/parents.h"
@@ -86,11 +87,17 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
   if (!canonical) return std::move(canonical).error();
   const search::AdoptionContext context{parent, {}, spec->value("entry", "")};
   auto proposal = search::read_proposal_file(*text);
+  std::optional<search::Problem> problem;
+  if (!proposal) problem = search::Problem{"no-proposal", proposal.error().message};
+  if (proposal) {
+    const int number = variant_number(arguments.id).value_or(0);
+    problem = search::parents_problem(proposal->parents, number - arguments.place);
+    // They would be believed by all that asks whose child a variant is.
+    if (problem) proposal->parents.clear();
+  }
   // A file that is no proposal is no kernel, and stops nobody else's.
-  auto adoption =
-      proposal
-          ? search::adopt_proposal(*proposal, *canonical, context)
-          : search::adopt({{}, search::Problem{"no-proposal", proposal.error().message}}, context);
+  auto adoption = problem ? search::adopt({{}, problem}, context)
+                          : search::adopt_proposal(*proposal, *canonical, context);
   if (!adoption) return std::move(adoption).error();
   if (!proposal) proposal = search::ProposalFile();
   auto point = search::read_parameters(adoption->kernel, space->names());

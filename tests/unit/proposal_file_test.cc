@@ -1,6 +1,8 @@
 // What people propose: the lines above a kernel, and what the kernel makes of its parent.
 #include "engine/search/proposal_file.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 namespace {
@@ -97,4 +99,22 @@ TEST_CASE("what is no kernel of one's own has its parent's, and says why", "[pro
 
   const std::string outside = "LAST = 2\n\ndef add(x, y):\n    return x\n";
   CHECK(adopted(outside, outside).problem->kind == "outside-block");
+}
+
+TEST_CASE("the parents of a proposal are older than it", "[proposal]") {
+  // Of the second round of four.
+  constexpr int kFirst = 5;
+  auto kind_of = [](const std::vector<std::string>& parents) {
+    auto problem = parents_problem(parents, kFirst);
+    return problem ? problem->kind + ": " + problem->reason : "";
+  };
+  CHECK(kind_of({}).empty());
+  CHECK(kind_of({"v0000", "v0004"}).empty());
+  CHECK(kind_of(std::vector<std::string>(8, "v0001")).empty());
+  CHECK(kind_of(std::vector<std::string>(9, "v0001")) == "bad-parents: 9 parents, allowed are 8");
+  for (const char* id : {"v0005", "v0006", "v0009", "v99999999"}) {
+    CHECK(kind_of({"v0001", id}) ==
+          fmt::format("bad-parents: parent '{}': it is of no round before this one", id));
+  }
+  CHECK(kind_of({"v00001"}) == "bad-parents: parent 'v00001': no variant is called so");
 }
