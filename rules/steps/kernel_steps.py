@@ -8,8 +8,9 @@ finds in memory is what it would find.
 Steps along a parallel axis may be another core's, and nothing is handed from one to the next: what one leaves in memory
 is no number for the other.
 
-A kernel that copies by itself, or keeps whole numbers in memory, is run in two ways, which must come to the same: copies
-end when they are waited for, or where they are started; memory that nobody wrote holds large numbers, or small ones.
+A kernel that copies by itself, or keeps whole numbers in memory, is run in two ways, which must come to the same:
+copies end when they are waited for, or where they are started; memory that nobody wrote holds large numbers, or small
+ones.
 """
 
 from __future__ import annotations
@@ -116,9 +117,7 @@ class SomeSteps:
         self.all_steps += int(np.prod(plan.grid, dtype=np.int64))
         return part_rules.taken(results, equation, regions)
 
-    def _points(
-        self, equation: Any, starts: _Starts, regions: list[Region | None], parallel: Sequence[int]
-    ) -> Points:
+    def _points(self, equation: Any, starts: _Starts, regions: list[Region | None], parallel: Sequence[int]) -> Points:
         """The steps to be run, in the grid's order: a row each."""
         mapping = equation.params["grid_mapping"]
         outputs = list(mapping.block_mappings)[mapping.num_inputs :]
@@ -186,7 +185,7 @@ def _grid_of(mapping: Any, bounds: Sequence[Any]) -> tuple[int, ...]:
 def _and_those_before(
     points: Points, wanted: np.ndarray[Any, Any], width: int, parallel: Sequence[int]
 ) -> np.ndarray[Any, Any]:
-    """Which points are wanted, or come before a wanted one with the same indices along the first, and parallel, axes."""
+    """Which points are wanted, or come before a wanted one; along the first axes, and parallel ones, they are alike."""
     if width >= points.shape[1] or not wanted.any():
         return wanted
     shared = sorted({*range(width), *parallel})

@@ -26,7 +26,7 @@ _KEEPS = _MOVES | {"abs", "clamp", "concatenate", "max", "min", "pack_elementwis
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
-# What makes of a value, where it is the only one, another that hangs on nothing else: to that a method may add it.
+# What makes of a value, where it is the only one, another that hangs on nothing else.
 _MAPS = frozenset(
     """
     abs cbrt cos erf exp exp2 expm1 integer_pow log log1p logistic max min pow rsqrt sign sin sqrt tan tanh
@@ -54,7 +54,8 @@ def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
     """The dtypes in which sums are added up: onto what is kept of them, and kept in, or more than two in a row.
 
     Each with what is added to what, in words. Of two, each may be done: a product, and what is added to it in the end.
-    What is added to a value of which it is a product itself makes a new iterate of a method, and no sum of sums.
+    What is added to a value of which it is a product itself, or of a function of it alone, makes a new iterate of a
+    method, and no sum of sums.
     """
     walk = _Walk()
     walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
@@ -98,12 +99,15 @@ class _Walk:
         made = frozenset().union(*operands)
         is_scaled = name in _SCALINGS and sum(bool(_summed(one)) for one in operands) == 1
         if name in _SUMS:
-            made = (made - _sums_in(made)) | {_Sum(name, _roots(made))}
+            factors = _roots(made) | {("is", root) for _, root in _mapped(made)}
+            made = (made - _sums_in(made)) | {_Sum(name, factors)}
         elif name not in _KEEPS and not is_scaled:
             made -= _sums_in(made)
+        if name in _FACTORS:
+            return [made] * len(equation.outvars)
         is_alone = sum(not isinstance(atom, core.Literal) for atom in equation.invars) == 1
-        is_same = name in _FACTORS or (name in _MAPS and is_alone)
-        return [made if is_same else _is_new(made, out) for out in equation.outvars]
+        functions = {("of", root) for _, root in _roots(made) | _mapped(made)} if name in _MAPS and is_alone else set()
+        return [_is_new(made, out) | functions for out in equation.outvars]
 
     def _kernel(self, body: core.Jaxpr, operands: list[_Made], results: int) -> list[_Made]:
         """Its memory is that of its operands, of its results, and its own."""
@@ -213,12 +217,17 @@ def _roots(made: _Made) -> frozenset[Any]:
     return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "is")
 
 
+def _mapped(made: _Made) -> frozenset[Any]:
+    """What a value is a function of, and of nothing else, but for factors."""
+    return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "of")
+
+
 def _is_new(made: _Made, var: Any) -> _Made:
-    return (made - _roots(made)) | {("is", var)}
+    return (made - _roots(made) - _mapped(made)) | {("is", var)}
 
 
 def _is_read(made: _Made, places: Sequence[Any]) -> _Made:
-    return (made - _roots(made)) | {("is", place) for place in places}
+    return (made - _roots(made) - _mapped(made)) | {("is", place) for place in places}
 
 
 def _added(one: _Made, other: _Made) -> set[_Sum]:

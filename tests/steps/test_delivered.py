@@ -77,10 +77,8 @@ def test_what_is_wrong_where_nobody_traces_it_is_found(tmp_path: Path, capsys: p
     file = _judged(SEED, tmp_path / "honest")
     _checked(tmp_path / "honest")
     assert _told(tmp_path / "honest", file, capsys) == {}
-    eager = SEED.replace(
-        "def matmul(x, y):\n",
-        "def matmul(x, y):\n    if not hasattr(x, 'aval') or 'Tracer' not in type(x).__name__:\n        return jnp.zeros((x.shape[0], y.shape[1]), x.dtype)\n",
-    )
+    asks = "if 'Tracer' not in type(x).__name__:\n        return jnp.zeros((x.shape[0], y.shape[1]), x.dtype)"
+    eager = SEED.replace("def matmul(x, y):\n", f"def matmul(x, y):\n    {asks}\n")
     assert eager != SEED
     file = _judged(eager, tmp_path / "eager")
     _checked(tmp_path / "eager")
