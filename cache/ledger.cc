@@ -31,6 +31,7 @@ constexpr const char* kLaterTables =
     "ROWID;"
     "CREATE TABLE IF NOT EXISTS record (id INTEGER PRIMARY KEY, before INTEGER NOT NULL,"
     " campaign TEXT NOT NULL, round INTEGER NOT NULL, recorded TEXT NOT NULL, text TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS imported_record (id INTEGER PRIMARY KEY);"
     "CREATE INDEX IF NOT EXISTS edge_by_key ON edge (key, id);";
 
 Outcome outcome_from(const std::string& name) {
@@ -226,14 +227,17 @@ Status SqliteLedger::for_each_record(const std::function<Status(const StoredReco
       "ORDER BY id", [](Statement&) {}, visit);
 }
 
-Result<int64_t> SqliteLedger::add_record(const StoredRecord& record) {
+Result<int64_t> SqliteLedger::add_record(const StoredRecord& record, Origin origin) {
   int64_t id = 0;
   auto status = database_->transaction([&]() -> Status {
     auto last = last_record(record.campaign, record.round);
     if (!last) return std::move(last).error();
     if (*last && (*last)->before == record.before && (*last)->text == record.text) {
       id = (*last)->id;
-      return {};
+      if (origin == Origin::imported) return {};
+      auto own = database_->prepare("DELETE FROM imported_record WHERE id = ?");
+      if (!own) return std::move(own).error();
+      return own->bind(1, id).run();
     }
     auto insert = database_->prepare(
         "INSERT INTO record (before, campaign, round, recorded, text) VALUES (?, ?, ?, ?, ?)");
@@ -245,10 +249,26 @@ Result<int64_t> SqliteLedger::add_record(const StoredRecord& record) {
                         .bind(5, record.text)
                         .run();
     id = database_->last_insert_id();
-    return inserted;
+    if (!inserted || origin == Origin::own) return inserted;
+    auto imported = database_->prepare("INSERT OR IGNORE INTO imported_record VALUES (?)");
+    if (!imported) return std::move(imported).error();
+    return imported->bind(1, id).run();
   });
   if (!status) return std::move(status).error();
   return id;
+}
+
+Result<bool> SqliteLedger::is_imported(int64_t record) {
+  bool out = false;
+  auto status = database_->query(
+      "SELECT id FROM imported_record WHERE id = ?",
+      [&](Statement& statement) { statement.bind(1, record); },
+      [&](Statement&) -> Status {
+        out = true;
+        return {};
+      });
+  if (!status) return std::move(status).error();
+  return out;
 }
 
 Result<std::map<std::string, Tally>> SqliteLedger::tallies() {

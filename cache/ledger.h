@@ -42,6 +42,9 @@ struct StoredRecord {
   std::string text;
 };
 
+// Who made a record: a build here, or somebody else.
+enum class Origin { own, imported };
+
 // What builds did of one step.
 struct Tally {
   int64_t ran = 0, cached = 0, failed = 0;
@@ -83,7 +86,9 @@ class SqliteLedger : public Ledger {
   Result<std::vector<RoundRecord>> rounds(const std::string& campaign);
   // Stores a record, unless it is the round's last one; returns its number, which is new or that
   // one's.
-  Result<int64_t> add_record(const StoredRecord& record);
+  Result<int64_t> add_record(const StoredRecord& record, Origin origin = Origin::own);
+  // Whether a record came with a bundle, and no build here has made the same.
+  Result<bool> is_imported(int64_t record);
   // Nullopt: there is none.
   Result<std::optional<StoredRecord>> find_record(int64_t id);
   Result<std::optional<StoredRecord>> last_record(const std::string& campaign, int round);

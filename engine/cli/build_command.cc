@@ -285,7 +285,8 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
       fmt::format("{}/replay/{}-round-{}-determinism", past.state->folder, past.campaign, round);
   std::error_code error;
   fs::remove_all(folder, error);  // of an earlier check
-  return check_determinism(common, *recorded, *past.state, machine, folder, command.check_times);
+  return check_determinism(common, *recorded, *past.state, machine, folder, command.check_times,
+                           true);
 }
 
 // What a build cannot do without, and how its campaign is opened again.

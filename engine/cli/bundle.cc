@@ -138,8 +138,8 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
   }
   int64_t before = 0;
   for (const BundledRound& round : bundle.rounds) {
-    auto id =
-        state.ledger->add_record({0, before, campaign, round.number, round.recorded, round.record});
+    auto id = state.ledger->add_record(
+        {0, before, campaign, round.number, round.recorded, round.record}, cache::Origin::imported);
     if (!id) return std::move(id).error();
     before = *id;
     if (round.selection.empty()) continue;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/cli/judge.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
@@ -160,6 +161,13 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
     if (!other) return std::move(other).error();
     return compare_records(common, *past, *other, *records->state->ledger);
   }
+  std::string judge;
+  if (runs) {
+    auto checked = check_judge(*past, *records->state, command.their_judge);
+    if (!checked) return std::move(checked).error();
+    judge = *std::move(checked);
+    if (!judge.empty()) print_warning(judge, common.color);
+  }
   const std::string usual = fmt::format("{}/replay/{}-round-{}{}", records->state->folder,
                                         past->stored.campaign, past->stored.round,
                                         command.remeasure ? "-remeasure"
@@ -170,10 +178,11 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   if (!runs) return replay_files(common, *past, *records->state, *folder);
   const Machine machine = {*guard, command.jobs};
   if (command.times > 0) {
-    return check_determinism(common, *past, *records->state, machine, *folder, command.times);
+    return check_determinism(common, *past, *records->state, machine, *folder, command.times,
+                             judge.empty());
   }
   if (command.remeasure) return remeasure(common, *past, *records->state, machine, *folder);
-  return verify(common, *past, *records->state, machine, *folder);
+  return verify(common, *past, *records->state, machine, *folder, judge.empty());
 }
 
 }  // namespace evolve::cli

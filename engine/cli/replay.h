@@ -8,14 +8,15 @@
 namespace evolve::cli {
 
 struct ReplayCommand {
-  std::string round;       // "round-3"; empty: the last one
-  int64_t record = 0;      // its number in the ledger; 0: the round's last one
-  std::string out;         // folder for the files; empty: one in the state folder
-  bool verify = false;     // run the pure steps anew in a fresh folder, and compare
-  bool remeasure = false;  // measure anew in a fresh folder, and compare
-  int64_t against = 0;     // the number of a record to compare with, instead
-  int times = 0;           // run the pure steps anew so often, in other surroundings, and compare
-  int jobs = 0;            // 0: one a core
+  std::string round;         // "round-3"; empty: the last one
+  int64_t record = 0;        // its number in the ledger; 0: the round's last one
+  std::string out;           // folder for the files; empty: one in the state folder
+  bool verify = false;       // run the pure steps anew in a fresh folder, and compare
+  bool remeasure = false;    // measure anew in a fresh folder, and compare
+  int64_t against = 0;       // the number of a record to compare with, instead
+  int times = 0;             // run the pure steps anew so often, in other surroundings, and compare
+  bool their_judge = false;  // run an imported round's own judge where it is not this version's
+  int jobs = 0;              // 0: one a core
 };
 
 Status run_replay(const CommonOptions& common, const ReplayCommand& command);

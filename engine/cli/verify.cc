@@ -18,6 +18,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kTheirJudge = "; the judge was the record's own, not this version's";
+
 Surrounding surrounding_of(int run, const std::string& folder, const std::string& python) {
   static constexpr std::array kZones = {"America/St_Johns", "Asia/Kathmandu", "UTC",
                                         "Pacific/Chatham"};
@@ -131,7 +133,7 @@ Result<Comparison> run_pure_steps(const CommonOptions& common, const PastRound& 
 }  // namespace
 
 Status verify(const CommonOptions& common, const PastRound& past, State& from,
-              const Machine& machine, const std::string& folder) {
+              const Machine& machine, const std::string& folder, bool is_own_judge) {
   auto found = run_pure_steps(common, past, from, machine, usual_surrounding(), folder);
   if (!found) return std::move(found).error();
   std::string text = text_of(found->differences);
@@ -142,6 +144,7 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
   }
   text += fmt::format(": {} differences", found->differences.size());
   if (found->behind > 0) text += fmt::format(", and {} steps behind them", found->behind);
+  if (!is_own_judge) text += kTheirJudge;
   print_result(common,
                {{"round", past.stored.round},
                 {"campaign", past.stored.campaign},
@@ -157,7 +160,8 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
 }
 
 Status check_determinism(const CommonOptions& common, const PastRound& past, State& from,
-                         const Machine& machine, const std::string& folder, int times) {
+                         const Machine& machine, const std::string& folder, int times,
+                         bool is_own_judge) {
   json differences = json::array();
   size_t pure = 0;
   bool is_same = true;
@@ -184,8 +188,9 @@ Status check_determinism(const CommonOptions& common, const PastRound& past, Sta
                 {"pure_steps", pure},
                 {"runs", times},
                 {"differences", differences}},
-               text_of(differences) + fmt::format("{}: {} pure steps, {} times: {} differences\n",
-                                                  past.name(), pure, times, differences.size()));
+               text_of(differences) + fmt::format("{}: {} pure steps, {} times: {} differences{}\n",
+                                                  past.name(), pure, times, differences.size(),
+                                                  is_own_judge ? "" : kTheirJudge));
   if (is_same) return {};
   return failed(
       fmt::format("{}: is not deterministic; what was made is in {}", past.name(), folder));

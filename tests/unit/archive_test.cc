@@ -1,12 +1,16 @@
 // Archives and seals: what they refuse.
 #include "engine/world/archive.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/bundle.h"
 #include "engine/cli/bundle_reader.h"
+#include "engine/cli/judge.h"
 #include "engine/cli/state.h"
 #include "engine/core/record.h"
 #include "engine/core/sha256.h"
@@ -184,4 +188,58 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   CHECK(rounds->front().selection == kOther);
   command.as = "..";
   CHECK(!cli::run_import_bundle(common, command));
+}
+
+TEST_CASE("an imported round's judge runs where it is this version's, or was asked for") {
+  TestFolder folder;
+  std::string warning;
+  auto state = cli::open_state(folder / "state", Sharing::names, warning);
+  REQUIRE(state);
+  auto& ledger = *(*state)->ledger;
+  cli::PastRound past;
+  for (int i = 0; i < 7; ++i)
+    past.record.sources.push_back({fmt::format("$steps/none{}", i), digest_of("theirs")});
+  past.record.sources.push_back({"kernels/a.py", digest_of("theirs")});
+  past.stored = {0, 0, "a", 1, "2026", encode(past.record)};
+
+  auto id = ledger.add_record(past.stored, cache::Origin::imported);
+  REQUIRE(id);
+  past.stored.id = *id;
+  auto judge = cli::check_judge(past, **state, false);
+  REQUIRE(!judge);
+  CHECK(judge.error().code == ErrorCode::bad_input);
+  CHECK(judge.error().message ==
+        "round-1 of a: was imported, and its judge is not this version's: $steps/none0, "
+        "$steps/none1, $steps/none2, $steps/none3, $steps/none4 and 2 more");
+  CHECK(judge.error().hint.starts_with("--their-judge"));
+  judge = cli::check_judge(past, **state, true);
+  REQUIRE(judge);
+  CHECK(judge->starts_with("round-1 of a: was imported"));
+
+  // A build here that makes the same record makes it one's own, and an import after it does not
+  // take it away.
+  for (cache::Origin origin : {cache::Origin::own, cache::Origin::imported}) {
+    REQUIRE(*ledger.add_record(past.stored, origin) == *id);
+    judge = cli::check_judge(past, **state, false);
+    REQUIRE(judge);
+    CHECK(judge->empty());
+  }
+}
+
+TEST_CASE("what differs of a judge is told by name, wherever a record has it") {
+  TestFolder folder;
+  world::DiskFiles files;
+  std::filesystem::create_directories(folder / "own");
+  folder.write("own/a.py", "a");
+  folder.write("own/b.py", "b");
+  const std::vector<MachineBinding> own = {{"rules", folder / "own"}, {"steps", folder / "own"}};
+  Record record;
+  record.sources = {{"$rules/a.py", digest_of("a")},
+                    {"$rules/b.py", digest_of("changed")},
+                    {"$steps/new", digest_of("new")},
+                    {"rules/a.py", digest_of("over it")},
+                    {"kernels/a.py", digest_of("a kernel")}};
+  auto differing = cli::differing_judge(record, own, files);
+  REQUIRE(differing);
+  CHECK(*differing == std::vector<std::string>{"$rules/b.py", "$steps/new", "$rules/a.py"});
 }
