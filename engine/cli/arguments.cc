@@ -308,7 +308,7 @@ void add_commands(CLI::App& app, Arguments& arguments) {
   replay->add_flag("--remeasure", arguments.replay.remeasure,
                    "measure every time anew, and say which agree; the record stays");
   replay->add_flag("--their-judge", arguments.replay.their_judge,
-                   "run the programs of an imported round though they are not this version's");
+                   "run an imported round's own programs and commands, as they came");
   replay
       ->add_option("--check-determinism", arguments.replay.times,
                    "run every pure step anew so often, each time in other surroundings")

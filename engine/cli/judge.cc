@@ -54,12 +54,18 @@ Result<std::string> check_judge(const PastRound& past, State& state, bool is_the
       {"steps", (program / "steps").string()}};
   auto differing = differing_judge(past.record, own, state.files);
   if (!differing) return std::move(differing).error();
-  if (differing->empty()) return std::string();
-  const std::string what = fmt::format("{}: was imported, and its judge is not this version's: {}",
+  const std::string what =
+      differing->empty() ? std::string()
+                         : fmt::format("{}: was imported, and its judge is not this version's: {}",
                                        past.name(), text_of(*differing));
   if (is_theirs_wanted) return what;
   return bad_input(
-      what, "", "--their-judge runs the programs that came with it, as they are, on this machine");
+      what.empty()
+          ? fmt::format("{}: was imported, and so were the commands of its steps", past.name())
+          : what,
+      "",
+      "--their-judge runs the programs and commands that came with it, as they are, on this "
+      "machine");
 }
 
 }  // namespace evolve::cli

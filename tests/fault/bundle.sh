@@ -18,7 +18,10 @@ cmp r2.evolve again.evolve || fail "the same round is another bundle"
 # A stranger: another folder, no sources, no pipeline, no network.
 mkdir stranger
 (cd stranger && "$EVOLVE" import ../r2.evolve) >imported.txt || fail "import: $(cat imported.txt)"
-(cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
+# Its commands are another's: nobody runs them who did not ask for it.
+(cd stranger && "$EVOLVE" replay --verify) >refused.txt 2>&1 && fail "an imported round ran: $(cat refused.txt)"
+grep -q 'hint: --their-judge' refused.txt || fail "refusal: $(cat refused.txt)"
+(cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify --their-judge) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
 grep -q ': 0 differences$' verified.txt || fail "verify: $(cat verified.txt)"
 (cd stranger && "$EVOLVE" replay --out is) >/dev/null && diff -r was stranger/is || fail "another round came back"
 (cd stranger && "$EVOLVE" export -o back.evolve) >/dev/null && cmp r2.evolve stranger/back.evolve ||

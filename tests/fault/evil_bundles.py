@@ -6,6 +6,7 @@ wrong inside.
 
 from __future__ import annotations
 
+import ctypes
 import gzip
 import hashlib
 import io
@@ -90,14 +91,36 @@ def odd_selections() -> dict[str, bytes]:
     return {f"selection-{name}": with_selection(text) for name, text in odd.items()}
 
 
+class _Digest(ctypes.Structure):
+    _fields_ = (("low", ctypes.c_uint64), ("high", ctypes.c_uint64))
+
+
+def digest_of(content: bytes) -> str:
+    """As the store names a blob: XXH3's 128 bits."""
+    library = ctypes.CDLL("libxxhash.so")
+    library.XXH3_128bits.restype = _Digest
+    library.XXH3_128bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
+    made = library.XXH3_128bits(content, len(content))
+    return f"{made.high:016x}{made.low:016x}"
+
+
 def orders() -> bytes:
     """A round that is taken over, and whose words are orders to a terminal."""
     name = "\x1b[2J\x9b2J\u202e\nv0002"
     rows = [{"variant": name, "reason": name, "step": name, "kind": name, "score": 1.0}]
     selection = json.dumps({"round": 1, "best": rows[0], "survivors": rows, "rejected": rows})
-    rounds = json.loads(records()) + json.loads(records(selection=selection))
+    digest = digest_of(selection.encode())
+    step = {
+        "step": "select",
+        "subject": "round-1",
+        "class": "pure",
+        "key": "0" * 32,
+        "outputs": [["$work/round-1/selection.json", digest]],
+    }
+    rounds = json.loads(records()) + json.loads(records(steps=[step], selection=selection))
     rounds[1]["round"] = 1
-    return bundle({"records.json": json.dumps(rounds).encode(), "results.json": b"[]"}, {"campaign": "small"})
+    files = {"records.json": json.dumps(rounds).encode(), "results.json": b"[]"}
+    return bundle(files | {f"blobs/{digest}": selection.encode()}, {"campaign": "small"})
 
 
 def wrong_inside() -> dict[str, bytes]:
