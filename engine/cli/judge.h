@@ -18,8 +18,8 @@ Result<std::vector<std::string>> differing_judge(const Record& record,
                                                  Files& files);
 
 // What is to be said of the judge of a round that is run anew; empty where it was built here, or is
-// judged as it would be here. Bad input: it came with a bundle, and to run what came with it was not
-// asked for (`is_theirs_wanted`): even with the same judge, its manifest is another's commands.
+// judged as it would be here. Bad input: it came with a bundle, and to run what came with it was
+// not asked for (`is_theirs_wanted`): even with the same judge, its manifest is another's commands.
 Result<std::string> check_judge(const PastRound& past, State& state, bool is_theirs_wanted);
 
 }  // namespace evolve::cli
