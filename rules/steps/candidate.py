@@ -13,6 +13,7 @@ import builtins
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +47,9 @@ IMPORTS = frozenset(
 
 # They read files, run text, or wait for somebody.
 _NO_BUILTINS = frozenset("breakpoint compile eval exec exit help input open quit".split())
+
+# Of a line that a reason quotes.
+_LONGEST_QUOTE = 80
 
 # In a spec's list: all of them.
 _BUILTINS = "builtins"
@@ -248,16 +252,36 @@ def _show_tpus(namespace: dict[str, Any]) -> None:
         setattr(jax, name, shown(getattr(jax, name), lambda found: [_Tpu(device) for device in found]))
 
 
-def describe(error: BaseException, source_name: str) -> str:
-    """An exception in one line, with the candidate's own line where there is one."""
+# What Mosaic says of a block, its shape behind more words than a reason has room for.
+_BLOCK = re.compile(r"has block shape \((?P<block>.*?)\), array shape \((?P<array>[^)]*)\)", re.DOTALL)
+_SIZE = re.compile(r"Blocked\((?:block_size=)?(\d+)\)")
+
+
+def _told(error: BaseException) -> str:
+    """An exception's text; of a block that Mosaic does not take, the shapes first."""
+    text = str(error)
+    found = _BLOCK.search(text)
+    if not found or "divisible by" not in text:
+        return text
+    block = _SIZE.sub(r"\1", found["block"]).replace("Squeezed()", "None")
+    return (
+        f"a block of shape ({block}) of an array of shape ({found['array']}): its last two dimensions are neither "
+        "multiples of 8 and 128 nor the array's own"
+    )
+
+
+def describe(error: BaseException, source_name: str, source: bytes = b"") -> str:
+    """An exception in one line, with the candidate's own line, and what stands there, where there is one."""
     line = None
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == source_name:
             line = trace.tb_lineno
         trace = trace.tb_next
-    place = f" (line {line} of the canonical source)" if line else ""
-    return verdict.one_line(f"{type(error).__name__}: {error}") + place
+    lines = source.decode(errors="replace").splitlines()
+    quoted = f": {verdict.one_line(lines[line - 1])[:_LONGEST_QUOTE]}" if line and line <= len(lines) else ""
+    place = f" (line {line} of the canonical source{quoted})" if line else ""
+    return verdict.one_line(f"{type(error).__name__}: {_told(error)}") + place
 
 
 def known_tpu_on_cpu() -> None:
@@ -287,7 +311,7 @@ def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Su
         raise Rejection("crash", f"called sys.exit({error.code!r})") from error
     except BaseException as error:
         if importer.refusal is None:
-            raise Rejection("lower-error", describe(error, around.file)) from error
+            raise Rejection("lower-error", describe(error, around.file, source)) from error
     if importer.refusal is not None:
         raise importer.refusal
     return closed

@@ -84,6 +84,22 @@ HOSTILE = {
     "a syntax error": ("def matmul(:\n", "lower-error", "line 1, column 12: invalid syntax"),
     "no such function": ("x = 1\n", "lower-error", "there is no function 'matmul'"),
     "an exception": ("def matmul(x, y):\n    raise KeyError('no')\n", "lower-error", "KeyError: 'no'"),
+    "its line": ("def matmul(x, y):\n    raise KeyError('no')\n", "lower-error", "source: raise KeyError('no'))"),
+    "a block of one row": (
+        """
+import jax
+from jax.experimental import pallas as pl
+def copy(x_ref, out_ref):
+    out_ref[...] = x_ref[:, :136]
+def matmul(x, y):
+    spec = lambda n: pl.BlockSpec((None, 1, n), lambda i: (0, i, 0))
+    shape = jax.ShapeDtypeStruct((1, 200, 136), x.dtype)
+    call = pl.pallas_call(copy, grid=(200,), in_specs=[spec(300)], out_specs=spec(136), out_shape=shape)
+    return call(x[None])[0]
+""",
+        "lower-error",
+        "a block of shape (None, 1, 300) of an array of shape (1, 200, 300)",
+    ),
     "half a character": ("raise ValueError('no \\ud800\\x1b[2J\\u202e')\n", "lower-error", "ValueError: no ??[2J?"),
     "a wrong shape": ("def matmul(x, y):\n    return x\n", "contract", "'out' has shape [200, 300]"),
     "a wrong dtype": ("def matmul(x, y):\n    return (x @ y).astype('float32')\n", "contract", "float32"),
