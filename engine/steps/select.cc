@@ -54,8 +54,8 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
     const nlohmann::json said = cut->contains(id) ? cut->at(id) : nlohmann::json::object();
     const bool is_measured = said.value("is_in", true);
     const std::string folder = arguments.round_dir + "/" + id;
-    auto variant = steps::read_variant(
-        folder, in_round, is_measured ? Judged::whole : Judged::before_times);
+    auto variant =
+        steps::read_variant(folder, in_round, is_measured ? Judged::whole : Judged::before_times);
     if (!variant) return std::move(variant).error();
     if (auto status = identify(*variant, folder, parameters); !status) return status.error();
     if (!is_measured) variant->ruled_out = said.value("reason", "");
