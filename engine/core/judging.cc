@@ -42,6 +42,11 @@ constexpr std::array<JudgingStep, 9> kSteps = {
 
 }  // namespace
 
+Judged judged_before(std::string_view stage) {
+  if (stage == "checks") return Judged::before_checks;
+  return stage == "compile" ? Judged::before_compile : Judged::whole;
+}
+
 std::vector<StepReport> judging_reports(const std::vector<JudgedCase>& cases, Judged judged) {
   std::vector<StepReport> out;
   for (const JudgingStep& step : kSteps) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace evolve {
@@ -24,6 +25,9 @@ enum class Judged {
   before_values,   // it has times, too
   whole            // its large timed cases have been compared, too
 };
+
+// By the stage that begins then: "checks", "compile", or "rounds", which is what follows a seed.
+Judged judged_before(std::string_view stage);
 
 struct StepReport {
   std::string step;  // "analyze"

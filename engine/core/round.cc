@@ -103,11 +103,10 @@ class RoundWriter {
     outputs.push_back(folder + "/variant.json");
     outputs.push_back(folder + "/kernel.py");
     outputs.push_back(folder + "/canonical.py");
-    for (const JudgedCase& one : judged_cases(shape_)) {
+    for (const JudgedCase& one : judged_cases(shape_, number)) {
       write_lower(id, folder, one.name, outputs);
       write_contract(id, folder, one, outputs);
-      if (shape_.least_distance && number != 0)
-        outputs.push_back(fmt::format("{}/{}/novelty.json", folder, one.name));
+      if (one.must_be_new) outputs.push_back(fmt::format("{}/{}/novelty.json", folder, one.name));
       if (one.is_check) {
         write_check(id, folder, one, outputs);
         write_interpret(id, folder, one, outputs);

@@ -100,6 +100,8 @@ Digest digest_of(const CampaignShape& shape);
 
 // The check cases first.
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape);
+// The same as they are for a variant: the seed, which others are held against, need not be new.
+std::vector<JudgedCase> judged_cases(const CampaignShape& shape, int number);
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);

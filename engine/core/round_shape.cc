@@ -75,4 +75,10 @@ std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
   return out;
 }
 
+std::vector<JudgedCase> judged_cases(const CampaignShape& shape, int number) {
+  std::vector<JudgedCase> out = judged_cases(shape);
+  for (JudgedCase& one : out) one.must_be_new = one.must_be_new && number != 0;
+  return out;
+}
+
 }  // namespace evolve

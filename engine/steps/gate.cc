@@ -14,14 +14,11 @@ struct Arguments {
 };
 
 Status run(const Arguments& arguments) {
-  static const std::map<std::string, Judged> kStages = {{"checks", Judged::before_checks},
-                                                        {"compile", Judged::before_compile},
-                                                        {"rounds", Judged::whole}};
   auto cases = steps::read_spec(arguments.spec);
   if (!cases) return std::move(cases).error();
   auto variant = steps::read_variant(
       arguments.variant_dir, steps::judged_in_round(*std::move(cases), arguments.must_be_new),
-      kStages.at(arguments.before));
+      judged_before(arguments.before));
   if (!variant) return std::move(variant).error();
   if (!arguments.seed.empty()) {
     if (const auto problem = search::problem_of_seed(*variant))

@@ -25,12 +25,17 @@ CALLS = {
 }
 
 
-def has_kernel(jaxpr: core.Jaxpr) -> bool:
-    """Whether a kernel stands in it, at any depth."""
+def contains(jaxpr: core.Jaxpr, is_one: Callable[[core.JaxprEqn], bool]) -> bool:
+    """Whether an equation of this kind stands in it, at any depth."""
     return any(
-        equation.primitive.name == "pallas_call" or any(map(has_kernel, core.jaxprs_in_params(equation.params)))
+        is_one(equation) or any(contains(inner, is_one) for inner in core.jaxprs_in_params(equation.params))
         for equation in jaxpr.eqns
     )
+
+
+def has_kernel(jaxpr: core.Jaxpr) -> bool:
+    """Whether a kernel stands in it, at any depth."""
+    return contains(jaxpr, lambda equation: equation.primitive.name == "pallas_call")
 
 
 def number_of(literal: core.Literal) -> Any:

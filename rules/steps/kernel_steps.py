@@ -35,6 +35,7 @@ from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 import bounds
 import footprint
 import interpreted
+import jaxprs
 import part_rules
 import parts
 import promises
@@ -284,14 +285,9 @@ def _some_steps(
 def _has_two_ways(jaxpr: core.Jaxpr) -> bool:
     """Whether a kernel copies by itself, or keeps whole numbers in memory."""
 
-    def copies(inner: core.Jaxpr) -> bool:
-        return any(
-            "dma" in equation.primitive.name or any(map(copies, core.jaxprs_in_params(equation.params)))
-            for equation in inner.eqns
-        )
-
     kept = [getattr(atom.aval, "inner_aval", atom.aval) for atom in jaxpr.invars]
-    return copies(jaxpr) or any(jnp.issubdtype(getattr(one, "dtype", jnp.float32), jnp.integer) for one in kept)
+    copies = jaxprs.contains(jaxpr, lambda equation: "dma" in equation.primitive.name)
+    return copies or any(jnp.issubdtype(getattr(one, "dtype", jnp.float32), jnp.integer) for one in kept)
 
 
 @contextlib.contextmanager
