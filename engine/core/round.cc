@@ -216,15 +216,16 @@ class RoundWriter {
             {"gate", gate},
             {"expected", of_case + "/expected.npz"},
             {"signature", of_case + "/signature.json"},
-            {"tolerance", of_case + "/tolerance.json"}};
+            {"tolerance", of_case + "/tolerance.json"},
+            {"secret", "$work/secret"}};
   }
 
   void write_check(const std::string& id, const std::string& folder, const JudgedCase& one,
                    std::vector<std::string>& outputs) {
     const std::string at = folder + "/" + one.name;
-    Bindings files = held_against(checks_gate(folder), one.name, "program", at + "/cpu.program");
-    files.emplace_back("secret", "$work/secret");
-    write_judging("check", id, at, one, files, outputs);
+    write_judging("check", id, at, one,
+                  held_against(checks_gate(folder), one.name, "program", at + "/cpu.program"),
+                  outputs);
   }
 
   // What the TPU interpreter finds.
@@ -245,7 +246,6 @@ class RoundWriter {
       if (one.is_check) continue;
       const std::string at = folder + "/" + one.name;
       Bindings files = held_against(compile_gate(folder), one.name, "jaxpr", at + "/jaxpr.json");
-      files.emplace_back("secret", "$work/secret");
       if (number != 0) {
         files.emplace_back("admission",
                            folder + (shape_.is_measured ? "/race.json" : "/finalists.json"));

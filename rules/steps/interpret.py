@@ -2,22 +2,24 @@
 
 Memory that nobody wrote is not a number, blocks and slices outside of their arrays are errors, unordered accesses of
 DMAs and of two cores are races, and the order of grid dimensions that are said to be parallel is drawn. A kernel that
-can tell what is not a number runs a second time, where such memory holds a number like any other. The interpreter
-is not trusted to say that a kernel is right: this step can only turn one down. What the interpreter cannot run is
-told, and left to the other steps.
+can tell what is not a number runs a second time, where such memory holds a number like any other. Both runs are on
+secret inputs, the second on a kind of them that is drawn for each kernel; kernels that copy by themselves, so that a
+race may hang on values, run on every kind where their grids are small. The interpreter is not trusted to say that a
+kernel is right: this step can only turn one down. What the interpreter cannot run is told, and left to the other steps.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import hashlib
 import json
+import math
 import os
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -31,6 +33,7 @@ from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 import bounds
 import check
 import interpreted
+import jaxprs
 import judge_inputs
 import kept_inputs
 import outer
@@ -39,11 +42,12 @@ import program
 import promises
 import races
 import sandbox
+import values
 import verdict
 import wire
 from check import Refusal
 from child import Limits
-from judge_inputs import PUBLIC
+from judge_inputs import HIDDEN, PUBLIC, InputSet
 from step import Step
 from verdict import Report
 
@@ -76,12 +80,16 @@ class _Interpreter:
 
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         if id(equation) not in self._compiled:
-            params = interpreted.parameters(equation) | self._promises.watched(equation.params)
-            params["jaxpr"] = bounds.numbered(params["jaxpr"], params["grid_mapping"])
+            params = interpreted.parameters(equation, self._promises)
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
             self._compiled[id(equation)] = jax.jit(call)
         try:
-            with self._inputs.entered(), self._bounds.entered(), self._races.entered(equation):
+            with (
+                self._inputs.entered(),
+                interpreted.forgetting_blocks(equation),
+                self._bounds.entered(),
+                self._races.entered(equation),
+            ):
                 outputs = jax.block_until_ready(self._compiled[id(equation)](*operands))
         except Exception as error:
             raise self._bounds.found(error, equation, self._names) or error from error
@@ -101,6 +109,18 @@ class _Interpreter:
     def race(self) -> str:
         """Empty where there was none."""
         return self._races.found
+
+
+# What is drawn so is read and written as any other numbers are.
+_TELLS_LITTLE = ("large", "small", "denormal")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """A run on the first of some sets, or on all of them. `is_filled`: memory that nobody wrote holds a number."""
+
+    sets: list[InputSet]
+    is_filled: bool
 
 
 def said_by(error: Exception) -> dict[str, str]:
@@ -165,42 +185,56 @@ def _flat(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
 def as_function(packed: bytes, signature: dict[str, Any], secret: str) -> Callable[..., list[Any]]:
     """A candidate's jaxpr as a function that runs in the interpreter."""
     closed = _flat(wire.unpack(packed))
-    run_kernel = _Interpreter(_seed_of(packed, {}, secret), closed.jaxpr, signature)
+    run_kernel = _Interpreter(_seed_of(packed, "", secret), closed.jaxpr, signature)
     return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
 
 
-def _run(closed: core.ClosedJaxpr, signature: dict[str, Any], seed: int) -> tuple[bytes, str]:
-    """The outputs' bytes, and the first race."""
-    arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature)]
-    closed = _flat(closed)
-    run_kernel = _Interpreter(seed, closed.jaxpr, signature)
-    outputs = [np.asarray(leaf) for leaf in outer.evaluate(closed, arguments, run_kernel)]
-    return b"".join(output.tobytes() for output in outputs), run_kernel.race
+# The most steps of the grids of a program that is run on all sets.
+_FEW_STEPS = 64
 
 
-def _interpreted(packed: bytes, signature: dict[str, Any], seed: int, is_filled: bool = False) -> bytes:
-    """The child's work: a line of JSON, then the outputs' bytes. `seed`: of the order of what has none."""
+def _is_run_on_all(jaxpr: core.Jaxpr) -> bool:
+    """Whether kernels copy by themselves, so that a race may hang on values, and have few steps."""
+    kernels = list(jaxprs.kernels_in(jaxpr))
+    grids = [bound for kernel in kernels for bound in kernel.params["grid_mapping"].grid]
+    if not all(isinstance(bound, int) for bound in grids):
+        return False
+    steps = sum(math.prod(kernel.params["grid_mapping"].grid) for kernel in kernels)
+    return steps <= _FEW_STEPS and jaxprs.contains(jaxpr, lambda equation: "dma" in equation.primitive.name)
+
+
+def _interpreted(packed: bytes, signature: dict[str, Any], look: _Look, secret: str, seed: int) -> bytes:
+    """The child's work: a line of JSON, then the outputs' bytes, set by set. `seed`: of the order of what has none."""
     program.configure_jax()
-    answer = b""
+    answer: list[bytes] = []
     try:
         closed = wire.unpack(packed)
-        if is_filled:
+        if look.is_filled:
             _fill_memory(packed)
-        answer, race = _run(closed, signature, seed)
-        header: dict[str, Any] = {"race": race, "can_tell": _can_tell(closed.jaxpr)}
+        flat = _flat(closed)
+        run_kernel = _Interpreter(seed, flat.jaxpr, signature)
+        runs = len(look.sets) if _is_run_on_all(closed.jaxpr) else 1
+        for drawn in look.sets[:runs]:
+            arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature, drawn, secret)]
+            answer += [np.asarray(leaf).tobytes() for leaf in outer.evaluate(flat, arguments, run_kernel)]
+        header: dict[str, Any] = {"race": run_kernel.race, "can_tell": _can_tell(closed.jaxpr), "runs": runs}
     except (kept_inputs.Changed, promises.Broken) as found:
         header = {"kind": "incorrect", "reason": str(found)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the kernel or the interpreter does
         header = said_by(error)
-    return json.dumps(header).encode() + b"\n" + answer
+    return json.dumps(header).encode() + b"\n" + b"".join(answer)
 
 
 def _look(
-    answer: bytes, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float], memory: str
+    answer: bytes,
+    expected: check.Expected,
+    signature: dict[str, Any],
+    tolerance: dict[str, float],
+    look: _Look,
 ) -> dict[str, Any]:
-    """What a child says, in a line. Raises Refusal. `memory`: what is there that nobody wrote."""
+    """What a child says, in a line. Raises Refusal."""
     text, _, content = answer.partition(b"\n")
     header: dict[str, Any] = json.loads(text)
     if "gap" in header:
@@ -211,24 +245,34 @@ def _look(
         raise Refusal("race", header["race"])
     if header["race"]:
         raise Refusal("race", f"two accesses of {header['race']}, at least one of them a write, have no order")
-    arrays, _ = check.arrays_of(content, signature["outputs"])
-    for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
-        output = check.output_of(got, expected, PUBLIC, i, declared)
-        try:
-            check.check_finite(output)
-            check.check_elements(output, tolerance)
-        except Refusal as refusal:
-            why = f"where memory that nobody wrote {memory}, and parallel dimensions have no order"
-            raise Refusal(refusal.kind, f"{refusal}, {why}", **refusal.evidence) from refusal
+    for drawn in look.sets[: header["runs"]]:
+        arrays, content = check.arrays_of(content, signature["outputs"])
+        for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
+            places = expected.get(f"{drawn.name}.{i}.places")
+            output = check.output_of(judge_inputs.picked(got, places), expected, drawn, i, declared)
+            try:
+                check.check_finite(output)
+                check.check_elements(output, tolerance)
+            except Refusal as refusal:
+                memory = "holds any number" if look.is_filled else "is not a number"
+                why = f"where memory that nobody wrote {memory}, and parallel dimensions have no order"
+                raise Refusal(refusal.kind, f"{refusal}, {why}", **refusal.evidence) from refusal
     return header
 
 
-def _seed_of(packed: bytes, expected: check.Expected, word: str) -> int:
-    """A number that nobody knows who has not got what is expected, which hangs on the secret."""
-    digest = hashlib.sha256(packed + word.encode())
-    for _, values in sorted(expected.items()):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return int.from_bytes(digest.digest()[:3], "little")
+def _seed_of(packed: bytes, word: str, secret: str) -> int:
+    """A number that nobody knows who has not got the secret."""
+    return int.from_bytes(hashlib.sha256(packed + word.encode() + secret.encode()).digest()[:3], "little")
+
+
+def _looks(packed: bytes, expected: check.Expected, secret: str) -> tuple[_Look, _Look]:
+    """How a program is looked at, the second time only where it can tell."""
+    known = check.known_sets(expected)
+    hidden = [drawn for drawn in known if drawn.name == HIDDEN.name] or [PUBLIC]
+    others = [drawn for drawn in known if drawn.name not in (PUBLIC.name, hidden[0].name)]
+    telling = [drawn for drawn in others if drawn.name not in _TELLS_LITTLE] or hidden
+    second = telling[_seed_of(packed, "set", secret) % len(telling)]
+    return _Look([*hidden, *others], is_filled=False), _Look([second], is_filled=True)
 
 
 def interpret(
@@ -236,21 +280,30 @@ def interpret(
     expected: check.Expected,
     signature: dict[str, Any],
     tolerance: dict[str, float],
+    secret: str,
     limits: Limits,
     is_timed: bool = False,
 ) -> Report:
-    """The report on a candidate's jaxpr; `is_timed`: of a case that is timed, too."""
-    for is_filled, memory in ((False, "is not a number"), (True, "holds any number")):
-        seed = _seed_of(packed, expected, memory)
-        ending = sandbox.run(functools.partial(_interpreted, packed, signature, seed, is_filled), limits)
+    """The report on a candidate's jaxpr; `is_timed`: of a case that is timed, too.
+
+    Where that takes too long as a whole, it is interpreted for some of its outputs, as larger ones are (values.py).
+    """
+    whole = dataclasses.replace(limits, cpu_seconds=limits.cpu_seconds // 2) if is_timed else limits
+    for look in _looks(packed, expected, secret):
+        seed = _seed_of(packed, f"order {look.is_filled}", secret)
+        ending = sandbox.run(functools.partial(_interpreted, packed, signature, look, secret, seed), whole)
         if ending.how == "timeout":
             # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
-            more = f"; {check.IN_PARTS}" if is_timed else ""
-            return verdict.not_done(f"the kernel cannot be interpreted here: it {ending.reason(limits)}{more}")
+            why = f"the kernel cannot be interpreted here: it {ending.reason(whole)}"
+            if not is_timed:
+                return verdict.not_done(why)
+            some = values.at_all_places(expected, signature)
+            report = values.values_of(packed, some, signature, tolerance, secret, limits)
+            return report if report["verdict"] != "not_done" else verdict.not_done(f"{why}; {check.IN_PARTS}")
         if ending.how != "answered":
             return verdict.of_ending(ending, limits)
         try:
-            said = _look(ending.answer, expected, signature, tolerance, memory)
+            said = _look(ending.answer, expected, signature, tolerance, look)
         except Refusal as refusal:
             return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
         if "gap" in said:
@@ -262,7 +315,7 @@ def interpret(
 
 def main(argv: list[str]) -> int:
     """Runs the step; non-zero for a fault alone."""
-    flags = ("jaxpr", "gate", "expected", "signature", "tolerance")
+    flags = ("jaxpr", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("interpret", flags, cpu_seconds=120, memory_mib=8192)
     step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")
 
@@ -270,9 +323,7 @@ def main(argv: list[str]) -> int:
         packed = verdict.passed(args.gate, args.jaxpr)
         if not packed:
             return verdict.not_reached()
-        expected = check.read_expected(Path(args.expected).read_bytes())
-        signature, tolerance = verdict.read_json(args.signature), verdict.read_json(args.tolerance)
-        return interpret(packed, expected, signature, tolerance, limits, is_timed=args.is_timed == "1")
+        return interpret(packed, *check.read_case(args), limits, is_timed=args.is_timed == "1")
 
     return step.run(argv, work)
 

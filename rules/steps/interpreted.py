@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
+from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 from jax.experimental.pallas import tpu as pltpu
 
+import bounds
 import candidate
 import footprint
+import promises
 import tpu_only
 import views
 
@@ -29,9 +36,14 @@ def settings(**others: Any) -> pltpu.InterpretParams:
     return pltpu.InterpretParams(buffer_bounds="padded", **others)
 
 
-def parameters(equation: Any) -> dict[str, Any]:
-    """The interpreter's parameters for a `pallas_call`."""
+def parameters(equation: Any, watch: promises.Watch) -> dict[str, Any]:
+    """The interpreter's parameters for a `pallas_call`, whose blocks are called by their numbers.
+
+    `watch`: of the kernel's promises.
+    """
     params = {name: value for name, value in equation.params.items() if name in _TAKEN}
+    params |= watch.watched(equation.params)
+    params["jaxpr"] = bounds.numbered(params["jaxpr"], params["grid_mapping"])
     params["compiler_params"] = _compiler_parameters(params)
     return params
 
@@ -45,3 +57,35 @@ def _compiler_parameters(kernel: dict[str, Any]) -> Any:
     kinds = ["parallel" if axis in parallel else "arbitrary" for axis in range(len(kernel["grid_mapping"].grid))]
     is_taken = parallel == list(range(len(parallel)))
     return dataclasses.replace(options, dimension_semantics=tuple(kinds) if is_taken else None)
+
+
+def forget(buffer: Any) -> None:
+    """Has memory hold what it does that nobody wrote."""
+    buffer.content[...] = interpret_utils.get_uninitialized_value(buffer.content.dtype, "nan")
+
+
+@contextlib.contextmanager
+def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = forget) -> Iterator[None]:
+    """While a kernel is traced: an output's block that was copied back holds what memory does that nobody wrote.
+
+    The interpreter has one memory for all blocks of an output, so that a step that writes nothing would give what the
+    step before it has written; a TPU has two, in turn. `equation`: the kernel, whose blocks are called by their numbers
+    (bounds.numbered).
+    """
+    made = enumerate(bounds.memories(equation), bounds.FIRST)
+    numbers = {str(output): number for number, (kind, output) in made if kind is bounds.Kind.OUTPUT_BLOCK}
+    plain = interpreter.store
+
+    @functools.wraps(plain)
+    def store(*arguments: Any, output_name: str | None = None, **named: Any) -> Any:
+        token = plain(*arguments, output_name=output_name, **named)
+        if output_name is not None:
+            for (_, number, _, core_index), buffer in interpreter._get_shared_memory().mem.items():
+                if number == numbers[output_name] and core_index == int(arguments[2]):
+                    forget(buffer)
+        return token
+
+    # What DMAs call.
+    store.__wrapped__ = plain.__wrapped__
+    with mock.patch.object(interpreter, "store", store):
+        yield

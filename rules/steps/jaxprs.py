@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -36,6 +36,16 @@ def contains(jaxpr: core.Jaxpr, is_one: Callable[[core.JaxprEqn], bool]) -> bool
 def has_kernel(jaxpr: core.Jaxpr) -> bool:
     """Whether a kernel stands in it, at any depth."""
     return contains(jaxpr, lambda equation: equation.primitive.name == "pallas_call")
+
+
+def kernels_in(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
+    """The kernels that stand in it, at any depth."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "pallas_call":
+            yield equation
+        else:
+            for inner in core.jaxprs_in_params(equation.params):
+                yield from kernels_in(inner)
 
 
 def number_of(literal: core.Literal) -> Any:

@@ -28,7 +28,7 @@ class InputSet:
 
     `is_whole`: all elements of the outputs are compared, else some. `of_ends`: the set is about the ends of ranges of
     whole numbers, and there is none of it where no input has any. `has_public_whole`: the whole numbers of
-    its first inputs are the public ones.
+    its first inputs are the public ones. `has_few_large`: few values are much larger than the others.
     """
 
     name: str
@@ -37,6 +37,7 @@ class InputSet:
     is_whole: bool = False
     of_ends: Callable[[int, int], int] | None = None
     has_public_whole: bool = False
+    has_few_large: bool = False
 
 
 # Of a larger array the values are drawn once, and go on from the first. The number is a prime: no two rows are alike.
@@ -126,7 +127,7 @@ SETS = (
     InputSet("small", lambda *drawn: _normal(*drawn) / 1024),
     InputSet("sparse", _sparse),
     InputSet("denormal", _denormal),
-    InputSet("needles", _needles, is_whole=True),
+    InputSet("needles", _needles, is_whole=True, has_few_large=True),
     # Empty groups, full ones, and ids that are all the same.
     InputSet("lowest", _normal, of_ends=min),
     InputSet("highest", _normal, of_ends=max),
@@ -149,8 +150,12 @@ def generator_of(*named: Any, salt: str = "evolve judge 2") -> Generator:
 
 def sets_of(signature: dict[str, Any]) -> list[InputSet]:
     """The sets that a task is judged on."""
-    has_whole = any(_is_whole(program.dtype_of(entry["dtype"])) for entry in signature["inputs"])
-    return [drawn for drawn in SETS if has_whole or drawn.of_ends is None]
+    return [drawn for drawn in SETS if drawn.of_ends is None or has_whole(signature)]
+
+
+def has_whole(signature: dict[str, Any]) -> bool:
+    """Whether a task has inputs of whole numbers."""
+    return any(_is_whole(program.dtype_of(entry["dtype"])) for entry in signature["inputs"])
 
 
 def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", number: int = 0) -> list[Array]:

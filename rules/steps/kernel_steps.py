@@ -139,7 +139,7 @@ class SomeSteps:
         self._watch.is_lenient = self._widths.get(id(equation), len(plan.grid)) == 0
         self._watch.begin(equation, plan)
         try:
-            with self._watch.on(), _filled(self._seed, is_early):
+            with self._watch.on(), interpreted.forgetting_blocks(equation, _forget), _filled(self._seed, is_early):
                 results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(plan.points), *arrays)))
         except Exception:
             interpreter.reset_tpu_interpret_mode_state()
@@ -263,7 +263,7 @@ def _some_steps(
 
     `is_early`: copies are done where they are started.
     """
-    params = interpreted.parameters(equation) | watch.watched(equation.params)
+    params = interpreted.parameters(equation, watch)
     mapping = params["grid_mapping"]
     axes = [axis for axis in range(len(grid)) if axis not in mapping.vmapped_dims]
 
@@ -343,6 +343,13 @@ def _is_fresh(content: Any) -> bool:
     return bool((np.isnan(content) if is_nan else content == value).all())
 
 
+def _forget(buffer: _Buffer) -> None:
+    """Nobody has written this memory."""
+    interpreted.forget(buffer)
+    if buffer.written is not None:
+        buffer.written[...] = False
+
+
 class _Watch:
     """Finds out where a kernel needs a step that was not run: the run ends there, and `found` is true.
 
@@ -405,7 +412,7 @@ class _Watch:
             if isinstance(buffer, _Buffer) and buffer.written is not None and not is_shared:
                 buffer.written[...] = False
                 if is_another_core:
-                    buffer.content[...] = interpret_utils.get_uninitialized_value(buffer.content.dtype, "nan")
+                    interpreted.forget(buffer)
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
@@ -413,6 +420,11 @@ class _Watch:
         memory = shared_memory.SharedMemory
         semaphore = shared_memory.Semaphore
         plain_read, plain_swap, plain_wait = memory.get_buffer_content, memory.swap_buffer_content, semaphore.wait
+        plain_padded, padded_shape = interpreter._get_with_padding, interpreter._get_padded_shape
+
+        def padded(value: Any, kind: Any) -> Any:
+            # Of a table of gigabytes a copy is one too many.
+            return value if padded_shape(value.shape, value.dtype) == value.shape else plain_padded(value, kind)
 
         def read(this: Any, key: Any, rnge: Any, *arguments: Any, **named: Any) -> Any:
             buffer = this.mem[key]
@@ -449,6 +461,7 @@ class _Watch:
             mock.patch.object(memory, "get_buffer_content", read),
             mock.patch.object(memory, "swap_buffer_content", swap),
             mock.patch.object(interpreter, "get", self._get),
+            mock.patch.object(interpreter, "_get_with_padding", padded),
         ):
             yield
 

@@ -14,6 +14,8 @@ from jax._src.pallas import core as pallas_core
 from jax._src.pallas.mosaic import core as tpu_core
 from jax._src.state import types as state_types
 
+import jaxprs
+
 # A wait says that it writes what was copied; the copy has done so.
 _WAITS = frozenset({"dma_wait"})
 
@@ -27,12 +29,8 @@ class Written(Exception):
 
 def check_inputs(jaxpr: core.Jaxpr) -> None:
     """Raises Written where a kernel of a program, or an index map of one's block, writes to an input."""
-    for equation in jaxpr.eqns:
-        if equation.primitive.name == "pallas_call":
-            _check_kernel(equation.params)
-        else:
-            for inner in core.jaxprs_in_params(equation.params):
-                check_inputs(inner)
+    for equation in jaxprs.kernels_in(jaxpr):
+        _check_kernel(equation.params)
 
 
 def _check_kernel(kernel: dict[str, Any]) -> None:

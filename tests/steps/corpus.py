@@ -176,18 +176,22 @@ def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verd
     return contract.examine(made.tpu, made.cpu, traced, files["signature"], files["terms"], LIMITS)
 
 
+def _held_against(case: Case, task: Task) -> tuple[Any, ...]:
+    """What the steps check and interpret are given of a case."""
+    files, is_timed = case.files, "bench" in case.tags
+    return task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS, is_timed
+
+
 def _check(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
     if not is_checked(case):
         return verdict.ok()
-    made, files = lowered[case.name], case.files
-    return check.check_program(made.cpu, task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS)
+    return check.check_program(lowered[case.name].cpu, *_held_against(case, task))
 
 
 def _interpret(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
     if not is_checked(case):
         return verdict.ok()
-    made, files = lowered[case.name], case.files
-    return interpret.interpret(made.jaxpr, task.expected(case), files["signature"], files["tolerance"], LIMITS)
+    return interpret.interpret(lowered[case.name].jaxpr, *_held_against(case, task))
 
 
 def _values(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
@@ -321,6 +325,12 @@ def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
     stack.enter_context(mock.patch.object(interpret, "_can_tell", return_value=False))
 
 
+def _break_kinds(stack: contextlib.ExitStack, _: Task) -> None:
+    """The interpreter runs on one kind of inputs alone, which everybody knows."""
+    looks = tuple(interpret._Look([judge_inputs.PUBLIC], is_filled) for is_filled in (False, True))
+    stack.enter_context(mock.patch.object(interpret, "_looks", return_value=looks))
+
+
 def _break_imports(stack: contextlib.ExitStack, task: Task) -> None:
     """The spec lets kernels import what they like."""
 
@@ -393,6 +403,7 @@ DEFENCES: dict[str, Defence] = {
     "needles": Defence(_break_needles, (*_OUTPUTS, "values")),
     "modelled": Defence(_break_modelled, ("values",)),
     "memory": Defence(_break_memory, ("interpret",)),
+    "kinds": Defence(_break_kinds, ("interpret",)),
     "interpreter": Defence(_break_interpreter, ("interpret",)),
 }
 

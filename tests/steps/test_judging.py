@@ -33,7 +33,7 @@ def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Pat
         judged["gate"] = gate
         run_step("compile", program=given, gate=gate, target="tpu7x", out="c.json", dumps="c.tgz")
         run_step("check", program=given, secret="empty", **judged, out="k.json")
-        run_step("interpret", jaxpr=given, **judged, out="i.json")
+        run_step("interpret", jaxpr=given, secret="empty", **judged, out="i.json")
         for name in ("p.json", "c.json", "k.json", "i.json"):
             assert json.loads((tmp_path / name).read_text()) == {"verdict": "not_reached"}, name
 

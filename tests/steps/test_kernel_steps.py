@@ -11,7 +11,9 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+import interpret
 import kernel_steps
+import outer
 
 ROWS, STEPS = 8, 16
 SHAPE = jax.ShapeDtypeStruct((ROWS * STEPS, 128), jnp.float32)
@@ -116,3 +118,22 @@ def test_a_kernel_without_a_grid_may_read_what_nobody_wrote() -> None:
     call = pl.pallas_call(_without_a_grid, out_shape=SHAPE, scratch_shapes=[pltpu.VMEM(SHAPE.shape, jnp.float32)])
     x, found, _ = _evaluated(call, range(8))
     np.testing.assert_array_equal(np.asarray(found), 2 * x)
+
+
+def _leaving_out(x: Any, out: Any) -> None:
+    """Writes every second block."""
+
+    @pl.when(jax.lax.rem(pl.program_id(0), 2) == 0)
+    def _() -> None:
+        out[...] = 2 * x[...]
+
+
+def test_a_block_that_no_step_writes_is_not_what_the_one_before_it_is() -> None:
+    spec = pl.BlockSpec((ROWS, 128), lambda i: (i, 0))
+    kernel = pl.pallas_call(_leaving_out, grid=(STEPS,), in_specs=[spec], out_specs=spec, out_shape=SHAPE)
+    x, found, _ = _evaluated(kernel, range(2 * ROWS, 4 * ROWS))
+    np.testing.assert_array_equal(found[:ROWS], 2 * x[:ROWS])
+    assert np.isnan(found[ROWS:]).all()
+    whole = jnp.zeros(SHAPE.shape, SHAPE.dtype)
+    (out,) = outer.evaluate(jax.make_jaxpr(kernel)(whole), [whole], interpret._Interpreter(1))
+    assert np.isnan(np.asarray(out).reshape(STEPS // 2, 2, -1)[:, 1]).all()

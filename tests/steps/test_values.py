@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from conftest import Run
 
+import check
+import interpret
 import judge_inputs
+import sandbox
 import values
 import verdict
-from child import Limits
+from child import Ending, Limits
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=12 * 2**30)
 TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 2.0}
@@ -192,3 +195,25 @@ def test_needles_outweigh_the_rest_of_their_line() -> None:
     # What is left out is most often at an end.
     assert np.mean(np.abs(drawn[:, :8]).max(axis=1) > 40) > 0.1
     assert np.mean(np.abs(drawn[:, -8:]).max(axis=1) > 40) > 0.1
+
+
+@pytest.mark.parametrize(("kept", "said"), [("128", "ok"), ("96", "rejected")])
+def test_a_timed_case_that_cannot_be_interpreted_as_a_whole_is_interpreted_at_places(
+    judged: Any, run_step: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str, said: str
+) -> None:
+    judged(PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", kept), PRODUCT_REFERENCE, PRODUCT)
+    whole = run_step(
+        "expect", source="reference.py", entry="f", signature="signature.json", secret="secret", out="whole.npz"
+    )
+    assert whole.returncode == 0, whole.stderr
+    run, calls = sandbox.run, []
+
+    def late_once(work: Any, limits: Limits) -> Ending:
+        calls.append(limits.cpu_seconds)
+        return Ending("timeout") if len(calls) == 1 else run(work, limits)
+
+    monkeypatch.setattr(sandbox, "run", late_once)
+    held = check.read_expected((tmp_path / "whole.npz").read_bytes()), PRODUCT, TOLERANCE, "not for candidates", LIMITS
+    report = interpret.interpret((tmp_path / "k.jaxpr").read_bytes(), *held, is_timed=True)
+    assert report["verdict"] == said, report
+    assert calls == [LIMITS.cpu_seconds // 2, LIMITS.cpu_seconds]
