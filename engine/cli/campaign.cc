@@ -310,6 +310,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.learn_effect = campaign.pipeline.learn.effect;
   shape.target = campaign.pipeline.target;
   shape.compile_flags = campaign.pipeline.compile.flags;
+  shape.limits = campaign.pipeline.limits;
   shape.is_measured = campaign.pipeline.time.kind == "measured";
   if (shape.is_measured) campaign.device_kind = cpu_kind();
   for (const Pipeline::NodePool& pool : campaign.pipeline.cluster.pools) {

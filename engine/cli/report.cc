@@ -61,6 +61,35 @@ json times_report(const Campaign& campaign, const std::string& variant) {
   return out;
 }
 
+// How a variant's outputs were compared with the reference's: whole in so many cases, at drawn
+// places of so many large ones, and of so many not at all.
+json compared_report(const Campaign& campaign, const std::string& variant) {
+  int whole = 0, at_places = 0, not_at_all = 0;
+  int64_t places = 0;
+  for (const JudgedCase& one : judged_cases(campaign.shape)) {
+    const json record = read_json(fmt::format("{}/{}/{}.json", campaign.folder_of(variant),
+                                              one.name, one.is_check ? "check" : "values"));
+    const bool is_ok = record.is_object() && text_of(record, "verdict") == "ok";
+    if (is_ok && !one.is_check) places += record.value("elements", int64_t{0});
+    ++(!is_ok ? not_at_all : one.is_check ? whole : at_places);
+  }
+  return {
+      {"whole", whole}, {"at_places", at_places}, {"places", places}, {"not_at_all", not_at_all}};
+}
+
+std::string compared_text(const json& compared) {
+  const int whole = compared["whole"].get<int>();
+  std::string out = fmt::format("        compared with the reference: {} {} as a whole", whole,
+                                whole == 1 ? "case" : "cases");
+  if (const int count = compared["at_places"].get<int>(); count > 0) {
+    out += fmt::format(", {} large {} at {} places", count, count == 1 ? "one" : "ones",
+                       compared["places"].get<int64_t>());
+  }
+  if (const int count = compared["not_at_all"].get<int>(); count > 0)
+    out += fmt::format(", {} not at all", count);
+  return out + "\n";
+}
+
 std::string ratio_text(const json& row, const char* key) {
   if (!row.contains(key)) return "-";
   double other = row[key].get<double>();
@@ -260,6 +289,7 @@ json build_report(const Campaign& campaign, const BuildSummary& summary, int rou
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
     report["best"] = selection["best"];
     report["times"] = times_report(campaign, text_of(selection["best"], "variant"));
+    report["compared"] = compared_report(campaign, text_of(selection["best"], "variant"));
   }
   return report;
 }
@@ -303,7 +333,7 @@ std::string build_text(const json& report) {
   std::string best = text_of(report["best"], "variant");
   out += fmt::format("        best {} on {}: {}\n", best, text_of(report, "target"),
                      parameters_text(report["best"].value("parameters", json::object())));
-  return out + times_table(report["times"], best);
+  return out + times_table(report["times"], best) + compared_text(report["compared"]);
 }
 
 namespace {
@@ -320,7 +350,7 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
               {"kind", text_of(record, "kind")},
               {"reason", text_of(record, "reason")}};
   for (const char* key : {"seconds", "ratio", "low", "high", "comparison", "bottleneck", "outputs",
-                          "evidence", "flops"}) {
+                          "evidence", "flops", "elements", "steps", "all_steps"}) {
     if (record.contains(key)) row[key] = record[key];
   }
   // The lower edge's first output is the program.
@@ -386,6 +416,10 @@ std::string step_detail(const json& row) {
   }
   if (row.contains("outputs") && !row["outputs"].empty()) {
     return fmt::format("max error {:.2g}", row["outputs"][0].value("max_abs_error", 0.0));
+  }
+  if (row.contains("all_steps")) {
+    return fmt::format("{} elements at places that were drawn, by {} of {} steps of the grid",
+                       row.value("elements", 0), row.value("steps", 0), row.value("all_steps", 0));
   }
   return {};
 }

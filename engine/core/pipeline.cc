@@ -26,6 +26,10 @@ constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit", "values"};
 
+// Steps of which a pipeline says how long they may take.
+constexpr std::array kLimitedSteps = {"check", "interpret", "values"};
+constexpr int kLeastLimit = 10;
+
 constexpr std::array kMutators = {"sweep", "rewrite", "llm", "person"};
 constexpr int kMostWeight = 1000;
 // As engine/search/sampler.h names them, which is above us; the tests hold the two together.
@@ -307,6 +311,7 @@ class PipelineReader {
     learn.number("effect", pipeline_.learn.effect, 0);
     learn.finish();
     read_compile(root);
+    read_limits(root);
     YamlMap time = root.section("time");
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
     time.choice("device", pipeline_.time.device, {"cpu"});
@@ -411,6 +416,16 @@ class PipelineReader {
     const YamlNode* node = mutate.map("mix");
     if (out.empty() && node != nullptr && named == node->entries.size())
       errors_.add(mutate.value_at("mix"), "mutate.mix: no mutator has a weight");
+  }
+
+  void read_limits(YamlMap& root) {
+    YamlMap limits = root.section("limits");
+    for (const char* step : kLimitedSteps) {
+      int seconds = 0;
+      limits.whole(step, seconds, kLeastLimit, kMostSeconds);
+      if (seconds > 0) pipeline_.limits[step] = seconds;
+    }
+    limits.finish();
   }
 
   void read_compile(YamlMap& root) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,6 +131,9 @@ struct Pipeline {
   Learn learn;
   Compile compile;
   Time time;
+  // CPU seconds that a step may take for one case of one variant, by step; of others as many as
+  // rules/README.md says.
+  std::map<std::string, int> limits;
   // What was understood but has no effect, "path:line:column: …"; to be shown as warnings.
   std::vector<std::string> notices;
 };

@@ -195,6 +195,8 @@ class RoundWriter {
     const std::string report = fmt::format("{}/{}.json", at, step);
     const std::vector<std::string> inputs = files_of(files);
     if (one.is_bench && one.is_check) files.emplace_back("is-timed", "1");
+    if (const auto limit = shape_.limits.find(step); limit != shape_.limits.end())
+      files.emplace_back("cpu-seconds", std::to_string(limit->second));
     files.emplace_back("out", report);
     add_python({step,
                 {report},

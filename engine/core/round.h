@@ -93,6 +93,7 @@ struct CampaignShape {
   std::vector<std::string>
       step_sources;  // names of the Python files in rules/steps that steps import
   std::map<std::string, std::string> node_pools;  // of steps that nodes run, by step
+  std::map<std::string, int> limits;              // as engine/core/pipeline.h has them
 };
 
 // Of all of it: the same shape is the same digest.

@@ -21,7 +21,7 @@ Digest digest_of(const CampaignShape& shape) {
                proposals, learnings, learn_effect, least_distance, explore, target, compile_flags,
                constants, is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla,
                marker_start, marker_end, timed_cases, bench_cases, check_cases, step_sources,
-               node_pools] = shape;
+               node_pools, limits] = shape;
   KeyWriter out;
   out.add("numbers", "",
           fmt::format("{} {} {} {} {} {} {} {}", rounds, variants, random_seed, opening, explore,
@@ -43,6 +43,7 @@ Digest digest_of(const CampaignShape& shape) {
     out.add("text", "", *text);
   }
   for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
+  for (const auto& [step, seconds] : limits) out.add("limit", step, std::to_string(seconds));
   for (const auto* list :
        {&llm_keys, &compile_flags, &timed_cases, &bench_cases, &check_cases, &step_sources}) {
     out.add("list", "", std::to_string(list->size()));

@@ -46,7 +46,10 @@ _ROUNDING = 0.05
 Expected = dict[str, Array]
 
 # What helps where a timed case is too large for a CPU.
-IN_PARTS = "a timed case that has the tag 'parts' in the spec is compared at places that are drawn"
+IN_PARTS = (
+    "a timed case that has the tag 'parts' in the spec is compared at places that are drawn; "
+    "limits: { check: …, interpret: … } in the pipeline are how many seconds are waited"
+)
 
 
 class Refusal(Exception):

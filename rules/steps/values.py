@@ -169,7 +169,10 @@ def values_of(
     ending = sandbox.run(lambda: _run(packed, signature, secret, asked, groups), limits)
     if ending.how in ("timeout", "memory"):
         why = f"its values cannot be computed here: the program {ending.reason(limits)}"
-        return verdict.not_done(f"{why}; a smaller bench case, or contract: {{ excused: [values] }}, lets it survive")
+        return verdict.not_done(
+            f"{why}; a smaller bench case, longer limits: {{ values: … }} in the pipeline, "
+            "or contract: { excused: [values] } in the spec lets it survive"
+        )
     if ending.how != "answered":
         return verdict.of_ending(ending, limits)
     return judge(ending.answer, asked, expected, signature, tolerance)

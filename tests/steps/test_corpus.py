@@ -16,8 +16,9 @@ HONEST = entries(HERE / "honest")
 STYLES = entries(HERE / "styles")
 CHEATS = entries(HERE / "cheats")
 QUICK = {"honest/matmul/plain"}
-# All of these take half an hour: CI judges two, .ci/full the rest.
+# All of the styles take half an hour: CI judges two, .ci/full the rest. Of honest kernels it leaves out the longest.
 IN_CI = {"styles/jax_flash/kernel", "styles/jax_paged/kernel"}
+LONG = {"honest/attention/block_table", "honest/attention/loop", "honest/router/two_maxima"}
 
 judge = Judge()
 
@@ -40,9 +41,13 @@ def _first_of_each(cheats: list[Entry]) -> list[Entry]:
 
 def _with_marks() -> list[Any]:
     """All entries; by default only one honest one is judged, and the first cheat for each defence."""
-    quick = [*(entry for entry in HONEST if str(entry) in QUICK), *_first_of_each(CHEATS)]
-    entries = [pytest.param(entry, marks=() if entry in quick else THOROUGH) for entry in [*HONEST, *CHEATS]]
-    return entries + [pytest.param(entry, marks=THOROUGH if str(entry) in IN_CI else FULL) for entry in STYLES]
+    quick = {*QUICK, *map(str, _first_of_each(CHEATS))}
+    full = {str(entry) for entry in STYLES} - IN_CI | LONG
+
+    def marks(name: str) -> Any:
+        return () if name in quick else FULL if name in full else THOROUGH
+
+    return [pytest.param(entry, marks=marks(str(entry))) for entry in [*HONEST, *CHEATS, *STYLES]]
 
 
 def _held_by_defences() -> list[Entry]:

@@ -169,6 +169,15 @@ TEST_CASE("the first cut is a margin, or there is none") {
   CHECK(modelled.notices[0].find("'time.first_cut' has no effect") != std::string::npos);
 }
 
+TEST_CASE("a limit is of a step that has one, and long enough to begin") {
+  CHECK(parsed(kernel_line).limits.empty());
+  const auto limits = parsed(kernel_line + "limits: { values: 300, check: 60 }\n").limits;
+  CHECK(limits == std::map<std::string, int>{{"values", 300}, {"check", 60}});
+  CHECK(error(kernel_line + "limits: { value: 300 }\n").find("did you mean 'values'") !=
+        std::string::npos);
+  CHECK(error(kernel_line + "limits: { values: 1 }\n").find("limits.values") != std::string::npos);
+}
+
 TEST_CASE("an unknown key is shown with its line and the nearest known key") {
   CHECK(error("kernel:\n  name: k\n  spec: s\n  tempalte: x.py\n") ==
         "p.yaml:4:3: unknown key 'tempalte', did you mean 'template'?\n"
@@ -180,7 +189,7 @@ TEST_CASE("an unknown key is shown with its line and the nearest known key") {
         "      | ^");
   CHECK(error(kernel_line + "something_else: 1\n") ==
         "p.yaml:2:1: unknown key 'something_else'; known: kernel, shapes, correctness, evaluator, "
-        "tpu, cluster, session, batch and 6 more\n"
+        "tpu, cluster, session, batch and 7 more\n"
         "    2 | something_else: 1\n"
         "      | ^");
 }

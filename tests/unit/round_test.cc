@@ -252,6 +252,17 @@ TEST_CASE("a build of rounds ends where the seed does not pass") {
             .find("--seed") == std::string::npos);
 }
 
+TEST_CASE("a step takes as long as the pipeline says, and another as long as it is used to") {
+  CampaignShape limited = shape();
+  limited.limits = {{"values", 300}};
+  auto graph = graph_of(limited, "w");
+  const auto flags = [&](const std::string& report) {
+    return graph->extension(maker_of(*graph, "w/round-1/v0003/" + report), "arguments");
+  };
+  CHECK(flags("big/values.json").find("--cpu-seconds 300") != std::string::npos);
+  CHECK(flags("aligned/check.json").find("--cpu-seconds") == std::string::npos);
+}
+
 TEST_CASE("no variant survives before its large timed cases are compared") {
   auto graph = graph_of(shape(), "w");
   const EdgeId values = maker_of(*graph, "w/round-1/v0003/big/values.json");
@@ -284,7 +295,8 @@ TEST_CASE("what candidates must not know is drawn once, and kept like what a per
     const bool knows =
         std::find(edge.inputs.begin(), edge.inputs.end(), secret) != edge.inputs.end();
     CHECK(knows == (edge.rule->name == "expect" || edge.rule->name == "audit" ||
-                    edge.rule->name == "check" || edge.rule->name == "values"));
+                    edge.rule->name == "check" || edge.rule->name == "interpret" ||
+                    edge.rule->name == "values"));
   }
 }
 
@@ -454,6 +466,9 @@ TEST_CASE("the same shape is the same digest, and another is another") {
   }
   SECTION("a number that there may be") {
     other.timing.first_cut = 0;
+  }
+  SECTION("a limit") {
+    other.limits["values"] = 300;
   }
   CHECK(digest_of(other) != digest_of(shape()));
 }
