@@ -174,7 +174,7 @@ class SpecReader {
       check_dtype(map, tensor.dtype);
       if (const YamlNode* shape = entry.value.find("shape")) check_formulas(*shape);
       if (key == std::string_view("inputs"))
-        read_input_values(map, entry.value, spec_.dimensions, tensor, errors_);
+        read_input_values(map, entry.value, spec_.dimensions, out, tensor, errors_);
       map.finish();
       out.push_back(std::move(tensor));
     }

@@ -22,6 +22,9 @@ struct Tensor {
   std::vector<std::string> range;
   std::string sum;               // of whole numbers, along the last axis: a formula; empty: any
   std::vector<std::string> are;  // "sorted", "distinct": along the last axis
+  // Of whole numbers instead: what they are, of the inputs before them and the dimensions, as
+  // rules/steps/whole_numbers.py reads it; empty: they are drawn.
+  std::string values;
 };
 
 struct Case {

@@ -47,6 +47,8 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
     if (!range.empty()) out.back()["range"] = range;
     if (!tensor.sum.empty()) out.back()["sum"] = value_of(tensor.sum, one);
     if (!tensor.are.empty()) out.back()["are"] = tensor.are;
+    if (!tensor.values.empty())
+      out.back()["values"] = {{"text", tensor.values}, {"dims", one.dims}};
   }
   return out;
 }
@@ -54,7 +56,7 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
 // A tensor's cotangent or gradient: as it is, of another name.
 json derivative_of(json tensor) {
   tensor["name"] = "d_" + tensor["name"].get<std::string>();
-  for (const char* key : {"range", "sum", "are"}) tensor.erase(key);
+  for (const char* key : {"range", "sum", "are", "values"}) tensor.erase(key);
   return tensor;
 }
 

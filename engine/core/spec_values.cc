@@ -27,6 +27,31 @@ bool is_name(const std::string& text) {
          (text[0] < '0' || text[0] > '9');
 }
 
+// Each name in a formula of an input's values is a function's, a dimension's, or that of an input
+// before it. Whether it has values of the input's shape is seen when they are drawn.
+void check_values_formula(const YamlNode& item, const std::vector<std::string>& dimensions,
+                          const std::vector<Tensor>& before, YamlErrors& errors) {
+  // As rules/steps/whole_numbers.py has them.
+  std::vector<std::string> known = {"abs",  "arange",  "argsort", "concatenate", "cumsum",
+                                    "max",  "maximum", "min",     "minimum",     "repeat",
+                                    "sort", "sum",     "take",    "where"};
+  known.insert(known.end(), dimensions.begin(), dimensions.end());
+  for (const Tensor& input : before) known.push_back(input.name);
+  constexpr std::string_view kInNames =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const std::string& text = item.text;
+  for (size_t start = text.find_first_of(kInNames); start != std::string::npos;) {
+    const size_t end = std::min(text.find_first_not_of(kInNames, start), text.size());
+    const std::string name = text.substr(start, end - start);
+    if (is_name(name) && !has(known, name.c_str())) {
+      errors.add(item.at, fmt::format("unknown name '{}'{}; a formula names functions, dimensions "
+                                      "and the inputs before it",
+                                      name, suggestion(name, known)));
+    }
+    start = text.find_first_of(kInNames, end);
+  }
+}
+
 // How many values stand along the last axis; 0 where that is not known.
 double count_of(const Case& one, const Tensor& input) {
   if (input.shape.empty()) return 1;
@@ -50,12 +75,22 @@ void check_formula(const YamlNode& item, const std::vector<std::string>& dimensi
 }
 
 void read_input_values(YamlMap& map, const YamlNode& node,
-                       const std::vector<std::string>& dimensions, Tensor& input,
-                       YamlErrors& errors) {
+                       const std::vector<std::string>& dimensions,
+                       const std::vector<Tensor>& before, Tensor& input, YamlErrors& errors) {
   static const std::vector<std::string> kWords = {"sorted", "distinct"};
   map.texts("range", input.range);
   map.text("sum", input.sum);
   map.texts("are", input.are);
+  map.text("values", input.values);
+  if (const YamlNode* values = node.find("values"); values != nullptr) {
+    check_values_formula(*values, dimensions, before, errors);
+    if (!is_whole(input.dtype) || map.has("range") || map.has("sum") || map.has("are")) {
+      errors.add(values->at,
+                 fmt::format("{}: only whole numbers have a formula, and nothing else beside it",
+                             map.full_name("values")));
+    }
+    return;
+  }
   if (const YamlNode* range = node.find("range"); range != nullptr) {
     if (input.range.size() != 2) {
       errors.add(range->at, fmt::format("{}: expected the least and the largest value",

@@ -29,6 +29,7 @@ import parts
 import places
 import program
 import verdict
+import whole_numbers
 from depfile import write_depfile
 from judge_inputs import Array
 from regions import Region, indices_of
@@ -242,6 +243,9 @@ def main(argv: list[str]) -> int:
     try:
         compute = expected_at_places if args.at_places == "1" else expected
         arrays = compute(functions(args.source, args.entry), signature, secret)
+    except whole_numbers.Unsound as error:
+        print(f"expect: the spec: {error}", file=sys.stderr)
+        return 2
     except Exception as error:  # noqa: BLE001 - the reference is the user's code
         print(f"expect: {args.source}: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ is told apart from what is zero because nothing was computed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -162,16 +163,57 @@ def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", 
     """Arrays of the declared shapes and dtypes. Whole numbers are as whole_numbers.py draws them.
 
     With a range, floating-point values are of the same ranks within it. `number` tells apart sets that are drawn alike.
+    Raises whole_numbers.Unsound for a formula that gives no such values.
     """
-    return [_drawn(position, entry, drawn, secret, number) for position, entry in enumerate(signature["inputs"])]
+    arrays = _Arrays(signature, drawn, secret, number)
+    return [arrays.of(position) for position in range(len(signature["inputs"]))]
 
 
 def draw_whole(signature: dict[str, Any]) -> list[Array | None]:
-    """The public inputs that are whole numbers, as `draw` has them; None for others, which take long to draw."""
-    return [
-        _drawn(position, entry, PUBLIC, "", 0) if _is_whole(program.dtype_of(entry["dtype"])) else None
-        for position, entry in enumerate(signature["inputs"])
-    ]
+    """The public inputs that are whole numbers, as `draw` has them.
+
+    None for others, which take long to draw, and for what has an unsound formula.
+    """
+    arrays = _Arrays(signature, PUBLIC, "", 0)
+    out: list[Array | None] = [None] * len(signature["inputs"])
+    for position, entry in enumerate(signature["inputs"]):
+        if _is_whole(program.dtype_of(entry["dtype"])):
+            with contextlib.suppress(whole_numbers.Unsound):
+                out[position] = arrays.of(position)
+    return out
+
+
+class _Arrays:
+    """The inputs of one set, each drawn when it is asked for."""
+
+    def __init__(self, signature: dict[str, Any], drawn: InputSet, secret: str, number: int) -> None:
+        self._entries = signature["inputs"]
+        self._how = drawn, secret, number
+        self._found: dict[int, Array] = {}
+
+    def of(self, position: int) -> Array:
+        """One input."""
+        if position not in self._found:
+            entry = self._entries[position]
+            self._found[position] = (
+                self._by_formula(position, entry["values"])
+                if "values" in entry
+                else _drawn(position, entry, *self._how)
+            )
+        return self._found[position]
+
+    def _by_formula(self, position: int, formula: dict[str, Any]) -> Array:
+        """`formula`: its text, and the dimensions that it may name."""
+        entry, before = self._entries[position], [entry["name"] for entry in self._entries[:position]]
+
+        def value(name: str) -> Any:
+            return np.int64(formula["dims"][name]) if name not in before else self.of(before.index(name))
+
+        try:
+            found = whole_numbers.by_formula(formula["text"], tuple(entry["shape"]), value)
+        except whole_numbers.Unsound as error:
+            raise whole_numbers.Unsound(f"the values of the input '{entry['name']}': {error}") from error
+        return found.astype(program.dtype_of(entry["dtype"]))
 
 
 def _is_whole(dtype: np.dtype[Any]) -> bool:

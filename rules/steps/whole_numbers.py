@@ -1,7 +1,12 @@
-"""Whole numbers as a spec says them: within a range, and along their last axis sorted, distinct, or of one sum."""
+"""Whole numbers as a spec says them: within a range, and along their last axis sorted, distinct, or of one sum.
+
+Or by a formula over the inputs before them: `concatenate(0, cumsum(sizes))` is where groups begin.
+"""
 
 from __future__ import annotations
 
+import ast
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -94,3 +99,74 @@ def _of_lines(shape: tuple[int, ...], line: Callable[[], Array]) -> Array:
     """An array of lines along its last axis."""
     lines = [line() for _ in range(int(np.prod(shape[:-1], dtype=np.int64)))]
     return np.asarray(lines, np.int64).reshape(shape)
+
+
+class Unsound(Exception):
+    """A formula has no value, or one of another shape than its input's."""
+
+
+def _concatenated(*parts: Any) -> Array:
+    """Along the last axis, along which a number is one element."""
+    first = max((np.shape(part)[:-1] for part in parts), key=len)
+    return np.concatenate([np.broadcast_to(part, (*first, *(np.shape(part)[-1:] or (1,)))) for part in parts], axis=-1)
+
+
+# What a formula may call; along the last axis, where it is about one. engine/core/spec_values.cc has the same names.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "arange": np.arange,
+    "argsort": lambda a: np.argsort(a, axis=-1, kind="stable"),
+    "concatenate": _concatenated,
+    "cumsum": lambda a: np.cumsum(a, axis=-1),
+    "max": lambda a: np.max(a, axis=-1, keepdims=True),
+    "maximum": np.maximum,
+    "min": lambda a: np.min(a, axis=-1, keepdims=True),
+    "minimum": np.minimum,
+    "repeat": np.repeat,
+    "sort": lambda a: np.sort(a, axis=-1),
+    "sum": lambda a: np.sum(a, axis=-1, keepdims=True),
+    "take": lambda a, i: np.take_along_axis(a, i, axis=-1),
+    "where": np.where,
+}
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.USub: operator.neg,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+def by_formula(text: str, shape: tuple[int, ...], value: Callable[[str], Any]) -> Array:
+    """The values that a formula gives; `value` is that of a dimension or of an input. Raises Unsound."""
+
+    def of(node: ast.AST) -> Any:
+        match node:
+            case ast.Constant(value=int() as number):
+                return np.int64(number)
+            case ast.Name(id=name):
+                return value(name)
+            case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+                return _OPERATORS[type(op)](of(left), of(right))
+            case ast.UnaryOp(op=op, operand=operand):
+                return _OPERATORS[type(op)](of(operand))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return _FUNCTIONS[name](*map(of, args))
+        raise Unsound(f"'{ast.unparse(node)}' is no part of a formula")
+
+    try:
+        found = np.asarray(of(ast.parse(text.strip(), mode="eval").body))
+    except Unsound:
+        raise
+    except (KeyError, SyntaxError, TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        raise Unsound(f"it has no value: {type(error).__name__}: {error}") from error
+    if found.shape != shape:
+        raise Unsound(f"its values are {list(found.shape)}, not {list(shape)}")
+    return found

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import judge_inputs
+import whole_numbers
 from judge_inputs import SETS
 
 SHAPE = [6, 12]
@@ -45,3 +46,43 @@ def test_groups_are_empty_and_full_at_the_ends() -> None:
     assert _drawn(SETS[0], range=[0, 9]).max() == 9
     floats = {"inputs": [{"name": "x", "shape": SHAPE, "dtype": "float32", "are": ["sorted"]}]}
     assert (np.diff(judge_inputs.draw(floats)[0], axis=-1) >= 0).all()
+
+
+SIZES = {"name": "sizes", "shape": [8], "dtype": "int32", "range": [0, 40], "sum": 40}
+
+
+def _by_formula(text: str, shape: list[int], drawn: Any = SETS[1]) -> tuple[Any, Any]:
+    entry = {"name": "it", "shape": shape, "dtype": "int32", "values": {"text": text, "dims": {"M": 40, "G": 8}}}
+    sizes, found = judge_inputs.draw({"inputs": [SIZES, entry]}, drawn, "secret")
+    assert found.dtype == np.int32
+    whole = judge_inputs.draw_whole({"inputs": [SIZES, entry]})
+    assert [None if one is None else one.shape for one in whole] == [sizes.shape, found.shape]
+    return sizes, found
+
+
+def test_an_input_is_what_its_formula_makes_of_those_before_it() -> None:
+    for drawn in SETS:
+        sizes, starts = _by_formula("concatenate(0, cumsum(sizes))", [9], drawn)
+        assert starts.tolist() == [0, *np.cumsum(sizes).tolist()]
+    sizes, ids = _by_formula("repeat(arange(G), sizes)", [40])
+    assert ids.tolist() == np.repeat(np.arange(8), sizes).tolist()
+    sizes, places = _by_formula("argsort(argsort(-sizes))", [8])
+    assert sorted(places.tolist()) == list(range(8))
+    sizes, kept = _by_formula("where(sizes >= 4, minimum(sizes, M // 8), -1)", [8])
+    assert kept.tolist() == [min(size, 5) if size >= 4 else -1 for size in sizes.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cumsum(sizes)", "its values are [8], not [9]"),
+        ("cumsum(later)", "it has no value: KeyError: 'later'"),
+        ("open(sizes)", "it has no value: KeyError: 'open'"),
+        ("sizes.tobytes()", "'sizes.tobytes()' is no part of a formula"),
+        ("cumsum(sizes", "it has no value: SyntaxError"),
+    ],
+)
+def test_a_formula_without_such_values_is_told(text: str, said: str) -> None:
+    with pytest.raises(whole_numbers.Unsound) as found:
+        _by_formula(text, [9])
+    assert str(found.value).startswith(f"the values of the input 'it': {said}")

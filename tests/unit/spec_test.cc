@@ -160,6 +160,26 @@ TEST_CASE("whole numbers say their range, and may say a sum, an order, or that t
             .find("only whole numbers have one") != std::string::npos);
 }
 
+TEST_CASE("an input of whole numbers may be a formula over the inputs before it") {
+  const std::string input = "x: { shape: [M, K], dtype: bfloat16 }";
+  auto after = [&](const std::string& more) {
+    return with(input, input + fmt::format("\n  ids: {{ shape: [M], {} }}", more));
+  };
+  const std::string text = after("dtype: int32, values: \"argsort(sum(x)) // 2\"");
+  const std::string signature = signature_json(parsed(text), parsed(text).cases[0]);
+  CHECK(signature.find("\"text\": \"argsort(sum(x)) // 2\"") != std::string::npos);
+  auto said = [&](const std::string& more) {
+    auto spec = parse_spec(after(more), "spec.yaml");
+    return spec ? "no error" : spec.error().message;
+  };
+  CHECK(said("dtype: int32, values: \"cumsom(x)\"")
+            .find("unknown name 'cumsom', did you mean 'cumsum'?") != std::string::npos);
+  CHECK(said("dtype: int32, values: \"ids + 1\"").find("unknown name 'ids'") != std::string::npos);
+  for (const char* more : {"dtype: int32, range: [0, 1], values: \"arange(M)\"",
+                           "dtype: float32, values: \"arange(M)\""})
+    CHECK(said(more).find("only whole numbers have a formula") != std::string::npos);
+}
+
 TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's own") {
   const std::string text = with("tolerance:", "gradients: [y]\ntolerance:");
   Spec spec = parsed(text);
