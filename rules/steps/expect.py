@@ -147,23 +147,33 @@ def expected_at_places(reference: Functions, signature: dict[str, Any], secret: 
     "S.I.G.oracle" are the values of output I at the places of group G (places.py), whose indices along axis A are
     "S.I.G.axisA"; "S.I.G.error" and "S.I.G.worst" are as `expected` has them, and S is the set of group G
     (judge_inputs.TIMED). Where all outputs have at most 16 bits, the oracle is the reference at float32, else at
-    float64. Nothing of a group is there where the oracle is not finite.
+    float64. Where the oracle of a group is not finite, S is judge_inputs.AGAIN; where it is not finite on that either,
+    nothing is there.
     """
     is_narrow = all(program.dtype_of(one["dtype"]).itemsize <= 2 for one in signature["outputs"])
     wide = np.float32 if is_narrow else np.float64
     shapes = [one["shape"] for one in signature["outputs"]]
-    arrays: dict[str, Array] = {}
-    for group, (drawn, runs) in enumerate(zip(judge_inputs.TIMED, places.groups_of(shapes, secret), strict=True)):
+
+    def values(drawn: judge_inputs.InputSet, regions: list[Region]) -> tuple[list[Array], list[Array]] | None:
         inputs = judge_inputs.draw(signature, drawn, secret)
-        regions = [places.region_of(of_output, shape) for of_output, shape in zip(runs, shapes, strict=True)]
         own = _at(reference.own, inputs, signature, regions)
         with jax.enable_x64(not is_narrow), jax.default_matmul_precision("highest"):
             widened = [_wide(one, wide) for one in inputs]
             del inputs
             right = _at(reference.at_float32 if is_narrow else reference.at_float64, widened, signature, regions)
             del widened
-        if not all(np.isfinite(values).all() for values in (*own, *right)):
-            continue
+        return (own, right) if all(np.isfinite(one).all() for one in (*own, *right)) else None
+
+    arrays: dict[str, Array] = {}
+    for group, (first, runs) in enumerate(zip(judge_inputs.TIMED, places.groups_of(shapes, secret), strict=True)):
+        regions = [places.region_of(of_output, shape) for of_output, shape in zip(runs, shapes, strict=True)]
+        for drawn in (first, judge_inputs.AGAIN):
+            found = values(drawn, regions)
+            if found is not None:
+                break
+        if found is None:
+            return {}
+        own, right = found
         for number, (got, want, region, shape) in enumerate(zip(own, right, regions, shapes, strict=True)):
             name = f"{drawn.name}.{number}.{group}"
             arrays[f"{name}.oracle"] = want.astype(wide)

@@ -11,6 +11,7 @@ kernel is right: this step can only turn one down. What the interpreter cannot r
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -28,7 +29,6 @@ import jax
 import numpy as np
 from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
-from jax._src.pallas.mosaic.interpret import utils as interpret_utils
 
 import bounds
 import check
@@ -52,16 +52,6 @@ from step import Step
 from verdict import Report
 
 _REVISITED = re.compile(r"Error: (Revisited block[^\n]*)")
-
-# Operations whose results are not numbers where an operand is none: who uses no others on numbers cannot tell.
-_CARRIES = frozenset(
-    """
-    abs add add_any addupdate broadcast_in_dim concatenate copy cos cumsum div dma_start dma_wait dot_general
-    dynamic_slice erf exp exp2 expand_dims expm1 floor get integer_pow log log1p logistic masked_load
-    masked_swap max min mul neg reduce_max reduce_min reduce_sum reshape roll rsqrt select_n sin slice sqrt
-    square squeeze stop_gradient sub swap tanh transpose
-    """.split()
-)
 
 
 class _Interpreter:
@@ -135,46 +125,13 @@ def said_by(error: Exception) -> dict[str, str]:
     return {"gap": verdict.one_line(f"{type(error).__name__}: {last}")}
 
 
-def _can_tell(jaxpr: core.Jaxpr, in_kernel: bool = False) -> bool:
-    """Whether a kernel does anything by which a number could be told from none, or keeps whole numbers in memory."""
-    for equation in jaxpr.eqns:
-        is_kernel = equation.primitive.name == "pallas_call"
-        inner = list(core.jaxprs_in_params(equation.params))
-        if is_kernel and any(_is_whole_memory(v.aval) for one in inner for v in one.invars):
-            return True
-        if any(_can_tell(one, in_kernel or is_kernel) for one in inner):
-            return True
-        if not in_kernel or inner:
-            continue
-        if not any(_is_number(v.aval) for v in equation.invars) or equation.primitive.name in _CARRIES:
-            continue
-        if equation.primitive.name != "convert_element_type" or not _is_number(equation.outvars[0].aval):
-            return True
-    return False
-
-
-def _is_number(aval: Any) -> bool:
-    return jax.numpy.issubdtype(getattr(aval, "dtype", np.int32), np.inexact)
-
-
-def _is_whole_memory(aval: Any) -> bool:
-    inner = getattr(aval, "inner_aval", None)
-    return inner is not None and jax.numpy.issubdtype(getattr(inner, "dtype", np.float32), np.integer)
-
-
-def _fill_memory(packed: bytes) -> None:
-    """From now on, memory that nobody wrote holds a number that could be any, and nobody knows beforehand."""
+def _filled(packed: bytes) -> contextlib.AbstractContextManager[None]:
+    """Memory that nobody wrote holds a number that could be any, and nobody knows beforehand."""
     generator = np.random.Generator(
         np.random.Philox(key=int.from_bytes(hashlib.sha256(packed).digest()[:16], "little"))
     )
     number, whole = float(generator.uniform(1, 4) * generator.choice([-1, 1])), int(generator.integers(1, 8))
-
-    def filled(dtype: Any, _: str) -> float | int | bool:
-        if jax.numpy.issubdtype(dtype, np.inexact):
-            return number
-        return False if dtype == np.bool_ else whole
-
-    interpret_utils.get_uninitialized_value = filled
+    return interpreted.filled(number, lambda _: whole, flag=False)
 
 
 def _flat(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
@@ -209,15 +166,15 @@ def _interpreted(packed: bytes, signature: dict[str, Any], look: _Look, secret: 
     answer: list[bytes] = []
     try:
         closed = wire.unpack(packed)
-        if look.is_filled:
-            _fill_memory(packed)
         flat = _flat(closed)
         run_kernel = _Interpreter(seed, flat.jaxpr, signature)
         runs = len(look.sets) if _is_run_on_all(closed.jaxpr) else 1
-        for drawn in look.sets[:runs]:
-            arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature, drawn, secret)]
-            answer += [np.asarray(leaf).tobytes() for leaf in outer.evaluate(flat, arguments, run_kernel)]
-        header: dict[str, Any] = {"race": run_kernel.race, "can_tell": _can_tell(closed.jaxpr), "runs": runs}
+        with _filled(packed) if look.is_filled else contextlib.nullcontext():
+            for drawn in look.sets[:runs]:
+                arguments = [jax.numpy.asarray(array) for array in judge_inputs.draw(signature, drawn, secret)]
+                answer += [np.asarray(leaf).tobytes() for leaf in outer.evaluate(flat, arguments, run_kernel)]
+        can_tell = any(map(interpreted.can_tell, jaxprs.kernels_in(closed.jaxpr)))
+        header: dict[str, Any] = {"race": run_kernel.race, "can_tell": can_tell, "runs": runs}
     except (kept_inputs.Changed, promises.Broken) as found:
         header = {"kind": "incorrect", "reason": str(found)}
     except MemoryError:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
+import jax
+import numpy as np
 from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
@@ -21,6 +23,16 @@ import footprint
 import promises
 import tpu_only
 import views
+
+# Operations whose results are not numbers where an operand is none: who uses no others on numbers cannot tell.
+_CARRIES = frozenset(
+    """
+    abs add add_any addupdate broadcast_in_dim concatenate copy cos cumsum div dma_start dma_wait dot_general
+    dynamic_slice erf exp exp2 expand_dims expm1 floor get integer_pow log log1p logistic masked_load
+    masked_swap max min mul neg reduce_max reduce_min reduce_sum reshape roll rsqrt select_n sin slice sqrt
+    square squeeze stop_gradient sub swap tanh transpose
+    """.split()
+)
 
 _TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).parameters)
 
@@ -57,6 +69,49 @@ def _compiler_parameters(kernel: dict[str, Any]) -> Any:
     kinds = ["parallel" if axis in parallel else "arbitrary" for axis in range(len(kernel["grid_mapping"].grid))]
     is_taken = parallel == list(range(len(parallel)))
     return dataclasses.replace(options, dimension_semantics=tuple(kinds) if is_taken else None)
+
+
+def can_tell(kernel: core.JaxprEqn) -> bool:
+    """Whether a kernel does anything by which a number could be told from none, or keeps whole numbers in memory."""
+    body = kernel.params["jaxpr"]
+    return any(_is_whole_memory(v.aval) for v in body.invars) or _tells(body)
+
+
+def _tells(jaxpr: core.Jaxpr) -> bool:
+    for equation in jaxpr.eqns:
+        inner = list(core.jaxprs_in_params(equation.params))
+        if any(map(_tells, inner)):
+            return True
+        if inner or not any(_is_number(v.aval) for v in equation.invars) or equation.primitive.name in _CARRIES:
+            continue
+        if equation.primitive.name != "convert_element_type" or not _is_number(equation.outvars[0].aval):
+            return True
+    return False
+
+
+def _is_number(aval: Any) -> bool:
+    return jax.numpy.issubdtype(getattr(aval, "dtype", np.int32), np.inexact)
+
+
+def _is_whole_memory(aval: Any) -> bool:
+    inner = getattr(aval, "inner_aval", None)
+    return inner is not None and jax.numpy.issubdtype(getattr(inner, "dtype", np.float32), np.integer)
+
+
+@contextlib.contextmanager
+def filled(number: float | None, whole: Callable[[Any], int], flag: bool) -> Iterator[None]:
+    """While kernels are traced and run: memory that nobody wrote holds these; `number`: None for what is none."""
+    plain = interpret_utils.get_uninitialized_value
+
+    def value(dtype: Any, kind: Any) -> Any:
+        if dtype == np.bool_:
+            return flag
+        if jax.numpy.issubdtype(dtype, np.integer):
+            return whole(dtype)
+        return plain(dtype, kind) if number is None else number
+
+    with mock.patch.object(interpret_utils, "get_uninitialized_value", value):
+        yield
 
 
 def forget(buffer: Any) -> None:

@@ -140,6 +140,9 @@ TIMED = tuple(
     replace(drawn, has_public_whole=drawn is HIDDEN) for drawn in SETS if drawn is HIDDEN or drawn.name == "needles"
 )
 
+# What a group is compared on instead whose oracle is not finite on needles.
+AGAIN = replace(HIDDEN, name="again")
+
 _MOST_SAMPLED = 1 << 16
 
 

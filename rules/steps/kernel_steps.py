@@ -8,9 +8,9 @@ finds in memory is what it would find.
 Steps along a parallel axis may be another core's, and nothing is handed from one to the next: what one leaves in memory
 is no number for the other.
 
-A kernel that copies by itself, or keeps whole numbers in memory, is run in two ways, which must come to the same:
-copies end when they are waited for, or where they are started; memory that nobody wrote holds large numbers, or small
-ones.
+A kernel that copies by itself, or could tell what memory holds that nobody wrote, is run in two ways, which must come
+to the same: copies end when they are waited for, or where they are started; such memory holds large whole numbers and
+what is not a number, or small whole numbers and a number.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class SomeSteps:
 
     An evaluation that meets `More` is to be begun again: the kernel needs more of its operands. `steps` and `all_steps`
     count what was run, and what there was. `seed`: what memory holds that nobody wrote is drawn from it.
-    `has_early_copies`: the second way to run a kernel.
+    `is_second_way`: how kernels are run for which there are two ways.
     """
 
     def __init__(self, seed: int = 0) -> None:
         self.steps = 0
         self.all_steps = 0
-        self.has_early_copies = False
+        self.is_second_way = False
         self._seed = seed
         self._widths: dict[int, int] = {}  # by equation, how many of the grid's first axes its steps share with others
         self._plans: dict[int, _Plan] = {}
@@ -129,17 +129,29 @@ class SomeSteps:
         width = self._widths.get(id(equation), starts.points.shape[1])
         return starts.points[_and_those_before(starts.points, wanted, width, parallel)]
 
+    def _filled(self, is_second: bool) -> contextlib.AbstractContextManager[None]:
+        """While kernels are traced and run: what memory holds that nobody wrote."""
+
+        def whole(dtype: Any) -> int:
+            low, high = int(jnp.iinfo(dtype).min), int(jnp.iinfo(dtype).max)
+            off = 1 + self._seed % max(1, high // 4)
+            return low + off if is_second else high - off
+
+        # One that all types can hold, so that it is known again.
+        number = (1.25 + self._seed % 3 / 4) * 2 ** (self._seed // 3 % 4) * (-1) ** (self._seed // 12 % 2)
+        return interpreted.filled(number if is_second else None, whole, is_second)
+
     def _interpret(self, equation: Any, plan: _Plan, arrays: list[Any]) -> list[Any]:
-        is_early = self.has_early_copies and _has_two_ways(equation.params["jaxpr"])
-        key = id(equation), is_early
+        is_second = self.is_second_way and _has_two_ways(equation)
+        key = id(equation), is_second
         if key not in self._compiled:
-            some = functools.partial(_some_steps, equation, plan.grid, self._promises, self._watch.step, is_early)
+            some = functools.partial(_some_steps, equation, plan.grid, self._promises, self._watch.step, is_second)
             self._compiled[key] = jax.jit(some)
         # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
         self._watch.is_lenient = self._widths.get(id(equation), len(plan.grid)) == 0
         self._watch.begin(equation, plan)
         try:
-            with self._watch.on(), interpreted.forgetting_blocks(equation, _forget), _filled(self._seed, is_early):
+            with self._watch.on(), interpreted.forgetting_blocks(equation, _forget), self._filled(is_second):
                 results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(plan.points), *arrays)))
         except Exception:
             interpreter.reset_tpu_interpret_mode_state()
@@ -255,13 +267,13 @@ def _some_steps(
     grid: tuple[int, ...],
     watch: promises.Watch,
     step: Callable[..., Any],
-    is_early: bool,
+    is_second: bool,
     points: Any,
     *arrays: Any,
 ) -> Any:
     """Runs the chosen steps of a kernel, one after another, on one core; `step` is called before each.
 
-    `is_early`: copies are done where they are started.
+    `is_second`: copies are done where they are started.
     """
     params = interpreted.parameters(equation, watch)
     mapping = params["grid_mapping"]
@@ -277,35 +289,15 @@ def _some_steps(
     if params["compiler_params"] is not None:
         params["compiler_params"] = dataclasses.replace(params["compiler_params"], dimension_semantics=None)
     with mock.patch.object(interpreter, "_get_grid_point", point_of):
-        mode = "eager" if is_early else "on_wait"
+        mode = "eager" if is_second else "on_wait"
         how = interpreted.settings(grid_point_recorder=step, dma_execution_mode=mode)
         return interpreter.interpret_pallas_call(*arrays, **params, interpret_params=how)
 
 
-def _has_two_ways(jaxpr: core.Jaxpr) -> bool:
-    """Whether a kernel copies by itself, or keeps whole numbers in memory."""
-
-    kept = [getattr(atom.aval, "inner_aval", atom.aval) for atom in jaxpr.invars]
-    copies = jaxprs.contains(jaxpr, lambda equation: "dma" in equation.primitive.name)
-    return copies or any(jnp.issubdtype(getattr(one, "dtype", jnp.float32), jnp.integer) for one in kept)
-
-
-@contextlib.contextmanager
-def _filled(seed: int, is_small: bool) -> Iterator[None]:
-    """While kernels are traced and run: whole numbers that nobody wrote are drawn ones, large or small."""
-    plain = interpret_utils.get_uninitialized_value
-
-    def filled(dtype: Any, kind: Any) -> Any:
-        if dtype == np.bool_:
-            return is_small
-        if not jnp.issubdtype(dtype, jnp.integer):
-            return plain(dtype, kind)
-        low, high = int(jnp.iinfo(dtype).min), int(jnp.iinfo(dtype).max)
-        off = 1 + seed % max(1, high // 4)
-        return low + off if is_small else high - off
-
-    with mock.patch.object(interpret_utils, "get_uninitialized_value", filled):
-        yield
+def _has_two_ways(equation: Any) -> bool:
+    """Whether a kernel copies by itself, or could tell what memory holds that nobody wrote."""
+    copies = jaxprs.contains(equation.params["jaxpr"], lambda inner: "dma" in inner.primitive.name)
+    return copies or interpreted.can_tell(equation)
 
 
 class _Buffer(shared_memory.Buffer):

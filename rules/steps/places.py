@@ -3,7 +3,7 @@
 Some short runs of neighbours are drawn along each long axis of an output, and some indices of its short axes; the first
 and the last ones are always among them. The oracle is computed at all of these places. A variant's program is run for a
 few of the blocks, drawn from the secret and the program: whoever proposes a program cannot know which ones, and another
-program is asked for others.
+program is asked for others. Half of the blocks lie at no end of any long axis.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ Runs = list[list[np.ndarray[Any, Any]]]
 
 # How many runs a long axis has.
 _RUNS = 4
+# The share of blocks that lie at no end of a long axis.
+_INNER = 0.5
 # How many neighbours a run has: along an output's last axis, and along its other long axes.
 _LAST, _LONG = 128, 16
 # With a shorter last axis, the one before it counts as last, too.
@@ -50,14 +52,12 @@ def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarr
     # Of an output that is a column or a few, the rows lie side by side.
     is_last = axis == len(shape) - 1 or (axis == len(shape) - 2 and shape[-1] < _COLUMN)
     if not is_last and size < _LONG_AXIS:
-        # The last one is among them, and of the longest of these axes there are two in each group.
+        # Each is as likely as any other: what is done for some alone is found as often as it is done. Of the longest of
+        # these axes there are two in each group.
         generator = _generator("short", size, group, secret)
         short = [other for other in shape[:-1] if other < _LONG_AXIS]
         count = min(size, 2) if size == max(short) and shape.index(size) == axis else 1
-        drawn = generator.choice(size, count, replace=False)
-        if group == 0 and size - 1 not in drawn:
-            drawn[0] = size - 1
-        return [np.array([index]) for index in sorted(map(int, drawn))]
+        return [np.array([index]) for index in sorted(map(int, generator.choice(size, count, replace=False)))]
     width = _LAST if is_last else _LONG
     if _RUNS * width >= size:
         return [np.arange(start, min(start + width, size)) for start in range(0, size, width)]
@@ -76,5 +76,7 @@ def region_of(runs: Runs, shape: list[int]) -> Region:
 def block_of(runs: Runs, shape: list[int], *named: Any) -> Region:
     """The block of a group at which a program is asked, drawn by what is `named`."""
     generator = _generator("blocks", *named)
-    chosen = (axis[int(generator.integers(len(axis)))] for axis in runs)
+    is_inner = generator.random() < _INNER
+    drawn_of = [axis[1:-1] or axis if is_inner else axis for axis in runs]
+    chosen = (axis[int(generator.integers(len(axis)))] for axis in drawn_of)
     return tuple(of_axis(axis, size) for axis, size in zip(chosen, shape, strict=True))

@@ -32,7 +32,7 @@ import verdict
 import wire
 from check import Refusal
 from child import Limits
-from judge_inputs import TIMED, Array
+from judge_inputs import AGAIN, TIMED, Array, InputSet
 from regions import Region, indices_of, of_axis, size_of, take
 from step import Step
 from verdict import Report
@@ -48,12 +48,23 @@ def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> list[list
     ]
 
 
-def _known_groups(expected: check.Expected) -> list[int]:
-    """The groups that the oracle has values for."""
-    return [group for group, drawn in enumerate(TIMED) if f"{drawn.name}.0.{group}.oracle" in expected]
+def known_groups(expected: check.Expected) -> list[tuple[int, InputSet]]:
+    """The groups that the oracle has values for, and on which inputs."""
+    return [
+        (group, drawn)
+        for group, first in enumerate(TIMED)
+        for drawn in (first, AGAIN)
+        if f"{drawn.name}.0.{group}.oracle" in expected
+    ]
 
 
-def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list[Region]], groups: list[int]) -> bytes:
+def _run(
+    packed: bytes,
+    signature: dict[str, Any],
+    secret: str,
+    asked: list[list[Region]],
+    groups: list[tuple[int, InputSet]],
+) -> bytes:
     """The child's work: a line of JSON, then the outputs' bytes at the blocks, group by group."""
     program.configure_jax()
     answer: list[bytes] = []
@@ -62,9 +73,9 @@ def _run(packed: bytes, signature: dict[str, Any], secret: str, asked: list[list
         # Once: what is compiled for one group's kernels serves the others'.
         closed = parts.flattened(interpreted.prepared(wire.unpack(packed)))
         kernels = kernel_steps.SomeSteps(int(judge_inputs.generator_of("memory", secret).integers(1 << 30)))
-        for group in groups:
-            kernels.has_early_copies = group % 2 == 1
-            inputs = judge_inputs.draw(signature, TIMED[group], secret)
+        for group, drawn in groups:
+            kernels.is_second_way = group % 2 == 1
+            inputs = judge_inputs.draw(signature, drawn, secret)
             found = kernel_steps.evaluate(closed, inputs, asked[group], kernels)
             del inputs
             gc.collect()
@@ -99,17 +110,22 @@ def at_all_places(expected: check.Expected, signature: dict[str, Any]) -> check.
 
 
 def output_at(
-    got: Array, expected: check.Expected, signature: dict[str, Any], number: int, group: int, block: Region
+    got: Array,
+    expected: check.Expected,
+    signature: dict[str, Any],
+    number: int,
+    group: tuple[int, InputSet],
+    block: Region,
 ) -> check.Output:
     """What the program gave for an output at a block, beside the oracle."""
-    declared, name = signature["outputs"][number], f"{TIMED[group].name}.{number}.{group}"
+    declared, name = signature["outputs"][number], f"{group[1].name}.{number}.{group[0]}"
     shape = declared["shape"]
     region = tuple(of_axis(expected[f"{name}.axis{axis}"], size) for axis, size in enumerate(shape))
     at = [indices_of(axis, size) for axis, size in zip(block, shape, strict=True)]
     indices = np.meshgrid(*at, indexing="ij")
     return check.Output(
         declared,
-        TIMED[group],
+        group[1],
         got.astype(np.float64),
         np.asarray(take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
         np.ravel_multi_index(indices, shape).reshape(-1) if shape else None,
@@ -133,9 +149,9 @@ def judge(
     if "broken" in header:
         return verdict.rejected("incorrect", header["broken"])
     compared = 0
-    groups = _known_groups(expected)
+    groups = known_groups(expected)
     for group in groups:
-        blocks = asked[group]
+        blocks = asked[group[0]]
         shaped = [
             {**one, "shape": list(size_of(block, one["shape"]))}
             for one, block in zip(signature["outputs"], blocks, strict=True)
@@ -147,7 +163,7 @@ def judge(
             except Refusal as refusal:
                 return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
             compared += got.size
-    sets = [TIMED[group].name for group in groups]
+    sets = [drawn.name for _, drawn in groups]
     return verdict.ok(sets=sets, elements=compared, steps=header["steps"], all_steps=header["of"])
 
 
@@ -162,7 +178,7 @@ def values_of(
     """The report on a candidate's jaxpr; an empty one was rejected before."""
     if not packed:
         return verdict.not_reached()
-    groups = _known_groups(expected)
+    groups = known_groups(expected)
     if not groups:
         return verdict.not_done("the reference's values are not finite, so there is nothing to compare with")
     asked = asked_of(signature, secret, packed)

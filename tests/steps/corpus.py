@@ -35,6 +35,7 @@ import consistent
 import contract
 import expect
 import interpret
+import interpreted
 import judge_inputs
 import kept_inputs
 import kernel_config
@@ -322,7 +323,7 @@ def _break_modelled(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
-    stack.enter_context(mock.patch.object(interpret, "_can_tell", return_value=False))
+    stack.enter_context(mock.patch.object(interpreted, "can_tell", return_value=False))
 
 
 def _break_kinds(stack: contextlib.ExitStack, _: Task) -> None:
@@ -402,7 +403,7 @@ DEFENCES: dict[str, Defence] = {
     "values": Defence(_break_values, ("values",)),
     "needles": Defence(_break_needles, (*_OUTPUTS, "values")),
     "modelled": Defence(_break_modelled, ("values",)),
-    "memory": Defence(_break_memory, ("interpret",)),
+    "memory": Defence(_break_memory, ("interpret", "values")),
     "kinds": Defence(_break_kinds, ("interpret",)),
     "interpreter": Defence(_break_interpreter, ("interpret",)),
 }
