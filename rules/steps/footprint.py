@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax._src import core
 from jax._src.interpreters import partial_eval
 from jax._src.pallas import core as pallas_core
+
+from regions import Axis, Region, indices_of, of_axis
 
 # Points of some of a grid's axes, or blocks of an operand, that are gone through together.
 _MOST_POINTS = 1 << 24
@@ -31,8 +34,20 @@ Array = np.ndarray[Any, Any]
 Grid = tuple[int, ...]
 
 
+# Points of a grid at each of which the blocks are looked at.
+_MOST_STEPS = 1 << 22
+
+
 class Overlap(Exception):
-    """Steps of a grid write the same block, and are in no order, or not one after another."""
+    """Steps of a grid write the same block, and are in no order, or not one after another; or one reads it after."""
+
+
+class Beyond(Exception):
+    """A block lies beyond the end of its array."""
+
+
+class TooLarge(Exception):
+    """The kernel has too many steps for each to be looked at."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +94,162 @@ def parallel_axes(kernel: dict[str, Any]) -> list[int]:
     said = iter(getattr(kernel["compiler_params"], "dimension_semantics", None) or ())
     kinds = ["parallel" if axis in mapping.vmapped_dims else next(said, None) for axis in range(len(mapping.grid))]
     return [axis for axis, kind in enumerate(kinds) if getattr(kind, "value", kind) in ("parallel", "core_parallel")]
+
+
+def grid_of(mapping: Any, bounds: Sequence[Any]) -> Grid:
+    """A kernel's grid, with the bounds that are known at run time."""
+    dynamic = iter(bounds)
+    return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
+
+
+class Blocks:
+    """Where the blocks of a kernel's operands are, step by step, whatever that depends on.
+
+    `points`: [steps, axes of the grid], in the grid's order. Raises TooLarge.
+    """
+
+    def __init__(self, kernel: dict[str, Any], grid: Grid, scalars: list[Any]) -> None:
+        total = int(np.prod(grid, dtype=np.int64))
+        if total > _MOST_STEPS:
+            raise TooLarge(f"a kernel with {total} steps")
+        indices = np.indices(grid, dtype=np.int32).reshape(len(grid), total) if grid else np.zeros((0, 1), np.int32)
+        self.points: Array = indices.T
+        self._kernel, self._mapping = kernel, kernel["grid_mapping"]
+        self._scalars = scalars
+        self._found: dict[int, Array] = {}
+
+    def check_ends(self) -> None:
+        """Raises Beyond."""
+        count = self._mapping.num_inputs
+        for number, block in enumerate(self._mapping.block_mappings):
+            if not block.has_trivial_window():
+                self._check_ends(block, f"output {number - count}" if number >= count else f"input {number}")
+
+    def check_order(self, is_used: Sequence[bool]) -> None:
+        """Raises Overlap; `is_used`: of each output, whether anybody reads it."""
+        count = self._mapping.num_inputs
+        for number, (block, used) in enumerate(zip(self._mapping.block_mappings[count:], is_used, strict=True)):
+            if used and not block.has_trivial_window():
+                self._check_written(block, f"output {number}")
+        for operand, output in self._kernel["input_output_aliases"]:
+            read = self._mapping.block_mappings[operand - self._mapping.num_index_operands]
+            written = self._mapping.block_mappings[count + output]
+            if not read.has_trivial_window() and not written.has_trivial_window():
+                self._check_read(read, written, f"output {output}")
+            elif not read.has_trivial_window() and len(self.points) > 1:
+                raise Overlap(
+                    f"a kernel reads blocks of the memory of output {output}, to which it copies by itself: a block "
+                    "may have been fetched before; read it by copies, too"
+                )
+
+    def _check_ends(self, block: Any, called: str) -> None:
+        if any(getattr(size, "padding", (0, 0)) != (0, 0) for size in block.block_shape):
+            return
+        starts = self._starts(block)
+        beyond = ((starts < 0) | (starts >= np.asarray(block.array_aval.shape))).any(axis=1)
+        if beyond.any():
+            step = int(np.argmax(beyond))
+            shape = list(block.array_aval.shape)
+            raise Beyond(
+                f"a block of {called} begins at {starts[step].tolist()}, beyond the array's shape {shape}, "
+                f"at step {self.points[step].tolist()} of the grid"
+            )
+
+    def _check_written(self, block: Any, called: str) -> None:
+        """Each block is written at one time, by one core, and by itself."""
+        at = self._starts(block).astype(np.int64)
+        spans = at.max(axis=0) - at.min(axis=0) + 1
+        numbers = (at - at.min(axis=0)) @ np.cumprod([1, *spans[::-1][:-1]])[::-1]
+        _, first, of_step = np.unique(numbers, return_index=True, return_inverse=True)
+        starts = at[first]
+        turns = of_step[np.flatnonzero(np.diff(of_step, prepend=-1))]
+        again = np.flatnonzero(np.bincount(turns) > 1)
+        if again.size:
+            raise Overlap(f"the block of {called} at {starts[again[0]].tolist()} is left and come back to")
+        for axis in parallel_axes(self._kernel):
+            # With one core each, a block that is written at two indices is written by two.
+            pairs = np.unique(of_step.astype(np.int64) * (1 << 31) + self.points[:, axis])
+            shared = np.flatnonzero(np.bincount(pairs >> 31) > 1)
+            if shared.size:
+                where = starts[shared[0]].tolist()
+                raise Overlap(f"steps that differ in the parallel axis {axis} write the block of {called} at {where}")
+        cells, _ = _cells(starts, block, _grain(starts, block))
+        if len(np.unique(cells)) != cells.size:
+            raise Overlap(f"two blocks of {called} overlap")
+
+    def _check_read(self, read: Any, written: Any, called: str) -> None:
+        """No block is read through an alias after another step has written it: it may have been fetched before."""
+        ours, theirs = self._starts(read), self._starts(written)
+        grain = np.gcd(_grain(ours, read), _grain(theirs, written))
+        fetched = np.flatnonzero(np.any(np.diff(ours, axis=0, prepend=ours[:1] - 1), axis=1))
+        begun = np.flatnonzero(np.any(np.diff(theirs, axis=0, prepend=theirs[:1] - 1), axis=1))
+        before, of_written = _cells(theirs[begun], written, grain)
+        order = np.argsort(before, kind="stable")
+        known, first = np.unique(before[order], return_index=True)
+        first_step = begun[of_written[order][first]]
+        wanted, of_read = _cells(ours[fetched], read, grain)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        late = (known[at] == wanted) & (first_step[at] < fetched[of_read])
+        if late.any():
+            step = int(fetched[of_read[np.argmax(late)]])
+            raise Overlap(
+                f"step {self.points[step].tolist()} of the grid reads what an earlier step has written to {called}, "
+                "with which it shares its memory: the block may have been fetched before"
+            )
+
+    def touching(self, block: Any, region: Region) -> Array:
+        """Which steps' block has something of a region of the array."""
+        found = np.ones(len(self.points), bool)
+        sizes = pallas_core._get_block_shape(block.block_shape)
+        starts = self._starts(block)
+        for axis, (wanted, size, length) in enumerate(zip(region, sizes, block.array_aval.shape, strict=True)):
+            indices = indices_of(wanted, length)
+            first = np.searchsorted(indices, starts[:, axis])
+            found &= (first < len(indices)) & (indices[np.minimum(first, len(indices) - 1)] < starts[:, axis] + size)
+        return found
+
+    def region(self, block: Any, points: Array) -> Region:
+        """What some steps read of an array."""
+        sizes = pallas_core._get_block_shape(block.block_shape)
+        shape = block.array_aval.shape
+        rows = np.ravel_multi_index(tuple(points.T), tuple(self.points.max(axis=0) + 1)) if points.shape[1] else [0]
+        starts = self._starts(block)[rows]
+        out: list[Axis] = []
+        for axis, (size, length) in enumerate(zip(sizes, shape, strict=True)):
+            firsts = np.unique(starts[:, axis])
+            indices = np.unique(firsts[:, None] + np.arange(size)[None, :])
+            indices = indices[(indices >= 0) & (indices < length)]
+            out.append(of_axis(indices, length))
+        return tuple(out)
+
+    def _starts(self, block: Any) -> Array:
+        """The first element of each step's block: [steps, axes]."""
+        if id(block) not in self._found:
+
+            def start(point: Any) -> Any:
+                indices = block.compute_start_indices_interpret(tuple(point), *self._scalars)
+                return jnp.stack([jnp.asarray(one, jnp.int32) for one in indices])
+
+            self._found[id(block)] = np.asarray(jax.jit(jax.vmap(start))(self.points))
+        return self._found[id(block)]
+
+
+def _grain(starts: Array, block: Any) -> Array:
+    """The largest cells, along each axis, of which all blocks are made."""
+    sizes = np.asarray(pallas_core._get_block_shape(block.block_shape), np.int64)
+    return np.gcd(sizes, np.gcd.reduce(starts.astype(np.int64), axis=0))
+
+
+def _cells(starts: Array, block: Any, grain: Array) -> tuple[Array, Array]:
+    """The cells of blocks, each a number, and of which block each is. Raises TooLarge."""
+    sizes = np.asarray(pallas_core._get_block_shape(block.block_shape), np.int64) // grain
+    if len(starts) * math.prod(sizes.tolist()) > _MOST_POINTS:
+        raise TooLarge("a kernel whose blocks may overlap, in too many ways")
+    lengths = np.asarray(block.array_aval.shape, np.int64) // grain + sizes + 1
+    strides = np.cumprod([1, *lengths[::-1][:-1]])[::-1]
+    within = np.indices(sizes.tolist(), dtype=np.int64).reshape(len(sizes), -1).T @ strides
+    numbers = (starts.astype(np.int64) // grain) @ strides
+    return (numbers[:, None] + within[None, :]).reshape(-1), np.repeat(np.arange(len(starts)), len(within))
 
 
 def check_order(jaxpr: core.Jaxpr) -> None:

@@ -32,6 +32,7 @@ from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interprete
 
 import bounds
 import check
+import footprint
 import interpreted
 import jaxprs
 import judge_inputs
@@ -63,12 +64,19 @@ class _Interpreter:
         self._bounds = bounds.Watch()
         self._promises = promises.Watch()
         self._inputs = kept_inputs.Watch()
+        self._cores: interpreted.OneCoreEach
         self._how = interpreted.settings(
             detect_races=True, num_cores_or_threads=2, random_seed=seed, grid_point_recorder=self._record
         )
         self._compiled: dict[int, Callable[..., Any]] = {}
 
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
+        mapping = equation.params["grid_mapping"]
+        dynamic, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
+        grid = footprint.grid_of(mapping, operands[:dynamic])
+        blocks = footprint.Blocks(equation.params, grid, operands[dynamic : dynamic + scalars])
+        blocks.check_order([self._races.is_used(v) for v in equation.outvars])
+        self._cores = interpreted.OneCoreEach(equation)
         if id(equation) not in self._compiled:
             params = interpreted.parameters(equation, self._promises)
             call = functools.partial(interpreter.interpret_pallas_call, **params, interpret_params=self._how)
@@ -92,6 +100,7 @@ class _Interpreter:
     def _record(self, token: Any, point: Any, core_index: Any) -> Any:
         """Called by the interpreter before each step."""
         self._bounds.step(point, int(core_index))
+        self._cores.step(point)
         self._races.step(point, int(core_index))
         return token
 
@@ -116,6 +125,8 @@ class _Look:
 def said_by(error: Exception) -> dict[str, str]:
     """What an answer says of an error: what it found, or that it could not go on."""
     text = str(error)
+    if isinstance(error, footprint.Overlap):
+        return {"kind": "race", "reason": text}
     if isinstance(error, bounds.Beyond):
         return {"kind": "out-of-bounds", "reason": text}
     if found := _REVISITED.search(text):

@@ -144,3 +144,35 @@ def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = f
     store.__wrapped__ = plain.__wrapped__
     with mock.patch.object(interpreter, "store", store):
         yield
+
+
+class OneCoreEach:
+    """What scratch holds, for each index of a kernel's parallel axes.
+
+    The interpreter takes parallel axes that do not stand before all others for ordered ones. On a TPU a core has the
+    steps of some of their indices, and nothing that another one's have left.
+    """
+
+    def __init__(self, equation: core.JaxprEqn) -> None:
+        parallel = footprint.parallel_axes(equation.params)
+        self._axes = parallel if parallel != list(range(len(parallel))) else []
+        made = enumerate(bounds.memories(equation), bounds.FIRST)
+        self._scratch = frozenset(number for number, (kind, _) in made if kind is bounds.Kind.SCRATCH)
+        self._at: list[int] | None = None
+        self._kept: dict[tuple[Any, ...], Any] = {}
+
+    def step(self, point: Any) -> None:
+        """Called before each step."""
+        now = [int(point[axis]) for axis in self._axes]
+        before, self._at = self._at, now
+        if before is None or before == now:
+            return
+        for key, buffer in interpreter._get_shared_memory().mem.items():
+            if key[1] not in self._scratch:
+                continue
+            self._kept[key, *before] = buffer.content.copy()
+            kept = self._kept.get((key, *now))
+            if kept is None:
+                forget(buffer)
+            else:
+                buffer.content[...] = kept

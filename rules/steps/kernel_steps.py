@@ -39,16 +39,10 @@ import jaxprs
 import part_rules
 import parts
 import promises
-from regions import Axis, Region, indices_of, of_axis, whole
-
-# Points of a grid whose blocks are looked at; a kernel with more steps is not run in parts.
-_MOST_POINTS = 1 << 22
+import writes
+from regions import Region, indices_of, whole
 
 Points = np.ndarray[Any, Any]
-
-
-class TooLarge(Exception):
-    """The kernel has too many steps to be run in parts."""
 
 
 class _Unwritten(Exception):
@@ -92,15 +86,17 @@ class SomeSteps:
         mapping = equation.params["grid_mapping"]
         dynamic, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
         given = [np.asarray(value(atom)) for atom in equation.invars[: dynamic + scalars]]
-        grid = _grid_of(mapping, given[:dynamic])
-        starts = _Starts(mapping, grid, given[dynamic:])
+        grid = footprint.grid_of(mapping, given[:dynamic])
+        blocks = footprint.Blocks(equation.params, grid, given[dynamic:])
+        blocks.check_ends()
+        blocks.check_order([region is not None for region in regions])
         parallel = footprint.parallel_axes(equation.params)
-        points = self._points(equation, starts, regions, parallel)
+        points = self._points(equation, blocks, regions, parallel)
         aliased = {number for number, _ in equation.params["input_output_aliases"]}
         out = [whole(atom.aval.shape) for atom in equation.invars]
         for number, block in enumerate(list(mapping.block_mappings)[: mapping.num_inputs], scalars):
             if not block.has_trivial_window() and number not in aliased:
-                out[dynamic + number] = starts.region(block, points)
+                out[dynamic + number] = blocks.region(block, points)
         self._plans[id(equation)] = _Plan(grid, points, out, parallel)
         return list(out)
 
@@ -118,16 +114,18 @@ class SomeSteps:
         self.all_steps += int(np.prod(plan.grid, dtype=np.int64))
         return part_rules.taken(results, equation, regions)
 
-    def _points(self, equation: Any, starts: _Starts, regions: list[Region | None], parallel: Sequence[int]) -> Points:
+    def _points(
+        self, equation: Any, blocks: footprint.Blocks, regions: list[Region | None], parallel: Sequence[int]
+    ) -> Points:
         """The steps to be run, in the grid's order: a row each."""
         mapping = equation.params["grid_mapping"]
         outputs = list(mapping.block_mappings)[mapping.num_inputs :]
-        wanted = np.zeros(len(starts.points), bool)
+        wanted = np.zeros(len(blocks.points), bool)
         for block, region in zip(outputs, regions, strict=True):
             if region is not None:
-                wanted |= True if block.has_trivial_window() else starts.touching(block, region)
-        width = self._widths.get(id(equation), starts.points.shape[1])
-        return starts.points[_and_those_before(starts.points, wanted, width, parallel)]
+                wanted |= True if block.has_trivial_window() else blocks.touching(block, region)
+        width = self._widths.get(id(equation), blocks.points.shape[1])
+        return blocks.points[_and_those_before(blocks.points, wanted, width, parallel)]
 
     def _filled(self, is_second: bool) -> contextlib.AbstractContextManager[None]:
         """While kernels are traced and run: what memory holds that nobody wrote."""
@@ -190,11 +188,6 @@ def _spread(value: Any, region: Region, atom: Any) -> Any:
     return jnp.asarray(array)
 
 
-def _grid_of(mapping: Any, bounds: Sequence[Any]) -> tuple[int, ...]:
-    dynamic = iter(bounds)
-    return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
-
-
 def _and_those_before(
     points: Points, wanted: np.ndarray[Any, Any], width: int, parallel: Sequence[int]
 ) -> np.ndarray[Any, Any]:
@@ -208,55 +201,6 @@ def _and_those_before(
     last = np.full(int(group.max()) + 1, -1)
     np.maximum.at(last, group[wanted], np.nonzero(wanted)[0])
     return np.arange(len(points)) <= last[group]
-
-
-class _Starts:
-    """Where the blocks of a kernel's operands are, step by step."""
-
-    def __init__(self, mapping: Any, grid: tuple[int, ...], scalars: list[Any]) -> None:
-        total = int(np.prod(grid, dtype=np.int64))
-        if total > _MOST_POINTS:
-            raise TooLarge(f"a kernel with {total} steps")
-        indices = np.indices(grid, dtype=np.int32).reshape(len(grid), total) if grid else np.zeros((0, 1), np.int32)
-        self.points: Points = indices.T
-        self._scalars = scalars
-        self._found: dict[int, np.ndarray[Any, Any]] = {}
-
-    def touching(self, block: Any, region: Region) -> np.ndarray[Any, Any]:
-        """Which steps' block has something of a region of the array."""
-        found = np.ones(len(self.points), bool)
-        sizes = pallas_core._get_block_shape(block.block_shape)
-        starts = self._starts(block)
-        for axis, (wanted, size, length) in enumerate(zip(region, sizes, block.array_aval.shape, strict=True)):
-            indices = indices_of(wanted, length)
-            first = np.searchsorted(indices, starts[:, axis])
-            found &= (first < len(indices)) & (indices[np.minimum(first, len(indices) - 1)] < starts[:, axis] + size)
-        return found
-
-    def region(self, block: Any, points: Points) -> Region:
-        """What some steps read of an array."""
-        sizes = pallas_core._get_block_shape(block.block_shape)
-        shape = block.array_aval.shape
-        rows = np.ravel_multi_index(tuple(points.T), tuple(self.points.max(axis=0) + 1)) if points.shape[1] else [0]
-        starts = self._starts(block)[rows]
-        out: list[Axis] = []
-        for axis, (size, length) in enumerate(zip(sizes, shape, strict=True)):
-            firsts = np.unique(starts[:, axis])
-            indices = np.unique(firsts[:, None] + np.arange(size)[None, :])
-            indices = indices[(indices >= 0) & (indices < length)]
-            out.append(of_axis(indices, length))
-        return tuple(out)
-
-    def _starts(self, block: Any) -> np.ndarray[Any, Any]:
-        """The first element of each step's block: [steps, axes]."""
-        if id(block) not in self._found:
-
-            def start(point: Any) -> Any:
-                indices = block.compute_start_indices_interpret(tuple(point), *self._scalars)
-                return jnp.stack([jnp.asarray(one, jnp.int32) for one in indices])
-
-            self._found[id(block)] = np.asarray(jax.jit(jax.vmap(start))(self.points))
-        return self._found[id(block)]
 
 
 # The interpreter walks a grid of its own; these make it one of the chosen points.
@@ -356,6 +300,7 @@ class _Watch:
         self._plan: _Plan | None = None
         self._last: tuple[tuple[int, ...], int] | None = None
         self._kept: frozenset[int] = frozenset()
+        self._scalars: frozenset[int] = frozenset()
         plain = interpreter.get
 
         @functools.wraps(plain)
@@ -376,6 +321,12 @@ class _Watch:
         # The blocks of its inputs are read anew wherever they are others.
         kinds = enumerate(bounds.memories(equation), bounds.FIRST)
         self._kept = frozenset(number for number, (kind, _) in kinds if kind is bounds.Kind.INPUT_BLOCK)
+        scalars = writes.written_scalars(equation.params)
+        self._scalars = frozenset(
+            number
+            for number, (kind, place) in enumerate(bounds.memories(equation), bounds.FIRST)
+            if kind is bounds.Kind.SCALAR and place in scalars
+        )
 
     def step(self, token: Any, point: Any, _: Any) -> Any:
         """Called by the interpreter before each step of the kernel."""
@@ -386,7 +337,9 @@ class _Watch:
         inner = [axis for axis in range(len(grid)) if axis not in self._plan.parallel]
         sizes = tuple(grid[axis] for axis in inner)
         number = int(np.ravel_multi_index(tuple(place[axis] for axis in inner), sizes)) if inner else 0
-        if self._last is not None and self._last != (core, number - 1):
+        if self._last is None and number != 0:
+            self._forget(is_another_core=False)
+        elif self._last is not None and self._last != (core, number - 1):
             self._forget(is_another_core=self._last[0] != core)
         self._last = core, number
         return token
@@ -401,6 +354,9 @@ class _Watch:
             semaphore.count_by_core[:] = 0
         for (space, number, *_), buffer in memory.mem.items():
             is_shared = space in ("any", "hbm") or number in self._kept
+            if isinstance(buffer, _Buffer) and number in self._scalars:
+                # Steps before may have written there.
+                buffer.written = np.zeros(buffer.shape, bool)
             if isinstance(buffer, _Buffer) and buffer.written is not None and not is_shared:
                 buffer.written[...] = False
                 if is_another_core:

@@ -108,17 +108,18 @@ class Watch:
 
         return validated
 
+    def is_used(self, v: core.Var) -> bool:
+        """Whether the program around a kernel uses its output; of one inside of a loop or a branch it is not known."""
+        return self._used is None or self._inside is None or v not in self._inside or v in self._used
+
     def _unread(self, equation: core.JaxprEqn) -> frozenset[int]:
         """The numbers of the memory of blocked outputs that nobody reads."""
         if self._used is None or self._inside is None:
             return frozenset()
         memories = bounds.memories(equation)
         blocked = {place for kind, place in memories if kind is bounds.Kind.OUTPUT_BLOCK}
-        unread = set()
-        for number, (kind, place) in enumerate(memories):
-            if kind is bounds.Kind.OUTPUT and place in blocked:
-                v = equation.outvars[place]
-                # Of a kernel inside of a loop or a branch it is not known.
-                if v in self._inside and v not in self._used:
-                    unread.add(number)
-        return frozenset(unread)
+        return frozenset(
+            number
+            for number, (kind, place) in enumerate(memories)
+            if kind is bounds.Kind.OUTPUT and place in blocked and not self.is_used(equation.outvars[place])
+        )

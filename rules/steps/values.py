@@ -20,6 +20,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import numpy as np
 
 import check
+import footprint
 import interpreted
 import judge_inputs
 import kernel_steps
@@ -85,7 +86,11 @@ def _run(
         raise
     except promises.Broken as error:
         header = {"broken": str(error)}
-    except (NotImplementedError, kernel_steps.TooLarge) as error:
+    except footprint.Overlap as error:
+        header = {"kind": "race", "broken": str(error)}
+    except footprint.Beyond as error:
+        header = {"kind": "out-of-bounds", "broken": str(error)}
+    except (NotImplementedError, footprint.TooLarge) as error:
         header = {"gap": verdict.one_line(str(error))}
     except Exception as error:  # noqa: BLE001 - whatever the program or the interpreter does
         last = next((line for line in reversed(str(error).splitlines()) if line.strip()), "")
@@ -147,7 +152,7 @@ def judge(
     if "gap" in header:
         return verdict.not_done(f"its values cannot be computed here: {header['gap']}")
     if "broken" in header:
-        return verdict.rejected("incorrect", header["broken"])
+        return verdict.rejected(header.get("kind", "incorrect"), header["broken"])
     compared = 0
     groups = known_groups(expected)
     for group in groups:

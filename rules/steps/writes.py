@@ -40,7 +40,9 @@ def _check_kernel(kernel: dict[str, Any]) -> None:
             raise Written(f"the index map of block {number} writes to a prefetched scalar")
     body = kernel["jaxpr"]
     written = _written(body)
-    for number in guarded(kernel):
+    # An output may share an input's memory; its block is another.
+    blocks = [operand for operand, _ in kernel["input_output_aliases"] if _is_block(body.invars[operand])]
+    for number in (*guarded(kernel), *blocks):
         if body.invars[number] in written:
             raise Written(_reason(number, body.invars[number], mapping.num_index_operands))
 
@@ -64,14 +66,25 @@ def guarded(kernel: dict[str, Any]) -> list[int]:
     return sorted({*steering, *arrays} - shared)
 
 
+def _is_block(reference: core.Var) -> bool:
+    return getattr(reference.aval, "memory_space", None) not in _WHOLE
+
+
+def written_scalars(kernel: dict[str, Any]) -> list[int]:
+    """The prefetched scalars that a kernel writes to, by their numbers."""
+    body = kernel["jaxpr"]
+    written = _written(body)
+    return [n for n, v in enumerate(body.invars[: kernel["grid_mapping"].num_index_operands]) if v in written]
+
+
 def _reason(number: int, reference: core.Var, scalars: int) -> str:
     if number < scalars:
         return f"a kernel writes to prefetched scalar {number}, which an index map reads: keep it as it is given"
-    is_block = getattr(reference.aval, "memory_space", None) not in _WHOLE
-    what = f"the block of input {number - scalars}" if is_block else f"input {number - scalars}"
+    if _is_block(reference):
+        return f"a kernel writes to the block of input {number - scalars}: write to an output or to scratch"
     return (
-        f"a kernel writes to {what}, which no output shares its memory with: write to an output or to scratch, "
-        "or name the input in input_output_aliases"
+        f"a kernel writes to input {number - scalars}, which no output shares its memory with: write to an output or "
+        "to scratch, or name the input in input_output_aliases"
     )
 
 

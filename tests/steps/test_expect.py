@@ -14,6 +14,7 @@ from test_audit import SIGNATURE
 import check
 import expect
 import judge_inputs
+import values
 from child import run_in_child
 
 pytestmark = FORKS
@@ -71,3 +72,14 @@ def test_what_asks_for_a_dtype_itself_means_that_dtype(tmp_path: Path) -> None:
 
     expected = check.read_expected(run_in_child(work, LIMITS).answer)
     assert expected[f"{judge_inputs.PUBLIC.name}.0.error"] < 1e-6
+
+
+def test_where_needles_overflow_the_places_are_of_other_normal_inputs(tmp_path: Path) -> None:
+    (tmp_path / "reference.py").write_text("import jax.numpy as jnp\n\n\ndef f(x, y):\n    return jnp.exp(x) * y\n")
+
+    def work() -> bytes:
+        functions = expect.functions(str(tmp_path / "reference.py"), "f")
+        return expect.pack(expect.expected_at_places(functions, SIGNATURE, SECRET))
+
+    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    assert values.known_groups(expected) == [(0, judge_inputs.TIMED[0]), (1, judge_inputs.AGAIN)]

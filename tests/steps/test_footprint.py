@@ -12,7 +12,7 @@ from conftest import SMALL  # noqa: F401 - where the steps are
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from footprint import Overlap, check_order, footprints
+from footprint import Beyond, Blocks, Overlap, check_order, footprints
 
 SHAPE = (64, 256)
 Index = Callable[..., tuple[Any, ...]]
@@ -169,3 +169,73 @@ def test_an_output_that_nobody_reads_is_memory_to_work_in() -> None:
     check(lambda x: call(x, False))
     with pytest.raises(Overlap, match="said to be parallel"):
         check(lambda x: call(x, True))
+
+
+def _blocks(body: Any, x: Any, grid: tuple[int, ...], read: Any, written: Any, **more: Any) -> Blocks:
+    """Of a kernel with one input and one output."""
+    call = pl.pallas_call(body, out_shape=x, grid=grid, in_specs=[read], out_specs=written, **more)
+    (kernel,) = jax.make_jaxpr(call)(x).jaxpr.eqns
+    return Blocks(kernel.params, grid, [])
+
+
+def _copies(x_ref: Any, out_ref: Any) -> None:
+    out_ref[...] = x_ref[...]
+
+
+def _rows(index: Index, sizes: Any = (8, 128)) -> Any:
+    return pl.BlockSpec(sizes, index)
+
+
+ARRAY = jax.ShapeDtypeStruct((64, 128), jnp.float32)
+ALIASED = {"input_output_aliases": {0: 0}}
+PARALLEL = {"compiler_params": pltpu.CompilerParams(dimension_semantics=("parallel", "arbitrary"))}
+ELEMENTS = (pl.Element(16), pl.Element(128))
+
+
+@pytest.mark.parametrize(
+    ("grid", "read", "written", "more"),
+    [
+        ((8,), _rows(lambda i: (i, 0)), _rows(lambda i: (i, 0)), {}),
+        # In place, also where a block stays for some steps, or is read before it is written.
+        ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), ALIASED),
+        ((7,), _rows(lambda i: (i + 1, 0)), _rows(lambda i: (i, 0)), ALIASED),
+        ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), PARALLEL),
+        ((4,), _rows(lambda i: (16 * i, 0), ELEMENTS), _rows(lambda i: (16 * i, 0), ELEMENTS), {}),
+    ],
+)
+def test_steps_that_are_in_order_are_let_be(grid: Any, read: Any, written: Any, more: Any) -> None:
+    blocks = _blocks(_copies, ARRAY, grid, read, written, **more)
+    blocks.check_ends()
+    blocks.check_order([True])
+
+
+@pytest.mark.parametrize(
+    ("grid", "read", "written", "more", "said"),
+    [
+        ((8,), _rows(lambda i: (7 - i, 0)), _rows(lambda i: (i, 0)), ALIASED, "reads what an earlier step has written"),
+        ((4,), _rows(lambda i: (7 - i, 0)), _rows(lambda i: (i, 0), (16, 128)), ALIASED, "reads what an earlier"),
+        ((8,), _rows(lambda i: (i, 0)), pl.BlockSpec(memory_space=pl.ANY), ALIASED, "to which it copies by itself"),
+        ((2, 8), _rows(lambda k, i: (i, 0)), _rows(lambda k, i: (i, 0)), {}, "left and come back to"),
+        ((2, 4), _rows(lambda k, i: (i, 0)), _rows(lambda k, i: (16 * i, 0), ELEMENTS), {}, "left and come back to"),
+        ((2, 8), _rows(lambda p, i: (i, 0)), _rows(lambda p, i: (0, 0)), PARALLEL, "differ in the parallel axis 0"),
+        ((7,), _rows(lambda i: (i, 0)), _rows(lambda i: (8 * i, 0), ELEMENTS), {}, "two blocks of output 0 overlap"),
+    ],
+)
+def test_what_a_step_reads_or_writes_out_of_order_is_told(
+    grid: Any, read: Any, written: Any, more: Any, said: str
+) -> None:
+    def writes_nothing(x_ref: Any, out_ref: Any) -> None:
+        del x_ref, out_ref
+
+    blocks = _blocks(writes_nothing, ARRAY, grid, read, written, **more)
+    with pytest.raises(Overlap, match=said):
+        blocks.check_order([True])
+    if not more:
+        # What nobody reads is memory to work in.
+        blocks.check_order([False])
+
+
+def test_a_block_beyond_the_end_is_told_with_its_step() -> None:
+    blocks = _blocks(_copies, ARRAY, (9,), _rows(lambda i: (i, 0)), _rows(lambda i: (jnp.minimum(i, 7), 0)))
+    with pytest.raises(Beyond, match=r"input 0 begins at \[64, 0\], beyond .* \[64, 128\], at step \[8\] of the grid"):
+        blocks.check_ends()

@@ -137,3 +137,63 @@ def test_a_block_that_no_step_writes_is_not_what_the_one_before_it_is() -> None:
     whole = jnp.zeros(SHAPE.shape, SHAPE.dtype)
     (out,) = outer.evaluate(jax.make_jaxpr(kernel)(whole), [whole], interpret._Interpreter(1))
     assert np.isnan(np.asarray(out).reshape(STEPS // 2, 2, -1)[:, 1]).all()
+
+
+def _told_to_stop(word: Any, x: Any, out: Any) -> None:
+    """The first step leaves word for all others."""
+    out[...] = jnp.where(word[0] == 0, 2 * x[...], 0)
+
+    @pl.when(pl.program_id(0) == 0)
+    def _() -> None:
+        word[0] = 1
+
+
+def test_a_step_finds_in_a_prefetched_scalar_what_steps_before_have_left() -> None:
+    spec = pl.BlockSpec((ROWS, 128), lambda i, _: (i, 0))
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(STEPS,), in_specs=[spec], out_specs=spec)
+    kernel = pl.pallas_call(_told_to_stop, grid_spec=grid, out_shape=SHAPE)
+    _, found, _ = _evaluated(lambda x: kernel(jnp.zeros((1,), jnp.int32), x), range(5 * ROWS, 6 * ROWS))
+    np.testing.assert_array_equal(found, 0)
+
+
+def _summed(x: Any, out: Any, total: Any) -> None:
+    total[...] = jnp.where(pl.program_id(1) == 0, 0, total[...]) + x[...]
+    out[...] = total[...]
+
+
+def test_a_core_finds_nothing_in_scratch_that_another_core_has_left() -> None:
+    spec = pl.BlockSpec((ROWS, 128), lambda i, j: (i * 4 + j, 0))
+    kernel = pl.pallas_call(
+        _summed,
+        grid=(STEPS // 4, 4),
+        in_specs=[spec],
+        out_specs=spec,
+        out_shape=SHAPE,
+        scratch_shapes=[pltpu.VMEM((ROWS, 128), jnp.float32)],
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("arbitrary", "parallel")),
+    )
+    x = jnp.ones(SHAPE.shape, SHAPE.dtype)
+    (out,) = outer.evaluate(jax.make_jaxpr(kernel)(x), [x], interpret._Interpreter(1))
+    by_step = np.asarray(out).reshape(STEPS // 4, 4, -1)
+    assert (by_step[:, 0] == 1).all()
+    assert np.isnan(by_step[0, 1:]).all()
+
+
+def _asks_the_poison(x: Any, out: Any, scratch: Any) -> None:
+    """Works only where memory that nobody wrote is not a number."""
+    out[...] = jnp.where(scratch[0, 0] != scratch[0, 0], 2 * x[...], 0)
+
+
+def test_memory_that_nobody_wrote_holds_a_number_in_the_second_way() -> None:
+    spec = pl.BlockSpec((ROWS, 128), lambda i: (i, 0))
+    scratch = [pltpu.VMEM((ROWS, 128), jnp.float32)]
+    kernel = pl.pallas_call(
+        _asks_the_poison, grid=(1,), in_specs=[spec], out_specs=spec, out_shape=SHAPE, scratch_shapes=scratch
+    )
+    x = np.ones(SHAPE.shape, np.float32)
+    kernels = kernel_steps.SomeSteps()
+    closed = jax.make_jaxpr(kernel)(x)
+    results = []
+    for kernels.is_second_way in (False, True):
+        results.append(kernel_steps.evaluate(closed, [x], [(np.arange(ROWS), None)], kernels)[0])
+    assert [float(np.asarray(one).max()) for one in results] == [2, 0]

@@ -124,5 +124,14 @@ def test_what_shares_an_outputs_memory_may_be_written_to() -> None:
     def kernel(x: Any, out: Any, *_: Any) -> None:
         x[0:8, :] = out[0:8, :] * 2
 
-    writes.check_inputs(_traced(_call(kernel, pltpu.VMEM, input_output_aliases={0: 0}), ROWS).jaxpr)
+    writes.check_inputs(_traced(_call(kernel, pl.ANY, input_output_aliases={0: 0}), ROWS).jaxpr)
     writes.check_inputs(_traced(_call(_copied, pl.ANY), ROWS).jaxpr)
+
+
+def test_the_block_of_an_input_is_not_written_to_though_an_output_has_its_memory() -> None:
+    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    call = pl.pallas_call(
+        _stored, grid=(8,), in_specs=[spec], out_specs=spec, out_shape=ROWS, input_output_aliases={0: 0}
+    )
+    with pytest.raises(writes.Written, match="writes to the block of input 0: write to an output or to scratch"):
+        writes.check_inputs(_traced(call, ROWS).jaxpr)
