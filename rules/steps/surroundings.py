@@ -16,8 +16,9 @@ from mosaic import Count, Dot, Work
 # Cost an operation for each element of their result.
 _ELEMENTWISE = frozenset(
     """
-    add atan2 cbrt clamp compare cosine divide exponential exponential_minus_one log log_plus_one logistic maximum
-    minimum multiply negate power remainder rsqrt select sine sqrt subtract tan tanh
+    add and atan2 cbrt clamp compare cosine count_leading_zeros divide exponential exponential_minus_one log
+    log_plus_one logistic maximum minimum multiply negate not or popcnt power remainder rsqrt select shift_left
+    shift_right_arithmetic shift_right_logical sine sqrt subtract tan tanh xor
     """.split()
 )
 
@@ -25,12 +26,11 @@ _ELEMENTWISE = frozenset(
 # Move what is there, or change its form. Whatever is neither here nor counted may cost anything.
 _FREE = frozenset(
     """
-    abs after_all and bitcast_convert broadcast_in_dim ceil complex concatenate constant convert
-    count_leading_zeros create_token custom_call dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad
-    dynamic_reshape dynamic_slice dynamic_update_slice floor gather get_dimension_size get_tuple_element imag iota
-    is_finite not optimization_barrier or pad popcnt real reduce_precision reshape return reverse rng_bit_generator
-    round_nearest_afz round_nearest_even shift_left shift_right_arithmetic shift_right_logical sign slice
-    transpose tuple xor
+    abs after_all bitcast_convert broadcast_in_dim ceil complex concatenate constant convert create_token custom_call
+    dynamic_broadcast_in_dim dynamic_gather dynamic_iota dynamic_pad dynamic_reshape dynamic_slice dynamic_update_slice
+    floor gather get_dimension_size get_tuple_element imag iota is_finite optimization_barrier pad real
+    reduce_precision reshape return reverse rng_bit_generator round_nearest_afz round_nearest_even sign slice
+    transpose tuple
     """.split()
 )
 # A complex number's: as much as its parts are multiplied.
