@@ -6,14 +6,18 @@ Neither the dots' nor the reductions' result types say how wide that accumulator
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
 from jax._src import core
+from jax._src.state.types import AbstractRef
 
-_SUMS = frozenset({"conv_general_dilated", "cumsum", "dot_general", "reduce_sum", "ragged_dot"})
+_SUMS = frozenset(
+    "conv_general_dilated cumsum dot_general ragged_dot ragged_dot_general reduce_sum reduce_window_sum".split()
+)
 # What leaves a value what it is, all or a part of it: it is moved, or written in another type.
 _MOVES = frozenset(
     """
@@ -21,8 +25,15 @@ _MOVES = frozenset(
     reshape slice squeeze transpose
     """.split()
 )
-# What leaves a sum a sum, if only within bounds.
-_KEEPS = _MOVES | {"abs", "clamp", "concatenate", "max", "min", "pack_elementwise", "select_n", "unpack_elementwise"}
+# What gives no sum, whatever it is given: from its result the sum is not to be had, but for a rounding.
+_ENDS = frozenset(
+    """
+    acos acosh argmax argmin asin asinh atan atan2 atanh cbrt clz cos cosh eq erf erf_inv erfc exp exp2 expm1
+    ge gt is_finite le log log1p logistic lt ne population_count rsqrt sign sin sinh sqrt tan tanh
+    """.split()
+)
+# What puts values beside one another.
+_JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
@@ -33,11 +44,10 @@ _MAPS = frozenset(
     """.split()
 )
 
-_WIDE_BITS = 32
-
 # What a value is made of: a _Sum, if it is one; ("sums", dtype), if two were added in that; the memories and carries
-# that it was read from; ("onto", one of these) where a sum was added to what was read from there; and ("is", root) of
-# what it is, but for a factor: what was read from a place, or what an operation made.
+# that it was read from; ("beside", one of these, operation) where a sum that the operation gave lies in one array with
+# what was read from there; ("onto", one of these) where a sum was added to that; and ("is", root) of what it is, but
+# for a factor: what was read from a place, or what an operation made.
 _Made = frozenset[Any]
 _NOTHING: _Made = frozenset()
 
@@ -90,19 +100,27 @@ class _Walk:
             return self._kernel(inner[0], operands[bounds:], len(equation.outvars))
         if inner:
             return self._nested(equation, inner, operands)
-        if name == "get":
+        if name in ("get", "masked_load"):
             return [self._held(operands[0])]
-        if name in ("swap", "addupdate"):
+        if name in ("addupdate", "masked_swap", "swap"):
             return self._store(equation, operands)
+        if name == "dma_start":
+            self._copy(equation, operands)
+            return []
         if name in _ADDITIONS:
             return [_is_new(self._addition(operands[0], operands[1], equation.outvars[0].aval), equation.outvars[0])]
         made = frozenset().union(*operands)
-        is_scaled = name in _SCALINGS and sum(bool(_summed(one)) for one in operands) == 1
+        if name in _JOINS:
+            made |= _beside(operands)
         if name in _SUMS:
             factors = _roots(made) | {("is", root) for _, root in _mapped(made)}
+            made |= self._folded(made, equation.outvars[0].aval)
             made = (made - _sums_in(made)) | {_Sum(name, factors)}
-        elif name not in _KEEPS and not is_scaled:
+        elif name in _ENDS:
             made -= _sums_in(made)
+        if all(getattr(out.aval, "dtype", None) == jnp.bool_ for out in equation.outvars):
+            # Of what was added up, that tells one bit.
+            made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] == "onto"))
         if name in _FACTORS:
             return [made] * len(equation.outvars)
         is_alone = sum(not isinstance(atom, core.Literal) for atom in equation.invars) == 1
@@ -140,6 +158,14 @@ class _Walk:
             made |= {several}
         return made
 
+    def _folded(self, made: _Made, aval: Any) -> _Made:
+        """What a sum over values that lie beside one another adds onto."""
+        onto: dict[Any, tuple[str, str]] = {}
+        for _, place, operation in _lying_beside(made):
+            onto["onto", place] = operation, aval.dtype.name
+        self._adding |= onto
+        return frozenset(onto)
+
     def _held(self, memory: _Made) -> _Made:
         """What is read from there."""
         kept = memory.union(*(self._kept.get(place, _NOTHING) for place in memory))
@@ -147,21 +173,42 @@ class _Walk:
 
     def _store(self, equation: Any, operands: list[_Made]) -> list[_Made]:
         """Of a value into memory, or onto what is there."""
+        name = equation.primitive.name
         memory, value = operands[0], operands[1]
+        if name == "masked_swap":
+            # Indices come before what is stored.
+            value = _NOTHING.union(*operands[1:])
         before = self._held(memory)
-        if equation.primitive.name == "addupdate":
+        if name == "addupdate":
             value = self._addition(before, value, equation.invars[1].aval)
         for place in memory:
             self._close(place, value, equation.invars[0].aval)
+        if name == "masked_swap" or equation.invars[1].aval.size < equation.invars[0].aval.size:
+            # What was there before stays beside it.
+            value |= _beside([value, before])
+        for place in memory:
             self._kept[place] = self._kept.get(place, _NOTHING) | value
         return [before] * len(equation.outvars)
 
+    def _copy(self, equation: Any, operands: list[_Made]) -> None:
+        """From memory to memory: the first two that are operands."""
+        memories = [
+            (atom.aval, made)
+            for atom, made in zip(equation.invars, operands, strict=True)
+            if isinstance(atom.aval, AbstractRef)
+        ]
+        value = self._held(memories[0][1])
+        aval, target = memories[1]
+        if equation.params["add"]:
+            value = self._addition(self._held(target), value, aval)
+        for place in target:
+            self._close(place, value, aval)
+            self._kept[place] = self._kept.get(place, _NOTHING) | value
+
     def _close(self, place: Any, value: _Made, aval: Any) -> None:
         """What is added onto a place comes back to it: an accumulator."""
-        # Narrow whole numbers may be a float's bits.
-        is_told = jnp.issubdtype(aval.dtype, jnp.floating) or (
-            jnp.issubdtype(aval.dtype, jnp.integer) and jnp.iinfo(aval.dtype).bits < _WIDE_BITS
-        )
+        # Whole numbers may be the bits of a float, or of several.
+        is_told = jnp.issubdtype(aval.dtype, jnp.floating) or jnp.issubdtype(aval.dtype, jnp.integer)
         if ("onto", place) in value and is_told:
             operation, dtype = self._adding["onto", place]
             for name in (dtype, aval.dtype.name):
@@ -209,7 +256,24 @@ def _summed(made: _Made) -> set[_Sum]:
 
 
 def _sums_in(made: _Made) -> _Made:
-    return frozenset(one for one in made if isinstance(one, _Sum) or (isinstance(one, tuple) and one[0] == "sums"))
+    """Them, and what is known of where they lie."""
+    of_sums = ("sums", "beside")
+    return frozenset(one for one in made if isinstance(one, _Sum) or (isinstance(one, tuple) and one[0] in of_sums))
+
+
+def _lying_beside(made: _Made) -> list[tuple[str, Any, str]]:
+    return [one for one in made if isinstance(one, tuple) and one[0] == "beside"]
+
+
+def _beside(operands: Sequence[_Made]) -> _Made:
+    """Of what is put together: the places that sums come to lie beside."""
+    return frozenset(
+        ("beside", place, each.operation)
+        for one, other in itertools.permutations(operands, 2)
+        for each in _added(one, other)
+        for place in other
+        if isinstance(place, _Place)
+    )
 
 
 def _roots(made: _Made) -> frozenset[Any]:

@@ -156,7 +156,85 @@ def in_one_operand(x: Any, y: Any, out: Any, kept: Any) -> None:
     out[...] = kept[...].astype(out.dtype)
 
 
-@pytest.mark.parametrize("body", [once, residual, rotated, of_two, gelu])
+def stacked(x: Any, y: Any, out: Any, kept: Any) -> None:
+    both = jnp.stack([kept[...].astype(jnp.float32), dot(x[...], y[...])])
+    kept[...] = both.sum(axis=0).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def joined_by_a_product(x: Any, y: Any, out: Any, kept: Any) -> None:
+    both = jnp.concatenate([kept[...].astype(jnp.float32), dot(x[...], y[...])], axis=1)
+    kept[...] = dot(both, jnp.concatenate([jnp.eye(N), jnp.eye(N)], axis=0)).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def rolled(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] += pltpu.roll(dot(x[...], y[...]), 0, 1).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def to_the_first_power(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] += jax.lax.integer_pow(dot(x[...], y[...]), 1).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def times_a_sum(x: Any, y: Any, out: Any, kept: Any) -> None:
+    one = 1 + jnp.sum(0 * x[...].astype(jnp.float32))
+    kept[...] += (dot(x[...], y[...]) * one).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def in_rows(x: Any, y: Any, out: Any, kept: Any) -> None:
+    half = N // 2
+    kept[half:, :] = dot(x[:half, :], y[...]).astype(kept.dtype)
+    both = kept[...].astype(jnp.float32).reshape(2, half, N)
+    kept[:half, :] = both.sum(axis=0).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def normed_in_memory(x: Any, y: Any, out: Any, kept: Any) -> None:
+    kept[...] = dot(x[...], y[...]).astype(kept.dtype)
+    wide = kept[...].astype(jnp.float32)
+    kept[...] = (wide / jnp.sum(wide, axis=1, keepdims=True)).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def kept_elsewhere(x: Any, y: Any, out: Any, kept: Any) -> None:
+    def with_memory(own: Any, arrived: Any) -> None:
+        own[...] = (kept[...] + dot(x[...], y[...])).astype(kept.dtype)
+        pltpu.async_copy(own, kept, arrived).wait()
+        out[...] = own[...].astype(out.dtype)
+
+    pl.run_scoped(with_memory, pltpu.VMEM((N, N), kept.dtype), pltpu.SemaphoreType.DMA)
+
+
+def stored_by_a_mask(x: Any, y: Any, out: Any, kept: Any) -> None:
+    part = dot(x[...], y[...])
+    pltpu.store(kept, (kept[...] + part).astype(kept.dtype), mask=x[...] < jnp.inf)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def smoothed(x: Any, y: Any, out: Any, kept: Any) -> None:
+    parts = [dot(x[...], y[...]).astype(x.dtype), x[...]]
+    out[...] = jnp.stack(parts).astype(jnp.float32).sum(axis=0).astype(out.dtype)
+
+
+def as_pairs(x: Any, y: Any, out: Any, kept: Any) -> None:
+    part = dot(x[...], y[...])
+
+    def with_memory(own: Any) -> None:
+        both = [
+            pltpu.unpack_elementwise(own[...], index=i, packed_dtype=jnp.bfloat16, unpacked_dtype=jnp.float32)
+            for i in range(2)
+        ]
+        both = [one + part[i * N // 2 : (i + 1) * N // 2] for i, one in enumerate(both)]
+        own[...] = pltpu.pack_elementwise(both, packed_dtype=jnp.bfloat16)
+        out[: N // 2, :] = own[...].astype(jnp.int32).astype(out.dtype)
+
+    pl.run_scoped(with_memory, pltpu.VMEM((N // 2, N), jnp.uint32))
+
+
+@pytest.mark.parametrize("body", [once, residual, rotated, of_two, gelu, normed_in_memory, smoothed])
 def test_what_adds_no_sums_is_let_be(body: Body) -> None:
     assert found(body) == set()
 
@@ -175,6 +253,14 @@ def test_what_adds_no_sums_is_let_be(body: Body) -> None:
         beside_a_product,
         under_a_factor,
         in_one_operand,
+        stacked,
+        joined_by_a_product,
+        rolled,
+        to_the_first_power,
+        times_a_sum,
+        in_rows,
+        kept_elsewhere,
+        stored_by_a_mask,
     ],
 )
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
@@ -186,6 +272,10 @@ def test_an_accumulators_width_is_found(body: Body, dtype: str) -> None:
 @pytest.mark.parametrize("body", [iterated, iterated_in_memory, unrolled])
 def test_an_iterate_is_no_accumulator(body: Body) -> None:
     assert found(body, "bfloat16") <= {"float32"}
+
+
+def test_pairs_of_floats_in_a_whole_number_are_found() -> None:
+    assert "uint32" in found(as_pairs)
 
 
 def test_what_is_added_to_what_is_told() -> None:
