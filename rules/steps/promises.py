@@ -1,7 +1,8 @@
 """Promises that a kernel makes to its compiler, and whether it keeps them.
 
 `pl.multiple_of` says that a number is a multiple of another one, and Mosaic reads memory as if it were; a gather in a
-kernel reads what lies at an index, whether that is in bounds or not. Whoever runs a kernel on a CPU does not look. So
+kernel reads what lies at an index, whether that is in bounds or not; and of a float that is out of a whole number's
+range it converts something, which a CPU bounds. Whoever runs a kernel on a CPU does not look. So
 where a kernel is run to be judged, its jaxpr is another one: what breaks a promise gives another value there
 (`broken_visibly`), or is noted with the step of the grid at which it happened (`Watch`).
 """
@@ -36,7 +37,27 @@ def broken_visibly(equation: core.JaxprEqn, place: Place) -> list[core.JaxprEqn]
         mode = slicing.GatherScatterMode.FILL_OR_DROP
         fill = _odd_value(equation.outvars[0].aval.dtype)
         return [equation.replace(params=dict(equation.params, mode=mode, fill_value=fill))]
+    if name == "convert_element_type" and place is not Place.OUTSIDE and _is_to_whole(equation):
+        dtype = equation.params["new_dtype"]
+        return jaxprs.inlined(lambda x: _converted(x, dtype), equation.invars, equation.outvars)
     return [equation]
+
+
+def _is_to_whole(equation: core.JaxprEqn) -> bool:
+    source, target = equation.invars[0].aval.dtype, equation.params["new_dtype"]
+    return bool(jnp.issubdtype(source, jnp.floating) and jnp.issubdtype(target, jnp.integer))
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    """Floats as whole numbers; what is out of range comes to the other end of it, and what is no number to its top."""
+    info = jnp.iinfo(dtype)
+    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    whole = jax.lax.sign(wide) * jax.lax.floor(jax.lax.abs(wide))
+    # Of the bounds, these two are powers of two, and exact.
+    is_kept = (whole >= float(info.min)) & (whole < float(info.max + 1))
+    plain = jax.lax.convert_element_type(x, dtype)
+    other = jax.lax.select(whole >= 0, jnp.full_like(plain, info.min), jnp.full_like(plain, info.max))
+    return jax.lax.select(is_kept, plain, other)
 
 
 def _odd_value(dtype: Any) -> Any:

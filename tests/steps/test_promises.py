@@ -99,3 +99,22 @@ def test_a_gather_in_a_kernel_stays_in_bounds(by: int) -> None:
             _run(closed, x, at)
     else:
         _run(closed, x, at)
+
+
+@pytest.mark.parametrize("source", ["float32", "bfloat16"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int32", "uint32"])
+def test_a_conversion_in_a_kernel_stays_in_range(source: str, target: str) -> None:
+    info, ends = jnp.iinfo(target), (-130.5, -128.75, -1.0, -0.5, 0.0, 126.9, 127.5, 255.5, 256.0, 2.0**31, 2.0**32)
+    x = np.resize(np.array([*ends, -(2.0**31), np.inf, -np.inf, np.nan], jnp.dtype(source)), (64, 128))
+
+    def kernel(x: Any, out: Any) -> None:
+        out[...] = x[...].astype(target)
+
+    rows = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    closed = _traced(pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, target)), rows)
+    found = np.asarray(program.load_program(program.export_program(closed, [rows], "cpu")).call(x)[0])
+    whole = np.trunc(x.astype(np.float64))
+    is_kept = (whole >= info.min) & (whole <= info.max)
+    expected = np.where(whole >= 0, info.min, info.max)
+    expected[is_kept] = whole[is_kept].astype(np.int64)
+    np.testing.assert_array_equal(found, expected.astype(target))

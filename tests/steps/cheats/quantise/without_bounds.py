@@ -1,0 +1,25 @@
+"""Leaves out the bounds: a CPU's conversion to whole numbers has them, and Mosaic's has none.
+
+Verdict: incorrect
+Caught by: promises
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, out_ref):
+    out_ref[...] = jnp.round(x_ref[...] * 64).astype(jnp.int8)
+
+
+def quantise(x):
+    m, n = x.shape
+    block = pl.BlockSpec((32, n), lambda i: (i, 0))
+    return pl.pallas_call(
+        _kernel,
+        out_shape=jax.ShapeDtypeStruct((m, n), jnp.int8),
+        grid=(m // 32,),
+        in_specs=[block],
+        out_specs=block,
+    )(x)
