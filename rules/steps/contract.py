@@ -185,6 +185,18 @@ def _check_words(traced: core.Jaxpr, terms: dict[str, Any], signature: dict[str,
         raise Breach(str(refused), refused.kind) from refused
 
 
+def _check_rounding(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
+    # By default, a spec of whole numbers may be one of rounding to them.
+    if not terms.get("is_operand_said"):
+        return
+    least = mosaic.FLOAT_BITS.get(_ELEMENT_TYPES.get(terms["operand"], ""), 0)
+    for name in sorted(sums.rounded_in(traced)):
+        # One bit is the sign's.
+        if _whole_bits(name) - 1 < least:
+            asked = f"the spec asks for {terms['operand']} at least (contract.operand)"
+            raise Breach(f"floats are rounded to {name} and multiplied in a product; {asked}", "precision")
+
+
 def _check_additions(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
     bits = mosaic.FLOAT_BITS
     accumulator = _ELEMENT_TYPES.get(terms["accumulator"], "")
@@ -297,6 +309,7 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
             _check_outside(survey.work.flops, terms)
             for one in (*kernels, survey.work):
                 _check_precision(one, terms, signature)
+            _check_rounding(jaxpr, terms)
             _check_additions(jaxpr, terms)
             _check_order(jaxpr)
             _check_inputs(jaxpr)

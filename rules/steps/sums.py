@@ -15,9 +15,8 @@ import jax.numpy as jnp
 from jax._src import core
 from jax._src.state.types import AbstractRef
 
-_SUMS = frozenset(
-    "conv_general_dilated cumsum dot_general ragged_dot ragged_dot_general reduce_sum reduce_window_sum".split()
-)
+_PRODUCTS = frozenset({"conv_general_dilated", "dot_general", "ragged_dot", "ragged_dot_general"})
+_SUMS = _PRODUCTS | {"cumsum", "reduce_sum", "reduce_window_sum"}
 # What leaves a value what it is, all or a part of it: it is moved, or written in another type.
 _MOVES = frozenset(
     """
@@ -34,6 +33,8 @@ _ENDS = frozenset(
 )
 # What puts values beside one another.
 _JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
+# What makes whole numbers of floats.
+_CONVERSIONS = frozenset("bitcast bitcast_convert_type convert_element_type get masked_load pack_elementwise".split())
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
@@ -47,9 +48,11 @@ _MAPS = frozenset(
 # What a value is made of: a _Sum, if it is one; ("sums", dtype), if two were added in that; the memories and carries
 # that it was read from; ("beside", one of these, operation) where a sum that the operation gave lies in one array with
 # what was read from there; ("onto", one of these) where a sum was added to that; and ("is", root) of what it is, but
-# for a factor: what was read from a place, or what an operation made.
+# for a factor: what was read from a place, or what an operation made. A whole number that was made of floats is
+# _ROUNDED.
 _Made = frozenset[Any]
 _NOTHING: _Made = frozenset()
+_ROUNDED = ("rounded",)
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,22 @@ def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
     return walk.found
 
 
+def rounded_in(jaxpr: core.Jaxpr) -> set[str]:
+    """The dtypes of whole numbers that floats are made into and then multiplied in products of matrices."""
+    walk = _Walk()
+    walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
+    return walk.rounded
+
+
 class _Walk:
-    """Follows what values are made of. `found`: the dtypes that are looked for, and what is done in them."""
+    """Follows what values are made of. `found`: the dtypes that are looked for, and what is done in them.
+
+    `rounded`: the dtypes of products' operands that are whole numbers made of floats.
+    """
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
+        self.rounded: set[str] = set()
         self._kept: dict[Any, _Made] = {}  # by memory: what was stored there
         self._adding: dict[Any, tuple[str, str]] = {}  # by ("onto", place): what is added, and the dtype of that
 
@@ -93,6 +107,16 @@ class _Walk:
         return [read(atom) for atom in jaxpr.outvars]
 
     def _equation(self, equation: Any, operands: list[_Made]) -> list[_Made]:
+        made = self._made(equation, operands)
+        is_of_floats = any(_is_a(atom.aval, jnp.floating) for atom in equation.invars)
+        if not is_of_floats or equation.primitive.name not in _CONVERSIONS:
+            return made
+        return [
+            one | {_ROUNDED} if _is_a(out.aval, jnp.integer) else one
+            for one, out in zip(made, equation.outvars, strict=True)
+        ]
+
+    def _made(self, equation: Any, operands: list[_Made]) -> list[_Made]:
         name = equation.primitive.name
         inner = list(core.jaxprs_in_params(equation.params))
         if name == "pallas_call":
@@ -112,6 +136,12 @@ class _Walk:
         made = frozenset().union(*operands)
         if name in _JOINS:
             made |= _beside(operands)
+        if name in _PRODUCTS:
+            self.rounded |= {
+                atom.aval.dtype.name
+                for atom, one in zip(equation.invars, operands, strict=True)
+                if _ROUNDED in one and _is_a(atom.aval, jnp.integer)
+            }
         if name in _SUMS:
             factors = _roots(made) | {("is", root) for _, root in _mapped(made)}
             made |= self._folded(made, equation.outvars[0].aval)
@@ -119,8 +149,8 @@ class _Walk:
         elif name in _ENDS:
             made -= _sums_in(made)
         if all(getattr(out.aval, "dtype", None) == jnp.bool_ for out in equation.outvars):
-            # Of what was added up, that tells one bit.
-            made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] == "onto"))
+            # Of what was added up, or rounded, that tells one bit.
+            made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] in ("onto", "rounded")))
         if name in _FACTORS:
             return [made] * len(equation.outvars)
         is_alone = sum(not isinstance(atom, core.Literal) for atom in equation.invars) == 1
@@ -208,7 +238,7 @@ class _Walk:
     def _close(self, place: Any, value: _Made, aval: Any) -> None:
         """What is added onto a place comes back to it: an accumulator."""
         # Whole numbers may be the bits of a float, or of several.
-        is_told = jnp.issubdtype(aval.dtype, jnp.floating) or jnp.issubdtype(aval.dtype, jnp.integer)
+        is_told = _is_a(aval, jnp.floating) or _is_a(aval, jnp.integer)
         if ("onto", place) in value and is_told:
             operation, dtype = self._adding["onto", place]
             for name in (dtype, aval.dtype.name):
@@ -249,6 +279,10 @@ class _Walk:
         else:
             return {}
         return {number: (first + number, _Place(f"carry {number} of a loop")) for number in range(count)}
+
+
+def _is_a(aval: Any, kind: Any) -> bool:
+    return jnp.issubdtype(getattr(aval, "dtype", jnp.bool_), kind)
 
 
 def _summed(made: _Made) -> set[_Sum]:

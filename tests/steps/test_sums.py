@@ -12,14 +12,15 @@ from conftest import SMALL  # noqa: F401 - where the steps are
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from sums import added_in
+import contract
+from sums import added_in, rounded_in
 
 N = 128
 Body = Callable[..., None]
 
 
-def found(body: Body, scratch: str = "float32") -> set[str]:
-    """What is found in a kernel of three bfloat16 arrays and a scratch, over a grid of four."""
+def traced(body: Body, scratch: str = "float32") -> Any:
+    """A kernel of three bfloat16 arrays and a scratch, over a grid of four."""
 
     def call(x: Any, y: Any) -> Any:
         return pl.pallas_call(
@@ -30,7 +31,12 @@ def found(body: Body, scratch: str = "float32") -> set[str]:
         )(x, y)
 
     array = jax.ShapeDtypeStruct((N, N), jnp.bfloat16)
-    return set(added_in(jax.make_jaxpr(call)(array, array).jaxpr))
+    return jax.make_jaxpr(call)(array, array).jaxpr
+
+
+def found(body: Body, scratch: str = "float32") -> set[str]:
+    """What is found in such a kernel."""
+    return set(added_in(traced(body, scratch)))
 
 
 def dot(x: Any, y: Any) -> Any:
@@ -272,6 +278,40 @@ def test_an_accumulators_width_is_found(body: Body, dtype: str) -> None:
 @pytest.mark.parametrize("body", [iterated, iterated_in_memory, unrolled])
 def test_an_iterate_is_no_accumulator(body: Body) -> None:
     assert found(body, "bfloat16") <= {"float32"}
+
+
+def in_bytes(x: Any, y: Any, out: Any, _: Any) -> None:
+    whole = jnp.round(x[...]).astype(jnp.int8)
+    out[...] = jnp.dot(whole, jnp.ones((N, N), jnp.int8), preferred_element_type=jnp.int32).astype(out.dtype)
+
+
+def in_bytes_of_memory(x: Any, y: Any, out: Any, _: Any) -> None:
+    def with_memory(own: Any) -> None:
+        own[...] = jnp.clip(jnp.round(x[...]), -7, 7).astype(jnp.int8)
+        product = jnp.dot(own[...] + own[...], jnp.ones((N, N), jnp.int8), preferred_element_type=jnp.int32)
+        out[...] = product.astype(out.dtype)
+
+    pl.run_scoped(with_memory, pltpu.VMEM((N, N), jnp.int8))
+
+
+def of_a_mask(x: Any, y: Any, out: Any, _: Any) -> None:
+    whole = (x[...] > 0).astype(jnp.int8)
+    out[...] = jnp.dot(whole, jnp.ones((N, N), jnp.int8), preferred_element_type=jnp.int32).astype(out.dtype)
+
+
+@pytest.mark.parametrize(
+    ("body", "dtypes"), [(in_bytes, {"int8"}), (in_bytes_of_memory, {"int8"}), (of_a_mask, set()), (once, set())]
+)
+def test_whole_numbers_that_floats_were_rounded_to_are_found(body: Body, dtypes: set[str]) -> None:
+    assert rounded_in(traced(body)) == dtypes
+
+
+def test_rounding_to_bytes_is_refused_where_a_spec_says_what_operands_are() -> None:
+    terms = {"operand": "bfloat16", "accumulator": "float32"}
+    contract._check_rounding(traced(in_bytes), terms)
+    with pytest.raises(contract.Breach, match=r"rounded to int8 .* the spec asks for bfloat16 at least"):
+        contract._check_rounding(traced(in_bytes), {**terms, "is_operand_said": True})
+    contract._check_rounding(traced(in_bytes), {"operand": "float8_e4m3fn", "is_operand_said": True})
 
 
 def test_pairs_of_floats_in_a_whole_number_are_found() -> None:
