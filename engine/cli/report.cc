@@ -31,7 +31,7 @@ std::string parameters_text(const json& parameters) {
   std::string out;
   if (!parameters.is_object()) return out;
   for (const auto& [name, value] : parameters.items()) {
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value.dump());
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", plain_line(name), value.dump());
   }
   return out;
 }

@@ -107,6 +107,7 @@ class SpecReader {
     read_cost(root);
     add_forward_cases(root);
     root.finish();
+    spec_.contract.is_operand_said = !spec_.contract.operand.empty();
     if (spec_.contract.operand.empty()) spec_.contract.operand = narrowest_input();
     if (errors_.status()) check_points(root);
     if (auto status = errors_.status(); !status) return status.error();
@@ -416,8 +417,11 @@ class SpecReader {
       return;
     }
     if (step == 0 && times == 0) return;
-    for (int64_t value = from; value <= to; value = step > 0 ? value + step : value * times) {
+    // `value` stays below 2^41: both ends and the step are at most 2^40.
+    for (int64_t value = from; value <= to;) {
       parameter.values.push_back(value);
+      if (step == 0 && value > to / times) break;
+      value = step > 0 ? value + step : value * times;
       if (parameter.values.size() > kMostValues) {
         errors_.add(at, fmt::format("parameter '{}': the range has more than {} values",
                                     parameter.name, kMostValues));

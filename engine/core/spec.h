@@ -60,7 +60,8 @@ struct Contract {
   double min_flops = 0.75;          // inside of kernels, as a share of cost.flops
   double max_outside_flops = 0.05;  // outside of them, as a share of cost.flops
   int64_t max_constant_bytes = int64_t{1} << 20;
-  std::string operand;  // a dot's narrowest operand; the default: that of the inputs
+  std::string operand;           // a dot's narrowest operand; the default: that of the inputs
+  bool is_operand_said = false;  // whether the spec names it
   std::string accumulator = "float32";  // the narrowest dtype that dots and sums add in
   std::string precision = "default";    // of float32 dots: "default" or "highest"
   // Steps that a variant may survive without, where they cannot be done on it: "interpret",

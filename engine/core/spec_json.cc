@@ -179,6 +179,7 @@ std::string terms_json(const Spec& spec, const Case& one) {
                   {"max_constant_bytes", contract.max_constant_bytes},
                   {"outside", contract.outside},
                   {"operand", contract.operand},
+                  {"is_operand_said", contract.is_operand_said},
                   {"accumulator", contract.accumulator},
                   {"precision", contract.precision}});
 }

@@ -2,6 +2,10 @@
 // it makes none.
 #include "engine/llm/adopt.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
 #include "engine/core/round.h"
 #include "engine/search/mutation.h"
 #include "engine/search/proposal_file.h"
@@ -75,18 +79,34 @@ std::string note_of(const search::ProposalFile& proposal, const search::Adoption
   return adoption.problem ? adoption.problem->kind : "no note";
 }
 
+// As rules/steps/normalise.py has it.
+constexpr uintmax_t kLargestSource = 1 << 20;
+
+// The bytes of a person's file; nothing of one that is a folder, has no end, or is too large.
+Result<std::optional<std::string>> proposal_text(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none) ||
+      std::filesystem::file_size(path, none) > kLargestSource)
+    return std::optional<std::string>();
+  auto text = world::read_file(path);
+  if (!text) return std::move(text).error();
+  return std::optional(*std::move(text));
+}
+
 Result<Adopted> adopt_person(const Arguments& arguments, const std::string& parent_id,
                              const std::string& parent) {
   auto spec = steps::read_json(arguments.spec);
   if (!spec) return std::move(spec).error();
   auto space = search::Space::from_spec_json(*spec);
   if (!space) return std::move(space).error();
-  auto text = world::read_file(arguments.proposal);
+  auto text = proposal_text(arguments.proposal);
   if (!text) return std::move(text).error();
   auto canonical = world::read_file(arguments.canonical);
   if (!canonical) return std::move(canonical).error();
   const search::AdoptionContext context{parent, {}, spec->value("entry", "")};
-  auto proposal = search::read_proposal_file(*text);
+  auto proposal =
+      *text ? search::read_proposal_file(**text)
+            : Result<search::ProposalFile>(bad_input("it is no ordinary file of up to 1 MiB"));
   std::optional<search::Problem> problem;
   if (!proposal) problem = search::Problem{"no-proposal", proposal.error().message};
   if (proposal) {

@@ -126,9 +126,10 @@ def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
 
 def _known(path: str | None) -> list[str]:
     """The digests of the sources in a history."""
-    lines = _read(path).splitlines() if path else []
+    # A note may hold what Python takes for the end of a line, and JSON does not.
+    lines = _read(path).split("\n") if path else []
     try:
-        return [str(json.loads(line)["source"]) for line in lines]
+        return [str(json.loads(line)["source"]) for line in lines if line]
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{path}: no history: {error!r}") from error
 
