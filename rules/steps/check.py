@@ -40,6 +40,10 @@ _OF_FEW = 4.0
 # A root mean square that is more than so many times the median size is that of a few large elements.
 _TYPICAL = 4.0
 
+# An element is granted what the reference errs by in elements that are up to so many times as large, as a power of two.
+# So is what is left of a sum whose terms cancel out, but no small element is granted what large ones err by.
+_NEAR = 3
+
 # What an element may be off, as a share of the outputs' root mean square, for it to be called rounding.
 _ROUNDING = 0.05
 
@@ -129,7 +133,7 @@ class Output:
     oracle: Array
     places: Array | None
     own_error: float  # of the reference, root of the mean square
-    own_worst: float
+    own_worst: Array  # of the reference, up to each order of size (judge_inputs.order_of)
 
     @property
     def is_floating(self) -> bool:
@@ -140,6 +144,15 @@ class Output:
     def difference(self) -> Array:
         """Element by element."""
         return np.abs(self.values - self.oracle)
+
+    @property
+    def own_worst_near(self) -> Array:
+        """Of each element the largest of the reference's own errors among elements that are not much larger.
+
+        Of whole numbers, which may be off by one at any size, among all.
+        """
+        orders = judge_inputs.order_of(self.oracle) + _NEAR if self.is_floating else judge_inputs.ORDERS
+        return np.asarray(self.own_worst[np.minimum(orders, judge_inputs.ORDERS - 1)])
 
     @property
     def size(self) -> float:
@@ -175,7 +188,7 @@ def output_of(got: Array, expected: Expected, drawn: InputSet, number: int, decl
         expected[f"{name}.oracle"].astype(np.float64),
         expected.get(f"{name}.places"),
         float(expected[f"{name}.error"]),
-        float(expected[f"{name}.worst"]),
+        expected[f"{name}.worst"],
     )
 
 
@@ -207,10 +220,11 @@ def tolerated(output: Output, tolerance: dict[str, float]) -> Array:
 def check_elements(output: Output, tolerance: dict[str, float]) -> None:
     """Raises Refusal where an element is off.
 
-    It is right within atol and rtol, or within max_error_ratio times the reference's own largest error.
+    It is right within atol and rtol, or within max_error_ratio times the reference's own largest error near its size.
     """
     unit = unit_of(output)
-    bound = np.maximum(tolerated(output, tolerance), max(FLOOR, tolerance["max_error_ratio"] * output.own_worst))
+    own = tolerance["max_error_ratio"] * output.own_worst_near
+    bound = np.maximum(np.maximum(tolerated(output, tolerance), own), FLOOR)
     difference = output.difference
     bad = int(np.count_nonzero(~(difference <= bound)))
     if bad:

@@ -122,7 +122,8 @@ def expected(reference: Functions, signature: dict[str, Any], secret: str) -> di
     """What check compares with, for each input set S and output I; sets that the oracle is not finite for are left out.
 
     "S.I.oracle": the oracle's values, float64 of outputs of more than 16 bits, else float32, whole or at the places
-    "S.I.places"; "S.I.error" and "S.I.worst": the root of the mean square and the largest of the reference's own error.
+    "S.I.places"; "S.I.error" and "S.I.worst": the root of the mean square of the reference's own error, and the largest
+    among elements up to each order of size (judge_inputs.order_of).
     """
     at_own, at_double = (jax.jit(program.with_gradients(one, signature)) for one in reference[:2])
     arrays: dict[str, Array] = {}
@@ -177,7 +178,7 @@ def expected_at_places(reference: Functions, signature: dict[str, Any], secret: 
         for number, (got, want, region, shape) in enumerate(zip(own, right, regions, shapes, strict=True)):
             name = f"{drawn.name}.{number}.{group}"
             arrays[f"{name}.oracle"] = want.astype(wide)
-            _add_own_error(arrays, name, got - want)
+            _add_own_error(arrays, name, got - want, want)
             for axis, (indices, size) in enumerate(zip(region, shape, strict=True)):
                 arrays[f"{name}.axis{axis}"] = indices_of(indices, size)
     return arrays
@@ -201,10 +202,20 @@ def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regi
     return _outputs(found)
 
 
-def _add_own_error(arrays: dict[str, Array], name: str, difference: Array) -> None:
+# Of the smallest elements the share, and the least number, that have one largest error: that of a few says little.
+_SMALLEST, _LEAST = 1 / 8, 256
+
+
+def _add_own_error(arrays: dict[str, Array], name: str, difference: Array, oracle: Array) -> None:
     """Adds how far the reference is from the oracle."""
     arrays[f"{name}.error"] = np.sqrt(np.mean(difference * difference))
-    arrays[f"{name}.worst"] = np.abs(difference).max(initial=0.0)
+    orders = judge_inputs.order_of(oracle).reshape(-1)
+    worst = np.zeros(judge_inputs.ORDERS)
+    np.maximum.at(worst, orders, np.abs(difference).reshape(-1))
+    worst = np.maximum.accumulate(worst)
+    counts = np.cumsum(np.bincount(orders, minlength=judge_inputs.ORDERS))
+    smallest = int(np.searchsorted(counts, min(oracle.size, max(_LEAST, _SMALLEST * oracle.size))))
+    arrays[f"{name}.worst"] = np.maximum(worst, worst[smallest])
 
 
 def _add(
@@ -221,10 +232,10 @@ def _add(
     if list(right.shape) != declared["shape"]:
         raise ValueError(f"'{declared['name']}' has shape {list(right.shape)}, the spec declares {declared['shape']}")
     places = judge_inputs.sample(declared["shape"], drawn, number, secret)
-    difference = judge_inputs.picked(got, places) - judge_inputs.picked(right, places)
+    oracle = judge_inputs.picked(right, places)
     is_narrow = program.dtype_of(declared["dtype"]).itemsize <= 2
-    arrays[f"{name}.oracle"] = judge_inputs.picked(right, places).astype(np.float32 if is_narrow else np.float64)
-    _add_own_error(arrays, name, difference)
+    arrays[f"{name}.oracle"] = oracle.astype(np.float32 if is_narrow else np.float64)
+    _add_own_error(arrays, name, judge_inputs.picked(got, places) - oracle, oracle)
     if places is not None:
         arrays[f"{name}.places"] = places
 

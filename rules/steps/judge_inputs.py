@@ -262,6 +262,16 @@ def some_places(shape: list[int], *named: Any) -> Array | None:
     return np.sort(generator_of(*named).choice(size, _MOST_SAMPLED, replace=False))
 
 
+# How many orders of size are told apart: those of float32.
+ORDERS = 256
+
+
+def order_of(values: Array) -> Array:
+    """Of each value its order of size, a power of two each, from 0 to ORDERS - 1: zero is of the least."""
+    exponents = np.frexp(values)[1] + ORDERS // 2 - 1
+    return np.where(values == 0, 0, np.clip(exponents, 0, ORDERS - 1))
+
+
 def picked(array: Array, places: Array | None) -> Array:
     """An output, or what stands at the places."""
     return array if places is None else array.reshape(-1)[places]

@@ -69,9 +69,10 @@ class Case:
         apart = {name: _APART * value for name, value in self.tolerance.items()}
         for number, (declared, at) in enumerate(zip(self.signature["outputs"], places, strict=True)):
             name = f"{KNOWN.name}.{number}"
-            worst = self.expected.get(f"{name}.worst", self.expected.get(f"{name}.0.worst", 0.0))
+            none = np.zeros(judge_inputs.ORDERS)
+            worst = self.expected.get(f"{name}.worst", self.expected.get(f"{name}.0.worst", none))
             got, other = (one[number].astype(np.float64).reshape(-1) for one in (picked, anchors))
             known = np.isfinite(other)
             where = np.flatnonzero(known) if at is None else at[known]
-            output = check.Output(declared, KNOWN, got[known], other[known], where, 0.0, float(worst))
+            output = check.Output(declared, KNOWN, got[known], other[known], where, 0.0, worst)
             check.check_elements(output, apart)

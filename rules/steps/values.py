@@ -135,7 +135,7 @@ def output_at(
         np.asarray(take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
         np.ravel_multi_index(indices, shape).reshape(-1) if shape else None,
         float(expected[f"{name}.error"]),
-        float(expected[f"{name}.worst"]),
+        expected[f"{name}.worst"],
     )
 
 

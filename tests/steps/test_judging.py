@@ -13,6 +13,7 @@ import pytest
 from conftest import SIGNATURE, SMALL, Lower, Run
 
 import check
+import expect
 import judge_inputs
 import program
 import verdict
@@ -91,7 +92,7 @@ def _oracle() -> tuple[dict[str, Any], check.Expected]:
     signature: dict[str, Any] = {"inputs": [], "outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
     oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
     name = f"{judge_inputs.PUBLIC.name}.0"
-    figures = {f"{name}.error": np.float64(1e-3), f"{name}.worst": np.float64(4e-3)}
+    figures = {f"{name}.error": np.float64(1e-3), f"{name}.worst": np.full(judge_inputs.ORDERS, 4e-3)}
     return signature, {f"{name}.oracle": oracle, **figures}
 
 
@@ -134,8 +135,42 @@ def test_the_unit_is_the_size_of_most_elements(dtype: str, scale: float, outlier
     values = np.random.default_rng(1).standard_normal((200, 136)) * scale
     values[:3] *= outliers
     declared = {"name": "out", "shape": [200, 136], "dtype": dtype}
-    output = check.Output(declared, judge_inputs.PUBLIC, values, values, None, 0.0, 0.0)
+    output = check.Output(declared, judge_inputs.PUBLIC, values, values, None, 0.0, np.zeros(judge_inputs.ORDERS))
     assert check.unit_of(output) == pytest.approx(unit, rel=0.05)
+
+
+def test_small_elements_are_not_granted_what_large_ones_err_by() -> None:
+    declared = {"name": "out", "shape": [200, 136], "dtype": "bfloat16"}
+    right = np.random.default_rng(1).standard_normal((200, 136)) ** 9
+    expected: check.Expected = {}
+    expect._add(expected, "normal.0", _narrowed(right), right, judge_inputs.PUBLIC, declared, 0, "")
+    assert expected["normal.0.worst"].shape == (judge_inputs.ORDERS,)
+    assert expected["normal.0.worst"].max() == np.abs(_narrowed(right) - right).max()
+
+    def passes(values: Array) -> bool:
+        output = check.output_of(values, expected, judge_inputs.PUBLIC, 0, declared)
+        try:
+            check.check_elements(output, TOLERANCE)
+        except check.Refusal:
+            return False
+        return True
+
+    assert passes(_narrowed(right))
+    assert passes(_narrowed(right * (1 + 1e-3)))
+    assert not passes(np.where(np.abs(right) < 20, 0, right))
+
+
+def _narrowed(values: Array) -> Array:
+    return values.astype(program.dtype_of("bfloat16")).astype(np.float64)
+
+
+def test_what_is_left_of_large_terms_is_granted_what_they_err_by() -> None:
+    generator = np.random.default_rng(1)
+    right, noise = generator.standard_normal((200, 136)), 0.3 * generator.standard_normal((2, 200, 136))
+    declared = {"name": "out", "shape": [200, 136], "dtype": "float32"}
+    expected: check.Expected = {}
+    expect._add(expected, "normal.0", right + noise[0], right, judge_inputs.PUBLIC, declared, 0, "")
+    check.check_output(check.output_of(right + noise[1], expected, judge_inputs.PUBLIC, 0, declared), TOLERANCE)
 
 
 def test_the_same_call_gives_the_same_bits() -> None:
