@@ -29,7 +29,8 @@ class InputSet:
 
     `is_whole`: all elements of the outputs are compared, else some. `of_ends`: the set is about the ends of ranges of
     whole numbers, and there is none of it where no input has any. `has_public_whole`: the whole numbers of
-    its first inputs are the public ones. `has_few_large`: few values are much larger than the others.
+    its first inputs are the public ones. `has_few_large`: few values are much larger than the others. `has_gaps`: its
+    whole numbers leave out most of their range, so that groups are empty between full ones.
     """
 
     name: str
@@ -39,6 +40,7 @@ class InputSet:
     of_ends: Callable[[int, int], int] | None = None
     has_public_whole: bool = False
     has_few_large: bool = False
+    has_gaps: bool = False
 
 
 # Of a larger array the values are drawn once, and go on from the first. The number is a prime: no two rows are alike.
@@ -52,6 +54,22 @@ def _normal(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
 
 def _positive(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return 0.5 + generator.random(shape, dtype=np.float32)
+
+
+def _negative(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    return -_positive(generator, shape, _)
+
+
+# How much larger or smaller than normal ones an input's values are: nobody knows which sizes are not looked at.
+_LARGER, _SMALLER = (2.0, 7.0), (1.0, 12.0)
+
+
+def _large(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    return np.float32(2 ** generator.uniform(*_LARGER)) * _normal(generator, shape, _)
+
+
+def _small(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
+    return np.float32(2 ** -generator.uniform(*_SMALLER)) * _normal(generator, shape, _)
 
 
 # A shorter axis has no rows that are zero.
@@ -124,9 +142,10 @@ SETS = (
     InputSet("normal", _normal, is_secret=False, is_whole=True),
     InputSet("hidden", _normal, is_whole=True),
     InputSet("positive", _positive),
-    InputSet("large", lambda *drawn: 64 * _normal(*drawn)),
-    InputSet("small", lambda *drawn: _normal(*drawn) / 1024),
-    InputSet("sparse", _sparse),
+    InputSet("negative", _negative),
+    InputSet("large", _large),
+    InputSet("small", _small),
+    InputSet("sparse", _sparse, has_gaps=True),
     InputSet("denormal", _denormal),
     InputSet("needles", _needles, is_whole=True, has_few_large=True),
     # Empty groups, full ones, and ids that are all the same.
@@ -232,9 +251,8 @@ def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, n
     generator = generator_of(position, entry["shape"], entry["dtype"], drawn.name, number, seed)
     if _is_whole(dtype):
         low, high = map(int, entry.get("range", (0, 1 if dtype == np.bool_ else 7)))
-        return whole_numbers.drawn(generator, shape, whole_numbers.Terms.of(entry, low, high), drawn.of_ends).astype(
-            dtype
-        )
+        terms = whole_numbers.Terms.of(entry, low, high)
+        return whole_numbers.drawn(generator, shape, terms, drawn.of_ends, drawn.has_gaps).astype(dtype)
     limits = program.float_info(dtype)
     values = drawn.values(generator, shape, float(limits.tiny))
     if "range" in entry:

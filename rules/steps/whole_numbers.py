@@ -16,8 +16,12 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
-# Of values with one sum, the share that are the least that they may be: groups without rows.
-_LEAST = 0.25
+# Of values with one sum, the share that are the least that they may be: groups without rows; and where there are gaps.
+_LEAST, _LEAST_OF_GAPS = 0.25, 0.6
+# Where there are gaps, of how many of their range values are at most, and which share of it.
+_MOST_KEPT, _KEPT = 8, 0.4
+# There are none where there is nothing between two ends.
+_LEAST_SPAN = 3
 
 
 @dataclass(frozen=True)
@@ -38,25 +42,44 @@ class Terms:
 
 
 def drawn(
-    generator: Generator, shape: tuple[int, ...], terms: Terms, of_ends: Callable[[int, int], int] | None = None
+    generator: Generator,
+    shape: tuple[int, ...],
+    terms: Terms,
+    of_ends: Callable[[int, int], int] | None = None,
+    has_gaps: bool = False,
 ) -> Array:
     """Uniform, and both ends are among them where there are two values or more; `of_ends`, min or max: one end alone.
 
     With one sum, or distinct, values are as much at that end as these can be. The spec's reader saw to it that there
-    are such values.
+    are such values. `has_gaps`: they are a few of their range, between which are others, and with one sum more of them
+    are the least, some of these between others.
     """
     if terms.is_distinct:
         values = _distinct(generator, shape, terms, of_ends)
     elif terms.sum is not None:
-        values = _of_one_sum(generator, shape, terms, terms.sum, of_ends)
+        values = _of_one_sum(generator, shape, terms, terms.sum, of_ends, has_gaps)
     elif of_ends is not None:
         values = np.full(shape, of_ends(terms.low, terms.high))
     else:
-        values = generator.integers(terms.low, terms.high + 1, shape)
+        low, high, span = terms.low, terms.high, terms.high - terms.low + 1
+        if has_gaps and span >= _LEAST_SPAN:
+            kept = low + _with_a_gap(generator, span)
+            low, high = kept[[0, -1]]
+            values = kept[generator.integers(0, kept.size, shape)]
+        else:
+            values = generator.integers(low, high + 1, shape)
         if values.size > 1:
-            # A length that is none, and one that is all.
-            values.reshape(-1)[generator.choice(values.size, 2, replace=False)] = terms.low, terms.high
+            # A length that is none, and one that is all; or what is on both sides of a gap.
+            values.reshape(-1)[generator.choice(values.size, 2, replace=False)] = low, high
     return np.sort(values, axis=-1) if terms.is_sorted else values
+
+
+def _with_a_gap(generator: Generator, span: int) -> Array:
+    """A few of the whole numbers below `span`, in order: two between which one is left out, and some more."""
+    gap = int(generator.integers(1, span - 1))
+    below, above = int(generator.integers(gap)), int(generator.integers(gap + 1, span))
+    more = generator.integers(0, span, max(0, min(_MOST_KEPT, int(_KEPT * span)) - 2))
+    return np.unique([below, above, *more[more != gap]])
 
 
 def _distinct(generator: Generator, shape: tuple[int, ...], terms: Terms, of_ends: Any) -> Array:
@@ -71,7 +94,9 @@ def _distinct(generator: Generator, shape: tuple[int, ...], terms: Terms, of_end
     return _of_lines(shape, line)
 
 
-def _of_one_sum(generator: Generator, shape: tuple[int, ...], terms: Terms, total: int, of_ends: Any) -> Array:
+def _of_one_sum(
+    generator: Generator, shape: tuple[int, ...], terms: Terms, total: int, of_ends: Any, has_gaps: bool
+) -> Array:
     count = shape[-1] if shape else 1
     most = terms.high - terms.low
 
@@ -81,10 +106,17 @@ def _of_one_sum(generator: Generator, shape: tuple[int, ...], terms: Terms, tota
         # As full as can be, from the front or from the back: all others are as empty as can be.
         order = np.arange(count) if of_ends is min else np.arange(count)[::-1]
         if of_ends is None:
-            weights = generator.exponential(size=count) * (generator.random(count) >= _LEAST)
+            weights = generator.exponential(size=count)
+            is_least = generator.random(count) < (_LEAST_OF_GAPS if has_gaps else _LEAST)
+            if has_gaps and count >= _LEAST_SPAN:
+                kept = _with_a_gap(generator, count)
+                is_least[kept[0] : kept[-1] + 1] = True
+                is_least[kept] = False
+            weights[is_least] = 0
             if weights.sum() > 0:
                 above = np.minimum((left * (weights / weights.sum())).astype(np.int64), most)
             order = generator.permutation(count)
+            order = order[np.argsort(weights[order] == 0, kind="stable")]
         left -= int(above.sum())
         for place in order:
             more = min(left, most - int(above[place]))

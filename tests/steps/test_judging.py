@@ -204,12 +204,32 @@ def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
         assert (first[0].tobytes() == other[0].tobytes()) != drawn.is_secret
         assert -1 <= first[1].min() <= first[1].max() <= 0.5
-        assert set(first[2]) == {"lowest": {1}, "highest": {3}}.get(drawn.name, {1, 2, 3})
+        assert set(first[2]) == {"lowest": {1}, "highest": {3}, "sparse": {1, 3}}.get(drawn.name, {1, 2, 3})
         assert np.isfinite(first[0]).all()
     assert judge_inputs.draw(signature, number=1)[0].tobytes() != judge_inputs.draw(signature)[0].tobytes()
     # A float8's range is narrow: what is large for others is its largest.
     narrow = {"inputs": [{**entry, "dtype": "float8_e4m3fn"}]}
-    assert np.isfinite(judge_inputs.draw(narrow, judge_inputs.SETS[3])[0].astype(np.float32)).all()
+    assert np.isfinite(judge_inputs.draw(narrow, _set("large"))[0].astype(np.float32)).all()
+
+
+def _set(name: str) -> judge_inputs.InputSet:
+    return next(drawn for drawn in judge_inputs.SETS if drawn.name == name)
+
+
+def test_some_inputs_are_all_negative() -> None:
+    signature = {"inputs": [{"name": "x", "shape": [64, 32], "dtype": "float32"}]}
+    assert judge_inputs.draw(signature, _set("negative"), "a")[0].max() < 0
+
+
+@pytest.mark.parametrize(("name", "low", "high"), [("large", 4, 128), ("small", 2**-12, 0.5)])
+def test_how_large_or_small_an_input_is_hangs_on_the_secret(name: str, low: float, high: float) -> None:
+    signature = {"inputs": [{"name": name, "shape": [64, 32], "dtype": "float32"} for name in ("x", "y")]}
+    drawn = [judge_inputs.draw(signature, _set(name), secret) for secret in "abcdefgh"]
+    sizes = np.array([[values.std() for values in arrays] for arrays in drawn])
+    assert 0.9 * low < sizes.min() < sizes.max() < 1.1 * high
+    orders = np.log2(sizes)
+    assert np.ptp(orders, axis=0).min() > 2
+    assert np.abs(orders[:, 0] - orders[:, 1]).max() > 1
 
 
 def test_only_tasks_with_whole_numbers_are_judged_on_the_ends_of_their_ranges() -> None:

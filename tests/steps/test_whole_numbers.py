@@ -48,6 +48,22 @@ def test_groups_are_empty_and_full_at_the_ends() -> None:
     assert (np.diff(judge_inputs.draw(floats)[0], axis=-1) >= 0).all()
 
 
+@pytest.mark.parametrize("secret", "abcdef")
+def test_groups_are_empty_between_full_ones(secret: str) -> None:
+    drawn = next(one for one in SETS if one.name == "sparse")
+    shape = {"dtype": "int32", "range": [0, 8]}
+    inputs = [
+        {"name": "ids", "shape": [200], "are": ["sorted"], **shape},
+        {"name": "sizes", "shape": [9], "sum": 200, **shape, "range": [0, 200]},
+        {"name": "keys", "shape": [9], **shape, "range": [-(2**31), 2**31 - 1]},
+    ]
+    ids, sizes, keys = judge_inputs.draw({"inputs": inputs, "outputs": []}, drawn, secret)
+    for full in (np.unique(ids), np.flatnonzero(sizes)):
+        assert 2 <= full.size <= 7
+        assert np.diff(full).max() > 1
+    assert 2 <= len(np.unique(keys)) <= 8
+
+
 SIZES = {"name": "sizes", "shape": [8], "dtype": "int32", "range": [0, 40], "sum": 40}
 
 
