@@ -207,16 +207,22 @@ class Surroundings:
 
     `name`: of its file and module. `has_all`: modules that are not here are. `is_on_tpu`: JAX's default device is one,
     as it is where kernels are for, and not where they are judged. `is_users`: a function of a user's calls it, in a
-    file of his, under jax.jit.
+    file of his, under jax.jit. `has_users_settings`: JAX's settings are a user's, and not the judge's.
     """
 
     def __init__(
-        self, name: str = "kernel", has_all: bool = False, is_on_tpu: bool = False, is_users: bool = False
+        self,
+        name: str = "kernel",
+        has_all: bool = False,
+        is_on_tpu: bool = False,
+        is_users: bool = False,
+        has_users_settings: bool = False,
     ) -> None:
         self.name = name
         self.has_all = has_all
         self.is_on_tpu = is_on_tpu
         self.is_users = is_users
+        self.has_users_settings = has_users_settings
 
     @property
     def file(self) -> str:
@@ -299,12 +305,13 @@ def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Su
     check_names(tree, imports)
     importer = _Importer(imports, around.has_all)
     try:
-        function = _loaded(source, entry, importer, imports, around)
-        for signature in signatures[:-1]:
-            # What it is for others is their affair.
-            with contextlib.suppress(Exception):
-                _traced(function, signature, around)
-        closed = _traced(function, signatures[-1], around)
+        with program.users_settings() if around.has_users_settings else contextlib.nullcontext():
+            function = _loaded(source, entry, importer, imports, around)
+            for signature in signatures[:-1]:
+                # What it is for others is their affair.
+                with contextlib.suppress(Exception):
+                    _traced(function, signature, around)
+            closed = _traced(function, signatures[-1], around)
     except (Rejection, MemoryError):
         raise
     except SystemExit as error:

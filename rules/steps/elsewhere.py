@@ -43,13 +43,14 @@ FACTORS = (
     "the calls before it",
     "who calls it",
     "JAX's default device",
+    "JAX's settings",
     "the user",
     "HOME and the current folder",
     "the host's name",
     "the environment's variables",
     "the clock",
 )
-(_TEXT, _NAME, _MODULES, _CALLS, _CALLER, _DEVICE, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
+(_TEXT, _NAME, _MODULES, _CALLS, _CALLER, _DEVICE, _SETTINGS, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
 
 # What differs where what stands in a file is traced as it stands.
 HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
@@ -89,7 +90,11 @@ def place_of(factors: Sequence[str], drawn: bytes) -> Place:
 def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
     """The child's work: the candidate's jaxpr on the wire after a line of JSON, or the line alone."""
     around = Surroundings(
-        "best" if _NAME in factors else "kernel", _MODULES in factors, _DEVICE in factors, _CALLER in factors
+        "best" if _NAME in factors else "kernel",
+        has_all=_MODULES in factors,
+        is_on_tpu=_DEVICE in factors,
+        is_users=_CALLER in factors,
+        has_users_settings=_SETTINGS in factors,
     )
     try:
         if _TEXT in factors:

@@ -41,6 +41,27 @@ class NotCanonical(Exception):
     """The exported module is not what was to be made, or not of the form that this code knows."""
 
 
+# What a user has, whatever the judge's own interpreters are told.
+_USERS_SETTINGS = {
+    "jax_platforms": None,
+    "jax_traceback_in_locations_limit": jax.config.jax_traceback_in_locations_limit,
+}
+
+
+@contextlib.contextmanager
+def users_settings() -> Iterator[None]:
+    """JAX's settings are a user's for as long as this lasts, but for the backend, which is chosen before."""
+    jax.local_devices()
+    kept = {name: getattr(jax.config, name) for name in _USERS_SETTINGS}
+    try:
+        for name, value in _USERS_SETTINGS.items():
+            jax.config.update(name, value)
+        yield
+    finally:
+        for name, value in kept.items():
+            jax.config.update(name, value)
+
+
 def configure_jax() -> None:
     """The settings under which every program is made and used. Call before the first trace."""
     jax.config.update("jax_traceback_in_locations_limit", 0)

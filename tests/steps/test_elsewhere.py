@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
 
+import jax
 import pytest
 from conftest import FORKS, SMALL, Lower
 
@@ -13,8 +15,9 @@ import clock
 import elsewhere
 import lower as step_lower
 import normalise
+import program
 from candidate import IMPORTS, Imports, Rejection
-from child import Limits
+from child import Limits, run_in_child
 from elsewhere import FACTORS
 
 pytestmark = FORKS
@@ -31,6 +34,8 @@ TELLING = {
     "a module": ("modules", "try:\n    import no_such_module as m\nexcept ImportError:\n    m = None", "m is None"),
     "the backend": ("JAX's default device", "", "jax.default_backend() == 'cpu'"),
     "the devices": ("JAX's default device", "", "jax.devices()[0].platform == 'cpu'"),
+    "the platforms": ("JAX's settings", "", "jax.config.jax_platforms == 'cpu'"),
+    "a setting of JAX's": ("JAX's settings", "", "jax.config.jax_traceback_in_locations_limit == 0"),
     "the user": ("the user", "import os", "os.getuid() == 65534"),
     "HOME": ("HOME", "import os", "os.environ['HOME'] == '/tmp'"),
     "the folder": ("HOME", "import os", "os.getcwd() == '/tmp'"),
@@ -61,6 +66,20 @@ def test_a_kernel_that_tells_where_it_is_is_not_reproducible(lower: Lower, what:
     assert (report["verdict"], report.get("kind")) == ("rejected", "nondeterministic"), report
     assert report["reason"].startswith("not reproducible: ")
     assert told in report["reason"]
+
+
+def test_the_judges_settings_are_put_back() -> None:
+    def settings() -> list[object]:
+        return [jax.config.jax_platforms, jax.config.jax_traceback_in_locations_limit]
+
+    def work() -> bytes:
+        program.configure_jax()
+        jax.config.update("jax_platforms", "cpu")
+        with program.users_settings():
+            there = settings()
+        return json.dumps([there, settings()]).encode()
+
+    assert json.loads(run_in_child(work, Limits(60, 60, 2**32)).answer) == [[None, 100], ["cpu", 0]]
 
 
 def test_what_was_called_before_makes_no_other_program(lower: Lower) -> None:
