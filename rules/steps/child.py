@@ -41,7 +41,7 @@ class Limits:
     cpu_seconds: int
     wall_seconds: float
     memory_bytes: int
-    answer_bytes: int = 256 * 2**20
+    answer_bytes: int = 512 * 2**20
     is_sandboxed: bool = True
 
 
