@@ -548,7 +548,9 @@ def test_what_is_in_the_history_is_not_proposed(run_step: Run, tmp_path: Path) -
     kernel = (tmp_path / "out" / "v0001" / "kernel.py").read_text()
     # As the select step writes it, of the canonical source.
     digest = hashlib.sha256(normalise.canonical(kernel, "kernel.py").encode()).hexdigest()
-    (tmp_path / "history.jsonl").write_text(json.dumps({"source": digest, "note": "a\u2028b"}, ensure_ascii=False) + "\n")
+    (tmp_path / "history.jsonl").write_text(
+        json.dumps({"source": digest, "note": "a\u2028b"}, ensure_ascii=False) + "\n"
+    )
     (other,) = step(run_step, tmp_path, "0", "v0001", history="history.jsonl")
     assert other["note"] != first["note"]
 

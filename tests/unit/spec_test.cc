@@ -232,7 +232,8 @@ TEST_CASE("what a kernel may import is part of a signature where a spec says it"
 TEST_CASE("a contract has defaults, of the inputs' own dtype") {
   Spec spec = parsed(kSpec);
   CHECK(terms_json(spec, spec.cases[1]) ==
-        "{\n  \"accumulator\": \"float32\",\n  \"flops\": 420000,\n  \"is_timed\": false,\n"
+        "{\n  \"accumulator\": \"float32\",\n  \"flops\": 420000,\n  \"is_operand_said\": false,\n"
+        "  \"is_timed\": false,\n"
         "  \"max_constant_bytes\": 1048576,\n"
         "  \"max_outside_flops\": 0.05,\n  \"min_flops\": 0.75,\n  \"operand\": \"bfloat16\",\n"
         "  \"outside\": [],\n"
