@@ -18,7 +18,13 @@ CHEATS = entries(HERE / "cheats")
 QUICK = {"honest/matmul/plain"}
 # All of the styles take half an hour: CI judges two, .ci/full the rest. Of honest kernels it leaves out the longest.
 IN_CI = {"styles/jax_flash/kernel", "styles/jax_paged/kernel"}
-LONG = {"honest/attention/block_table", "honest/attention/loop", "honest/router/two_maxima"}
+LONG = {
+    "honest/attention/block_table",
+    "honest/attention/flash",
+    "honest/attention/loop",
+    "honest/heads_first/semaphores",
+    "honest/router/two_maxima",
+}
 
 judge = Judge()
 
