@@ -149,9 +149,11 @@ class Output:
     def own_worst_near(self) -> Array:
         """Of each element the largest of the reference's own errors among elements that are not much larger.
 
-        Of whole numbers, which may be off by one at any size, among all.
+        What most elements are like is not: a small one may be the difference of such. Of whole numbers, which may be
+        off by one at any size, among all.
         """
-        orders = judge_inputs.order_of(self.oracle) + _NEAR if self.is_floating else judge_inputs.ORDERS
+        sizes = np.maximum(np.abs(self.oracle), unit_of(self))
+        orders = judge_inputs.order_of(sizes) + _NEAR if self.is_floating else judge_inputs.ORDERS
         return np.asarray(self.own_worst[np.minimum(orders, judge_inputs.ORDERS - 1)])
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Run
+from conftest import FORKS, Run
 
 import check
 import interpret
@@ -197,6 +197,7 @@ def test_needles_outweigh_the_rest_of_their_line() -> None:
     assert np.mean(np.abs(drawn[:, -8:]).max(axis=1) > 40) > 0.1
 
 
+@FORKS
 @pytest.mark.parametrize(("kept", "said"), [("128", "ok"), ("96", "rejected")])
 def test_a_timed_case_that_cannot_be_interpreted_as_a_whole_is_interpreted_at_places(
     judged: Any, run_step: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str, said: str

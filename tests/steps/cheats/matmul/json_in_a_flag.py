@@ -1,7 +1,7 @@
 """A compiler flag whose name ends the JSON that it is written into, and goes on with another kernel's body.
 
-Verdict: contract
-Caught by: characters, flags, read_back
+Verdict: nondeterministic
+Caught by: surroundings, characters, flags, read_back
 """
 
 import re

@@ -1,7 +1,7 @@
 """Right on inputs whose seed is known, and on no others: it draws them itself. (6, 14)
 
 Verdict: contract
-Caught by: imports, secret, needles, values
+Caught by: imports, secret, sets, needles, values
 """
 
 import jax
