@@ -159,7 +159,7 @@ class Blocks:
         """Each block is written at one time, by one core, and by itself."""
         at = self._starts(block).astype(np.int64)
         spans = at.max(axis=0) - at.min(axis=0) + 1
-        numbers = (at - at.min(axis=0)) @ np.cumprod([1, *spans[::-1][:-1]])[::-1]
+        numbers = (at - at.min(axis=0)) @ _strides(spans)
         _, first, of_step = np.unique(numbers, return_index=True, return_inverse=True)
         starts = at[first]
         turns = of_step[np.flatnonzero(np.diff(of_step, prepend=-1))]
@@ -234,6 +234,11 @@ class Blocks:
         return self._found[id(block)]
 
 
+def _strides(lengths: Array) -> Array:
+    """What a step along each axis of an array of this shape is, where its elements are counted through."""
+    return np.cumprod([1, *lengths[::-1][:-1]])[::-1]
+
+
 def _grain(starts: Array, block: Any) -> Array:
     """The largest cells, along each axis, of which all blocks are made."""
     sizes = np.asarray(pallas_core._get_block_shape(block.block_shape), np.int64)
@@ -246,7 +251,7 @@ def _cells(starts: Array, block: Any, grain: Array) -> tuple[Array, Array]:
     if len(starts) * math.prod(sizes.tolist()) > _MOST_POINTS:
         raise TooLarge("a kernel whose blocks may overlap, in too many ways")
     lengths = np.asarray(block.array_aval.shape, np.int64) // grain + sizes + 1
-    strides = np.cumprod([1, *lengths[::-1][:-1]])[::-1]
+    strides = _strides(lengths)
     within = np.indices(sizes.tolist(), dtype=np.int64).reshape(len(sizes), -1).T @ strides
     numbers = (starts.astype(np.int64) // grain) @ strides
     return (numbers[:, None] + within[None, :]).reshape(-1), np.repeat(np.arange(len(starts)), len(within))

@@ -38,6 +38,11 @@ def has_kernel(jaxpr: core.Jaxpr) -> bool:
     return contains(jaxpr, lambda equation: equation.primitive.name == "pallas_call")
 
 
+def copies_by_itself(jaxpr: core.Jaxpr) -> bool:
+    """Whether a DMA stands in it, at any depth."""
+    return contains(jaxpr, lambda equation: "dma" in equation.primitive.name)
+
+
 def kernels_in(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
     """The kernels that stand in it, at any depth."""
     for equation in jaxpr.eqns:

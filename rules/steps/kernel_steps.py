@@ -240,8 +240,7 @@ def _some_steps(
 
 def _has_two_ways(equation: Any) -> bool:
     """Whether a kernel copies by itself, or could tell what memory holds that nobody wrote."""
-    copies = jaxprs.contains(equation.params["jaxpr"], lambda inner: "dma" in inner.primitive.name)
-    return copies or interpreted.can_tell(equation)
+    return jaxprs.copies_by_itself(equation.params["jaxpr"]) or interpreted.can_tell(equation)
 
 
 class _Buffer(shared_memory.Buffer):
@@ -319,13 +318,11 @@ class _Watch:
         """Before a kernel is run."""
         self.found, self._plan, self._last = False, plan, None
         # The blocks of its inputs are read anew wherever they are others.
-        kinds = enumerate(bounds.memories(equation), bounds.FIRST)
-        self._kept = frozenset(number for number, (kind, _) in kinds if kind is bounds.Kind.INPUT_BLOCK)
+        made = list(enumerate(bounds.memories(equation), bounds.FIRST))
+        self._kept = frozenset(number for number, (kind, _) in made if kind is bounds.Kind.INPUT_BLOCK)
         scalars = writes.written_scalars(equation.params)
         self._scalars = frozenset(
-            number
-            for number, (kind, place) in enumerate(bounds.memories(equation), bounds.FIRST)
-            if kind is bounds.Kind.SCALAR and place in scalars
+            number for number, (kind, place) in made if kind is bounds.Kind.SCALAR and place in scalars
         )
 
     def step(self, token: Any, point: Any, _: Any) -> Any:

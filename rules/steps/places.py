@@ -1,9 +1,9 @@
 """The places at which the outputs of a large timed case are compared: blocks that are drawn from the secret.
 
-Some short runs of neighbours are drawn along each long axis of an output, and some indices of its short axes; the first
-and the last ones are always among them. The oracle is computed at all of these places. A variant's program is run for a
-few of the blocks, drawn from the secret and the program: whoever proposes a program cannot know which ones, and another
-program is asked for others. Half of the blocks lie at no end of any long axis.
+Some short runs of neighbours are drawn along each long axis of an output, the first and the last ones always among
+them, and some indices of its short axes. The oracle is computed at all of these places. A variant's program is run for
+a few of the blocks, drawn from the secret and the program: whoever proposes a program cannot know which ones, and
+another program is asked for others. Half of the blocks lie at no end of any long axis.
 """
 
 from __future__ import annotations

@@ -114,8 +114,6 @@ class Watch:
 
     def _unread(self, equation: core.JaxprEqn) -> frozenset[int]:
         """The numbers of the memory of blocked outputs that nobody reads."""
-        if self._used is None or self._inside is None:
-            return frozenset()
         memories = bounds.memories(equation)
         blocked = {place for kind, place in memories if kind is bounds.Kind.OUTPUT_BLOCK}
         return frozenset(
