@@ -155,7 +155,10 @@ class Learner {
     by_id_.reserve(history.size());
     topic_of_.reserve(2 * history.size());
     topics_.reserve(history.size());
-    for (const PastVariant& past : history) by_id_[past.id] = &past;
+    for (const PastVariant& past : history) {
+      by_id_[past.id] = &past;
+      if (past.round == 0) seed_ = &past;
+    }
     judged_.reserve(history.size());
     for (const PastVariant& past : history) judged_.push_back(judge(past));
   }
@@ -190,12 +193,15 @@ class Learner {
       return out;
     }
     const PastVariant* best = nullptr;
+    auto hold_against = [&](const PastVariant& other) {
+      if (other.score && (best == nullptr || *other.score > *best->score)) best = &other;
+    };
     for (const std::string& id : past.parents) {
-      auto it = by_id_.find(id);
-      if (it == by_id_.end() || !it->second->score) continue;
-      if (best == nullptr || *it->second->score > *best->score) best = it->second;
+      if (auto it = by_id_.find(id); it != by_id_.end()) hold_against(*it->second);
     }
     if (!past.score || best == nullptr) return out;
+    // Who proposes a variant names its parents: by a slow one, anything would be a gain.
+    if (seed_ != nullptr) hold_against(*seed_);
     const Ranked own = {{}, *past.score, past.half_width, "", {}};
     const Ranked its = {{}, *best->score, best->half_width, "", {}};
     const double width = std::hypot(past.half_width, best->half_width);
@@ -395,6 +401,7 @@ class Learner {
   Contest contest_;
   // By the ids of the history, which outlives it. Looked up, never gone through.
   std::unordered_map<std::string_view, const PastVariant*> by_id_;
+  const PastVariant* seed_ = nullptr;
   std::vector<Judged> judged_;  // in the order of the history
   std::vector<Topic> topics_;   // the person's entries first, each its own
   size_t persons_ = 0;          // how many those are

@@ -49,13 +49,14 @@ struct Lessons {
 // next one on; all others hold from the start.
 Learnings learnings_in_round(Learnings by_person, int round, const std::string& kernel);
 
-// A success is a variant that is faster than the best of its parents by the rule's effect, and by
-// more than a tie (contest.h). A failure is a rejection that the campaign had not seen: of that
-// step and kind, and with that reason but for its numbers. What a model wrote was written before
-// its variant was judged, so a rejection is told in the step's words, and says nothing for the
-// model's. What is the same is one entry, with all its evidence: the same title, the same change of
-// a sweep, the same rejection. Where it is a person's, its evidence goes there. An answer that was
-// no kernel (a rejection by adopt) teaches nothing, and neither does a near-duplicate.
+// A success is a variant that is faster than the best of its parents, and than the seed, by the
+// rule's effect, and by more than a tie (contest.h). A failure is a rejection that the campaign had
+// not seen: of that step and kind, and with that reason but for its numbers. What a model wrote was
+// written before its variant was judged, so a rejection is told in the step's words, and says
+// nothing for the model's. What is the same is one entry, with all its evidence: the same title,
+// the same change of a sweep, the same rejection. Where it is a person's, its evidence goes there.
+// An answer that was no kernel (a rejection by adopt) teaches nothing, and neither does a
+// near-duplicate.
 Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule,
               Proposals proposals = Proposals::all);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -26,6 +27,34 @@ std::vector<Span> lines_of(std::string_view text, Span within) {
     size_t end = std::min(text.find('\n', begin), within.end);
     out.push_back({begin, end});
     begin = end + 1;
+  }
+  return out;
+}
+
+// The string literals of a Python source that go on over a line's end: what stands there is no
+// code.
+std::vector<Span> long_texts(std::string_view source) {
+  std::vector<Span> out;
+  for (size_t at = 0; at < source.size();) {
+    const char c = source[at];
+    if (c == '#') at = std::min(source.find('\n', at), source.size());
+    if (c != '"' && c != '\'') {
+      ++at;
+      continue;
+    }
+    const bool is_long = source.substr(at, 3) == std::string(3, c);
+    const std::string_view end = source.substr(at, is_long ? 3 : 1);
+    const size_t begin = at;
+    for (at += end.size(); at < source.size() && source.substr(at, end.size()) != end; ++at) {
+      if (source[at] == '\\') {
+        ++at;
+      } else if (!is_long && source[at] == '\n') {
+        break;
+      }
+    }
+    at = std::min(at + end.size(), source.size());
+    if (source.substr(begin, at - begin).find('\n') != std::string_view::npos)
+      out.push_back({begin, at});
   }
   return out;
 }
@@ -94,7 +123,14 @@ struct Assignment {
 Result<Assignment> find_assignment(std::string_view source, Span block, const std::string& name) {
   std::optional<Span> place;
   int matches = 0;
+  const std::vector<Span> texts = long_texts(source);
+  auto is_text = [&](const Span& line) {
+    return std::any_of(texts.begin(), texts.end(), [&](const Span& text) {
+      return text.begin < line.begin && line.begin < text.end;
+    });
+  };
   for (const Span& line : lines_of(source, block)) {
+    if (is_text(line)) continue;
     if (auto found = assigned(source, line, name)) {
       ++matches;
       place = found;

@@ -1,5 +1,6 @@
 // Edits of a kernel's source: parameters are assignments `NAME = <whole number>` on a line of their
-// own in the EVOLVE block. Text outside of that block is never touched.
+// own in the EVOLVE block, and not within a string literal. Text outside of that block is
+// never touched.
 #pragma once
 
 #include <string>

@@ -65,6 +65,16 @@ TEST_CASE("a gain that counts is a success, a smaller one a proposal, a tie noth
   CHECK(!lessons.proposed[0].is_by_model);
 }
 
+TEST_CASE("what a slow parent is beaten by is no gain where the seed is faster", "[learn]") {
+  const Lessons lessons =
+      learn({seed, scored(1, "v0000", "BLOCK_M 512 -> 8", 0.3), scored(2, "v0001", "unroll", 0.9),
+             scored(3, "v0001", "in another order", 1.2)},
+            {}, rule());
+  REQUIRE(lessons.accepted.entries.size() == 1);
+  CHECK(lessons.accepted.entries[0].title == "in another order");
+  CHECK(lessons.accepted.entries[0].field("Impact") == "1.200x the seed's speed (modelled)");
+}
+
 TEST_CASE("a measured gain counts only beyond its interval", "[learn]") {
   PastVariant loose = scored(1, "v0000", "wide", 1.2);
   loose.half_width = 0.3;

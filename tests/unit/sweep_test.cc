@@ -389,6 +389,43 @@ TEST_CASE("parameters are read from the EVOLVE block alone") {
   CHECK(*point == Point{{"BLOCK_M", 512}, {"BLOCK_N", 1024}});
 }
 
+TEST_CASE("what stands in a string literal is no parameter") {
+  for (const std::string text : {
+           R"(def f():
+    """BLOCK
+    BLOCK = 64
+    """
+BLOCK = 128
+)",
+           R"('''
+BLOCK = 64
+'''
+BLOCK = 128
+)",
+           R"(# it's
+BLOCK = 128
+)",
+           R"(A = 'it\'s\
+BLOCK = 64'
+BLOCK = 128
+)",
+           R"(A = '''a''' 'b'
+BLOCK = 128
+)",
+           R"(A = r'''
+\'''
+BLOCK = 64
+'''
+BLOCK = 128
+)"}) {
+    CAPTURE(text);
+    const std::string source = "# EVOLVE-BLOCK-START\n" + text + "# EVOLVE-BLOCK-END\n";
+    auto point = read_parameters(source, {"BLOCK"});
+    REQUIRE(point);
+    CHECK(point->at("BLOCK") == 128);
+  }
+}
+
 TEST_CASE("parameters are written in place, all else stays byte for byte") {
   auto source = write_parameters(kKernel, {{"BLOCK_M", 64}, {"BLOCK_N", 2048}});
   REQUIRE(source);
