@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cache/record_message.h"
+#include "engine/core/content.h"
 #include "engine/core/sha256.h"
 
 namespace evolve::cache {
@@ -36,16 +37,15 @@ std::optional<LookedAt> look_at_file(const std::string& path) {
                                                        std::fclose);
   if (!file || ::fstat(::fileno(file.get()), &st) != 0) return std::nullopt;
   Sha256 sha;
-  Hasher hasher;
   std::array<char, 1 << 16> chunk{};
   int64_t bytes = 0;
   while (const size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
     sha.add({chunk.data(), size});
-    hasher.add({chunk.data(), size});
     bytes += static_cast<int64_t>(size);
   }
   if (std::ferror(file.get()) != 0) return std::nullopt;
-  return LookedAt{{sha.hex(), bytes, (st.st_mode & S_IXUSR) != 0}, hasher.digest()};
+  const std::string hex = sha.hex();
+  return LookedAt{{hex, bytes, (st.st_mode & S_IXUSR) != 0}, content_digest_from(hex)};
 }
 
 std::string fault_text(const HttpRequest& request, const HttpResponse& response) {

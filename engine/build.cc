@@ -9,6 +9,7 @@
 #include "engine/collect.h"
 #include "engine/command.h"
 #include "engine/core/dyndep.h"
+#include "engine/outputs.h"
 #include "engine/payments.h"
 
 namespace evolve {
@@ -19,6 +20,8 @@ constexpr double kTickSeconds = 0.1;
 constexpr int kLookUpsAtOnce = 16;
 // Commands that take less count as if they took so long.
 constexpr double kShortSeconds = 1;
+// Of a command whose inputs are changed each time that it runs.
+constexpr int kMostReruns = 3;
 // A command that ends so was interrupted by the user, in Ninja's eyes and in a shell's.
 constexpr int kInterruptStatus = 130;
 
@@ -47,6 +50,7 @@ class Build {
             },
             options.capacity),
         collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules),
+        outputs_(graph, lookup, ports.files, ports.blobs, options.rules),
         payments_(ports.claims) {}
 
   Result<BuildSummary> run() {
@@ -74,6 +78,12 @@ class Build {
     int failures = 0;            // of its command, which is to run again
     std::string earlier_output;  // of those
     bool is_elsewhere = false;   // another machine runs it
+    Lookup::Since since;         // what its inputs are held against when it has ended
+  };
+  // An edge whose inputs were changed while its command ran.
+  struct Changed {
+    int times = 0;
+    std::string output;  // what is said of it
   };
 
   Status loop() {
@@ -178,8 +188,13 @@ class Build {
     }
     auto reasons = lookup_.reasons(id, *finding);
     if (!reasons) return std::move(reasons).error();
-    found_.insert_or_assign(
-        id, Running{*std::move(finding), *std::move(reasons), memo_version_, 0, ""});
+    found_.insert_or_assign(id, Running{*std::move(finding),
+                                        *std::move(reasons),
+                                        memo_version_,
+                                        0,
+                                        "",
+                                        false,
+                                        {lookup_.moment(), 0}});
     plan_.queue(id);
     return {};
   }
@@ -207,49 +222,13 @@ class Build {
     return plan_.wait_for(id, graph_.edge(id).inputs);
   }
 
-  enum class Restored {
-    not_at_all,  // a blob is gone
-    before,      // all files were in place
-    now,
-  };
-
-  // Puts a result's blobs where the edge's outputs belong.
-  Result<Restored> restore(EdgeId id, const Hit& hit) {
-    const ActionResult& result = hit.result;
-    const Edge& edge = graph_.edge(id);
-    // A command that did not write all that it was to write runs again.
-    if (result.outputs.size() != edge.outputs.size() || !result.has_all_outputs()) {
-      return Restored::not_at_all;
-    }
-    // A generator writes more than it declares: its outputs alone would not be what it made.
-    const bool is_generator = !graph_.binding(id, "generator").empty();
-    Restored restored = Restored::before;
-    for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      if (!hit.is_all_absent) {
-        auto there = lookup_.look(edge.outputs[i]);
-        if (!there) return std::move(there).error();
-        if (*there && (*there)->content == result.outputs[i]) continue;
-      }
-      if (is_generator) return Restored::not_at_all;
-      const std::string path = graph_.path(edge.outputs[i]);
-      if (auto status = ports_.files.make_folders(folder_of(path)); !status) {
-        return std::move(status).error();
-      }
-      auto fetched = ports_.blobs.fetch(result.outputs[i], path);
-      if (!fetched) return std::move(fetched).error();
-      if (!*fetched) return Restored::not_at_all;
-      lookup_.set_state(edge.outputs[i], {result.outputs[i], {}});
-      restored = Restored::now;
-    }
-    return restored;
-  }
-
   // Ends an edge with a stored result. False: it could not be put in place.
   Result<bool> finish_with(EdgeId id, const Hit& hit) {
-    auto restored = restore(id, hit);
+    auto restored = outputs_.restore(id, hit);
     if (!restored) return std::move(restored).error();
-    if (*restored == Restored::not_at_all) return false;
-    auto status = finish(event_of(id, Outcome::hit, *restored == Restored::now), hit.result, "");
+    if (*restored == Outputs::Restored::not_at_all) return false;
+    auto status =
+        finish(event_of(id, Outcome::hit, *restored == Outputs::Restored::now), hit.result, "");
     if (!status) return std::move(status).error();
     return true;
   }
@@ -322,31 +301,7 @@ class Build {
   [[nodiscard]] Digest action_of(EdgeId id) const { return found_.at(id).finding.declared.key(); }
 
   Status start(EdgeId id) {
-    const Edge& edge = graph_.edge(id);
-    for (NodeId output : edge.outputs) {
-      const std::string& path = graph_.path(output);
-      if (auto status = ports_.files.make_folders(folder_of(path)); !status) return status;
-      if (!options_.rules.are_strict) {
-        auto before = lookup_.look(output);
-        if (!before) return std::move(before).error();
-        before_[output] = *before ? std::optional((*before)->content) : std::nullopt;
-        continue;
-      }
-      // What is there may be a second name of a blob, which a command must not write into.
-      if (auto status = ports_.files.remove(path); !status) return status;
-    }
-    std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
-    if (!depfile.empty()) {
-      if (auto status = ports_.files.make_folders(folder_of(depfile)); !status) return status;
-    }
-    std::string response_file = graph_.binding(id, "rspfile", Graph::Quoting::none);
-    if (!response_file.empty()) {
-      if (auto status = ports_.files.make_folders(folder_of(response_file)); !status) return status;
-      const std::string content = graph_.binding(id, "rspfile_content");
-      if (auto status = graph_.check_length(id, "rspfile_content", content); !status) return status;
-      auto written = ports_.files.write(response_file, content);
-      if (!written) return written;
-    }
+    if (auto status = outputs_.prepare(id); !status) return status;
     auto placement = placement_in(id);
     if (!placement) return std::move(placement).error();
     if (auto status = check_capacity(id, placement->needs); !status) return status;
@@ -357,7 +312,9 @@ class Build {
     if (!command) return std::move(command).error();
     command->keeps_leftovers = !options_.rules.are_strict;
     // Told before it starts: what it writes to the terminal comes behind its line.
-    if (running.failures == 0) ports_.listener.started(event_of(id, Outcome::ran, false));
+    if (running.failures == 0 && !changed_.contains(id))
+      ports_.listener.started(event_of(id, Outcome::ran, false));
+    running.since.started = ports_.clock.file_time();
     if (auto status = ports_.runner.start(*command); !status) return status;
     ++running_;
     if (placement->is_elsewhere) ++elsewhere_;
@@ -385,27 +342,11 @@ class Build {
     return {};
   }
 
-  // What commands that were cut off had written of their outputs. An output that one left as it was
-  // stays, a manifest that was being made anew above all.
   Status remove_half_written() {
     for (EdgeId id : started_) {
-      if (auto status = remove_half_written(id); !status) return status;
+      if (auto status = outputs_.remove_half_written(id); !status) return status;
     }
     return {};
-  }
-
-  Status remove_half_written(EdgeId id) {
-    const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
-    for (NodeId output : graph_.edge(id).outputs) {
-      const std::string path = graph_.path(output);
-      auto now = ports_.files.digest(path);
-      if (!now) return std::move(now).error();
-      auto before = before_.find(output);
-      bool is_untouched = before != before_.end() && before->second == *now && depfile.empty();
-      if (!*now || is_untouched) continue;
-      if (auto status = ports_.files.remove(path); !status) return status;
-    }
-    return depfile.empty() ? Status{} : ports_.files.remove(depfile);
   }
 
   // Has a command that failed run again, where its edge says so: true.
@@ -416,7 +357,7 @@ class Build {
         completed.is_final ||
         (!completed.timed_out && extensions->final_exit_codes.count(completed.exit_status) > 0);
     if (is_final || running.failures >= extensions->retries) return false;
-    if (auto status = remove_half_written(id); !status) return std::move(status).error();
+    if (auto status = outputs_.remove_half_written(id); !status) return std::move(status).error();
     ++running.failures;
     ++summary_.retried;
     const std::string end = completed.timed_out
@@ -445,8 +386,11 @@ class Build {
       completed.output.insert(0, running.earlier_output);
       return fail(id, completed, std::move(result).error());
     }
+    auto is_rerun = rerun_if_changed(id, running, *result);
+    if (!is_rerun) return std::move(is_rerun).error();
+    if (*is_rerun) return {};
     if (auto status = ports_.memo.put(*result); !status) return status;
-    if (auto status = remove_response_file(id); !status) return status;
+    if (auto status = outputs_.remove_response_file(id); !status) return status;
     EdgeEvent event = event_of(id, Outcome::ran, false);
     event.output = running.earlier_output;
     if (auto status = finish(std::move(event), *result, joined_text(running.reasons)); !status) {
@@ -455,18 +399,47 @@ class Build {
     return end_payment(id, *result);
   }
 
-  // Its content is part of the key and of the manifest; the file is not needed any more.
-  Status remove_response_file(EdgeId id) {
-    const std::string path = graph_.binding(id, "rspfile", Graph::Quoting::none);
-    if (path.empty() || options_.rules.keep_rsp) return {};
-    return ports_.files.remove(path);
+  // Where a file that the command read was changed meanwhile: nobody knows which bytes it read. Its
+  // result is dropped, and the edge is looked up again: true.
+  Result<bool> rerun_if_changed(EdgeId id, const Running& running, ActionResult& result) {
+    const bool is_strict = options_.rules.are_strict;
+    auto node = lookup_.changed_since(id, result.discovered, running.since, is_strict);
+    if (!node) return std::move(node).error();
+    if (!*node) return false;
+    Changed& its = changed_[id];
+    ++its.times;
+    // Somebody else's command may itself write what it reads: what counts is how it left that.
+    if (its.times > 1 && !is_strict) {
+      if (auto status = lookup_.rekey(id, result); !status) return std::move(status).error();
+      return false;
+    }
+    const std::string what =
+        fmt::format("'{}' was changed while the command read it", graph_.path(**node));
+    if (its.times > kMostReruns) {
+      Completed completed;
+      Error error = failed(fmt::format(
+          "{}: {}, {} times", graph_.path(graph_.edge(id).outputs.front()), what, its.times));
+      error.hint = "build again when nothing writes to it";
+      if (auto status = outputs_.remove_half_written(id); !status) return std::move(status).error();
+      if (auto status = fail(id, completed, error); !status) return std::move(status).error();
+      return true;
+    }
+    its.output += fmt::format("evolve: warning: {}: it runs again\n", what);
+    ++summary_.retried;
+    std::vector<EdgeId> edges = payments_.end(action_of(id), nullptr);
+    edges.push_back(id);
+    for (EdgeId edge : edges) {
+      found_.erase(edge);
+      plan_.ready_again(edge);
+    }
+    return true;
   }
 
   // Ends an edge with the result of another edge that ran the same action in this build.
   Status join(EdgeId id, const ActionResult& result) {
-    auto restored = restore(id, {result});
+    auto restored = outputs_.restore(id, {result});
     if (!restored) return std::move(restored).error();
-    if (*restored == Restored::not_at_all) {
+    if (*restored == Outputs::Restored::not_at_all) {
       return internal_error("a blob that was just stored is gone");
     }
     std::string reason = joined_text(found_.at(id).reasons);
@@ -485,6 +458,7 @@ class Build {
     }
     event.verdict = result.verdict;
     event.seconds = event.outcome == Outcome::ran ? result.seconds : 0;
+    if (auto changed = changed_.extract(id)) event.output.insert(0, changed.mapped().output);
     if (event.is_restored || event.outcome == Outcome::ran) event.output += result.output;
     EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
     if (auto status = ports_.ledger.record(record); !status) return status;
@@ -559,16 +533,17 @@ class Build {
   const BuildOptions& options_;
   Plan plan_;
   Collector collector_;
+  Outputs outputs_;
   BuildSummary summary_;
   std::unordered_map<EdgeId, Running> found_;  // queued and running edges
   Payments payments_;
-  std::set<EdgeId> started_;                        // commands that run
-  std::map<NodeId, std::optional<Digest>> before_;  // what lay where they write
-  int running_ = 0;                                 // commands
-  int elsewhere_ = 0;                               // those of them that other machines run
-  int64_t memo_version_ = 0;                        // of what look-ups find
-  double written_ = 0;                              // when the ledger was
-  double asked_ = 0;                                // when for what other processes have
+  std::map<EdgeId, Changed> changed_;
+  std::set<EdgeId> started_;  // commands that run
+  int running_ = 0;           // commands
+  int elsewhere_ = 0;         // those of them that other machines run
+  int64_t memo_version_ = 0;  // of what look-ups find
+  double written_ = 0;        // when the ledger was
+  double asked_ = 0;          // when for what other processes have
 };
 
 }  // namespace

@@ -81,6 +81,8 @@ Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
 Result<std::optional<Digest>> Lookup::source_digest(NodeId node) {
   auto state = look(node);
   if (!state) return std::move(state).error();
+  const bool is_folder = *state && (*state)->content == folder_digest();
+  if (!graph_.node(node).made_by && !is_folder) note_source(node, *state, false);
   if (!*state) return std::optional<Digest>{};
   if ((*state)->content != folder_digest() || graph_.node(node).made_by) {
     return std::optional((*state)->content);
@@ -328,6 +330,61 @@ Result<Finding> Lookup::find(EdgeId id) {
   if (!result) return std::move(result).error();
   if (*result) finding.result = with_parts(**std::move(result), *finding.full);
   return finding;
+}
+
+Lookup::Source Lookup::note_source(NodeId node, const std::optional<FileState>& now,
+                                   bool is_strict) {
+  auto [known, is_first] = sources_.try_emplace(node, Source{now, moment_ + 1, 0});
+  Source& source = known->second;
+  const std::optional<FileState> before = source.state;
+  bool is_other = before.has_value() != now.has_value();
+  if (before && now) {
+    const bool are_stamped = before->stamp != Digest{} && now->stamp != Digest{};
+    is_other = before->content != now->content ||
+               (is_strict && are_stamped && before->stamp != now->stamp);
+  }
+  if (is_first || is_other) ++moment_;
+  if (is_other) {
+    source = {now, source.seen, moment_};
+    set_digest(node, now ? now->content : Digest{});
+  }
+  return source;
+}
+
+Result<std::optional<NodeId>> Lookup::changed_since(EdgeId id,
+                                                    std::span<const std::string> discovered,
+                                                    const Since& since, bool is_strict) {
+  auto inputs = graph_.edge(id).content_inputs();
+  std::vector<NodeId> read(inputs.begin(), inputs.end());
+  for (const std::string& path : discovered) {
+    if (!is_binding(path, surroundings_.machine)) read.push_back(node_of(path));
+  }
+  std::optional<NodeId> changed;
+  for (NodeId node : read) {
+    // A folder is as the command left it (declared_after).
+    if (graph_.node(node).made_by || folders_.contains(node)) continue;
+    auto now = look(node);
+    if (!now) return std::move(now).error();
+    const Source source = note_source(node, *now, is_strict);
+    // Of what was not looked at before nobody knows what lay there when the command began.
+    const bool is_new = source.seen > since.moment && source.state;
+    const bool is_other = source.changed > since.moment ||
+                          (is_strict && is_new && source.state->changed >= since.started);
+    if (is_other && !changed) changed = node;
+  }
+  return changed;
+}
+
+Status Lookup::rekey(EdgeId id, ActionResult& result) {
+  if (auto status = read_inputs(id); !status) return status;
+  KeyWriter declared;
+  write_key(graph_, id, inputs_, surroundings_.machine, declared);
+  auto full = full_key(id, declared, result.discovered);
+  if (!full) return std::move(full).error();
+  result.declared_key = declared.key();
+  result.key = full->key();
+  result.parts = full->parts();
+  return {};
 }
 
 NodeId Lookup::node_of(const std::string& discovered) {

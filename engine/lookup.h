@@ -85,6 +85,20 @@ class Lookup {
   [[nodiscard]] bool knows(NodeId node) const;
   // The digest that keys were made of; nullopt: none was, or nothing was there.
   [[nodiscard]] std::optional<Digest> known_digest(NodeId node) const;
+  // Counts on each time that a source is looked at first, or is found to have been changed.
+  [[nodiscard]] int64_t moment() const { return moment_; }
+  // A source that an edge read which has ended, declared or among `discovered`, symbolic paths, and
+  // that was changed since the edge was looked up. Keys are made of what lies there now. If
+  // `is_strict`, a file that was written anew with the same bytes was changed: others may have lain
+  // there meanwhile. Nullopt: none was.
+  struct Since {
+    int64_t moment = 0;   // moment(), when the edge was looked up
+    int64_t started = 0;  // when its command was started, as files tell the time
+  };
+  Result<std::optional<NodeId>> changed_since(EdgeId edge, std::span<const std::string> discovered,
+                                              const Since& since, bool is_strict);
+  // Gives the result of an edge the keys of what its inputs are now.
+  Status rekey(EdgeId edge, ActionResult& result);
   // The node of a discovered file, whose path is symbolic (key.h).
   NodeId node_of(const std::string& discovered);
 
@@ -147,9 +161,18 @@ class Lookup {
   // What stands for it in a key: its digest, "missing", or the path that a binding stands for.
   // REQUIRES: knows(node).
   Result<std::string> discovered_value(NodeId node);
+  // A file that no edge makes, as keys have it.
+  struct Source {
+    std::optional<FileState> state;  // nullopt: nothing lies there
+    int64_t seen = 0;                // the moment() when it was looked at first
+    int64_t changed = 0;             // and when it was last found to be changed; 0: never
+  };
   // The digest of a file that no edge makes, now; of a folder that of the names in it. Nullopt: it
   // is not there.
   Result<std::optional<Digest>> source_digest(NodeId node);
+  // What is known of a source that is `now` so, and is so in keys from now on; `is_strict` as in
+  // changed_since().
+  Source note_source(NodeId node, const std::optional<FileState>& now, bool is_strict);
   // What it adds to a key.
   Result<Digest> discovered_part(NodeId node);
   // The edge's key, with those discovered inputs, without the parts that it was made of.
@@ -169,7 +192,9 @@ class Lookup {
   std::vector<Digest> digests_;  // by node; zero: not known
   std::vector<bool> dirty_;      // by node
   std::set<NodeId> folders_;     // sources
-  std::vector<bool> settled_;    // by edge
+  std::unordered_map<NodeId, Source> sources_;
+  int64_t moment_ = 0;
+  std::vector<bool> settled_;  // by edge
   std::unordered_map<EdgeId, Hit> hits_;
   std::vector<Digest> discovered_parts_;  // by node: the part of a key; zero: not known
   InputDigests inputs_;                   // of the edge that is looked at

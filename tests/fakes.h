@@ -3,6 +3,8 @@
 // ones.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "engine/build.h"
+#include "engine/core/content.h"
 #include "engine/core/http.h"
 #include "engine/core/manifest.h"
 #include "engine/core/ports.h"
@@ -40,6 +43,7 @@ struct FaultPlan {
 class FakeFiles : public Files {
  public:
   std::map<std::string, std::string> files;
+  std::map<std::string, int64_t> changed;  // when a file was, where it matters
   std::set<std::string> folders;
   std::vector<std::string> reads;
   FaultPlan* faults = nullptr;
@@ -70,13 +74,16 @@ class FakeFiles : public Files {
     if (fails()) return FaultPlan::error();
     auto it = files.find(path);
     if (it == files.end()) return std::optional<FileState>{};
-    return std::optional(FileState{digest_of(it->second), digest_of(it->second)});
+    const auto time = changed.find(path);
+    const int64_t at = time == changed.end() ? 0 : time->second;
+    return std::optional(FileState{content_digest(it->second),
+                                   content_digest(fmt::format("{} {}", it->second, at)), at});
   }
   Result<bool> place(const std::string& from, const std::string& to, Sharing,
                      const Digest& content) override {
     if (fails()) return FaultPlan::error();
     auto it = files.find(from);
-    if (it == files.end() || digest_of(it->second) != content) return false;
+    if (it == files.end() || content_digest(it->second) != content) return false;
     files[to] = it->second;
     return true;
   }
@@ -239,6 +246,8 @@ class FakeClock : public Clock {
   double now = 0;
   double monotonic_seconds() override { return now; }
   std::string utc() override { return "2026-01-01T00:00:00Z"; }
+  int64_t file_time_now = 1;
+  int64_t file_time() override { return file_time_now; }
 };
 
 // A command's words, which are parted by one blank.

@@ -20,6 +20,7 @@
 #include "engine/core/path.h"
 #include "engine/core/sha256.h"
 #include "engine/world/clock.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 #include "engine/world/guard.h"
 #include "engine/world/http.h"

@@ -286,7 +286,7 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
   std::error_code error;
   fs::remove_all(folder, error);  // of an earlier check
   return check_determinism(common, *recorded, *past.state, machine, folder, command.check_times,
-                           true);
+                           Judge::recorded);
 }
 
 // What a build cannot do without, and how its campaign is opened again.

@@ -20,8 +20,10 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
+#include "engine/core/content.h"
 #include "engine/core/sha256.h"
 #include "engine/world/archive.h"
+#include "engine/world/files.h"
 #include "engine/world/seal.h"
 
 namespace evolve::cli {
@@ -112,7 +114,7 @@ class Exporter {
     const Digest digest = Digest::from_hex(name.substr(kBundleBlobs.size())).value_or(Digest{});
     const std::string path = past_.state->blobs->path_of(digest);
     auto bytes = past_.state->files.read(path);
-    if (!bytes || digest_of(*bytes) != digest) {
+    if (!bytes || content_digest(*bytes) != digest) {
       Error gone = external(fmt::format("blob {} is gone, or damaged", digest.hex()));
       gone.hint = "evolve cache verify says which files of the round it was";
       return gone;

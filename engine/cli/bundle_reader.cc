@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/action_table.h"
+#include "engine/core/content.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/plain_text.h"
 #include "engine/core/sha256.h"
@@ -102,7 +103,7 @@ class Reader {
     const bool is_blob = file.name.starts_with(kBundleBlobs);
     const std::string name = is_blob ? file.name.substr(kBundleBlobs.size()) : "";
     const auto digest = Digest::from_hex(name);
-    if (!digest || digest->hex() != name || digest_of(file.bytes) != *digest) {
+    if (!digest || digest->hex() != name || content_digest(file.bytes) != *digest) {
       return wrong(fmt::format("'{}' is no blob's name, or not that blob's", file.name));
     }
     const std::string at = bundle_.scratch->path() + "/" + name;
@@ -129,7 +130,7 @@ class Reader {
     if (round.selection.empty()) return {};
     const std::string its = selection_path(round.number);
     for (const RecordedFile& file : files_of(record)) {
-      if (file.path == its && file.content == digest_of(round.selection)) return {};
+      if (file.path == its && file.content == content_digest(round.selection)) return {};
     }
     return wrong(
         fmt::format("round {}: its selection is not the one that its record names", round.number));

@@ -14,7 +14,7 @@
 namespace evolve::cli {
 
 // Format: cache/README.md.
-constexpr const char* kBundleFormat = "evolve-bundle-1";
+constexpr const char* kBundleFormat = "evolve-bundle-2";
 constexpr const char* kBundleIndex = "index.json";
 constexpr const char* kBundleRecords = "records.json";
 constexpr const char* kBundleResults = "results.json";
@@ -36,7 +36,7 @@ class Scratch {
 struct BundledRound {
   int number = 0;
   std::string recorded;   // UTC
-  std::string record;     // evolve-record-1
+  std::string record;     // evolve-record-2
   std::string selection;  // empty: there is none
 };
 

@@ -12,7 +12,9 @@
 #include "engine/core/manifest.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
+#include "engine/core/plain_text.h"
 #include "engine/llm/config.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -127,6 +129,19 @@ Status read_models(Campaign& campaign, const std::string& folder,
   return {};
 }
 
+// A manifest has no word for some paths, in any quotes.
+Status check_paths(const CampaignShape& shape, const std::string& pipeline_path) {
+  for (const std::string& path : shape.user_paths()) {
+    if (is_plain_line(path) && path.find('|') == std::string::npos && !path.starts_with('$'))
+      continue;
+    return bad_input(fmt::format("{}: '{}': a path may hold no '|' and no control character, and "
+                                 "not begin with '$'",
+                                 from_root(pipeline_path), plain_line(path)),
+                     "", "rename the file or folder");
+  }
+  return {};
+}
+
 // Fills in the kernel's files and cases.
 Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   const Pipeline& pipeline = campaign.pipeline;
@@ -196,7 +211,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
     if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
   }
-  return {};
+  return check_paths(shape, pipeline_path);
 }
 
 }  // namespace

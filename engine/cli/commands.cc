@@ -11,6 +11,7 @@
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
 #include "engine/llm/record.h"
+#include "engine/world/files.h"
 
 namespace evolve::cli {
 
@@ -96,11 +97,35 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   return {};
 }
 
+// The last round up to `last` that follows from the rounds before it as they were last recorded:
+// after an edit and a build of some rounds, later ones lie there as they were before.
+Result<int> last_connected(cache::SqliteLedger& ledger, const std::string& campaign, int last) {
+  int64_t before = 0;
+  for (int round = 0; round <= last; ++round) {
+    auto record = ledger.last_record(campaign, round);
+    if (!record) return std::move(record).error();
+    if (!*record) return last;  // of a build that did not end
+    if ((*record)->before != before) return round - 1;
+    before = (*record)->id;
+  }
+  return last;
+}
+
 Status run_best(const CommonOptions& common, const std::string& out) {
   std::string out_path = out.empty() ? "" : fs::absolute(out).string();
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  int round = last_round(*campaign);
+  auto session = open_without_graph(common);
+  if (!session) return std::move(session).error();
+  const Campaign* campaign = &session->campaign;
+  const int last = last_round(*campaign);
+  auto connected = last_connected(*session->state->ledger, campaign->name, last);
+  if (!connected) return std::move(connected).error();
+  const int round = *connected;
+  if (round < last) {
+    print_warning(fmt::format("round-{} was built before the last build of round-{}, and is left "
+                              "out: evolve build round-{} says whether it still holds",
+                              last, round, last),
+                  common.color);
+  }
   json selection = selection_of(*campaign, round);
   if (!selection.is_object() || !selection.contains("best") || !selection["best"].is_object()) {
     return bad_input("no round was built yet", "", "evolve build round-1");
@@ -147,7 +172,8 @@ Status run_log(const CommonOptions& common, int round) {
     if (one.contains("problem") && !common.json) {
       return external(fmt::format("round {}: {}", round, one["problem"].get<std::string>()));
     }
-    print_out(common.json ? one.dump(2) + "\n" : round_text(one["selection"]));
+    print_out(common.json ? one.dump(2) + "\n"
+                          : round_text(one["selection"], one.value("imported", false)));
     return {};
   }
   return bad_input(fmt::format("round {} is not in the ledger", round), "",

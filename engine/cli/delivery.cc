@@ -71,7 +71,11 @@ class RecordedVariant {
       if (name == "kernel.py" && above.filename() == variant) folder = above.string();
       return file == "spec.json" || name == "signature.json" ||
              (name == "kernel.py" && above.filename() == variant) ||
-             (name == "lower.json" && above.parent_path().filename() == variant);
+             (above.parent_path() == "cases" &&
+              (name == "expected.npz" || name == "tolerance.json")) ||
+             file == "secret" ||
+             ((name == "lower.json" || name == "check.json") &&
+              above.parent_path().filename() == variant);
     };
     if (auto status = place(is_needed); !status) return status;
     return check_folder(scratch_.path(), folder, true);

@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "engine/cli/campaign.h"
+#include "engine/core/path.h"
+#include "engine/world/files.h"
 
 namespace evolve::cli {
 
@@ -18,6 +20,22 @@ constexpr size_t kMostNamed = 5;
 std::string symbolic(const std::string& path) {
   const bool is_judge = path.starts_with("rules/") || path.starts_with("steps/");
   return is_judge ? "$" + path : path;
+}
+
+constexpr const char* kTheirsHint =
+    "--their-judge runs the programs and commands that came with it, as they are, on this machine";
+
+// Whether this version writes `rounds` for the pipeline at `path`, in the current folder, which it
+// leaves. What it reads lies there, too.
+bool is_written_for(const std::string& path, bool is_local, const std::string& rounds) {
+  const auto folder = std::filesystem::current_path();
+  auto campaign = open_campaign({path, "", true, is_local});
+  const auto root = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  if (!campaign || root != folder) return false;
+  const auto paths = campaign->shape.user_paths();
+  return std::all_of(paths.begin(), paths.end(), [](const auto& its) { return is_below(its); }) &&
+         write_rounds(campaign->shape) == rounds;
 }
 
 std::string text_of(const std::vector<std::string>& names) {
@@ -43,10 +61,10 @@ Result<std::vector<std::string>> differing_judge(const Record& record,
   return out;
 }
 
-Result<std::string> check_judge(const PastRound& past, State& state, bool is_theirs_wanted) {
+Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted) {
   auto is_imported = state.ledger->is_imported(past.stored.id);
   if (!is_imported) return std::move(is_imported).error();
-  if (!*is_imported) return std::string();
+  if (!*is_imported) return JudgeChoice{};
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   const std::vector<MachineBinding> own = {
@@ -54,18 +72,27 @@ Result<std::string> check_judge(const PastRound& past, State& state, bool is_the
       {"steps", (program / "steps").string()}};
   auto differing = differing_judge(past.record, own, state.files);
   if (!differing) return std::move(differing).error();
-  const std::string what =
-      differing->empty() ? std::string()
-                         : fmt::format("{}: was imported, and its judge is not this version's: {}",
+  if (differing->empty()) return JudgeChoice{is_theirs_wanted ? Judge::theirs : Judge::own, ""};
+  const std::string what = fmt::format("{}: was imported, and its judge is not this version's: {}",
                                        past.name(), text_of(*differing));
-  if (is_theirs_wanted) return what;
+  if (!is_theirs_wanted) return bad_input(what, "", kTheirsHint);
+  return JudgeChoice{Judge::theirs, what};
+}
+
+Status check_commands(const PastRound& past, const std::string& rounds) {
+  auto recorded = world::read_file(rounds);
+  if (!recorded) return std::move(recorded).error();
+  for (const RecordedFile& file : past.record.sources) {
+    if (!file.path.ends_with(".yaml") || file.path.starts_with('$')) continue;
+    for (const bool is_local : {false, true}) {
+      if (is_written_for(file.path, is_local, *recorded)) return {};
+    }
+  }
   return bad_input(
-      what.empty()
-          ? fmt::format("{}: was imported, and so were the commands of its steps", past.name())
-          : what,
-      "",
-      "--their-judge runs the programs and commands that came with it, as they are, on this "
-      "machine");
+      fmt::format("{}: was imported, and its commands are not what this version writes for its "
+                  "pipeline",
+                  past.name()),
+      "", kTheirsHint);
 }
 
 }  // namespace evolve::cli

@@ -17,9 +17,25 @@ Result<std::vector<std::string>> differing_judge(const Record& record,
                                                  const std::vector<MachineBinding>& own,
                                                  Files& files);
 
-// What is to be said of the judge of a round that is run anew; empty where it was built here, or is
-// judged as it would be here. Bad input: it came with a bundle, and to run what came with it was
-// not asked for (`is_theirs_wanted`): even with the same judge, its manifest is another's commands.
-Result<std::string> check_judge(const PastRound& past, State& state, bool is_theirs_wanted);
+// Who judges a round that is run anew.
+enum class Judge {
+  recorded,  // the round was built here, and is judged as it was then
+  own,       // it was imported, and its judge has to be this version's, commands included
+  theirs,    // it was imported, and what came with it is run as it is
+};
+
+struct JudgeChoice {
+  Judge judge = Judge::recorded;
+  std::string warning;  // of an imported judge, where it is not this version's
+};
+
+// Theirs where it `is_theirs_wanted`. Bad input: it was not, and the programs that came with the
+// round are not those of this version.
+Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted);
+
+// The current folder has an imported round's files as a project has them. Bad input: rounds.ninja,
+// at `rounds`, is not what this version writes for a pipeline among them: the round's commands are
+// somebody else's.
+Status check_commands(const PastRound& past, const std::string& rounds);
 
 }  // namespace evolve::cli

@@ -8,6 +8,7 @@
 
 #include "engine/cli/report.h"
 #include "engine/core/did_you_mean.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {

@@ -2,7 +2,7 @@
 //
 //   # words
 //   engine: 0.1.0
-//   keys: evolve-key-2
+//   keys: evolve-key-3
 //   python: 3.11.2
 //   packages:
 //     jax: 0.10.2

@@ -14,6 +14,7 @@
 #include "engine/ninja/messages.h"
 #include "engine/ninja/options.h"
 #include "engine/ninja/tools.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {

@@ -10,6 +10,7 @@
 #include "engine/cli/machine.h"
 #include "engine/cli/remote.h"
 #include "engine/core/digest.h"
+#include "engine/world/files.h"
 #include "engine/world/http.h"
 
 namespace evolve::cli {

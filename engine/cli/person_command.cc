@@ -17,6 +17,7 @@
 #include "engine/cli/report.h"
 #include "engine/core/round_mutate.h"
 #include "engine/world/console.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 #include "engine/world/signals.h"
 

@@ -10,6 +10,7 @@
 #include "engine/core/plain_text.h"
 #include "engine/core/round_mutate.h"
 #include "engine/world/console.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {

@@ -18,6 +18,7 @@
 #include "engine/search/mutation.h"
 #include "engine/search/selection_record.h"
 #include "engine/world/capture.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {

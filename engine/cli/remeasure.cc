@@ -111,7 +111,7 @@ class Remeasurement {
 }  // namespace
 
 Status remeasure(const CommonOptions& common, const PastRound& past, State& from,
-                 const Machine& machine, const std::string& folder) {
+                 const Machine& machine, const std::string& folder, Judge judge) {
   std::vector<const RecordedStep*> measured;
   for (const RecordedStep& step : past.record.steps) {
     if (step.step_class == StepClass::measured) measured.push_back(&step);
@@ -122,7 +122,7 @@ Status remeasure(const CommonOptions& common, const PastRound& past, State& from
                                  past.name()),
                      "", "time.kind in the pipeline; evolve replay --verify runs pure steps anew");
   }
-  Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements);
+  Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements, judge);
   auto record = rerun.run(folder);
   if (!record) return std::move(record).error();
   Remeasurement found(rerun);

@@ -161,12 +161,12 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
     if (!other) return std::move(other).error();
     return compare_records(common, *past, *other, *records->state->ledger);
   }
-  std::string judge;
+  Judge judge = Judge::recorded;
   if (runs) {
-    auto checked = check_judge(*past, *records->state, command.their_judge);
-    if (!checked) return std::move(checked).error();
-    judge = *std::move(checked);
-    if (!judge.empty()) print_warning(judge, common.color);
+    auto choice = choose_judge(*past, *records->state, command.their_judge);
+    if (!choice) return std::move(choice).error();
+    judge = choice->judge;
+    if (!choice->warning.empty()) print_warning(choice->warning, common.color);
   }
   const std::string usual = fmt::format("{}/replay/{}-round-{}{}", records->state->folder,
                                         past->stored.campaign, past->stored.round,
@@ -179,10 +179,10 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   const Machine machine = {*guard, command.jobs};
   if (command.times > 0) {
     return check_determinism(common, *past, *records->state, machine, *folder, command.times,
-                             judge.empty());
+                             judge);
   }
-  if (command.remeasure) return remeasure(common, *past, *records->state, machine, *folder);
-  return verify(common, *past, *records->state, machine, *folder, judge.empty());
+  if (command.remeasure) return remeasure(common, *past, *records->state, machine, *folder, judge);
+  return verify(common, *past, *records->state, machine, *folder, judge);
 }
 
 }  // namespace evolve::cli

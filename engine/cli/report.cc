@@ -492,6 +492,10 @@ Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& led
                    {"record", *record ? json((*record)->id) : json()},
                    {"selection", selection ? *selection : json::object()}});
     if (!selection) out.back()["problem"] = selection.error().message;
+    if (!*record) continue;
+    auto is_imported = ledger.is_imported((*record)->id);
+    if (!is_imported) return std::move(is_imported).error();
+    if (*is_imported) out.back()["imported"] = true;
   }
   return out;
 }
@@ -508,7 +512,8 @@ std::string rounds_text(const json& report) {
     }
     rows.push_back(
         {std::to_string(round["round"].get<int>()), text_of(round, "recorded"),
-         round["record"].is_null() ? selection.value("from", "-") : round["record"].dump(),
+         (round["record"].is_null() ? selection.value("from", "-") : round["record"].dump()) +
+             (round.value("imported", false) ? ", imported" : ""),
          text_of(best, "variant"),
          best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",
          std::to_string(selection.value("rejected", json::array()).size()), survivors});
@@ -516,9 +521,9 @@ std::string rounds_text(const json& report) {
   return table(rows, "");
 }
 
-std::string round_text(const json& selection) {
-  std::string out = fmt::format("round {} ({})\n\n", selection.value("round", 0),
-                                text_of(selection, "time_kind"));
+std::string round_text(const json& selection, bool is_imported) {
+  std::string out = fmt::format("round {} ({}{})\n\n", selection.value("round", 0),
+                                text_of(selection, "time_kind"), is_imported ? ", imported" : "");
   std::vector<std::vector<std::string>> rows = {{"survivor", "score", "parameters", "reason"}};
   for (const json& survivor : selection.value("survivors", json::array())) {
     rows.push_back({text_of(survivor, "variant"),

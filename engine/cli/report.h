@@ -59,7 +59,7 @@ std::string variant_text(const nlohmann::json& report);
 // What `log` says: of all rounds, or of one.
 Result<nlohmann::json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger);
 std::string rounds_text(const nlohmann::json& report);
-std::string round_text(const nlohmann::json& selection);
+std::string round_text(const nlohmann::json& selection, bool is_imported);
 
 // Lines of cells as columns, two blanks between them.
 std::string table(const std::vector<std::vector<std::string>>& rows, const std::string& indent);

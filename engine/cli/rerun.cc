@@ -12,6 +12,7 @@
 #include "engine/cli/recording.h"
 #include "engine/cli/toolchain.h"
 #include "engine/core/path.h"
+#include "engine/world/files.h"
 #include "engine/world/runner.h"
 #include "engine/world/terminal.h"
 
@@ -63,10 +64,11 @@ Result<Record> Rerun::run(const std::string& folder) {
   if (!opened) return std::move(opened).error();
   state_ = *std::move(opened);
   state_->ledger->set_campaign(campaign_.name);
-  if (auto status = take_over(); !status) return std::move(status).error();
   auto graph = read_manifest(campaign_, past_.record.toolchain);
   if (!graph) return std::move(graph).error();
   graph_ = *std::move(graph);
+  if (auto status = check_classes(); !status) return std::move(status).error();
+  if (auto status = take_over(); !status) return std::move(status).error();
   auto targets = this->targets();
   if (!targets) return std::move(targets).error();
   Snapshot snapshot;
@@ -104,12 +106,19 @@ Status Rerun::lay_out(const std::string& folder) {
                       file.path));
     }
     const std::string at = machine_path(file.path, campaign_.machine());
+    // What lies there belongs to the run.
+    if (!file.path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
+      return bad_input(fmt::format("{}: lies where a replay keeps its state", file.path));
+    }
     if (auto status = placer.place(file, folder, at); !status) return status;
   }
   if (auto status = placer.end(); !status) return status;
   std::error_code error;
   fs::current_path(folder, error);
   if (error) return world::system_error("chdir", folder, error.value());
+  if (judge_ == Judge::own) {
+    if (auto status = check_commands(past_, campaign_.rounds()); !status) return status;
+  }
   auto toolchain = read_toolchain(campaign_.python, "rules/requirements.lock");
   if (!toolchain) return std::move(toolchain).error();
   if (toolchain->versions == past_.record.toolchain) return {};
@@ -129,6 +138,25 @@ Result<std::string> Rerun::device_kind() {
     }
   }
   return std::string();
+}
+
+Status Rerun::check_classes() const {
+  for (const RecordedStep& step : past_.record.steps) {
+    const auto node =
+        graph_->find_node(machine_path(step.outputs.front().path, campaign_.machine()));
+    const auto maker = node ? graph_->node(*node).made_by : std::nullopt;
+    // What the round does not make any more is missing from the run, and told so.
+    if (!maker) continue;
+    auto extensions = extensions_of(*graph_, *maker);
+    if (!extensions) return std::move(extensions).error();
+    if (extensions->step_class == step.step_class) continue;
+    return bad_input(
+        fmt::format("{}: its record says that {} {} is {}, and its commands that it "
+                    "is {}",
+                    past_.name(), step.step, step.subject, class_name(step.step_class),
+                    class_name(extensions->step_class)));
+  }
+  return {};
 }
 
 Status Rerun::take_over() {
@@ -155,6 +183,10 @@ Status Rerun::take_over(const RecordedStep& step) {
     if (auto status = placer.end(); !status) return status;
     if (auto status = state_->blobs->put_file(at, file.content); !status) return status;
   }
+  // Another action of that key, which needs nothing, may have given something else here: what a
+  // secret is drawn by.
+  (*result)->outputs.clear();
+  for (const RecordedFile& file : step.outputs) (*result)->outputs.push_back(file.content);
   return state_->memo->put(**result);
 }
 

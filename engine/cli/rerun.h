@@ -10,6 +10,7 @@
 #include "engine/build.h"
 #include "engine/cli/campaign.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/judge.h"
 #include "engine/cli/past.h"
 #include "engine/cli/state.h"
 #include "engine/core/record.h"
@@ -62,13 +63,14 @@ class Rerun {
  public:
   // `from`: where the record lies, with an absolute path.
   Rerun(const CommonOptions& common, const PastRound& past, State& from, const Machine& machine,
-        Surrounding surrounding, Anew anew)
+        Surrounding surrounding, Anew anew, Judge judge)
       : common_(common),
         past_(past),
         from_(from),
         machine_(machine),
         surrounding_(std::move(surrounding)),
-        anew_(anew) {}
+        anew_(anew),
+        judge_(judge) {}
 
   // Lays out `folder` as a project, which becomes the current folder, and builds what is to run.
   // The record of it; an error of code `failed` where a step failed.
@@ -86,6 +88,8 @@ class Rerun {
   Status lay_out(const std::string& folder);
   // On what the record's times were measured, as far as they are not measured now.
   Result<std::string> device_kind();
+  // Bad input: the record says of a step that it is of another class than the graph does.
+  Status check_classes() const;
   Status take_over();
   Status take_over(const RecordedStep& step);
   Result<std::vector<NodeId>> targets() const;
@@ -97,6 +101,7 @@ class Rerun {
   const Machine& machine_;
   Surrounding surrounding_;
   Anew anew_;
+  Judge judge_;
   Campaign campaign_;
   std::unique_ptr<State> state_;
   std::unique_ptr<Graph> graph_;

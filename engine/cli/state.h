@@ -10,7 +10,7 @@
 #include "cache/memo.h"
 #include "engine/world/claims.h"
 #include "engine/world/clock.h"
-#include "engine/world/files.h"
+#include "engine/world/disk_files.h"
 
 namespace evolve::cli {
 

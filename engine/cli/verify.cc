@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kTheirJudge = "; the judge was the record's own, not this version's";
+constexpr const char* kTheirJudge =
+    "; the judge was the one that came with the record, not this version's";
 
 Surrounding surrounding_of(int run, const std::string& folder, const std::string& python) {
   static constexpr std::array kZones = {"America/St_Johns", "Asia/Kathmandu", "UTC",
@@ -123,8 +124,8 @@ Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& r
 
 Result<Comparison> run_pure_steps(const CommonOptions& common, const PastRound& past, State& from,
                                   const Machine& machine, const Surrounding& surrounding,
-                                  const std::string& folder) {
-  Rerun rerun(common, past, from, machine, surrounding, Anew::pure_steps);
+                                  const std::string& folder, Judge judge) {
+  Rerun rerun(common, past, from, machine, surrounding, Anew::pure_steps, judge);
   auto record = rerun.run(folder);
   if (!record) return std::move(record).error();
   return compare(past, *record, rerun);
@@ -133,8 +134,8 @@ Result<Comparison> run_pure_steps(const CommonOptions& common, const PastRound& 
 }  // namespace
 
 Status verify(const CommonOptions& common, const PastRound& past, State& from,
-              const Machine& machine, const std::string& folder, bool is_own_judge) {
-  auto found = run_pure_steps(common, past, from, machine, usual_surrounding(), folder);
+              const Machine& machine, const std::string& folder, Judge judge) {
+  auto found = run_pure_steps(common, past, from, machine, usual_surrounding(), folder, judge);
   if (!found) return std::move(found).error();
   std::string text = text_of(found->differences);
   text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past.name(),
@@ -144,7 +145,7 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
   }
   text += fmt::format(": {} differences", found->differences.size());
   if (found->behind > 0) text += fmt::format(", and {} steps behind them", found->behind);
-  if (!is_own_judge) text += kTheirJudge;
+  if (judge == Judge::theirs) text += kTheirJudge;
   print_result(common,
                {{"round", past.stored.round},
                 {"campaign", past.stored.campaign},
@@ -152,6 +153,7 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
                 {"pure_steps", found->pure},
                 {"commands_run", found->ran},
                 {"facts", found->facts},
+                {"is_their_judge", judge == Judge::theirs},
                 {"steps_behind", found->behind},
                 {"differences", found->differences}},
                text + "\n");
@@ -161,7 +163,7 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
 
 Status check_determinism(const CommonOptions& common, const PastRound& past, State& from,
                          const Machine& machine, const std::string& folder, int times,
-                         bool is_own_judge) {
+                         Judge judge) {
   json differences = json::array();
   size_t pure = 0;
   bool is_same = true;
@@ -172,7 +174,7 @@ Status check_determinism(const CommonOptions& common, const PastRound& past, Sta
     const std::string its =
         fmt::format("{}/{}", folder, std::string(static_cast<size_t>(run), 'x'));
     const Surrounding surrounding = surrounding_of(run, its, python);
-    auto found = run_pure_steps(common, past, from, machine, surrounding, its);
+    auto found = run_pure_steps(common, past, from, machine, surrounding, its, judge);
     if (!found) return std::move(found).error();
     pure = found->pure;
     is_same = is_same && found->is_same();
@@ -187,10 +189,11 @@ Status check_determinism(const CommonOptions& common, const PastRound& past, Sta
                 {"record", past.stored.id},
                 {"pure_steps", pure},
                 {"runs", times},
+                {"is_their_judge", judge == Judge::theirs},
                 {"differences", differences}},
                text_of(differences) + fmt::format("{}: {} pure steps, {} times: {} differences{}\n",
                                                   past.name(), pure, times, differences.size(),
-                                                  is_own_judge ? "" : kTheirJudge));
+                                                  judge == Judge::theirs ? kTheirJudge : ""));
   if (is_same) return {};
   return failed(
       fmt::format("{}: is not deterministic; what was made is in {}", past.name(), folder));

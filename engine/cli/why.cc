@@ -11,6 +11,7 @@
 
 #include "engine/cli/report.h"
 #include "engine/cli/text_change.h"
+#include "engine/core/content.h"
 #include "engine/core/plan.h"
 #include "engine/world/files.h"
 
@@ -273,7 +274,7 @@ class Why {
     if (!digest) return std::nullopt;
     for (const std::string& one : {session_.state->blobs->path_of(*digest), path}) {
       auto text = one.empty() ? Result<std::string>(failed("")) : session_.state->files.read(one);
-      if (text && digest_of(*text) == *digest) return *std::move(text);
+      if (text && content_digest(*text) == *digest) return *std::move(text);
     }
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
-// Digest: the XXH3-128 of some bytes. Guards against accidents, not against an attacker: what
-// crosses a trust boundary is named by SHA-256 instead.
+// Digest: 128 bits that stand for some bytes. Those of files are made by SHA-256 (content.h); those
+// here by XXH3-128, of what no candidate chooses: keys are made of digests, and of what evolve and
+// its user write.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ struct Digest {
   static std::optional<Digest> from_hex(std::string_view text);
 };
 
-// Returns the digest of `bytes`. The algorithm is fixed for ever: digests are stored.
+// Returns the XXH3-128 of `bytes`. The algorithm is fixed for ever: digests are stored.
 Digest digest_of(std::string_view bytes);
 
 // A folder stands for its existence alone: what is in it is no input.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/core/path.h"
+
 namespace evolve {
 
 namespace {
@@ -66,6 +68,19 @@ void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
   edge.bindings.emplace_back("retries", "3");
   edge.bindings.emplace_back("final_exit_codes", "2");
   add(edge);
+}
+
+std::string path_word(const std::string& path) {
+  return path.starts_with('$') || is_plain_path(path) ? path : shell_word(path);
+}
+
+std::string path_value(const std::string& path) {
+  std::string out;
+  for (char c : path) {
+    if (c == '$') out += '$';
+    out += c;
+  }
+  return out;
 }
 
 std::string shell_word(const std::string& text) {

@@ -46,6 +46,13 @@ class ManifestText {
   std::string text_;
 };
 
+// A path as one word of a shell's command line, in a value of the manifest. One that begins with
+// '$' is the manifest's own and stays as it is.
+std::string path_word(const std::string& path);
+
+// A path as a value of the manifest that no command reads.
+std::string path_value(const std::string& path);
+
 // A text as one word of a shell's command line, and as a value of the manifest.
 std::string shell_word(const std::string& text);
 

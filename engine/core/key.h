@@ -17,7 +17,7 @@
 namespace evolve {
 
 // Bumped whenever the meaning of a key changes: every key then is new.
-constexpr const char* kKeyScheme = "evolve-key-2";
+constexpr const char* kKeyScheme = "evolve-key-3";
 
 // The digest of one part: of the lengths of tag and name, four bytes each, and the three texts, so
 // that no two parts are the same bytes.

@@ -65,6 +65,8 @@ class Plan {
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
+  // Has an edge that runs be looked up again: what it read is not what it was.
+  void ready_again(EdgeId id) { set(id, EdgeState::ready); }
   // Makes a ready edge wait for what makes `nodes`, too: inputs that were found out late. Wants
   // their edges. False: all of them are done, and the edge stays ready. Bad input: one of them
   // needs this very edge.

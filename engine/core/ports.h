@@ -179,6 +179,8 @@ class Clock {
   virtual double monotonic_seconds() = 0;
   // ISO 8601, UTC, to the second: for records only, never for keys.
   virtual std::string utc() = 0;
+  // Now, as the times of files tell it (FileState::changed).
+  virtual int64_t file_time() = 0;
 };
 
 }  // namespace evolve

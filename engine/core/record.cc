@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "evolve-record-1";
+constexpr const char* kFormat = "evolve-record-2";
 
 json encode(const std::vector<RecordedFile>& files) {
   json out = json::array();
@@ -30,8 +30,9 @@ json encode(const std::vector<RecordedFile>& files) {
 // What a path of a record may begin with: the others of a machine's names are no folders to write
 // into.
 constexpr std::string_view kWork = "$work/";
-constexpr std::array<std::string_view, 4> kSourceFolders = {kWork, "$rules/", "$steps/",
-                                                            "$outside/"};
+constexpr std::array<std::string_view, 3> kSourceFolders = {"$rules/", "$steps/", "$outside/"};
+// The only source there.
+constexpr std::string_view kRounds = "$work/rounds.ninja";
 
 // The path of a file below the folder that it belongs to.
 bool is_safe(const std::string& path) {
@@ -44,7 +45,7 @@ bool is_output(const RecordedFile& file) {
 }
 
 bool is_source(const RecordedFile& file) {
-  return !file.path.starts_with('$') ||
+  return !file.path.starts_with('$') || file.path == kRounds ||
          std::any_of(kSourceFolders.begin(), kSourceFolders.end(),
                      [&](std::string_view folder) { return file.path.starts_with(folder); });
 }

@@ -14,8 +14,8 @@
 namespace evolve {
 
 // Paths are symbolic (key.h), "$work/round-1/v0001/kernel.py", or relative to the project's root.
-// What a step made lies below $work; a source there, below $rules, $steps or the project's root,
-// or, as "$outside/home/me/kernel.py", elsewhere.
+// What a step made lies below $work; a source is $work/rounds.ninja, or lies below $rules, $steps
+// or the project's root, or, as "$outside/home/me/kernel.py", elsewhere.
 struct RecordedFile {
   std::string path;
   Digest content;
@@ -44,7 +44,7 @@ struct Record {
 // All that the record names, sources first; some bytes more than once.
 std::vector<RecordedFile> files_of(const Record& record);
 
-// The stored form, evolve-record-1 (cache/README.md): the same record is the same bytes.
+// The stored form, evolve-record-2 (cache/README.md): the same record is the same bytes.
 std::string encode(const Record& record);
 // Bad input where the text is no record; paths that lead out of their folder are none.
 Result<Record> decode_record(std::string_view text);

@@ -22,7 +22,7 @@ constexpr const char* kProtocol = "cpu-abba-3";
 std::string flags_of(const Bindings& files) {
   std::string out;
   for (const auto& [flag, path] : files)
-    out += fmt::format("{}--{} {}", out.empty() ? "" : " ", flag, path);
+    out += fmt::format("{}--{} {}", out.empty() ? "" : " ", flag, path_word(path));
   return out;
 }
 std::vector<std::string> files_of(const Bindings& files) {
@@ -548,7 +548,7 @@ class RoundWriter {
     }
     if (!shape_.learnings.empty()) {
       edge.inputs.push_back(shape_.learnings);
-      flags += " --by-person " + edge.inputs.back();
+      flags += " --by-person " + path_word(edge.inputs.back());
     }
     std::vector<std::string> all = evaluated;
     std::vector<std::string> of_seed;

@@ -94,6 +94,11 @@ struct CampaignShape {
       step_sources;  // names of the Python files in rules/steps that steps import
   std::map<std::string, std::string> node_pools;  // of steps that nodes run, by step
   std::map<std::string, int> limits;              // as engine/core/pipeline.h has them
+
+  // The files and folders that the user names, in no order; empty ones are not named.
+  [[nodiscard]] std::vector<std::string> user_paths() const {
+    return {spec, seed, reference, xla, constants, learnings, llm, proposals};
+  }
 };
 
 // Of all of it: the same shape is the same digest.

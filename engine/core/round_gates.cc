@@ -49,7 +49,7 @@ void write_gates(const CampaignShape& shape, int number, ManifestText& text) {
 
 std::string write_seed_gate(const CampaignShape& shape, ManifestText& text) {
   EdgeText edge = gate(shape, 0, "rounds");
-  edge.bindings.back().second += " --seed " + shell_word(shape.seed);
+  edge.bindings.back().second += " --seed " + path_word(shape.seed);
   text.add(edge);
   return edge.outputs.front();
 }

@@ -52,7 +52,7 @@ void add_flags(EdgeText& edge, const std::string& flags) {
 
 void add_input(EdgeText& edge, const std::string& flag, const std::string& path) {
   edge.inputs.push_back(path);
-  add_flags(edge, fmt::format(" --{} {}", flag, path));
+  add_flags(edge, fmt::format(" --{} {}", flag, path_word(path)));
 }
 
 // What a round is proposed from.
@@ -186,7 +186,7 @@ EdgeText plan_edge(const CampaignShape& shape, const Asked& asked) {
   add_input(out, "exchange", files.exchange);
   if (shape.plan == "approve") {
     const std::string depfile = asked.folder + "/plan.d";
-    add_flags(out, fmt::format(" --decision {} --depfile {}", files.decision, depfile));
+    add_flags(out, fmt::format(" --decision {} --depfile {}", path_word(files.decision), depfile));
     out.bindings.emplace_back("depfile", depfile);
   }
   return out;
@@ -238,6 +238,7 @@ std::vector<int> variants_by(const CampaignShape& shape, const std::string& muta
   std::vector<int> out;
   // Most campaigns have none, and are asked before every build.
   const bool is_there =
+      (shape.opening > 0 && mutator == "person") ||
       std::any_of(shape.mix.begin(), shape.mix.end(),
                   [&](const MutatorShare& share) { return share.name == mutator; });
   if (!is_there) return out;

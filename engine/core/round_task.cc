@@ -32,10 +32,12 @@ void write_kernel(const CampaignShape& shape, ManifestText& text) {
                                fmt::format("--time {}", fmt::join(shape.timed_cases, ",")));
   }
   text.add(spec);
-  text.add(normalise_edge(shape.seed, shape.seed, "$work/seed.py", marker_flags(shape)));
-  text.add(normalise_edge(shape.reference, shape.reference, "$work/reference.py", ""));
+  text.add(
+      normalise_edge(path_value(shape.seed), shape.seed, "$work/seed.py", marker_flags(shape)));
+  text.add(normalise_edge(path_value(shape.reference), shape.reference, "$work/reference.py", ""));
   if (!shape.xla.empty())
-    text.add(normalise_edge(shape.xla, shape.xla, "$work/round-0/xla/canonical.py", ""));
+    text.add(
+        normalise_edge(path_value(shape.xla), shape.xla, "$work/round-0/xla/canonical.py", ""));
 }
 
 // What the reference gives for a case: as a whole, or at the places that a large timed case is

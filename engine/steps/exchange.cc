@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/core/digest.h"
 #include "engine/llm/record.h"
 #include "engine/steps/step.h"
 #include "engine/world/fd.h"

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 
 #include <chrono>
+#include <ctime>
 
 namespace evolve::world {
 
@@ -12,6 +13,12 @@ double SystemClock::monotonic_seconds() {
 
 std::string SystemClock::utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+int64_t SystemClock::file_time() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 }  // namespace evolve::world

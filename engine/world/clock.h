@@ -11,6 +11,7 @@ class SystemClock : public Clock {
  public:
   double monotonic_seconds() override;
   std::string utc() override;
+  int64_t file_time() override;
 };
 
 }  // namespace evolve::world

@@ -24,64 +24,6 @@ namespace evolve::world {
 
 namespace {
 
-// Feeds the file's bytes, as many as it has now, to `sink` in pieces.
-template <typename Sink>
-Status for_each_piece(int fd, const std::string& path, const struct stat& st, Sink sink) {
-  std::array<char, 1 << 16> buffer;
-  // Files that are no regular ones do not say how long they are.
-  off_t left = S_ISREG(st.st_mode) ? st.st_size : -1;
-  while (left != 0) {
-    ssize_t count = ::read(fd, buffer.data(), buffer.size());
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return system_error("read", path, errno);
-    }
-    if (count == 0) break;
-    sink(std::string_view(buffer.data(), static_cast<size_t>(count)));
-    if (left > 0) left = std::max<off_t>(left - count, 0);
-  }
-  return {};
-}
-
-Status write_all(int fd, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return system_error("write", path, errno);
-    }
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return {};
-}
-
-// Copies the file `from`, which is open as `in`, to a new one, and tells the digest of its bytes;
-// its blocks are shared where the file system can and it is worth it.
-Result<Digest> copy_bytes(const Fd& in, const std::string& from, const struct stat& st,
-                          const std::string& to) {
-  constexpr off_t kWorthSharing = 1 << 16;
-  const mode_t mode = S_IRUSR | S_IWUSR | (st.st_mode & 0777);
-  Fd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (!out.is_open()) return system_error("create", to, errno);
-  const bool is_shared = st.st_size >= kWorthSharing && ::ioctl(out.get(), FICLONE, in.get()) == 0;
-  Hasher hasher;
-  Status status;
-  auto read = for_each_piece(in.get(), from, st, [&](std::string_view piece) {
-    hasher.add(piece);
-    if (status && !is_shared) status = write_all(out.get(), to, piece);
-  });
-  if (!read) return std::move(read).error();
-  if (!status) return std::move(status).error();
-  if (!out.reset()) return system_error("close", to, errno);
-  return hasher.digest();
-}
-
-// A name beside `path` that no other writer of this or another process uses.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> counter{0};
-  return fmt::format("{}.tmp{}.{}", path, ::getpid(), counter++);
-}
-
 // The call that failed, and errno; false: none did.
 struct ReadFailure {
   const char* call = nullptr;
@@ -107,38 +49,6 @@ ReadFailure read_whole(const std::string& path, std::string& bytes) {
   }
   bytes.resize(filled);
   return {};
-}
-
-bool is_absence(int error_number) {
-  return error_number == ENOENT || error_number == ENOTDIR;
-}
-
-constexpr int64_t kSecond = 1'000'000'000;
-
-int64_t nanoseconds(const timespec& time) {
-  return int64_t{time.tv_sec} * kSecond + time.tv_nsec;
-}
-
-// The clock by which the kernel stamps files.
-int64_t coarse_now() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return nanoseconds(now);
-}
-
-Digest stamp_of(const struct stat& st) {
-  const std::array<int64_t, 5> fields = {static_cast<int64_t>(st.st_dev),
-                                         static_cast<int64_t>(st.st_ino), st.st_size,
-                                         nanoseconds(st.st_mtim), nanoseconds(st.st_ctim)};
-  return digest_of({reinterpret_cast<const char*>(fields.data()), sizeof fields});
-}
-
-// True where the file may be written again after `now` and keep its stamp. Times step by at most
-// 10 ms in Linux; a time of whole seconds tells of a file system that has no finer ones, of which
-// FAT's are the coarsest with two seconds.
-bool is_too_new(const struct stat& st, int64_t now) {
-  const int64_t step = st.st_mtim.tv_nsec == 0 ? 2 * kSecond : kSecond / 100;
-  return nanoseconds(st.st_mtim) + step >= now || nanoseconds(st.st_ctim) + step >= now;
 }
 
 bool holds(const std::string& path, std::string_view bytes) {
@@ -177,6 +87,23 @@ Result<std::string> load_text(const std::string& path) {
   return bytes;
 }
 
+Status write_all(int fd, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return system_error("write", path, errno);
+    }
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  return fmt::format("{}.tmp{}.{}", path, ::getpid(), counter++);
+}
+
 Status write_file_atomic(const std::string& path, std::string_view bytes) {
   if (holds(path, bytes)) return {};
   std::string temporary = temporary_name(path);
@@ -196,109 +123,6 @@ Status write_file_atomic(const std::string& path, std::string_view bytes) {
     return system_error("rename", path, error_number);
   }
   return {};
-}
-
-Result<std::string> DiskFiles::read(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return read_file(path);
-  std::set<std::string> names;
-  std::filesystem::directory_iterator entries(path, error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    std::string name = entries->path().filename().string();
-    const bool is_record = name == ".evolve" || name == ".ninja_log" || name == ".ninja_deps";
-    if (!is_record) names.insert(std::move(name));
-  }
-  if (error) return system_error("read", path, error.value());
-  return fmt::format("{}\n", fmt::join(names, "\n"));
-}
-
-Status DiskFiles::write(const std::string& path, std::string_view bytes) {
-  return write_file_atomic(path, bytes);
-}
-
-Status DiskFiles::remove(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error("unlink", path, errno);
-  return {};
-}
-
-Status DiskFiles::make_folders(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return system_error("mkdir", path, error.value());
-  return {};
-}
-
-Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const FileState* before) {
-  struct stat st = {};
-  if (before != nullptr && before->stamp != Digest{}) {
-    if (::stat(path.c_str(), &st) != 0) {
-      if (is_absence(errno)) return std::optional<FileState>{};
-      return system_error("stat", path, errno);
-    }
-    if (stamp_of(st) == before->stamp) return std::optional(*before);
-  }
-  const int64_t now = coarse_now();
-  // Not to wait for whoever may write into a pipe.
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) {
-    if (is_absence(errno)) return std::optional<FileState>{};
-    return system_error("open", path, errno);
-  }
-  if (::fstat(fd.get(), &st) != 0) return system_error("stat", path, errno);
-  FileState state;
-  if (!is_too_new(st, now)) state.stamp = stamp_of(st);
-  if (S_ISDIR(st.st_mode)) {
-    state.content = folder_digest();
-    return std::optional(state);
-  }
-  Hasher hasher;
-  // What comes out of pipes and devices is no content; some have no end.
-  if (S_ISREG(st.st_mode)) {
-    auto status =
-        for_each_piece(fd.get(), path, st, [&](std::string_view piece) { hasher.add(piece); });
-    if (!status) return std::move(status).error();
-  }
-  state.content = hasher.digest();
-  return std::optional(state);
-}
-
-Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sharing sharing,
-                              const Digest& content) {
-  Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!in.is_open() && is_absence(errno)) return false;
-  if (!in.is_open()) return system_error("open", from, errno);
-  struct stat st = {};
-  if (::fstat(in.get(), &st) != 0) return system_error("stat", from, errno);
-  const std::string temporary = temporary_name(to);
-  Result<Digest> found = Digest{};
-  const bool is_name = sharing == Sharing::names && ::link(from.c_str(), temporary.c_str()) == 0;
-  if (is_name) {
-    Hasher hasher;
-    auto read =
-        for_each_piece(in.get(), from, st, [&](std::string_view piece) { hasher.add(piece); });
-    found = read ? Result<Digest>(hasher.digest()) : std::move(read).error();
-  } else if (sharing == Sharing::names && errno == ENOSPC) {
-    return system_error("link", to, errno);
-  } else {
-    found = copy_bytes(in, from, st, temporary);
-  }
-  if (!found || *found != content) {
-    ::unlink(temporary.c_str());
-    if (!found) return std::move(found).error();
-    return false;
-  }
-  if (::rename(temporary.c_str(), to.c_str()) != 0) {
-    int error_number = errno;
-    ::unlink(temporary.c_str());
-    return system_error("rename", to, error_number);
-  }
-  if (sharing == Sharing::names) {
-    // rename(2) of two names of one file does nothing and leaves both.
-    ::unlink(temporary.c_str());
-    constexpr mode_t kRead = 0444, kExecute = 0111;
-    ::chmod(to.c_str(), kRead | (st.st_mode & kExecute));
-  }
-  return true;
 }
 
 }  // namespace evolve::world

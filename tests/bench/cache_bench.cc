@@ -19,7 +19,8 @@
 
 #include "cache/memo.h"
 #include "cache/sqlite.h"
-#include "engine/world/files.h"
+#include "engine/core/content.h"
+#include "engine/world/disk_files.h"
 
 using namespace evolve;
 namespace fs = std::filesystem;
@@ -50,8 +51,9 @@ std::vector<Digest> fill(cache::SqliteMemo& memo, int count) {
   std::vector<Digest> keys;
   for (int i = 0; i < count; ++i) {
     ActionResult result;
-    result.key = result.declared_key = digest_of(std::to_string(i));
-    result.outputs = {digest_of("a" + std::to_string(i)), digest_of("b" + std::to_string(i))};
+    result.key = result.declared_key = content_digest(std::to_string(i));
+    result.outputs = {content_digest("a" + std::to_string(i)),
+                      content_digest("b" + std::to_string(i))};
     result.verdict = "ok";
     result.seconds = 1.5;
     result.paid_by = fmt::format("$work/round-1/v{:04}/case/compile.json", i);

@@ -25,6 +25,7 @@
 #include "engine/cli/cluster.h"
 #include "engine/cli/remote.h"
 #include "engine/world/clock.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 #include "engine/world/guard.h"
 #include "engine/world/runner.h"

@@ -14,8 +14,9 @@
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
+#include "engine/core/content.h"
 #include "engine/world/claims.h"
-#include "engine/world/files.h"
+#include "engine/world/disk_files.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 
@@ -38,11 +39,11 @@ struct MemoryFiles {
 
 ActionResult result_under(const std::string& key) {
   ActionResult result;
-  result.key = digest_of(key);
-  result.declared_key = digest_of("declared " + key);
-  result.parts = {{"command", "", "run 'it' \"now\"\n"}, {"input", "a", digest_of("a").hex()}};
+  result.key = content_digest(key);
+  result.declared_key = content_digest("declared " + key);
+  result.parts = {{"command", "", "run 'it' \"now\"\n"}, {"input", "a", content_digest("a").hex()}};
   result.discovered = {"a.py", "dir/b c.py"};
-  result.outputs = {digest_of("1"), digest_of("2")};
+  result.outputs = {content_digest("1"), content_digest("2")};
   result.verdict = "rejected";
   result.output = "warning: it\n";
   result.seconds = 1.25;
@@ -87,7 +88,7 @@ void check_memo(Memo& memo) {
   plain.key = plain.declared_key;
   REQUIRE(memo.put(plain));
   CHECK(*memo.find(plain.declared_key));
-  plain.key = digest_of("full");
+  plain.key = content_digest("full");
   plain.discovered = {"a.h"};
   REQUIRE(memo.put(plain));
   CHECK(!*memo.find(plain.declared_key));
@@ -106,7 +107,7 @@ TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
   CHECK(files.read(path).error().message == "open '" + path + "': No such file or directory");
   REQUIRE(files.write(path, "one"));
   CHECK(*files.read(path) == "one");
-  CHECK(*files.digest(path) == digest_of("one"));
+  CHECK(*files.digest(path) == content_digest("one"));
   REQUIRE(files.write(path, std::string("t\0wo", 4)));
   CHECK(files.read(path)->size() == 4);
   std::string other = world.at("a/other");
@@ -115,11 +116,11 @@ TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
   // Writing replaces a name, it does not change the bytes behind another.
   REQUIRE(files.write(path, "new"));
   CHECK(files.read(other)->size() == 4);
-  CHECK(*files.place(path, other, Sharing::bytes, digest_of("new")));
+  CHECK(*files.place(path, other, Sharing::bytes, content_digest("new")));
   CHECK(*files.read(other) == "new");
-  CHECK(!*files.place(world.at("nothing"), other, Sharing::bytes, digest_of("new")));
+  CHECK(!*files.place(world.at("nothing"), other, Sharing::bytes, content_digest("new")));
   for (Sharing sharing : {Sharing::names, Sharing::bytes}) {
-    CHECK(!*files.place(path, other, sharing, digest_of("old")));
+    CHECK(!*files.place(path, other, sharing, content_digest("old")));
   }
   CHECK(*files.read(other) == "new");
   REQUIRE(files.remove(path));
@@ -150,15 +151,15 @@ TEST_CASE("a file whose stamp is known is not read, one that is too new has none
   // The time of that change itself counts, too; it passes.
   std::optional<FileState> settled;
   while (!settled || settled->stamp == Digest{}) settled = **files.look(path, nullptr);
-  CHECK(settled->content == digest_of("one"));
+  CHECK(settled->content == content_digest("one"));
   // What is told of a file with that stamp is taken for true.
-  const FileState told = {digest_of("told"), settled->stamp};
-  CHECK((*files.look(path, &told))->content == digest_of("told"));
+  const FileState told = {content_digest("told"), settled->stamp};
+  CHECK((*files.look(path, &told))->content == content_digest("told"));
   // The same size and time, and yet other bytes.
   const auto time = fs::last_write_time(path);
   { std::ofstream(path) << "two"; }
   fs::last_write_time(path, time);
-  CHECK((*files.look(path, &told))->content == digest_of("two"));
+  CHECK((*files.look(path, &told))->content == content_digest("two"));
   REQUIRE(files.remove(path));
   CHECK(!*files.look(path, &told));
 }
@@ -178,7 +179,7 @@ TEST_CASE("a memo in memory and one on disk", "[contract]") {
     // Another process sees what was put.
     auto again = cache::SqliteMemo::open(folder / "memo.db", warning);
     REQUIRE(again);
-    CHECK(*(*again)->find(digest_of("k")));
+    CHECK(*(*again)->find(content_digest("k")));
   }
 }
 
@@ -214,7 +215,7 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK((*last)->outcome == Outcome::ran);
   CHECK((*last)->reason == "never built");
   check_same((*last)->result, record.result);
-  check_same(**(*ledger)->recall(digest_of("k")), record.result);
+  check_same(**(*ledger)->recall(content_digest("k")), record.result);
   CHECK(*(*ledger)->recall_discovered(record.result.declared_key) == record.result.discovered);
   REQUIRE(
       (*ledger)->end_build("done", {{"lower", {1, 2, 0, 3.5, 1.25}}, {"check", {0, 1, 1, 0, 2}}}));
@@ -276,24 +277,24 @@ TEST_CASE("blobs are listed, checked, and know when they were used", "[contract]
   cache::FolderBlobStore blobs(folder / "blobs", files, Sharing::bytes);
   CHECK(blobs.list()->empty());
   folder.write("a", "bytes");
-  REQUIRE(blobs.put_file(folder / "a", digest_of("bytes")));
+  REQUIRE(blobs.put_file(folder / "a", content_digest("bytes")));
   folder.write("blobs/ab/half.tmp1.2", "half");
-  const std::string path = blobs.path_of(digest_of("bytes"));
+  const std::string path = blobs.path_of(content_digest("bytes"));
   const std::array<timespec, 2> old = {timespec{1000, 0}, timespec{1000, 0}};
   REQUIRE(::utimensat(AT_FDCWD, path.c_str(), old.data(), 0) == 0);
   auto listed = blobs.list();
   REQUIRE(listed);
   REQUIRE(listed->size() == 1);
-  CHECK(listed->front().digest == digest_of("bytes"));
+  CHECK(listed->front().digest == content_digest("bytes"));
   CHECK(listed->front().bytes == 5);
   CHECK(listed->front().used == 1000);
-  CHECK(*blobs.check(digest_of("bytes")));
+  CHECK(*blobs.check(content_digest("bytes")));
   CHECK(blobs.list()->front().used == 1000);
-  CHECK(*blobs.fetch(digest_of("bytes"), folder / "b"));
+  CHECK(*blobs.fetch(content_digest("bytes"), folder / "b"));
   CHECK(blobs.list()->front().used > 1000);
   folder.write("blobs/" + path.substr(path.size() - 33), "other");
-  CHECK(!*blobs.check(digest_of("bytes")));
-  CHECK(!*blobs.contains(digest_of("bytes")));
+  CHECK(!*blobs.check(content_digest("bytes")));
+  CHECK(!*blobs.contains(content_digest("bytes")));
 }
 
 TEST_CASE("a damaged ledger is kept aside, one of another version is left alone", "[contract]") {
@@ -337,17 +338,17 @@ TEST_CASE("rounds are recorded once for each selection", "[contract]") {
 TEST_CASE("blobs in memory and in a folder", "[contract]") {
   auto check = [](BlobStore& blobs, Files& files, const std::string& a, const std::string& b) {
     REQUIRE(files.write(a, "bytes"));
-    CHECK(!*blobs.contains(digest_of("bytes")));
-    CHECK(!*blobs.fetch(digest_of("bytes"), b));
-    REQUIRE(blobs.put_file(a, digest_of("bytes")));
-    REQUIRE(blobs.put_file(a, digest_of("bytes")));
-    CHECK(*blobs.contains(digest_of("bytes")));
+    CHECK(!*blobs.contains(content_digest("bytes")));
+    CHECK(!*blobs.fetch(content_digest("bytes"), b));
+    REQUIRE(blobs.put_file(a, content_digest("bytes")));
+    REQUIRE(blobs.put_file(a, content_digest("bytes")));
+    CHECK(*blobs.contains(content_digest("bytes")));
     REQUIRE(files.remove(a));
-    CHECK(*blobs.fetch(digest_of("bytes"), b));
+    CHECK(*blobs.fetch(content_digest("bytes"), b));
     CHECK(*files.read(b) == "bytes");
     // What is written to a name of the blob does not reach the blob.
     REQUIRE(files.write(b, "other"));
-    CHECK(*blobs.fetch(digest_of("bytes"), b));
+    CHECK(*blobs.fetch(content_digest("bytes"), b));
     CHECK(*files.read(b) == "bytes");
   };
   SECTION("in memory") {
@@ -366,7 +367,7 @@ TEST_CASE("blobs in memory and in a folder", "[contract]") {
 namespace {
 
 void check_claims(Claims& ours, Claims& theirs) {
-  const Digest one = digest_of("1"), two = digest_of("2");
+  const Digest one = content_digest("1"), two = content_digest("2");
   CHECK(*ours.claim(one));
   CHECK(!*theirs.claim(one));
   CHECK(*theirs.claim(two));
@@ -395,7 +396,7 @@ TEST_CASE("an action is free when its process was killed", "[contract]") {
   const pid_t child = ::fork();
   if (child == 0) {
     world::FileClaims claims(folder / "claims");
-    auto is_ours = claims.claim(digest_of("1"));
+    auto is_ours = claims.claim(content_digest("1"));
     const char answer = is_ours && *is_ours ? 'y' : 'n';
     (void)!::write(claimed[1], &answer, 1);
     while (true) ::pause();
@@ -404,10 +405,10 @@ TEST_CASE("an action is free when its process was killed", "[contract]") {
   REQUIRE(::read(claimed[0], &answer, 1) == 1);
   CHECK(answer == 'y');
   world::FileClaims claims(folder / "claims");
-  CHECK(!*claims.claim(digest_of("1")));
+  CHECK(!*claims.claim(content_digest("1")));
   ::kill(child, SIGKILL);
   REQUIRE(::waitpid(child, nullptr, 0) == child);
-  CHECK(*claims.claim(digest_of("1")));
+  CHECK(*claims.claim(content_digest("1")));
 }
 
 TEST_CASE("what can be executed can still be when it is placed", "[contract]") {
@@ -416,7 +417,8 @@ TEST_CASE("what can be executed can still be when it is placed", "[contract]") {
   folder.write("program", "#!/bin/sh\n");
   fs::permissions(folder / "program", fs::perms::owner_exec, fs::perm_options::add);
   for (Sharing sharing : {Sharing::bytes, Sharing::names}) {
-    REQUIRE(*files.place(folder / "program", folder / "placed", sharing, digest_of("#!/bin/sh\n")));
+    REQUIRE(*files.place(folder / "program", folder / "placed", sharing,
+                         content_digest("#!/bin/sh\n")));
     CHECK(::access((folder / "placed").c_str(), X_OK) == 0);
   }
 }
@@ -436,7 +438,7 @@ TEST_CASE("a damaged blob counts as absent and goes away", "[contract]") {
   world::DiskFiles files;
   cache::FolderBlobStore blobs(folder / "blobs", files);
   REQUIRE(files.write(folder / "a", "bytes"));
-  Digest digest = digest_of("bytes");
+  Digest digest = content_digest("bytes");
   REQUIRE(blobs.put_file(folder / "a", digest));
   std::string blob = folder / "blobs/" + digest.hex().substr(0, 2) + "/" + digest.hex().substr(2);
   REQUIRE(fs::exists(blob));

@@ -18,11 +18,19 @@ cmp r2.evolve again.evolve || fail "the same round is another bundle"
 # A stranger: another folder, no sources, no pipeline, no network.
 mkdir stranger
 (cd stranger && "$EVOLVE" import ../r2.evolve) >imported.txt || fail "import: $(cat imported.txt)"
-# Its commands are another's: nobody runs them who did not ask for it.
-(cd stranger && "$EVOLVE" replay --verify) >refused.txt 2>&1 && fail "an imported round ran: $(cat refused.txt)"
-grep -q 'hint: --their-judge' refused.txt || fail "refusal: $(cat refused.txt)"
-(cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify --their-judge) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
+# It was judged by this version: that judges it again, without a network.
+(cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
 grep -q ': 0 differences$' verified.txt || fail "verify: $(cat verified.txt)"
+# Commands and programs of others run for nobody who did not ask for them, and then that is said.
+"$ROOT/.venv/bin/python" "$ROOT/tests/fault/evil_bundles.py" --forge r2.evolve forged || fail "forging bundles"
+for bad in forged/*; do
+  rm -rf victim && mkdir victim
+  (cd victim && "$EVOLVE" import "../$bad") >imported.txt 2>&1 || fail "$bad: import: $(cat imported.txt)"
+  (cd victim && "$EVOLVE" replay --verify) >refused.txt 2>&1 && fail "$bad: it ran: $(cat refused.txt)"
+  grep -Eq "$(cat "forged-$(basename "$bad").why")" refused.txt || fail "$bad: refusal: $(cat refused.txt)"
+  (cd victim && "$EVOLVE" replay --verify --their-judge) >said.txt 2>&1
+  grep -Eq 'the judge was the one that came with the record|evolve: error: ' said.txt || fail "$bad: $(cat said.txt)"
+done
 (cd stranger && "$EVOLVE" replay --out is) >/dev/null && diff -r was stranger/is || fail "another round came back"
 (cd stranger && "$EVOLVE" export -o back.evolve) >/dev/null && cmp r2.evolve stranger/back.evolve ||
   fail "what was imported is exported as another bundle"

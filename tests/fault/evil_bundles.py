@@ -1,12 +1,12 @@
 """Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS. One beside the folder is taken over (orders.evolve).
 
 Flips of single bits all over a good one, cuts of it, and archives that hold together, with a seal of their own, and are
-wrong inside.
+wrong inside. evil_bundles.py --forge GOOD FOLDER makes bundles that are taken over, and whose judge is not to run
+unasked; FOLDER-NAME.why has what is said of each.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gzip
 import hashlib
 import io
@@ -14,11 +14,14 @@ import json
 import pathlib
 import random
 import struct
+import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
+from typing import Any
 
 CHUNK = 1 << 16
-FORMAT = "evolve-bundle-1"
+FORMAT = "evolve-bundle-2"
 
 
 def sealed(body: bytes) -> bytes:
@@ -63,7 +66,7 @@ def bundle(
 def records(
     *sources: list[str], steps: list[object] | None = None, selection: str | None = None, recorded: str = ""
 ) -> bytes:
-    text = {"format": "evolve-record-1", "toolchain": "", "sources": list(sources), "steps": steps or []}
+    text = {"format": "evolve-record-2", "toolchain": "", "sources": list(sources), "steps": steps or []}
     round_0 = {"round": 0, "recorded": recorded, "text": json.dumps(text), "selection": selection}
     return json.dumps([round_0]).encode()
 
@@ -91,17 +94,9 @@ def odd_selections() -> dict[str, bytes]:
     return {f"selection-{name}": with_selection(text) for name, text in odd.items()}
 
 
-class _Digest(ctypes.Structure):
-    _fields_ = (("low", ctypes.c_uint64), ("high", ctypes.c_uint64))
-
-
 def digest_of(content: bytes) -> str:
-    """As the store names a blob: XXH3's 128 bits."""
-    library = ctypes.CDLL("libxxhash.so")
-    library.XXH3_128bits.restype = _Digest
-    library.XXH3_128bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
-    made = library.XXH3_128bits(content, len(content))
-    return f"{made.high:016x}{made.low:016x}"
+    """As the store names a blob: the first half of its SHA-256."""
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def orders() -> bytes:
@@ -130,7 +125,7 @@ def wrong_inside() -> dict[str, bytes]:
     return {
         "no-index": archive([("records.json", records(), {})]),
         "index-no-json": archive([("index.json", b"{", {})]),
-        "index-other-format": bundle(empty, {"format": "evolve-bundle-2"}),
+        "index-other-format": bundle(empty, {"format": "evolve-bundle-3"}),
         "index-campaign-path": bundle(empty, {"campaign": "../../up"}),
         "index-files-list": bundle(empty, {"files": []}),
         "index-size-text": bundle(empty, {"files": {"records.json": {"size": "1"}}}),
@@ -150,6 +145,7 @@ def wrong_inside() -> dict[str, bytes]:
         "records-number": bundle(empty | {"records.json": records().replace(b'"round": 0', b'"round": 7')}),
         "record-path-up": bundle(empty | {"records.json": records(["../up", lone])}),
         "record-path-absolute": bundle(empty | {"records.json": records(["/etc/passwd", lone])}),
+        "record-source-in-work": bundle(empty | {"records.json": records(["$work/steps/argparse.py", lone])}),
         "record-needs-blob": bundle(empty | {"records.json": records(["a", lone])}),
         "record-step-empty": bundle(empty | {"records.json": records(steps=[{}])}),
         "results-no-json": bundle(empty | {"results.json": b"{"}),
@@ -165,7 +161,60 @@ def wrong_inside() -> dict[str, bytes]:
     }
 
 
+def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
+    """Of a good bundle those with another judge, and why each is refused."""
+    body = good[: len(good) - int(good[-13:])]
+    inside = subprocess.run(["zstd", "-dcq"], input=body, stdout=subprocess.PIPE, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(inside)) as tar:
+        files = {entry.name: (tar.extractfile(entry).read(), entry.mode & 0o777) for entry in tar}
+    index = json.loads(files.pop("index.json")[0])
+    rounds = json.loads(files["records.json"][0])
+
+    def made(change: Callable[[dict[str, Any]], None], **blobs: bytes) -> bytes:
+        """With the first round's record changed, and these bytes by the digests' places."""
+        record = json.loads(rounds[0]["text"])
+        change(record)
+        text = json.dumps([rounds[0] | {"text": json.dumps(record)}, *rounds[1:]]).encode()
+        its = files | {"records.json": (text, 0o644)} | {f"blobs/{digest_of(b)}": (b, 0o644) for b in blobs.values()}
+        listed = {
+            name: {"size": len(b), "sha256": hashlib.sha256(b).hexdigest(), "executable": bool(mode & 0o100)}
+            for name, (b, mode) in its.items()
+        }
+        members = [("index.json", json.dumps(index | {"files": listed}).encode(), {})]
+        return archive(members + [(name, b, {"mode": mode}) for name, (b, mode) in its.items()])
+
+    def with_source(path: str, content: bytes) -> bytes:
+        return made(lambda record: record["sources"].append([path, digest_of(content)]), content=content)
+
+    def with_commands(record: dict[str, Any]) -> None:
+        [source] = [one for one in record["sources"] if one[0] == "$work/rounds.ninja"]
+        source[1] = digest_of(commands)
+
+    [rounds_ninja] = [d for path, d in json.loads(rounds[0]["text"])["sources"] if path == "$work/rounds.ninja"]
+    commands = files[f"blobs/{rounds_ninja}"][0] + b"\nrule check\n  command = true\n"
+
+    def with_class(record: dict[str, Any]) -> None:
+        for step in record["steps"]:
+            if step["step"] == "check":
+                step["class"] = "measured"
+
+    return {
+        "commands": (made(with_commands, commands=commands), "its commands are not what this version writes"),
+        "program": (with_source("$rules/steps/argparse.py", b"x = 1\n"), "its judge is not this version's: .*argparse"),
+        "over-a-program": (with_source("steps/select", b"true\n"), "its judge is not this version's: .*select"),
+        "state": (with_source(".evolve/memo.db", b"x"), "lies where a replay keeps its state"),
+        "class": (made(with_class), "its record says that check .* is measured, and its commands that it is pure"),
+    }
+
+
 def main() -> None:
+    if sys.argv[1] == "--forge":
+        folder = pathlib.Path(sys.argv[3])
+        folder.mkdir()
+        for name, (content, why) in forged(pathlib.Path(sys.argv[2]).read_bytes()).items():
+            (folder / name).write_bytes(content)
+            (folder.parent / f"{folder.name}-{name}.why").write_text(why)
+        return
     good = pathlib.Path(sys.argv[1]).read_bytes()
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@
 #include "engine/build.h"
 #include "engine/world/claims.h"
 #include "engine/world/clock.h"
-#include "engine/world/files.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/runner.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/cli/bundle_reader.h"
-#include "engine/world/files.h"
+#include "engine/world/disk_files.h"
 
 using namespace evolve;
 

@@ -11,9 +11,12 @@
 #include "engine/cli/bundle.h"
 #include "engine/cli/bundle_reader.h"
 #include "engine/cli/judge.h"
+#include "engine/cli/report.h"
 #include "engine/cli/state.h"
+#include "engine/core/content.h"
 #include "engine/core/record.h"
 #include "engine/core/sha256.h"
+#include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 #include "engine/world/seal.h"
 #include "tests/test_folder.h"
@@ -118,8 +121,8 @@ void write_bundle(const std::string& path, const std::string& named, const std::
   RecordedStep step;
   step.step = "select";
   step.subject = "round-1";
-  step.key = digest_of("key");
-  step.outputs = {{"$work/round-1/selection.json", digest_of(named)}};
+  step.key = content_digest("key");
+  step.outputs = {{"$work/round-1/selection.json", content_digest(named)}};
   Record first = record;
   record.steps = {step};
   const json records = {
@@ -129,7 +132,7 @@ void write_bundle(const std::string& path, const std::string& named, const std::
       {"", "", false},
       {cli::kBundleRecords, records.dump(), false},
       {cli::kBundleResults, "[]", false},
-      {std::string(cli::kBundleBlobs) + digest_of(named).hex(), named, false}};
+      {std::string(cli::kBundleBlobs) + content_digest(named).hex(), named, false}};
   json listed = json::object();
   for (const ArchivedFile& file : files) {
     if (file.name.empty()) continue;
@@ -198,31 +201,42 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   auto& ledger = *(*state)->ledger;
   cli::PastRound past;
   for (int i = 0; i < 7; ++i)
-    past.record.sources.push_back({fmt::format("$steps/none{}", i), digest_of("theirs")});
-  past.record.sources.push_back({"kernels/a.py", digest_of("theirs")});
+    past.record.sources.push_back({fmt::format("$steps/none{}", i), content_digest("theirs")});
+  past.record.sources.push_back({"kernels/a.py", content_digest("theirs")});
   past.stored = {0, 0, "a", 1, "2026", encode(past.record)};
 
   auto id = ledger.add_record(past.stored, cache::Origin::imported);
   REQUIRE(id);
   past.stored.id = *id;
-  auto judge = cli::check_judge(past, **state, false);
+  auto judge = cli::choose_judge(past, **state, false);
   REQUIRE(!judge);
   CHECK(judge.error().code == ErrorCode::bad_input);
   CHECK(judge.error().message ==
         "round-1 of a: was imported, and its judge is not this version's: $steps/none0, "
         "$steps/none1, $steps/none2, $steps/none3, $steps/none4 and 2 more");
   CHECK(judge.error().hint.starts_with("--their-judge"));
-  judge = cli::check_judge(past, **state, true);
+  judge = cli::choose_judge(past, **state, true);
   REQUIRE(judge);
-  CHECK(judge->starts_with("round-1 of a: was imported"));
+  CHECK(judge->judge == cli::Judge::theirs);
+  CHECK(judge->warning.starts_with("round-1 of a: was imported"));
+
+  REQUIRE(ledger.record_round("a", {1, "2026", kSelection}));
+  auto rounds = cli::rounds_report("a", ledger);
+  REQUIRE(rounds);
+  CHECK(rounds->at(0).value("imported", false));
+  CHECK(cli::rounds_text(*rounds).find(", imported") != std::string::npos);
 
   // A build here that makes the same record makes it one's own, and an import after it does not
   // take it away.
   for (cache::Origin origin : {cache::Origin::own, cache::Origin::imported}) {
     REQUIRE(*ledger.add_record(past.stored, origin) == *id);
-    judge = cli::check_judge(past, **state, false);
+    judge = cli::choose_judge(past, **state, false);
     REQUIRE(judge);
-    CHECK(judge->empty());
+    CHECK(judge->judge == cli::Judge::recorded);
+    CHECK(judge->warning.empty());
+    rounds = cli::rounds_report("a", ledger);
+    REQUIRE(rounds);
+    CHECK(!rounds->at(0).contains("imported"));
   }
 }
 
@@ -234,11 +248,11 @@ TEST_CASE("what differs of a judge is told by name, wherever a record has it") {
   folder.write("own/b.py", "b");
   const std::vector<MachineBinding> own = {{"rules", folder / "own"}, {"steps", folder / "own"}};
   Record record;
-  record.sources = {{"$rules/a.py", digest_of("a")},
-                    {"$rules/b.py", digest_of("changed")},
-                    {"$steps/new", digest_of("new")},
-                    {"rules/a.py", digest_of("over it")},
-                    {"kernels/a.py", digest_of("a kernel")}};
+  record.sources = {{"$rules/a.py", content_digest("a")},
+                    {"$rules/b.py", content_digest("changed")},
+                    {"$steps/new", content_digest("new")},
+                    {"rules/a.py", content_digest("over it")},
+                    {"kernels/a.py", content_digest("a kernel")}};
   auto differing = cli::differing_judge(record, own, files);
   REQUIRE(differing);
   CHECK(*differing == std::vector<std::string>{"$rules/b.py", "$steps/new", "$rules/a.py"});

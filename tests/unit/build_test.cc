@@ -233,7 +233,110 @@ TEST_CASE("discovered inputs are part of the key on the second look") {
   CHECK(world.build()->ran == 1);
   CHECK(world.files.files["out"] == "1H");
   CHECK(world.ledger.records.back().reason ==
-        "discovered 'header': " + digest_of("h").brief() + " -> " + digest_of("H").brief());
+        "discovered 'header': " + content_digest("h").brief() + " -> " +
+            content_digest("H").brief());
+}
+
+TEST_CASE(
+    "what a command gave whose input was changed meanwhile is not stored, and it runs again") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "A";
+  auto edit_once = [&, is_edited = false](const auto&) mutable {
+    if (!is_edited) world.files.files["in"] = "B";
+    is_edited = true;
+  };
+  world.runner.at_start = edit_once;
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->retried == 1);
+  CHECK(world.files.files["out"] == "B");
+  CHECK(world.listener.ended.front().output ==
+        "evolve: warning: 'in' was changed while the command read it: it runs again\n");
+  CHECK(world.build()->ran == 0);
+  world.files.files["in"] = "A";
+  CHECK(world.build()->ran == 2);
+  CHECK(world.files.files["out"] == "A");
+}
+
+TEST_CASE("an edit that was put back while a command ran is seen by the file's times") {
+  World world;
+  REQUIRE(
+      world.load("rule inc\n  command = inc $out $in\n  depfile = $out.d\nbuild out: inc in\n"));
+  bool is_edited = false;
+  world.runner.programs["inc"] = [&](const auto& words, tests::FakeFiles& files) {
+    files.files[words[1]] = files.files[words[2]] + (is_edited ? files.files["header"] : "edit");
+    files.files[words[1] + ".d"] = words[1] + ": " + words[2] + " header\n";
+    is_edited = true;
+    return 0;
+  };
+  world.files.files["in"] = "1";
+  world.files.files["header"] = "h";
+  world.clock.file_time_now = 10;
+  SECTION("of an input that was known before") {
+    world.runner.at_start = [&](const auto&) {
+      if (!is_edited) world.files.changed["in"] = 11;
+    };
+  }
+  SECTION("of one that the run discovered") {
+    world.runner.at_start = [&](const auto&) {
+      if (!is_edited) world.files.changed["header"] = 11;
+      if (is_edited) world.clock.file_time_now = 12;
+    };
+  }
+  world.runner.at_start = [&, before = world.runner.at_start](const auto& running) {
+    before(running);
+    world.clock.file_time_now += 2;
+  };
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->retried == 1);
+  CHECK(world.files.files["out"] == "1h");
+}
+
+TEST_CASE("a command whose input is changed each time fails, and nothing is stored") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "0";
+  world.runner.at_start = [&](const auto&) { world.files.files["in"] += "+"; };
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->failed == 1);
+  CHECK(world.memo.results.empty());
+  REQUIRE(world.listener.faults.size() == 1);
+  CHECK(world.listener.faults[0].message ==
+        "mid: 'in' was changed while the command read it, 4 times");
+}
+
+TEST_CASE("a command of somebody else's manifest may write what it reads") {
+  World world;
+  REQUIRE(world.load("rule more\n  command = more $out $in\nbuild out: more in\n"));
+  world.options.rules.are_strict = false;
+  world.runner.programs["more"] = [](const auto& words, tests::FakeFiles& files) {
+    files.files[words[2]] += "+";
+    files.files[words[1]] = files.files[words[2]];
+    return 0;
+  };
+  world.files.files["in"] = "1";
+  auto summary = world.build();
+  REQUIRE(summary);
+  CHECK(summary->failed == 0);
+  CHECK(world.files.files["out"] == "1++");
+  CHECK(world.build()->ran == 0);
+}
+
+TEST_CASE("edges that joined one whose input was changed run again with it") {
+  World world;
+  REQUIRE(world.load("rule cat\n  command = cat $out $in\nbuild a: cat in\nbuild b: cat in\n"));
+  world.options.jobs = 2;
+  world.files.files["in"] = "A";
+  world.runner.at_start = [&, is_edited = false](const auto&) mutable {
+    if (!is_edited) world.files.files["in"] = "B";
+    is_edited = true;
+  };
+  REQUIRE(world.build());
+  CHECK(world.files.files["a"] == "B");
+  CHECK(world.files.files["b"] == "B");
 }
 
 TEST_CASE("the declared environment is part of the key, the rest is not") {
@@ -339,6 +442,6 @@ TEST_CASE("a scan says what would run, and what might") {
   world.files.files["in"] = "2";
   auto after = pending();
   REQUIRE(after.size() == 2);
-  CHECK(after[0].reasons == std::vector<std::string>{"input 'in': " + digest_of("1").brief() +
-                                                     " -> " + digest_of("2").brief()});
+  CHECK(after[0].reasons == std::vector<std::string>{"input 'in': " + content_digest("1").brief() +
+                                                     " -> " + content_digest("2").brief()});
 }

@@ -81,7 +81,8 @@ TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
     CHECK(is_taken(its, output));
   }
   for (const char* its : {"$..", "$../.profile", "$python", "$python/a", "$outside", "$", "$rules",
-                          "$rulesx/a", "$HOME/a", "$rules/../a", "a/../../b", ".."}) {
+                          "$rulesx/a", "$HOME/a", "$work/a.json", "$work/steps/argparse.py",
+                          "$work/rounds.ninja/a", "$rules/../a", "a/../../b", ".."}) {
     CAPTURE(its);
     CHECK(!is_taken(its, output));
   }

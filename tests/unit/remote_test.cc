@@ -15,8 +15,9 @@
 #include "cache/remote_store.h"
 #include "cache/shared_memo.h"
 #include "cache/uploads.h"
+#include "engine/core/content.h"
 #include "engine/core/sha256.h"
-#include "engine/world/files.h"
+#include "engine/world/disk_files.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 
@@ -79,10 +80,10 @@ struct Machine {
   // A result with one output, of that text, which is in the store.
   ActionResult made(const std::string& text) {
     REQUIRE(files.write(folder / "made", text));
-    const Digest digest = digest_of(text);
+    const Digest digest = content_digest(text);
     REQUIRE(blobs.put_file(folder / "made", digest));
     ActionResult result;
-    result.key = result.declared_key = digest_of("key of " + text);
+    result.key = result.declared_key = content_digest("key of " + text);
     result.outputs = {digest};
     result.seconds = 2;
     result.paid_by = text;
@@ -115,8 +116,8 @@ std::vector<Digest> store(FakeServer& server, const std::vector<std::string>& te
 
 TEST_CASE("an entry comes back as it was, and is no entry of another key") {
   ActionResult result;
-  result.key = digest_of("key");
-  result.outputs = {digest_of("a"), digest_of("")};
+  result.key = content_digest("key");
+  result.outputs = {content_digest("a"), content_digest("")};
   result.output = "said \xff";
   const RemoteEntry entry = {result, {{sha256("a"), 1, true}, {sha256(""), 0, false}}, {}};
   const std::string bytes = encode_entry(result.key, entry);
@@ -125,7 +126,7 @@ TEST_CASE("an entry comes back as it was, and is no entry of another key") {
   REQUIRE(back);
   CHECK(back->files == entry.files);
   CHECK(back->result->outputs == result.outputs);
-  CHECK_FALSE(decode_entry(digest_of("other"), bytes, why));
+  CHECK_FALSE(decode_entry(content_digest("other"), bytes, why));
   CHECK(why == "is the entry of another key");
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(decode_entry(result.key, bytes.substr(0, size), why));
@@ -134,8 +135,8 @@ TEST_CASE("an entry comes back as it was, and is no entry of another key") {
 
 TEST_CASE("an entry whose files are not its outputs', or have no SHA-256, is none") {
   ActionResult result;
-  result.key = digest_of("key");
-  result.outputs = {digest_of("a")};
+  result.key = content_digest("key");
+  result.outputs = {content_digest("a")};
   auto decoded = [&](std::vector<StoredFile> files) {
     std::string why;
     return decode_entry(result.key, encode_entry(result.key, {result, std::move(files), {}}), why);
@@ -150,8 +151,8 @@ TEST_CASE("an entry whose files are not its outputs', or have no SHA-256, is non
 
 TEST_CASE("an entry is the message that Bazel's servers know") {
   ActionResult result;
-  result.key = digest_of("key");
-  result.outputs = {digest_of("a")};
+  result.key = content_digest("key");
+  result.outputs = {content_digest("a")};
   const std::string bytes = encode_entry(result.key, {result, {{sha256("a"), 1, true}}, {}});
   // output_files = 2 { path = 1, digest = 2 { hash = 1, size_bytes = 2 }, is_executable = 4 }
   const std::string file = "\x0a\x09outputs/0\x12\x44\x0a\x40" + sha256("a") + "\x10\x01\x20\x01";
@@ -172,7 +173,7 @@ TEST_CASE("what one machine stores another has, asked for in two goes") {
     REQUIRE(result);
     REQUIRE(*result);
     CHECK((*result)->paid_by == texts[i]);
-    CHECK(*machine.blobs.check(digest_of(texts[i])));
+    CHECK(*machine.blobs.check(content_digest(texts[i])));
   }
   CHECK(server.batches.size() == 2);
   CHECK(machine.remote.counts().taken == 100);
@@ -186,8 +187,8 @@ TEST_CASE("a blob that is not what its name says is refused, and what needs it i
   REQUIRE(machine.remote.foresee(keys));
   CHECK_FALSE(*machine.remote.find(keys[0]));
   CHECK(*machine.remote.find(keys[1]));
-  CHECK_FALSE(*machine.blobs.contains(digest_of("first")));
-  CHECK_FALSE(*machine.blobs.contains(digest_of("worst")));
+  CHECK_FALSE(*machine.blobs.contains(content_digest("first")));
+  CHECK_FALSE(*machine.blobs.contains(content_digest("worst")));
   CHECK(machine.remote.counts().refused == 1);
   // Who makes it anew replaces what is there.
   Uploads uploads(server, machine.blobs, kAddress);
@@ -231,7 +232,7 @@ TEST_CASE("what a run discovered is found under its declared key") {
   FakeServer server;
   Machine writer(server);
   auto result = writer.made("text");
-  result.key = digest_of("with the header");
+  result.key = content_digest("with the header");
   result.discovered = {"header.h"};
   Uploads uploads(server, writer.blobs, kAddress);
   uploads.offer(result, {});
@@ -243,7 +244,7 @@ TEST_CASE("what a run discovered is found under its declared key") {
 }
 
 TEST_CASE("an entry that is nested deep, or says what no terminal should see, is none") {
-  const Digest key = digest_of("key");
+  const Digest key = content_digest("key");
   auto decoded = [&](const std::string& fields) {
     const std::string text =
         "{\"format\":\"evolve-entry-1\",\"key\":\"" + key.hex() + "\"," + fields + "}";
@@ -282,7 +283,7 @@ TEST_CASE("what a remote cache says of another action is not stored") {
   FakeServer server;
   Machine writer(server);
   auto result = writer.made("text");
-  result.declared_key = digest_of("some other action");
+  result.declared_key = content_digest("some other action");
   result.discovered = {"header.h"};
   Uploads uploads(server, writer.blobs, kAddress);
   uploads.offer(result, {});

@@ -94,6 +94,7 @@ TEST_CASE("mutators take turns as their weights say, from round to round") {
   CHECK(turns == "ssrsssrs");
   // But for the opening rounds, which are a person's; the turns of others stay.
   campaign.opening = 1;
+  CHECK(proposed_variants(campaign, 1, 3) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(mutator_of(campaign, campaign.variants) == "person");
   CHECK(mutator_of(campaign, campaign.variants + 3) != "person");
   campaign.opening = 0;
@@ -479,6 +480,35 @@ TEST_CASE("the same shape is the same text, and paths with blanks are escaped") 
   campaign.spec = "my kernels/a:b$c/spec.yaml";
   auto graph = graph_of(campaign, "w");
   CHECK(graph->find_node("my kernels/a:b$c/spec.yaml"));
+}
+
+TEST_CASE("a path of the user's is one word of every command, whatever it is called") {
+  CampaignShape campaign = shape();
+  const std::string odd = "it's; touch $X #";
+  campaign.learnings = odd + "/l.md";
+  campaign.constants = odd + "/c.json";
+  campaign.llm = odd + "/models.json";
+  campaign.proposals = odd;
+  campaign.plan = "approve";
+  campaign.mix = {{"llm", 1}, {"person", 1}};
+  campaign.seed = odd + "/kernel.py";
+  auto graph = graph_of(campaign, "w");
+  const std::string word = R"('it'\''s; touch $X #)";
+  auto flags_of = [&](const std::string& output, const std::string& binding = "flags") {
+    return " " + graph->binding(maker_of(*graph, output), binding) + " ";
+  };
+  const std::string asked = flags_of("w/round-1/v0001/prompt.json");
+  CHECK(asked.find(" --config " + word + "/models.json' ") != std::string::npos);
+  CHECK(asked.find(" --learnings " + word + "/l.md' ") != std::string::npos);
+  CHECK(flags_of("w/round-1/v0001/plan.json").find(" --decision " + word + "/v0001.plan.md' ") !=
+        std::string::npos);
+  CHECK(flags_of("w/round-1/v0002/kernel.py").find(" --proposal " + word + "/v0002.py' ") !=
+        std::string::npos);
+  CHECK(flags_of("w/round-1/selection.json").find(" --by-person " + word + "/l.md' ") !=
+        std::string::npos);
+  CHECK(flags_of("w/round-1/v0001/big/facts.json", "given").find(word + "/c.json' ") !=
+        std::string::npos);
+  CHECK(graph->extension(maker_of(*graph, "w/seed.py"), "subject") == odd + "/kernel.py");
 }
 
 TEST_CASE("the seed's markers reach the shell as they are") {

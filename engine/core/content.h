@@ -1,0 +1,28 @@
+// The digest of a file's bytes: the first half of their SHA-256. Candidates choose what stands in
+// files that keys are made of, and nobody finds two that have one.
+#pragma once
+
+#include <string_view>
+
+#include "engine/core/digest.h"
+#include "engine/core/sha256.h"
+
+namespace evolve {
+
+// Of bytes that come piece by piece.
+class ContentHasher {
+ public:
+  void add(std::string_view bytes) { sha256_.add(bytes); }
+  // REQUIRES: called once, last.
+  Digest digest();
+
+ private:
+  Sha256 sha256_;
+};
+
+// Of the bytes whose SHA-256 is given, as 64 hex digits.
+Digest content_digest_from(std::string_view sha256);
+
+Digest content_digest(std::string_view bytes);
+
+}  // namespace evolve

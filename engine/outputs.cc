@@ -1,0 +1,86 @@
+#include "engine/outputs.h"
+
+#include "engine/command.h"
+
+namespace evolve {
+
+Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
+  const ActionResult& result = hit.result;
+  const Edge& edge = graph_.edge(id);
+  // A command that did not write all that it was to write runs again.
+  if (result.outputs.size() != edge.outputs.size() || !result.has_all_outputs()) {
+    return Restored::not_at_all;
+  }
+  // A generator writes more than it declares: its outputs alone would not be what it made.
+  const bool is_generator = !graph_.binding(id, "generator").empty();
+  Restored restored = Restored::before;
+  for (size_t i = 0; i < edge.outputs.size(); ++i) {
+    if (!hit.is_all_absent) {
+      auto there = lookup_.look(edge.outputs[i]);
+      if (!there) return std::move(there).error();
+      if (*there && (*there)->content == result.outputs[i]) continue;
+    }
+    if (is_generator) return Restored::not_at_all;
+    const std::string path = graph_.path(edge.outputs[i]);
+    if (auto status = files_.make_folders(folder_of(path)); !status) {
+      return std::move(status).error();
+    }
+    auto fetched = blobs_.fetch(result.outputs[i], path);
+    if (!fetched) return std::move(fetched).error();
+    if (!*fetched) return Restored::not_at_all;
+    lookup_.set_state(edge.outputs[i], {result.outputs[i], {}});
+    restored = Restored::now;
+  }
+  return restored;
+}
+
+Status Outputs::prepare(EdgeId id) {
+  const Edge& edge = graph_.edge(id);
+  for (NodeId output : edge.outputs) {
+    const std::string& path = graph_.path(output);
+    if (auto status = files_.make_folders(folder_of(path)); !status) return status;
+    if (!rules_.are_strict) {
+      auto before = lookup_.look(output);
+      if (!before) return std::move(before).error();
+      before_[output] = *before ? std::optional((*before)->content) : std::nullopt;
+      continue;
+    }
+    // What is there may be a second name of a blob, which a command must not write into.
+    if (auto status = files_.remove(path); !status) return status;
+  }
+  std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
+  if (!depfile.empty()) {
+    if (auto status = files_.make_folders(folder_of(depfile)); !status) return status;
+  }
+  std::string response_file = graph_.binding(id, "rspfile", Graph::Quoting::none);
+  if (!response_file.empty()) {
+    if (auto status = files_.make_folders(folder_of(response_file)); !status) return status;
+    const std::string content = graph_.binding(id, "rspfile_content");
+    if (auto status = graph_.check_length(id, "rspfile_content", content); !status) return status;
+    auto written = files_.write(response_file, content);
+    if (!written) return written;
+  }
+  return {};
+}
+
+Status Outputs::remove_half_written(EdgeId id) {
+  const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
+  for (NodeId output : graph_.edge(id).outputs) {
+    const std::string path = graph_.path(output);
+    auto now = files_.digest(path);
+    if (!now) return std::move(now).error();
+    auto before = before_.find(output);
+    bool is_untouched = before != before_.end() && before->second == *now && depfile.empty();
+    if (!*now || is_untouched) continue;
+    if (auto status = files_.remove(path); !status) return status;
+  }
+  return depfile.empty() ? Status{} : files_.remove(depfile);
+}
+
+Status Outputs::remove_response_file(EdgeId id) {
+  const std::string path = graph_.binding(id, "rspfile", Graph::Quoting::none);
+  if (path.empty() || rules_.keep_rsp) return {};
+  return files_.remove(path);
+}
+
+}  // namespace evolve

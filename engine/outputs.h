@@ -1,0 +1,45 @@
+// The files of an edge around its command: put back from blobs, made ready for a run, and taken
+// away after one that was cut off.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "engine/collect.h"
+#include "engine/core/graph.h"
+#include "engine/core/ports.h"
+#include "engine/lookup.h"
+
+namespace evolve {
+
+class Outputs {
+ public:
+  Outputs(Graph& graph, Lookup& lookup, Files& files, BlobStore& blobs, const CommandRules& rules)
+      : graph_(graph), lookup_(lookup), files_(files), blobs_(blobs), rules_(rules) {}
+
+  enum class Restored {
+    not_at_all,  // a blob is gone
+    before,      // all files were in place
+    now,
+  };
+  // Puts a result's blobs where the edge's outputs belong.
+  Result<Restored> restore(EdgeId id, const Hit& hit);
+  // Makes the folders and the response file that the edge's command needs. Where the rules are
+  // strict its outputs are gone, then.
+  Status prepare(EdgeId id);
+  // Of a command that has succeeded: its content is part of the key and of the manifest.
+  Status remove_response_file(EdgeId id);
+  // What a command that was cut off, or is to run again, had written of its outputs. An output that
+  // it left as it was stays, a manifest that was being made anew above all.
+  Status remove_half_written(EdgeId id);
+
+ private:
+  Graph& graph_;
+  Lookup& lookup_;
+  Files& files_;
+  BlobStore& blobs_;
+  const CommandRules& rules_;
+  std::map<NodeId, std::optional<Digest>> before_;  // what lay where commands write
+};
+
+}  // namespace evolve

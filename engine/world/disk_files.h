@@ -1,0 +1,28 @@
+// The Files port on a POSIX file system: digests, stamps and links beside reads and writes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/core/ports.h"
+#include "engine/core/result.h"
+
+namespace evolve::world {
+
+// The Files port on the real disk. Not synchronised; each thread uses its own.
+class DiskFiles : public Files {
+ public:
+  Result<std::string> read(const std::string& path) override;
+  Status write(const std::string& path, std::string_view bytes) override;
+  Status remove(const std::string& path) override;
+  Status make_folders(const std::string& path) override;
+  // The stamp is the digest of device, inode, size, mtime and ctime. A file is too new for one
+  // where it was written within the file system's granularity of time before it is read (git's
+  // "racy" files).
+  Result<std::optional<FileState>> look(const std::string& path, const FileState* before) override;
+  Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
+                     const Digest& content) override;
+};
+
+}  // namespace evolve::world
