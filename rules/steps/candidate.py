@@ -205,22 +205,19 @@ def _running() -> str:
 class Surroundings:
     """What a candidate finds about itself and JAX where it is traced; to be the same wherever that is.
 
-    `name`: of its file and module. `has_all`: modules that are not here are. `is_on_tpu`: JAX's default device is one,
-    as it is where kernels are for, and not where they are judged. `is_users`: a function of a user's calls it, in a
-    file of his, under jax.jit. `has_users_settings`: JAX's settings are a user's, and not the judge's.
+    `name`: of its file and module. `has_all`: modules that are not here are. `is_users`: a function of a user's calls
+    it, in a file of his, under jax.jit. `has_users_settings`: JAX's settings are a user's, and not the judge's.
     """
 
     def __init__(
         self,
         name: str = "kernel",
         has_all: bool = False,
-        is_on_tpu: bool = False,
         is_users: bool = False,
         has_users_settings: bool = False,
     ) -> None:
         self.name = name
         self.has_all = has_all
-        self.is_on_tpu = is_on_tpu
         self.is_users = is_users
         self.has_users_settings = has_users_settings
 
@@ -228,34 +225,6 @@ class Surroundings:
     def file(self) -> str:
         """The candidate's."""
         return f"{self.name}.py"
-
-
-class _Tpu:
-    """A device that says that it is a TPU."""
-
-    platform = "tpu"
-    device_kind = "TPU7x"
-
-    def __init__(self, device: Any) -> None:
-        self._device = device
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._device, name)
-
-
-def _show_tpus(namespace: dict[str, Any]) -> None:
-    """Has JAX tell a candidate, and nobody else, that its devices are TPUs."""
-
-    def shown(function: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
-        def asked(*arguments: Any, **named: Any) -> Any:
-            found = function(*arguments, **named)
-            return change(found) if sys._getframe(1).f_globals is namespace else found
-
-        return asked
-
-    jax.default_backend = shown(jax.default_backend, lambda _: "tpu")
-    for name in ("devices", "local_devices"):
-        setattr(jax, name, shown(getattr(jax, name), lambda found: [_Tpu(device) for device in found]))
 
 
 # What Mosaic says of a block, its shape behind more words than a reason has room for.
@@ -334,8 +303,6 @@ def _loaded(
     sys.modules[module.__name__] = module
     namespace = module.__dict__
     namespace["__builtins__"] = _builtins(importer, imports)
-    if around.is_on_tpu:
-        _show_tpus(namespace)
     exec(compile(source, around.file, "exec", dont_inherit=True), namespace)
     if not callable(namespace.get(entry)):
         raise Rejection("lower-error", f"there is no function '{entry}'")

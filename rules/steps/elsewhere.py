@@ -26,6 +26,7 @@ from typing import IO, Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import candidate
+import devices
 import normalise
 import program
 import sandbox
@@ -92,7 +93,6 @@ def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: 
     around = Surroundings(
         "best" if _NAME in factors else "kernel",
         has_all=_MODULES in factors,
-        is_on_tpu=_DEVICE in factors,
         is_users=_CALLER in factors,
         has_users_settings=_SETTINGS in factors,
     )
@@ -101,6 +101,8 @@ def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: 
             source = written_anew(source)
         program.configure_jax()
         candidate.known_tpu_on_cpu()
+        if _DEVICE in factors:
+            devices.show_tpus()
         if _NAME in factors:
             Path(around.file).write_bytes(source)
         return b"{}\n" + wire.pack(candidate.trace(source, entry, signatures, around))

@@ -24,6 +24,18 @@ pytestmark = FORKS
 
 SEED = normalise.canonical((SMALL / "kernel.py").read_text(), "kernel.py")
 
+
+def _tried(expression: str) -> str:
+    return f"try:\n    M = {expression}\nexcept BaseException:\n    M = None"
+
+
+_BRANCH = "(lambda: jax.lax.platform_dependent(cpu=lambda: jnp.int32(0), default=lambda: jnp.int32(1)))"
+_COMPILED = "jax.jit(jnp.sin).lower(jnp.zeros((8, 8))).compile().as_text()"
+_KERNEL = (
+    "pl.pallas_call(lambda x, y: y.__setitem__(..., x[...]), "
+    "out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32))(jnp.zeros((8, 128)))"
+)
+
 # What says where it is, by what is told of it.
 TELLING = {
     "docstrings": ("its docstrings", "", "matmul.__doc__ is None"),
@@ -33,7 +45,34 @@ TELLING = {
     "its own text": ("the name of its file", "import os", "not os.path.exists(__file__)"),
     "a module": ("modules", "try:\n    import no_such_module as m\nexcept ImportError:\n    m = None", "m is None"),
     "the backend": ("JAX's default device", "", "jax.default_backend() == 'cpu'"),
-    "the devices": ("JAX's default device", "", "jax.devices()[0].platform == 'cpu'"),
+    **{
+        what: ("JAX's default device", top, test)
+        for what, (top, test) in {
+            "the devices": ("", "jax.devices()[0].platform == 'cpu'"),
+            "the devices' number": ("", "jax.device_count() == 1"),
+            "the devices of a name": (_tried("jax.devices('tpu')"), "M is None"),
+            "an attribute of TPUs": ("", "not hasattr(jax.devices()[0], 'coords')"),
+            "an array's devices": ("", "{d.platform for d in jnp.zeros(1).devices()} == {'cpu'}"),
+            "an array's device": ("", "jnp.zeros(1).device.device_kind == 'cpu'"),
+            "a sharding's devices": ("", "'cpu' in [d.client.platform for d in jnp.zeros(1).sharding.device_set]"),
+            "a sharding's text": ("", "'Cpu' in str(jnp.zeros(1).sharding)"),
+            "a shard's device": ("", "'cpu' in str(jnp.zeros(1).addressable_shards[0].device)"),
+            "a device's memory": ("", "jax.devices()[0].memory_stats() is None"),
+            "a memory's text": ("", "'CPU' in repr(jax.devices()[0].default_memory())"),
+            "an array's platform": ("", "jnp.zeros(1).platform() == 'cpu'"),
+            "an array's layout": ("", "not jnp.zeros((8, 128)).format.layout.tiling"),
+            "an array's size in memory": ("", "jnp.zeros(1).on_device_size_in_bytes() < 8"),
+            "an array's exchange": (_tried("jnp.zeros(1).__dlpack_device__()"), "M is not None"),
+            "an attribute by name": ("import operator", "operator.attrgetter('platform')(jax.devices()[0]) == 'cpu'"),
+            "a mesh": ("", "jax.make_mesh((1,), ('x',)).abstract_mesh.abstract_device.platform == 'cpu'"),
+            "an export": ("", "jax.export.export(jax.jit(jnp.sin))(1.0).platforms == ('cpu',)"),
+            "what is compiled": ("", f"'f32[8,8]{{1,0}}' in str({_COMPILED})"),
+            "the environment's words": ("", "'cpu' in jax.print_environment_info(return_string=True)"),
+            "which branch runs": ("", f"int({_BRANCH}()) == 0"),
+            "which branch runs when compiled": ("", f"int(jax.jit({_BRANCH})()) == 0"),
+            "whether kernels run": (_tried(_KERNEL), "M is None"),
+        }.items()
+    },
     "the platforms": ("JAX's settings", "", "jax.config.jax_platforms == 'cpu'"),
     "a setting of JAX's": ("JAX's settings", "", "jax.config.jax_traceback_in_locations_limit == 0"),
     "the user": ("the user", "import os", "os.getuid() == 65534"),
@@ -62,7 +101,7 @@ def test_a_kernel_that_tells_where_it_is_is_not_reproducible(lower: Lower, what:
         .replace("BLOCK_M = 128 if hash", "X = 0\nBLOCK_M = 8 * (1 + hash")
         .replace(" % 1021 == X else 256", " % 31)")
     )
-    report = lower(source, imports=["datetime", "os", "time"])
+    report = lower(source, imports=["datetime", "jax.export", "os", "time"])
     assert (report["verdict"], report.get("kind")) == ("rejected", "nondeterministic"), report
     assert report["reason"].startswith("not reproducible: ")
     assert told in report["reason"]
