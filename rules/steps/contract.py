@@ -64,7 +64,7 @@ _ELEMENT_TYPES = {
 
 # Narrower whole numbers than these stand for numbers that were rounded.
 _LEAST_WHOLE_BITS = 32
-# What has been copied is waited for; where a large grid is counted by a sample of its steps, a little may be missing.
+# Of what is copied, what is waited for at least where a large grid is counted by a sample of its steps; else all.
 _AWAITED = 0.98
 
 
@@ -207,9 +207,13 @@ def _check_additions(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
 
 
 def _check_copies(work: Work) -> None:
-    if work.awaited.most < _AWAITED * work.copied.least:
-        reason = f"{work.copied.least:.4g} elements are copied, and {work.awaited.most:.4g} of them are waited for"
-        raise Breach(reason, "race")
+    share = _AWAITED if work.is_sampled else 1
+    for done, waited, what in (
+        (work.copied.least, work.awaited.most, "elements are copied, and {} of them are waited for"),
+        (work.signalled.least, work.taken.most, "is signalled to semaphores, and {} of it is waited for"),
+    ):
+        if waited < share * done:
+            raise Breach(f"{done:.12g} {what.format(f'{waited:.12g}')}", "race")
 
 
 def _check_order(traced: core.Jaxpr) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -39,6 +40,7 @@ import jaxprs
 import part_rules
 import parts
 import promises
+import races
 import writes
 from regions import Region, indices_of, whole
 
@@ -101,7 +103,7 @@ class SomeSteps:
         return list(out)
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-        """The results' regions. Raises `More`, and promises.Broken."""
+        """The results' regions. Raises `More`, `Left`, and promises.Broken."""
         plan = self._plans[id(equation)]
         arrays = [_spread(*each) for each in zip(operands, plan.operands, equation.invars, strict=True)]
         dynamic = equation.params["grid_mapping"].num_dynamic_grid_bounds
@@ -159,7 +161,13 @@ class SomeSteps:
                 raise _Unwritten from None
             raise
         self._promises.check()
+        if self._watch.left:
+            raise Left(self._watch.left)
         return results
+
+
+class Left(Exception):
+    """A semaphore is left at another number than 0, or a copy is left that nobody waits for."""
 
 
 class More(Exception):
@@ -290,10 +298,14 @@ class _Watch:
 
     It reads memory that nobody wrote, or waits for a copy that nobody has started: only one core is there to start it.
     What was left there before steps that are not run counts as neither, for these may have left something else.
+
+    `left`: what is said of a semaphore that is not at 0, or of a copy that is under way, after the last step of the
+    grid, or of an index of the parallel axes. Where steps before were not run, they can only have left more.
     """
 
     def __init__(self) -> None:
         self.found = False
+        self.left = ""
         self.is_lenient = False
         self._thread = threading.local()
         self._plan: _Plan | None = None
@@ -316,7 +328,7 @@ class _Watch:
 
     def begin(self, equation: Any, plan: _Plan) -> None:
         """Before a kernel is run."""
-        self.found, self._plan, self._last = False, plan, None
+        self.found, self.left, self._plan, self._last = False, "", plan, None
         # The blocks of its inputs are read anew wherever they are others.
         made = list(enumerate(bounds.memories(equation), bounds.FIRST))
         self._kept = frozenset(number for number, (kind, _) in made if kind is bounds.Kind.INPUT_BLOCK)
@@ -334,12 +346,25 @@ class _Watch:
         inner = [axis for axis in range(len(grid)) if axis not in self._plan.parallel]
         sizes = tuple(grid[axis] for axis in inner)
         number = int(np.ravel_multi_index(tuple(place[axis] for axis in inner), sizes)) if inner else 0
+        if self._last is not None and self._last[0] != core:
+            self._end(races.PASSED_ON)
         if self._last is None and number != 0:
             self._forget(is_another_core=False)
         elif self._last is not None and self._last != (core, number - 1):
             self._forget(is_another_core=self._last[0] != core)
         self._last = core, number
         return token
+
+    def _end(self, said: str) -> None:
+        """After the last of the steps that are run of a core, or of an index of the parallel axes."""
+        assert self._plan is not None
+        inner = [size for axis, size in enumerate(self._plan.grid) if axis not in self._plan.parallel]
+        if self._last is None or self._last[1] + 1 != math.prod(inner):
+            return
+        memory = interpreter._get_shared_memory()
+        semaphores = [*memory.sem.values(), *memory.fixed_id_sem.values()]
+        if not self.left and any(any(one.count_by_core) or any(one.tasks) for one in semaphores):
+            self.left = said
 
     def _forget(self, is_another_core: bool) -> None:
         """What the steps before have left: copies under way end, and none was started."""
@@ -365,6 +390,7 @@ class _Watch:
         memory = shared_memory.SharedMemory
         semaphore = shared_memory.Semaphore
         plain_read, plain_swap, plain_wait = memory.get_buffer_content, memory.swap_buffer_content, semaphore.wait
+        plain_validate = interpreter._validate
         plain_padded, padded_shape = interpreter._get_with_padding, interpreter._get_padded_shape
 
         def padded(value: Any, kind: Any) -> Any:
@@ -400,6 +426,10 @@ class _Watch:
                 raise _Unwritten
             return plain_wait(this, value, core_index, **named)
 
+        def validate(*arguments: Any) -> Any:
+            self._end(races.LEFT)
+            return plain_validate(*arguments)
+
         with (
             mock.patch.object(semaphore, "wait", wait),
             mock.patch.object(shared_memory, "Buffer", _Buffer),
@@ -407,6 +437,9 @@ class _Watch:
             mock.patch.object(memory, "swap_buffer_content", swap),
             mock.patch.object(interpreter, "get", self._get),
             mock.patch.object(interpreter, "_get_with_padding", padded),
+            mock.patch.object(interpreter, "_validate", validate),
+            # Of what is left the interpreter prints a line, and a sandbox has nobody who reads it.
+            contextlib.redirect_stdout(None),
         ):
             yield
 

@@ -107,6 +107,9 @@ class Work:
     flops: Count = Count()
     copied: Count = Count()  # elements, by copies (DMAs) that are started
     awaited: Count = Count()  # elements of copies that are waited for
+    signalled: Count = Count()  # what is added to semaphores
+    taken: Count = Count()  # what is waited for on semaphores, and taken off them
+    is_sampled: bool = False  # whether these stand for a grid of which some points alone were looked at
     dots: set[Dot] = field(default_factory=set)
     sums: set[str] = field(default_factory=set)  # element types that are summed over an axis
     constant_bytes: int = 0  # of arrays that are not one value all over
@@ -152,6 +155,7 @@ class Kernel:
         self._entry = self._main.regions[0].blocks[0]
         self._functions = functions
         self._definitions = _Definitions()
+        self._is_sampled = False
 
     @functools.cached_property
     def work(self) -> Work:
@@ -163,6 +167,9 @@ class Kernel:
         work.flops = self._count(_static_flops)
         work.copied = self._count(_copied)
         work.awaited = self._count(_awaited)
+        work.signalled = self._count(_signalled)
+        work.taken = self._count(_taken)
+        work.is_sampled = self._is_sampled
         return work
 
     def dependencies(self, results: int) -> list[set[int]]:
@@ -177,7 +184,8 @@ class Kernel:
         return [taint.of(value) for value in outputs]
 
     def _count(self, measure: Measure) -> Count:
-        counter = _Counter(self._entry, measure, self._definitions, _Budget())
+        budget = _Budget()
+        counter = _Counter(self._entry, measure, self._definitions, budget)
         if not counter.is_worth:
             return Count()
         bounds = [bound for bound in self.grid if bound is not None]
@@ -186,9 +194,11 @@ class Kernel:
             return Count(0, math.inf)
         arguments = [self._definitions.number(value) for value in list(self._entry.arguments)[: len(self.grid)]]
         try:
-            return counter.over(dict(zip(arguments, bounds, strict=True)))
+            count = counter.over(dict(zip(arguments, bounds, strict=True)))
         except _TooMuch:
             return Count(0, math.inf)
+        self._is_sampled |= budget.is_sampled
+        return count
 
 
 def _points(bounds: list[int]) -> tuple[Iterator[tuple[int, ...]], float]:
@@ -250,6 +260,26 @@ def _awaited(operation: Any, name: str) -> float:
     return _known_size(memory[-1]) or math.inf
 
 
+def _signalled(operation: Any, name: str) -> int:
+    """What is added to a semaphore; 0 where that is known at run time alone."""
+    return _whole_constant(operation.operands[1]) or 0 if name == "tpu.sem_signal" else 0
+
+
+def _taken(operation: Any, name: str) -> float:
+    """What is taken off a semaphore; any number, where that is known at run time alone."""
+    if name != "tpu.sem_wait":
+        return 0
+    amount = _whole_constant(operation.operands[1])
+    return math.inf if amount is None else amount
+
+
+def _whole_constant(value: Any) -> int | None:
+    operation = getattr(value.owner, "operation", value.owner)
+    if getattr(operation, "name", "") == "" or _name(operation) != "arith.constant":
+        return None
+    return int(operation.attributes["value"].value)
+
+
 def _known_size(kind: Any) -> int:
     """How many elements; 0 where that is known at run time alone."""
     return max(0, size(kind)) if all(extent >= 0 for extent in getattr(kind, "shape", ())) else 0
@@ -278,6 +308,7 @@ class _TooMuch(Exception):
 @dataclass
 class _Budget:
     left: int = _MOST_BLOCKS
+    is_sampled: bool = False
 
     def spend(self) -> None:
         self.left -= 1
@@ -333,6 +364,7 @@ class _Counter:
             used = [index for index in grid if index in self._needed(control)]
             bounds = [grid[index] for index in used]
             points, share = _points(bounds)
+            self._budget.is_sampled |= share != 1
             share *= steps // max(1, math.prod(bounds))
             for point in points:
                 self._budget.spend()

@@ -86,7 +86,7 @@ def _run(
         raise
     except promises.Broken as error:
         header = {"broken": str(error)}
-    except footprint.Overlap as error:
+    except (footprint.Overlap, kernel_steps.Left) as error:
         header = {"kind": "race", "broken": str(error)}
     except footprint.Beyond as error:
         header = {"kind": "out-of-bounds", "broken": str(error)}

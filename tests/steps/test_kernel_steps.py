@@ -41,6 +41,24 @@ def _prefetching(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
     out[...] = 2 * buffer[jax.lax.rem(i, 2)]
 
 
+def _prefetching_too_much(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
+    """The last step starts a copy, too, and nobody waits for it."""
+    i = pl.program_id(0)
+    pl.when(i == 0)(lambda: _fetched(x, buffer, semaphores, i).start())
+    _fetched(x, buffer, semaphores, jax.lax.rem(i + 1, STEPS)).start()
+    _fetched(x, buffer, semaphores, i).wait()
+    out[...] = 2 * buffer[jax.lax.rem(i, 2)]
+
+
+def _signalling(x: Any, out: Any, buffer: Any, semaphores: Any, more: Any) -> None:
+    """The last step signals for nobody."""
+    copy = _fetched(x, buffer, semaphores, pl.program_id(0))
+    copy.start()
+    copy.wait()
+    pl.when(pl.program_id(0) == STEPS - 1)(lambda: pl.semaphore_signal(more, 1))
+    out[...] = 2 * buffer[jax.lax.rem(pl.program_id(0), 2)]
+
+
 def _never_started(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
     _fetched(x, buffer, semaphores, pl.program_id(0)).wait()
     out[...] = buffer[0]
@@ -56,7 +74,8 @@ _SCRATCH = [pltpu.VMEM((2, ROWS, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,
 
 def _call(body: Any) -> Any:
     spec = pl.BlockSpec((ROWS, 128), lambda i: (i, 0))
-    return pl.pallas_call(body, grid=(STEPS,), in_specs=[ANY], out_specs=spec, out_shape=SHAPE, scratch_shapes=_SCRATCH)
+    scratch = [*_SCRATCH, *([pltpu.SemaphoreType.REGULAR] if body is _signalling else [])]
+    return pl.pallas_call(body, grid=(STEPS,), in_specs=[ANY], out_specs=spec, out_shape=SHAPE, scratch_shapes=scratch)
 
 
 def _evaluated(function: Any, rows: range) -> tuple[Any, Any, kernel_steps.SomeSteps]:
@@ -72,6 +91,40 @@ def test_a_step_that_waits_for_a_copy_of_the_step_before_is_run_with_it() -> Non
     x, found, kernels = _evaluated(_call(_prefetching), range(3 * ROWS, 4 * ROWS))
     np.testing.assert_array_equal(np.asarray(found), 2 * x)
     assert 1 < kernels.steps < kernels.all_steps
+
+
+@pytest.mark.parametrize("is_second_way", [False, True])
+@pytest.mark.parametrize("body", [_prefetching_too_much, _signalling])
+def test_what_the_last_step_leaves_is_told(body: Any, is_second_way: bool) -> None:
+    kernels = kernel_steps.SomeSteps()
+    kernels.is_second_way = is_second_way
+    x = np.ones(SHAPE.shape, np.float32)
+    closed = jax.make_jaxpr(_call(body))(x)
+    for rows in (range(ROWS), range((STEPS - 2) * ROWS, (STEPS - 1) * ROWS)):
+        kernel_steps.evaluate(closed, [x], [(np.asarray(rows), None)], kernels)
+    with pytest.raises(kernel_steps.Left, match="a kernel ends with a semaphore"):
+        kernel_steps.evaluate(closed, [x], [(np.arange((STEPS - 1) * ROWS, STEPS * ROWS), None)], kernels)
+    kernel_steps.evaluate(jax.make_jaxpr(_call(_prefetching))(x), [x], [(np.arange(len(x)), None)], kernels)
+
+
+def test_what_a_parallel_step_leaves_is_told() -> None:
+    def kernel(x: Any, out: Any, buffer: Any, semaphores: Any, more: Any) -> None:
+        _fetched(x, buffer, semaphores, pl.program_id(0)).start()
+        _fetched(x, buffer, semaphores, pl.program_id(0)).wait()
+        pl.when(pl.program_id(0) == 3)(lambda: pl.semaphore_signal(more, 1))
+        out[...] = 2 * buffer[jax.lax.rem(pl.program_id(0), 2)]
+
+    call = pl.pallas_call(
+        kernel,
+        grid=(STEPS,),
+        in_specs=[ANY],
+        out_specs=pl.BlockSpec((ROWS, 128), lambda i: (i, 0)),
+        out_shape=SHAPE,
+        scratch_shapes=[*_SCRATCH, pltpu.SemaphoreType.REGULAR],
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",)),
+    )
+    with pytest.raises(kernel_steps.Left, match="where a step of a parallel dimension ends"):
+        _evaluated(call, range(2 * ROWS, 6 * ROWS))
 
 
 COLUMNS = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,9 @@ import jax.numpy as jnp
 import pytest
 from conftest import SMALL  # noqa: F401 - where the steps are
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
 
+import contract
 import mosaic
 import program
 import surroundings
@@ -57,6 +60,33 @@ def flops_of(guard: Callable[[Any], Any]) -> float:
 )
 def test_steps_are_counted_by_their_index(guard: Callable[[Any], Any], steps: int) -> None:
     assert flops_of(guard) == steps
+
+
+@pytest.mark.parametrize("left", [0, 1])
+@pytest.mark.parametrize("what", ["copies", "signals"])
+def test_what_is_not_waited_for_once_in_many_steps_is_told(what: str, left: int) -> None:
+    steps = 500
+
+    def kernel(x: Any, out: Any, memory: Any, copied: Any, ready: Any) -> None:
+        copy = pltpu.make_async_copy(x, memory, copied)
+        is_known = pl.program_id(0) < steps - left
+        copy.start()
+        pl.when(is_known if what == "copies" else True)(copy.wait)
+        pl.semaphore_signal(ready, 2)
+        pl.when(is_known if what == "signals" else True)(lambda: pl.semaphore_wait(ready, 2))
+        out[...] = x[...]
+
+    def call(x: Any) -> Any:
+        scratch = [pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.REGULAR]
+        return pl.pallas_call(kernel, out_shape=x, grid=(steps,), scratch_shapes=scratch)(x)
+
+    shape = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+    program.configure_jax()
+    exported = program.export_program(jax.make_jaxpr(call)(shape), [shape], "tpu")
+    with program.opened(exported) as module:
+        (found,) = surroundings.survey(module).kernels
+    with pytest.raises(contract.Breach, match="waited for") if left else contextlib.nullcontext():
+        contract._check_copies(found.work)
 
 
 def test_what_a_guard_is_made_of_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
