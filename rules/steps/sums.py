@@ -24,13 +24,30 @@ _MOVES = frozenset(
     reshape slice squeeze transpose
     """.split()
 )
-# What gives no sum, whatever it is given: from its result the sum is not to be had, but for a rounding.
-_ENDS = frozenset(
-    """
-    acos acosh argmax argmin asin asinh atan atan2 atanh cbrt clz cos cosh eq erf erf_inv erfc exp exp2 expm1
-    ge gt is_finite le log log1p logistic lt ne population_count rsqrt sign sin sinh sqrt tan tanh
-    """.split()
-)
+# What gives no sum, whatever it is given: from its result the sum is not to be had, but for a few bits.
+_ENDS = frozenset("argmax argmin clz eq ge gt is_finite le lt ne population_count sign".split())
+# What gives no sum as it stands, but from which another operation gives the sum back: by family, what undoes what.
+_HIDES = {
+    "exponential": frozenset("cosh exp exp2 expm1 logistic sinh tanh".split()),
+    "logarithm": frozenset("acosh asinh atanh log log1p".split()),
+    "angle": frozenset("cos sin tan".split()),
+    "arc": frozenset("acos asin atan atan2".split()),
+    "error function": frozenset("erf erfc".split()),
+    "its inverse": frozenset({"erf_inv"}),
+    "root": frozenset("cbrt rsqrt sqrt".split()),
+}
+_UNDOES = {
+    "exponential": _HIDES["logarithm"],
+    "logarithm": _HIDES["exponential"] | {"pow"},
+    "angle": _HIDES["arc"],
+    "arc": _HIDES["angle"],
+    "error function": _HIDES["its inverse"],
+    "its inverse": _HIDES["error function"],
+    "root": frozenset("integer_pow mul pow square".split()) | _HIDES["root"],
+}
+_FAMILIES = {name: family for family, names in _HIDES.items() for name in names}
+# Operations that a sum is hidden behind, the last ones.
+_MOST_HIDDEN = 4
 # What puts values beside one another.
 _JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
 # What makes whole numbers of floats.
@@ -61,6 +78,14 @@ class _Sum:
 
     operation: str
     factors: frozenset[Any]
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """A sum, or what is known of where it lies, behind operations: their families, the last one last."""
+
+    mark: Any
+    behind: tuple[str, ...]
 
 
 def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
@@ -146,8 +171,8 @@ class _Walk:
             factors = _roots(made) | {("is", root) for _, root in _mapped(made)}
             made |= self._folded(made, equation.outvars[0].aval)
             made = (made - _sums_in(made)) | {_Sum(name, factors)}
-        elif name in _ENDS:
-            made -= _sums_in(made)
+        else:
+            made = _after(made, operands, name)
         if all(getattr(out.aval, "dtype", None) == jnp.bool_ for out in equation.outvars):
             # Of what was added up, or rounded, that tells one bit.
             made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] in ("onto", "rounded")))
@@ -293,6 +318,31 @@ def _sums_in(made: _Made) -> _Made:
     """Them, and what is known of where they lie."""
     of_sums = ("sums", "beside")
     return frozenset(one for one in made if isinstance(one, _Sum) or (isinstance(one, tuple) and one[0] in of_sums))
+
+
+def _hidden_in(made: _Made) -> _Made:
+    return frozenset(one for one in made if isinstance(one, _Hidden))
+
+
+def _after(made: _Made, operands: Sequence[_Made], name: str) -> _Made:
+    """What is known of sums after an operation that may end them, hide them, or give back what another has hidden."""
+    # What stands in the exponent is behind it.
+    is_exponent = name == "pow" and bool(_sums_in(operands[1]) | _hidden_in(operands[1]))
+    family = "exponential" if is_exponent else _FAMILIES.get(name)
+    sums, hidden = _sums_in(made), _hidden_in(made)
+    out = set(made - sums - hidden)
+    if name in _ENDS:
+        return frozenset(out)
+    for mark in sums:
+        out.add(_Hidden(mark, (family,)) if family else mark)
+    for one in hidden:
+        # A root comes back where it is multiplied with itself.
+        is_undone = name in _UNDOES[one.behind[-1]] and (name != "mul" or all(one in each for each in operands))
+        if is_undone:
+            out.add(_Hidden(one.mark, one.behind[:-1]) if one.behind[1:] else one.mark)
+        else:
+            out.add(_Hidden(one.mark, (*one.behind, family)[-_MOST_HIDDEN:]) if family else one)
+    return frozenset(out)
 
 
 def _lying_beside(made: _Made) -> list[tuple[str, Any, str]]:

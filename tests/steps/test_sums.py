@@ -190,6 +190,68 @@ def times_a_sum(x: Any, y: Any, out: Any, kept: Any) -> None:
     out[...] = kept[...].astype(out.dtype)
 
 
+GIVEN_BACK: dict[str, Callable[[Any], Any]] = {
+    "log of exp": lambda z: jnp.log(jnp.exp(z)),
+    "exp of log": lambda z: jnp.exp(jnp.log(z)),
+    "log1p of expm1": lambda z: jnp.log1p(jnp.expm1(z)),
+    "log of expm1 and 1": lambda z: jnp.log(1 + jnp.expm1(z)),
+    "log of exp2": lambda z: jnp.log2(jnp.exp2(z)),
+    "log of a power": lambda z: jnp.log(2.0**z),
+    "atanh of tanh": lambda z: jnp.arctanh(jnp.tanh(z)),
+    "tanh of atanh": lambda z: jnp.tanh(jnp.arctanh(z)),
+    "asinh of sinh": lambda z: jnp.arcsinh(jnp.sinh(z)),
+    "acosh of cosh": lambda z: jnp.arccosh(jnp.cosh(z)),
+    "logit of logistic": lambda z: jnp.log(jax.nn.sigmoid(z) / (1 - jax.nn.sigmoid(z))),
+    "atan of tan": lambda z: jnp.arctan(jnp.tan(z)),
+    "asin of sin": lambda z: jnp.arcsin(jnp.sin(z)),
+    "the angle of sin and cos": lambda z: jnp.arctan2(jnp.sin(z), jnp.cos(z)),
+    "erf_inv of erf": lambda z: jax.lax.erf_inv(jax.lax.erf(z)),
+    "square of root": lambda z: jnp.square(jnp.sqrt(z)),
+    "a root times itself": lambda z: jnp.sqrt(z) * jnp.sqrt(z),
+    "root of root": lambda z: 1 / jax.lax.rsqrt(z) ** 2,
+    "third power of cube root": lambda z: jnp.cbrt(z) ** 3,
+    "two pairs": lambda z: jnp.log(jnp.arctanh(jnp.tanh(jnp.exp(z)))),
+    "exp through a product": lambda z: jnp.log(dot(jnp.exp(z), jnp.eye(N))),
+}
+
+
+def of_pair(there_and_back: Callable[[Any], Any]) -> Body:
+    """A kernel whose accumulator is rounded between, behind two operations that give back their operand."""
+
+    def body(x: Any, y: Any, out: Any, kept: Any) -> None:
+        part = there_and_back(dot(x[...], y[...]))
+        kept[...] = (kept[...].astype(jnp.float32) + part).astype(kept.dtype)
+        out[...] = kept[...].astype(out.dtype)
+
+    return body
+
+
+@pytest.mark.parametrize("name", GIVEN_BACK)
+def test_a_sum_comes_back_from_behind_operations(name: str) -> None:
+    assert "bfloat16" in found(of_pair(GIVEN_BACK[name]), "bfloat16")
+
+
+def test_a_kept_sum_comes_back_from_behind_operations() -> None:
+    def body(x: Any, y: Any, out: Any, kept: Any) -> None:
+        before = jnp.log(kept[...].astype(jnp.float32))
+        kept[...] = jnp.exp(before + dot(x[...], y[...])).astype(kept.dtype)
+        out[...] = kept[...].astype(out.dtype)
+
+    assert "bfloat16" in found(body, "bfloat16")
+
+
+def gated(x: Any, y: Any, out: Any, kept: Any) -> None:
+    """A recurrence whose gates are made of sums, and are none."""
+    gate = jax.nn.sigmoid(dot(x[...], y[...])).astype(kept.dtype)
+    kept[...] = kept[...] * gate + (1 - gate) * jnp.tanh(dot(y[...], x[...])).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+@pytest.mark.parametrize("function", [jnp.exp, jnp.tanh, jnp.sqrt, jnp.sin, lambda z: z > 0, jnp.sign])
+def test_what_gives_no_sum_back_is_none(function: Callable[[Any], Any]) -> None:
+    assert found(of_pair(lambda z: function(z).astype(jnp.float32)), "bfloat16") == set()
+
+
 def in_rows(x: Any, y: Any, out: Any, kept: Any) -> None:
     half = N // 2
     kept[half:, :] = dot(x[:half, :], y[...]).astype(kept.dtype)
@@ -240,7 +302,7 @@ def as_pairs(x: Any, y: Any, out: Any, kept: Any) -> None:
     pl.run_scoped(with_memory, pltpu.VMEM((N // 2, N), jnp.uint32))
 
 
-@pytest.mark.parametrize("body", [once, residual, rotated, of_two, gelu, normed_in_memory, smoothed])
+@pytest.mark.parametrize("body", [once, residual, rotated, of_two, gelu, normed_in_memory, smoothed, gated])
 def test_what_adds_no_sums_is_let_be(body: Body) -> None:
     assert found(body) == set()
 
