@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax._src import core
 from jax._src.state.types import AbstractRef
 
@@ -52,6 +53,18 @@ _MOST_HIDDEN = 4
 _JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
 # What makes whole numbers of floats.
 _CONVERSIONS = frozenset("bitcast bitcast_convert_type convert_element_type get masked_load pack_elementwise".split())
+# What gives whole numbers where it is given them, be they written as floats.
+_OF_WHOLE = (
+    _MOVES
+    | _PRODUCTS
+    | _JOINS
+    | frozenset(
+        """
+    abs add add_any addupdate ceil clamp cumsum floor gather iota max min mul pad reduce_max reduce_min reduce_sum
+    rem rev roll round select_n sign sort square stop_gradient sub swap
+    """.split()
+    )
+)
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
@@ -70,14 +83,19 @@ _MAPS = frozenset(
 _Made = frozenset[Any]
 _NOTHING: _Made = frozenset()
 _ROUNDED = ("rounded",)
+_FRACTION = ("fraction",)
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """What an operation sums up, and the roots of what stands as a factor in it."""
+    """What an operation sums up, and the roots of what stands as a factor in it.
+
+    `is_rounded`: to whole numbers, the sum of floats that were none.
+    """
 
     operation: str
     factors: frozenset[Any]
+    is_rounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +114,7 @@ def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
     method, and no sum of sums.
     """
     walk = _Walk()
-    walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
+    walk.jaxpr(jaxpr, [_given(v.aval) for v in jaxpr.invars])
     return walk.found
 
 
@@ -124,7 +142,9 @@ class _Walk:
         made: dict[Any, _Made] = dict(zip(jaxpr.invars, given, strict=True))
 
         def read(atom: Any) -> _Made:
-            return _NOTHING if isinstance(atom, core.Literal) else made.get(atom, _NOTHING)
+            if isinstance(atom, core.Literal):
+                return _NOTHING if _is_whole(atom) else frozenset([_FRACTION])
+            return made.get(atom, _NOTHING)
 
         for equation in jaxpr.eqns:
             results = self._equation(equation, [read(atom) for atom in equation.invars])
@@ -137,7 +157,7 @@ class _Walk:
         if not is_of_floats or equation.primitive.name not in _CONVERSIONS:
             return made
         return [
-            one | {_ROUNDED} if _is_a(out.aval, jnp.integer) else one
+            _rounded(one) if _is_a(out.aval, jnp.integer) else one
             for one, out in zip(made, equation.outvars, strict=True)
         ]
 
@@ -158,9 +178,7 @@ class _Walk:
             return []
         if name in _ADDITIONS:
             return [_is_new(self._addition(operands[0], operands[1], equation.outvars[0].aval), equation.outvars[0])]
-        made = frozenset().union(*operands)
-        if name in _JOINS:
-            made |= _beside(operands)
+        made = _united(equation, operands)
         if name in _PRODUCTS:
             self.rounded |= {
                 atom.aval.dtype.name
@@ -175,7 +193,8 @@ class _Walk:
             made = _after(made, operands, name)
         if all(getattr(out.aval, "dtype", None) == jnp.bool_ for out in equation.outvars):
             # Of what was added up, or rounded, that tells one bit.
-            made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] in ("onto", "rounded")))
+            of_numbers = ("fraction", "onto", "rounded")
+            made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] in of_numbers))
         if name in _FACTORS:
             return [made] * len(equation.outvars)
         is_alone = sum(not isinstance(atom, core.Literal) for atom in equation.invars) == 1
@@ -190,6 +209,8 @@ class _Walk:
         said += [f"scratch {number}" for number in range(len(body.invars) - first)]
         places = [_Place(f"{name} of the kernel") for name in said]
         self._kept |= dict(zip(places, operands, strict=False))
+        for place, v in zip(places[: len(operands)], body.invars, strict=False):
+            self._kept[place] |= _given(getattr(v.aval, "inner_aval", v.aval))
         # Twice: what one step of the grid leaves in memory is there for the next.
         for _ in range(2):
             self.jaxpr(body, [frozenset([place]) for place in places])
@@ -197,8 +218,11 @@ class _Walk:
 
     def _addition(self, left: _Made, right: _Made, aval: Any) -> _Made:
         made = left | right
-        if not jnp.issubdtype(aval.dtype, jnp.floating):
+        if not (_is_a(aval, jnp.floating) or _is_a(aval, jnp.integer)):
             return made
+        if _is_a(aval, jnp.integer):
+            # Whole numbers are added up exactly, but for what they were rounded from.
+            left, right = _rounded_only(left), _rounded_only(right)
         for one, other in ((left, right), (right, left)):
             added = _added(one, other)
             if not added or any(each.factors & _roots(one) for each in _summed(other)):
@@ -208,7 +232,7 @@ class _Walk:
             made |= places
         if _added(left, right) and _added(right, left):
             several = ("sums", aval.dtype.name)
-            if several in made:
+            if several in left | right:
                 self.found.setdefault(aval.dtype.name, "more than two in a row")
             made |= {several}
         return made
@@ -308,6 +332,45 @@ class _Walk:
 
 def _is_a(aval: Any, kind: Any) -> bool:
     return jnp.issubdtype(getattr(aval, "dtype", jnp.bool_), kind)
+
+
+def _is_whole(literal: core.Literal) -> bool:
+    if not _is_a(literal.aval, jnp.floating):
+        return True
+    value = np.asarray(literal.val)
+    return bool(np.all(np.trunc(value) == value))
+
+
+def _given(aval: Any) -> _Made:
+    """What is known of an input."""
+    return frozenset([_FRACTION]) if _is_a(aval, jnp.floating) else _NOTHING
+
+
+def _united(equation: Any, operands: Sequence[_Made]) -> _Made:
+    """What all operands are made of, and what is known of them together."""
+    name = equation.primitive.name
+    made: _Made = frozenset().union(*operands)
+    if name not in _OF_WHOLE and any(_is_a(out.aval, jnp.floating) for out in equation.outvars):
+        made |= {_FRACTION}
+    return made | _beside(operands) if name in _JOINS else made
+
+
+def _rounded(made: _Made) -> _Made:
+    """What a value is made of that is rounded to whole numbers."""
+    if _FRACTION in made:
+        made = frozenset(map(_as_rounded, made - {_FRACTION}))
+    return made | {_ROUNDED}
+
+
+def _as_rounded(mark: Any) -> Any:
+    if isinstance(mark, _Hidden):
+        return replace(mark, mark=_as_rounded(mark.mark))
+    return replace(mark, is_rounded=True) if isinstance(mark, _Sum) else mark
+
+
+def _rounded_only(made: _Made) -> _Made:
+    """Without the sums that were no fractions before."""
+    return frozenset(one for one in made if not isinstance(one, _Sum) or one.is_rounded)
 
 
 def _summed(made: _Made) -> set[_Sum]:

@@ -376,6 +376,63 @@ def test_rounding_to_bytes_is_refused_where_a_spec_says_what_operands_are() -> N
     contract._check_rounding(traced(in_bytes), {"operand": "float8_e4m3fn", "is_operand_said": True})
 
 
+def _steps(z: Any, dtype: Any) -> Any:
+    return jnp.round(z * 16).astype(dtype)
+
+
+def in_fixed_point(dtype: str) -> Body:
+    """A kernel whose accumulator is of whole numbers, sixteenths."""
+
+    def body(x: Any, y: Any, out: Any, kept: Any) -> None:
+        kept[...] += _steps(dot(x[...], y[...]), kept.dtype)
+        out[...] = (kept[...].astype(jnp.float32) / 16).astype(out.dtype)
+
+    return body
+
+
+def in_fixed_point_in_a_row(x: Any, y: Any, out: Any, _: Any) -> None:
+    q = N // 4
+    parts = [_steps(dot(x[:, i : i + q], y[i : i + q, :]), jnp.int32) for i in range(0, N, q)]
+    out[...] = ((parts[0] + parts[1] + parts[2] + parts[3]).astype(jnp.float32) / 16).astype(out.dtype)
+
+
+def in_fixed_point_in_a_loop(x: Any, y: Any, out: Any, _: Any) -> None:
+    def turn(i: Any, total: Any) -> Any:
+        return total + _steps(jnp.sum(x[...].astype(jnp.float32), axis=0), jnp.int32)
+
+    out[...] = jnp.broadcast_to(jax.lax.fori_loop(0, 4, turn, jnp.zeros((N,), jnp.int32)), (N, N)).astype(out.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_sums_that_are_rounded_to_whole_numbers_and_added_up_are_found(dtype: str) -> None:
+    assert dtype in found(in_fixed_point(dtype), dtype)
+
+
+@pytest.mark.parametrize("body", [in_fixed_point_in_a_row, in_fixed_point_in_a_loop])
+def test_sums_that_are_rounded_to_whole_numbers_are_found_out_of_memory(body: Body) -> None:
+    assert "int32" in found(body)
+
+
+def counted(x: Any, y: Any, out: Any, kept: Any) -> None:
+    """Counts by sums of floats that are 0 or 1."""
+    ones = (x[...] > y[...]).astype(jnp.float32)
+    kept[...] += dot(ones, jnp.ones((N, N), jnp.float32)).astype(kept.dtype)
+    kept[...] += jnp.broadcast_to(jnp.sum(jnp.where(x[...] > 0, 1.0, 0.0), axis=0), (N, N)).astype(kept.dtype)
+    out[...] = kept[...].astype(out.dtype)
+
+
+def of_quantised(x: Any, y: Any, out: Any, kept: Any) -> None:
+    """Adds up what is a sum of whole numbers from the first."""
+    whole = [jnp.clip(jnp.round(z[...].astype(jnp.float32)), -127, 127).astype(jnp.int8) for z in (x, y)]
+    kept[...] += jnp.dot(*whole, preferred_element_type=jnp.int32)
+    out[...] = kept[...].astype(out.dtype)
+
+
+@pytest.mark.parametrize("body", [counted, of_quantised])
+def test_sums_of_whole_numbers_are_added_up_in_whole_numbers(body: Body) -> None:
+    assert found(body, "int32") == set()
+
+
 def test_pairs_of_floats_in_a_whole_number_are_found() -> None:
     assert "uint32" in found(as_pairs)
 
