@@ -34,6 +34,8 @@ Array = np.ndarray[Any, Any]
 Grid = tuple[int, ...]
 
 
+# Of a block in VMEM where nothing is said.
+_BUFFERS = 2
 # Points of a grid at each of which the blocks are looked at.
 _MOST_STEPS = 1 << 22
 
@@ -88,6 +90,25 @@ def footprints(jaxpr: core.Jaxpr) -> Footprints:
     return out
 
 
+def reads_what_it_wrote(jaxpr: core.Jaxpr) -> bool:
+    """Whether a kernel reads through an alias, in blocks, what an earlier step has written; as far as is to be seen."""
+    return any(_reads_what_it_wrote(equation.params) for _, equation, _ in _kernels(jaxpr, ""))
+
+
+def _reads_what_it_wrote(kernel: dict[str, Any]) -> bool:
+    mapping = kernel["grid_mapping"]
+    if not kernel["input_output_aliases"] or not _is_static(mapping) or mapping.num_index_operands:
+        return False
+    try:
+        blocks = Blocks(kernel, tuple(mapping.grid), [])
+        blocks.check_order([False] * mapping.num_outputs)
+    except TooLarge:
+        return False
+    except Overlap:
+        return True
+    return blocks.reads_what_it_wrote
+
+
 def parallel_axes(kernel: dict[str, Any]) -> list[int]:
     """The axes of a kernel's grid that are in no order, by its parameters: what vmap adds is none of the user's."""
     mapping = kernel["grid_mapping"]
@@ -105,7 +126,8 @@ def grid_of(mapping: Any, bounds: Sequence[Any]) -> Grid:
 class Blocks:
     """Where the blocks of a kernel's operands are, step by step, whatever that depends on.
 
-    `points`: [steps, axes of the grid], in the grid's order. Raises TooLarge.
+    `points`: [steps, axes of the grid], in the grid's order. `reads_what_it_wrote`: whether a step reads through an
+    alias what an earlier one has written, as `check_order` finds. Raises TooLarge.
     """
 
     def __init__(self, kernel: dict[str, Any], grid: Grid, scalars: list[Any]) -> None:
@@ -114,6 +136,7 @@ class Blocks:
             raise TooLarge(f"a kernel with {total} steps")
         indices = np.indices(grid, dtype=np.int32).reshape(len(grid), total) if grid else np.zeros((0, 1), np.int32)
         self.points: Array = indices.T
+        self.reads_what_it_wrote = False
         self._kernel, self._mapping = kernel, kernel["grid_mapping"]
         self._scalars = scalars
         self._found: dict[int, Array] = {}
@@ -178,7 +201,12 @@ class Blocks:
             raise Overlap(f"two blocks of {called} overlap")
 
     def _check_read(self, read: Any, written: Any, called: str) -> None:
-        """No block is read through an alias after another step has written it: it may have been fetched before."""
+        """No block is read through an alias after another step has written it, where it may have been fetched before.
+
+        A block is not fetched before a buffer is free, and a buffer is not written before what it held is copied back:
+        so much is known of any pipeline. The buffers of one block more are free from the step on after that in which
+        the block before is left; what a step wrote is in the array before the buffer is used for another block.
+        """
         ours, theirs = self._starts(read), self._starts(written)
         grain = np.gcd(_grain(ours, read), _grain(theirs, written))
         fetched = np.flatnonzero(np.any(np.diff(ours, axis=0, prepend=ours[:1] - 1), axis=1))
@@ -186,15 +214,24 @@ class Blocks:
         before, of_written = _cells(theirs[begun], written, grain)
         order = np.argsort(before, kind="stable")
         known, first = np.unique(before[order], return_index=True)
-        first_step = begun[of_written[order][first]]
+        first_turn = of_written[order][first]
         wanted, of_read = _cells(ours[fetched], read, grain)
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        late = (known[at] == wanted) & (first_step[at] < fetched[of_read])
+        is_later = (known[at] == wanted) & (begun[first_turn[at]] < fetched[of_read])
+        self.reads_what_it_wrote |= bool(is_later.any())
+        # The first step at which a block may be fetched, and at which what was written is sure to be there.
+        earliest = np.concatenate([np.full(_buffers(read) - 1, -1), fetched])[: len(fetched)]
+        arrived = np.concatenate([begun, np.full(_buffers(written), len(self.points))])[_buffers(written) :]
+        late = is_later & (earliest[of_read] <= arrived[first_turn[at]])
+        if any(len(np.unique(self.points[:, axis])) > 1 for axis in parallel_axes(self._kernel)):
+            late = is_later
         if late.any():
             step = int(fetched[of_read[np.argmax(late)]])
             raise Overlap(
                 f"step {self.points[step].tolist()} of the grid reads what an earlier step has written to {called}, "
-                "with which it shares its memory: the block may have been fetched before"
+                "with which it shares its memory: the block may have been fetched before. It is sure not to be where "
+                f"no axis is parallel, {called} has gone on to {_buffers(written)} other blocks, and after that "
+                f"the input to {_buffers(read)}; or read it by copies"
             )
 
     def touching(self, block: Any, region: Region) -> Array:
@@ -232,6 +269,11 @@ class Blocks:
 
             self._found[id(block)] = np.asarray(jax.jit(jax.vmap(start))(self.points))
         return self._found[id(block)]
+
+
+def _buffers(block: Any) -> int:
+    """How many blocks of an operand are in VMEM."""
+    return getattr(block.pipeline_mode, "buffer_count", None) or _BUFFERS
 
 
 def _strides(lengths: Array) -> Array:

@@ -92,6 +92,9 @@ class SomeSteps:
         blocks = footprint.Blocks(equation.params, grid, given[dynamic:])
         blocks.check_ends()
         blocks.check_order([region is not None for region in regions])
+        if blocks.reads_what_it_wrote:
+            # The array is no memory that nobody wrote: what is missing in it would not be seen.
+            self._widths[id(equation)] = 0
         parallel = footprint.parallel_axes(equation.params)
         points = self._points(equation, blocks, regions, parallel)
         aliased = {number for number, _ in equation.params["input_output_aliases"]}

@@ -25,6 +25,7 @@ import jax
 from jax._src import core
 
 import candidate
+import footprint
 import operands
 import program
 import sandbox
@@ -163,6 +164,9 @@ def _cpu_program(
     closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], canonical: bytes
 ) -> tuple[bytes, str]:
     """The program for a CPU; where JAX has no CPU form of something, the jaxpr, for the TPU interpreter, and why."""
+    if footprint.reads_what_it_wrote(closed.jaxpr):
+        # JAX's has another memory for the input.
+        return canonical, "a kernel reads through an alias what it has written"
     try:
         return program.export_program(closed, arguments, "cpu"), ""
     except MemoryError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -233,6 +234,40 @@ def test_what_a_step_reads_or_writes_out_of_order_is_told(
     if not more:
         # What nobody reads is memory to work in.
         blocks.check_order([False])
+
+
+SINGLE = pl.Buffered(1)
+
+
+@pytest.mark.parametrize(
+    ("distance", "more", "said"),
+    [
+        (4, {}, ""),
+        (3, {}, "reads what an earlier step has written"),
+        (3, {"read": SINGLE}, ""),
+        (3, {"written": SINGLE}, ""),
+        (2, {"read": SINGLE}, "gone on to 2 other blocks, and after that the input to 1"),
+        (2, {"read": SINGLE, "written": SINGLE}, ""),
+        (1, {"read": SINGLE, "written": SINGLE}, "reads what an earlier step"),
+        (4, {"semantics": ("parallel",)}, "no axis is parallel"),
+    ],
+)
+def test_what_was_written_long_before_may_be_read(distance: int, more: dict[str, Any], said: str) -> None:
+    """A step reads the block of one that many steps before; two buffers are free a step later than one."""
+    count = 16
+    spec = {
+        name: pl.BlockSpec((8, 128), index, pipeline_mode=more.get(name))
+        for name, index in (
+            ("read", lambda i: (jnp.where(i < distance, count + i, i - distance), 0)),
+            ("written", lambda i: (i, 0)),
+        )
+    }
+    options = pltpu.CompilerParams(dimension_semantics=more.get("semantics"))
+    array = jax.ShapeDtypeStruct((8 * (count + distance), 128), jnp.float32)
+    blocks = _blocks(_copies, array, (count,), spec["read"], spec["written"], compiler_params=options, **ALIASED)
+    with pytest.raises(Overlap, match=said) if said else contextlib.nullcontext():
+        blocks.check_order([True])
+    assert blocks.reads_what_it_wrote
 
 
 def test_a_block_beyond_the_end_is_told_with_its_step() -> None:
