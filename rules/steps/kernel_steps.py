@@ -32,6 +32,7 @@ from jax._src.pallas import core as pallas_core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call as interpreter
 from jax._src.pallas.mosaic.interpret import shared_memory
 from jax._src.pallas.mosaic.interpret import utils as interpret_utils
+from jax._src.state.types import AbstractRef
 
 import bounds
 import footprint
@@ -61,15 +62,54 @@ class _Plan:
     parallel: list[int]  # axes of the grid
 
 
+# What an access to memory takes of the interpreter, in operations on elements; and a multiplication in a product.
+_ACCESS, _MULTIPLICATION = float(1 << 20), 1 / 16
+
+
+def cost_of(jaxpr: core.Jaxpr) -> float:
+    """About how much a kernel's step takes of the interpreter, in operations on elements.
+
+    math.inf where a loop's length is not known. Of what is around kernels, these cost nothing.
+    """
+    return sum(map(_cost_of_equation, jaxpr.eqns))
+
+
+def _cost_of_equation(equation: core.JaxprEqn) -> float:
+    name, params = equation.primitive.name, equation.params
+    if name == "pallas_call":
+        return 0
+    inner = [cost_of(body) for body in core.jaxprs_in_params(params)]
+    if name == "while":
+        return math.inf
+    if name == "cond":
+        return max(inner)
+    if inner:
+        return sum(inner) * (params["length"] if name == "scan" else 1)
+    size = sum(math.prod(getattr(v.aval, "shape", ())) for v in equation.outvars)
+    if any(isinstance(v.aval, AbstractRef) for v in equation.invars):
+        return _ACCESS + size
+    if name == "dot_general":
+        left = equation.invars[0].aval
+        return size * math.prod(left.shape[axis] for axis in params["dimension_numbers"][0][0]) * _MULTIPLICATION
+    return size
+
+
+class Enough(Exception):
+    """What is asked for would cost more than is left."""
+
+
 class SomeSteps:
     """Runs kernels for the regions of their results that are asked for.
 
     An evaluation that meets `More` is to be begun again: the kernel needs more of its operands. `steps` and `all_steps`
     count what was run, and what there was. `seed`: what memory holds that nobody wrote is drawn from it.
-    `is_second_way`: how kernels are run for which there are two ways.
+    `is_second_way`: how kernels are run for which there are two ways. `cost`: what was run has cost, as `cost_of` has
+    it; where that would be more than `most`, `Enough` is raised instead.
     """
 
     def __init__(self, seed: int = 0) -> None:
+        self.cost = 0.0
+        self.most = math.inf
         self.steps = 0
         self.all_steps = 0
         self.is_second_way = False
@@ -145,6 +185,9 @@ class SomeSteps:
         return interpreted.filled(number if is_second else None, whole, is_second)
 
     def _interpret(self, equation: Any, plan: _Plan, arrays: list[Any]) -> list[Any]:
+        self.cost += len(plan.points) * cost_of(equation.params["jaxpr"])
+        if self.cost > self.most:
+            raise Enough
         is_second = self.is_second_way and _has_two_ways(equation)
         key = id(equation), is_second
         if key not in self._compiled:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from conftest import FORKS, Run
@@ -13,6 +14,7 @@ from conftest import FORKS, Run
 import check
 import interpret
 import judge_inputs
+import kernel_steps
 import sandbox
 import values
 import verdict
@@ -154,8 +156,42 @@ def judged(run_step: Run, tmp_path: Path) -> Any:
 def test_a_right_kernel_passes_by_a_few_of_its_steps(judged: Any) -> None:
     report = judged(PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "128"), PRODUCT_REFERENCE, PRODUCT)
     assert report["verdict"] == "ok"
-    assert report["steps"] <= 16
-    assert report["all_steps"] == len(judge_inputs.TIMED) * 8 * 4 * 4
+    # Of four blocks of each group, for they cost little.
+    assert report["blocks"] == [4, 4]
+    assert report["steps"] <= 4 * 16
+    assert report["all_steps"] == 4 * len(judge_inputs.TIMED) * 8 * 4 * 4
+
+
+def test_blocks_that_differ_are_asked_of_a_group() -> None:
+    for group in values.asked_of(PRODUCT, "s", b"p"):
+        assert len({str(blocks) for blocks in group}) > 1
+
+
+def test_no_more_blocks_are_looked_at_than_may_be_paid_for(judged: Any) -> None:
+    # How long such a loop is nobody knows beforehand.
+    loop = "c_ref[...] = jax.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, -(-c[1])), (0, sum_ref[...]))[1]"
+    source = PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "128")
+    report = judged(source.replace("c_ref[...] = sum_ref[...]", loop), PRODUCT_REFERENCE, PRODUCT)
+    assert (report["verdict"], report.get("blocks")) == ("ok", [1, 1]), report
+
+
+def test_what_is_off_in_a_third_of_the_blocks_is_found(judged: Any) -> None:
+    off = "c_ref[...] = (sum_ref[...] * jnp.where((i + 2 * pl.program_id(1)) % 3 == 0, 1.1, 1))"
+    source = PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "128").replace("c_ref[...] = sum_ref[...]", off)
+    report = judged(source, PRODUCT_REFERENCE, PRODUCT)
+    assert report["verdict"] == "rejected", report
+
+
+def _cost(function: Any, *shapes: tuple[int, ...]) -> float:
+    return kernel_steps.cost_of(jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(s, "float32") for s in shapes)).jaxpr)
+
+
+def test_what_is_done_costs_as_often_as_it_is_done() -> None:
+    square = (64, 64)
+    assert _cost(lambda x: x + x, square) == 64 * 64
+    assert _cost(lambda x: x @ x, square) == 64**3 / 16
+    assert _cost(lambda x: jax.lax.fori_loop(0, 8, lambda _, y: y @ y, x), square) >= 8 * 64**3 / 16
+    assert _cost(lambda x: jax.lax.while_loop(lambda y: y[0, 0] < 1, lambda y: y + y, x), square) == float("inf")
 
 
 def test_a_product_without_a_part_of_the_sum_is_found(judged: Any) -> None:
