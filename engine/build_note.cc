@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-constexpr std::string_view kMagic = "evolve-build-note-1\n";
+constexpr std::string_view kMagic = "evolve-build-note-2\n";
 
 struct Counts {
   uint64_t files = 0;

@@ -339,9 +339,9 @@ Lookup::Source Lookup::note_source(NodeId node, const std::optional<FileState>& 
   const std::optional<FileState> before = source.state;
   bool is_other = before.has_value() != now.has_value();
   if (before && now) {
-    const bool are_stamped = before->stamp != Digest{} && now->stamp != Digest{};
+    const bool are_dated = before->changed != 0 && now->changed != 0;
     is_other = before->content != now->content ||
-               (is_strict && are_stamped && before->stamp != now->stamp);
+               (is_strict && are_dated && before->changed != now->changed);
   }
   if (is_first || is_other) ++moment_;
   if (is_other) {

@@ -140,6 +140,7 @@ class Reader {
     const json records = json_or_null(texts_[kBundleRecords]);
     if (!records.is_array() || records.empty()) return wrong("its records cannot be read");
     Record whole;
+    std::set<std::string> outputs;
     for (const json& one : records) {
       const bool is_whole = one.is_object() && one.value("text", json()).is_string() &&
                             one.value("recorded", json()).is_string() &&
@@ -160,6 +161,10 @@ class Reader {
       auto record = decode_record(round.record);
       if (!record) return wrong(fmt::format("round {}: {}", round.number, record.error().message));
       if (auto status = check_source(round, *record); !status) return status;
+      for (const RecordedStep& step : record->steps) {
+        if (!outputs.insert(step.outputs.front().path).second)
+          return wrong(fmt::format("round {}: its record has a step twice", round.number));
+      }
       add_to(whole, *record);
       bundle_.rounds.push_back(std::move(round));
     }

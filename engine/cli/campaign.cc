@@ -221,8 +221,10 @@ std::vector<MachineBinding> Campaign::machine() const {
 }
 
 std::vector<std::string> Campaign::sources() const {
-  return {path, rules + "/requirements.lock", rules + "/steps.ninja", rules + "/steps/worker.py",
-          rounds()};
+  std::vector<std::string> out = {path, rules + "/requirements.lock", rules + "/steps.ninja",
+                                  rules + "/steps/worker.py", rounds()};
+  if (!shape.llm.empty()) out.push_back(shape.llm);
+  return out;
 }
 
 std::string Campaign::folder_of(const std::string& variant) const {
@@ -371,6 +373,13 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
 }
 
 Status check_bindings(const Campaign& campaign) {
+  if (!campaign.device_kind.empty() && !is_plain_word(campaign.device_kind)) {
+    return bad_input(fmt::format("{}: $device_kind is '{}': it may consist of letters, digits and "
+                                 "_-./+,@:",
+                                 campaign.path.empty() ? campaign.name : campaign.path,
+                                 plain_line(campaign.device_kind)),
+                     "", "cluster.pools in the pipeline says it");
+  }
   for (const MachineBinding& binding : campaign.machine()) {
     if (is_plain_path(binding.value)) continue;
     const std::string_view hint =

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "engine/cli/delivery.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/core/sha256.h"
 #include "engine/llm/record.h"
 #include "engine/world/files.h"
 
@@ -62,6 +65,44 @@ std::string asked_text(const json& asked, const std::string& variant) {
   return out;
 }
 
+// The last round up to `last` that follows from the rounds before it as they are: after an edit and
+// a build of some rounds, or one that did not end, later ones lie there as they were before.
+Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger, int last) {
+  auto rounds = ledger.rounds(campaign.name);
+  if (!rounds) return std::move(rounds).error();
+  std::map<int, std::string> selections;
+  for (const cache::RoundRecord& one : *rounds) selections[one.number] = one.selection;
+  int64_t before = 0;
+  for (int round = 0; round <= last; ++round) {
+    auto record = ledger.last_record(campaign.name, round);
+    if (!record) return std::move(record).error();
+    if (!*record) return last;  // no build of it has ended
+    if ((*record)->before != before) return std::max(round - 1, 0);
+    before = (*record)->id;
+    if (round == 0) continue;
+    auto selection =
+        world::read_file(fmt::format("{}/round-{}/selection.json", campaign.work, round));
+    if (!selection) return std::move(selection).error();
+    if (*selection != selections[round]) return round;
+  }
+  return last;
+}
+
+// Bad input: a variant's files are not those that a round judged, but of a build that did not end.
+Status check_judged(const Campaign& campaign, const std::string& variant, int round) {
+  auto history = history_of(campaign, round);
+  if (!history) return std::move(history).error();
+  auto canonical = world::read_file(campaign.folder_of(variant) + "/canonical.py");
+  if (!canonical) return std::move(canonical).error();
+  for (const search::PastVariant& past : *history) {
+    if (past.id != variant || past.source.empty() || past.source == sha256(*canonical)) continue;
+    return bad_input(
+        fmt::format("{}: its files are not those that round-{} judged", variant, round), "",
+        fmt::format("evolve build round-{}", round));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
@@ -97,33 +138,20 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   return {};
 }
 
-// The last round up to `last` that follows from the rounds before it as they were last recorded:
-// after an edit and a build of some rounds, later ones lie there as they were before.
-Result<int> last_connected(cache::SqliteLedger& ledger, const std::string& campaign, int last) {
-  int64_t before = 0;
-  for (int round = 0; round <= last; ++round) {
-    auto record = ledger.last_record(campaign, round);
-    if (!record) return std::move(record).error();
-    if (!*record) return last;  // of a build that did not end
-    if ((*record)->before != before) return round - 1;
-    before = (*record)->id;
-  }
-  return last;
-}
-
 Status run_best(const CommonOptions& common, const std::string& out) {
   std::string out_path = out.empty() ? "" : fs::absolute(out).string();
   auto session = open_without_graph(common);
   if (!session) return std::move(session).error();
   const Campaign* campaign = &session->campaign;
   const int last = last_round(*campaign);
-  auto connected = last_connected(*session->state->ledger, campaign->name, last);
+  auto connected = last_connected(*campaign, *session->state->ledger, last);
   if (!connected) return std::move(connected).error();
   const int round = *connected;
   if (round < last) {
-    print_warning(fmt::format("round-{} was built before the last build of round-{}, and is left "
-                              "out: evolve build round-{} says whether it still holds",
-                              last, round, last),
+    print_warning(fmt::format("what lies there of rounds after round-{} is from before its last "
+                              "build, and is left out: evolve build round-{} says whether it "
+                              "still holds",
+                              round, last),
                   common.color);
   }
   json selection = selection_of(*campaign, round);
@@ -132,6 +160,7 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   }
   json best = selection["best"];
   std::string variant = best.value("variant", "");
+  if (auto status = check_judged(*campaign, variant, round); !status) return status;
   auto kernel = world::read_file(campaign->folder_of(variant) + "/kernel.py");
   if (!kernel) return std::move(kernel).error();
   if (auto status = check_delivery(*campaign, variant); !status) return status;

@@ -83,7 +83,8 @@ Status check_commands(const PastRound& past, const std::string& rounds) {
   auto recorded = world::read_file(rounds);
   if (!recorded) return std::move(recorded).error();
   for (const RecordedFile& file : past.record.sources) {
-    if (!file.path.ends_with(".yaml") || file.path.starts_with('$')) continue;
+    const bool is_yaml = file.path.ends_with(".yaml") || file.path.ends_with(".yml");
+    if (!is_yaml || file.path.starts_with('$')) continue;
     for (const bool is_local : {false, true}) {
       if (is_written_for(file.path, is_local, *recorded)) return {};
     }

@@ -138,9 +138,11 @@ Status remeasure(const CommonOptions& common, const PastRound& past, State& from
                 {"campaign", past.stored.campaign},
                 {"record", past.stored.id},
                 {"measured", found.rows()},
+                {"is_their_judge", judge == Judge::theirs},
                 {"counts", found.counts()}},
-               found.text() + fmt::format("{}, record {}: {} measured anew: {}\n", past.name(),
-                                          past.stored.id, measured.size(), counts));
+               found.text() + fmt::format("{}, record {}: {} measured anew: {}{}\n", past.name(),
+                                          past.stored.id, measured.size(), counts,
+                                          judge == Judge::theirs ? kTheirJudge : ""));
   const auto differing = found.counts().find("differs");
   if (differing == found.counts().end()) return {};
   return failed(fmt::format("{}: {} of {} times differ from those recorded, which stay",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "engine/cli/machine.h"
@@ -67,7 +68,7 @@ Result<Record> Rerun::run(const std::string& folder) {
   auto graph = read_manifest(campaign_, past_.record.toolchain);
   if (!graph) return std::move(graph).error();
   graph_ = *std::move(graph);
-  if (auto status = check_classes(); !status) return std::move(status).error();
+  if (auto status = check_steps(); !status) return std::move(status).error();
   if (auto status = take_over(); !status) return std::move(status).error();
   auto targets = this->targets();
   if (!targets) return std::move(targets).error();
@@ -140,23 +141,43 @@ Result<std::string> Rerun::device_kind() {
   return std::string();
 }
 
-Status Rerun::check_classes() const {
-  for (const RecordedStep& step : past_.record.steps) {
-    const auto node =
-        graph_->find_node(machine_path(step.outputs.front().path, campaign_.machine()));
-    const auto maker = node ? graph_->node(*node).made_by : std::nullopt;
-    // What the round does not make any more is missing from the run, and told so.
-    if (!maker) continue;
-    auto extensions = extensions_of(*graph_, *maker);
+Status Rerun::check_steps() const {
+  const auto machine = campaign_.machine();
+  std::map<std::string, const RecordedStep*> recorded;
+  for (const RecordedStep& step : past_.record.steps) recorded[step.outputs.front().path] = &step;
+  auto wrong = [&](const std::string& what) {
+    return bad_input(fmt::format("{}: its record is not of its commands: {}", past_.name(), what));
+  };
+  if (recorded.size() != past_.record.steps.size()) return wrong("it has a step twice");
+  const std::vector<std::string> names = {fmt::format("round-{}", past_.stored.round)};
+  auto targets = graph_->targets(names);
+  if (!targets) return std::move(targets).error();
+  const Plan plan(*graph_, *targets);
+  for (EdgeId id : plan.wanted_edges()) {
+    const Edge& edge = graph_->edge(id);
+    if (edge.is_phony()) continue;
+    auto step = recorded.extract(symbolic_path(graph_->path(edge.outputs.front()), machine));
+    const std::string name =
+        fmt::format("{} {}", graph_->extension(id, "step"), graph_->extension(id, "subject"));
+    if (!step) return wrong(fmt::format("{} is missing", name));
+    const RecordedStep& its = *step.mapped();
+    auto extensions = extensions_of(*graph_, id);
     if (!extensions) return std::move(extensions).error();
-    if (extensions->step_class == step.step_class) continue;
-    return bad_input(
-        fmt::format("{}: its record says that {} {} is {}, and its commands that it "
-                    "is {}",
-                    past_.name(), step.step, step.subject, class_name(step.step_class),
-                    class_name(extensions->step_class)));
+    if (its.step_class != extensions->step_class) {
+      return wrong(fmt::format("{} is {}, and not {}", name, class_name(extensions->step_class),
+                               class_name(its.step_class)));
+    }
+    const bool is_same =
+        fmt::format("{} {}", its.step, its.subject) == name &&
+        std::equal(its.outputs.begin(), its.outputs.end(), edge.outputs.begin(), edge.outputs.end(),
+                   [&](const RecordedFile& file, NodeId node) {
+                     return file.path == symbolic_path(graph_->path(node), machine);
+                   });
+    if (!is_same) return wrong(fmt::format("{} is told otherwise", name));
   }
-  return {};
+  if (recorded.empty()) return {};
+  const RecordedStep& other = *recorded.begin()->second;
+  return wrong(fmt::format("they have no {} {}", other.step, other.subject));
 }
 
 Status Rerun::take_over() {

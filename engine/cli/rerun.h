@@ -88,8 +88,9 @@ class Rerun {
   Status lay_out(const std::string& folder);
   // On what the record's times were measured, as far as they are not measured now.
   Result<std::string> device_kind();
-  // Bad input: the record says of a step that it is of another class than the graph does.
-  Status check_classes() const;
+  // Bad input: the record's steps are not those that the graph has for the round, of the same class
+  // and with the same outputs.
+  Status check_steps() const;
   Status take_over();
   Status take_over(const RecordedStep& step);
   Result<std::vector<NodeId>> targets() const;

@@ -18,9 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kTheirJudge =
-    "; the judge was the one that came with the record, not this version's";
-
 Surrounding surrounding_of(int run, const std::string& folder, const std::string& python) {
   static constexpr std::array kZones = {"America/St_Johns", "Asia/Kathmandu", "UTC",
                                         "Pacific/Chatham"};
@@ -141,7 +138,8 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
   text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past.name(),
                       past.stored.id, found->pure, found->ran);
   if (found->facts > 0) {
-    text += fmt::format(", {} measured or recorded ones as they were", found->facts);
+    text += fmt::format(", {} measured or recorded ones {}", found->facts,
+                        judge == Judge::recorded ? "as they were" : "taken on trust");
   }
   text += fmt::format(": {} differences", found->differences.size());
   if (found->behind > 0) text += fmt::format(", and {} steps behind them", found->behind);

@@ -55,6 +55,14 @@ bool is_plain_path(std::string_view path) {
          is_plain_line(path);
 }
 
+bool is_plain_word(std::string_view text) {
+  constexpr std::string_view kMarks = "_-./+,@:";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
 void append_shell_quoted(std::string_view path, std::string& out) {
   auto is_safe = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

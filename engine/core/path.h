@@ -21,6 +21,10 @@ bool is_below(std::string_view path);
 // digits, "_-./+,@" and what is beyond ASCII and no control, and does not begin with '-'.
 bool is_plain_path(std::string_view path);
 
+// Whether `text` is one word of a manifest and of a command, unquoted: ASCII letters, digits and
+// "_-./+,@:".
+bool is_plain_word(std::string_view text);
+
 // Appends `path` to `out`, quoted for /bin/sh where it holds anything but letters, digits and
 // "_+-./" (Ninja's set: commands must come out the same).
 void append_shell_quoted(std::string_view path, std::string& out);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "engine/core/path.h"
 #include "engine/core/yaml_source.h"
 
 namespace evolve {
@@ -238,6 +239,11 @@ class PipelineReader {
     if (has_template) pool.job_template = pipeline_.evaluator.job_template;
     map.text("template", pool.job_template, has_template ? Need::optional : Need::required);
     map.text("device_kind", pool.device_kind);
+    if (!pool.device_kind.empty() && !is_plain_word(pool.device_kind)) {
+      errors_.add(map.value_at("device_kind"),
+                  fmt::format("{}: '{}' is no word of letters, digits and _-./+,@:",
+                              map.full_name("device_kind"), pool.device_kind));
+    }
     map.whole("batch", pool.batch, 1, kMostBatch);
     map.whole("jobs", pool.jobs, 1, kMostJobs);
     map.whole("at_once", pool.at_once, 1, kMostBatch);

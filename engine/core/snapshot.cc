@@ -8,7 +8,7 @@ namespace evolve {
 
 namespace {
 
-constexpr std::string_view kMagic = "evolve-snapshot-1\n";
+constexpr std::string_view kMagic = "evolve-snapshot-2\n";
 
 // The counts at the start, and an edge, as they are stored.
 struct Counts {

@@ -117,6 +117,16 @@ Status check_address(const Model& model, const std::string& where) {
   return {};
 }
 
+// Of a variable of the environment: letters, digits and '_', and no digit first.
+bool is_variable_name(std::string_view name) {
+  auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
 Result<Model> read_model(const json& from, const std::string& where) {
   Model model;
   bool has_prompt_tokens = false;
@@ -145,6 +155,9 @@ Result<Model> read_model(const json& from, const std::string& where) {
   if (auto status = fields.read(from, where); !status) return std::move(status).error();
   for (const char* key : {"name", "base_url", "input_usd_per_million", "output_usd_per_million"}) {
     if (!from.contains(key)) return bad_input(fmt::format("{}: '{}' is missing", where, key));
+  }
+  if (!model.key_variable.empty() && !is_variable_name(model.key_variable)) {
+    return bad_input(fmt::format("{}: 'key_variable' is no name of a variable", where));
   }
   if (!from.contains("cached_input_usd_per_million"))
     model.prices.cached_input = model.prices.input;

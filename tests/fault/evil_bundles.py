@@ -198,12 +198,26 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
             if step["step"] == "check":
                 step["class"] = "measured"
 
+    def with_step(record: dict[str, Any]) -> None:
+        [secret] = [step for step in record["steps"] if step["step"] == "secret"]
+        place = "$work/steps/verdict/__init__.py"
+        outputs = [[place, digest_of(commands)]]
+        record["steps"].append(secret | {"step": "recorded", "subject": "more", "outputs": outputs})
+
+    def with_output_less(record: dict[str, Any]) -> None:
+        for step in record["steps"]:
+            if step["step"] == "lower":
+                step["outputs"] = step["outputs"][:1]
+
     return {
         "commands": (made(with_commands, commands=commands), "its commands are not what this version writes"),
         "program": (with_source("$rules/steps/argparse.py", b"x = 1\n"), "its judge is not this version's: .*argparse"),
         "over-a-program": (with_source("steps/select", b"true\n"), "its judge is not this version's: .*select"),
         "state": (with_source(".evolve/memo.db", b"x"), "lies where a replay keeps its state"),
-        "class": (made(with_class), "its record says that check .* is measured, and its commands that it is pure"),
+        "without-steps": (made(lambda record: record.update(steps=[])), "is not of its commands: .* is missing"),
+        "one-step-more": (made(with_step), "is not of its commands: they have no recorded more"),
+        "output-less": (made(with_output_less), "is not of its commands: lower .* is told otherwise"),
+        "class": (made(with_class), "its record is not of its commands: check .* is pure, and not measured"),
     }
 
 

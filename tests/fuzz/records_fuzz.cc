@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto again = ninja::DepsLog::parse(deps->encode());
     if (!again || again->by_output().size() != deps->by_output().size()) std::abort();
   }
-  constexpr std::string_view kMagic = "evolve-snapshot-1\n";
+  constexpr std::string_view kMagic = "evolve-snapshot-2\n";
   const Digest check = digest_of(bytes);
   bytes.insert(0, reinterpret_cast<const char*>(&check), sizeof check);
   bytes.insert(0, kMagic);

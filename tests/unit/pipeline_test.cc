@@ -1,5 +1,7 @@
 #include "engine/core/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "engine/search/population.h"
@@ -376,6 +378,12 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
   CHECK(error("a: { steps: [check], template: t }, b: { steps: [check], template: t }")
             .find("'check' is of the pool 'a' already") != std::string::npos);
   CHECK(error("A b: { steps: [check], template: t }").find("is no name") != std::string::npos);
+  // It is a word of a command, and of the manifest.
+  for (const char* kind : {"\"cpu\\nsteps = evil\"", "\"cpu; true\"", "$x"}) {
+    CAPTURE(kind);
+    CHECK(error(fmt::format("a: {{ steps: [check], template: t, device_kind: {} }}", kind))
+              .find("is no word") != std::string::npos);
+  }
 }
 
 TEST_CASE("mutators are mixed by weights") {

@@ -364,6 +364,12 @@ TEST_CASE("a configuration says what is wrong in it, and where") {
            more + "}]}";
   };
   CHECK(config_error(model("")).empty());
+  // It is a word of the manifest.
+  for (const char* name : {R"(A\nsteps = evil)", "1A", "A B", "$A"}) {
+    CAPTURE(name);
+    CHECK(config_error(model(fmt::format(R"(,"key_variable":"{}")", name))) ==
+          "models[0]: 'key_variable' is no name of a variable");
+  }
   CHECK(config_error(model(R"(,"wieght":1)")) ==
         "models[0].wieght: unknown key 'wieght', did you mean 'weight'?");
   CHECK(config_error(model(R"(,"weight":-1)")) ==

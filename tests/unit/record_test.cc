@@ -151,8 +151,10 @@ TEST_CASE("a campaign whose paths would be more than paths to the shell is not o
   campaign.steps = "/opt/evolve/steps";
   campaign.python = ".venv/bin/python";
   CHECK(cli::check_bindings(campaign));
-  for (std::string cli::Campaign::*path : {&cli::Campaign::work, &cli::Campaign::rules,
-                                           &cli::Campaign::steps, &cli::Campaign::python}) {
+  campaign.device_kind = "cpu:x";
+  for (std::string cli::Campaign::*path :
+       {&cli::Campaign::work, &cli::Campaign::rules, &cli::Campaign::steps, &cli::Campaign::python,
+        &cli::Campaign::device_kind}) {
     cli::Campaign other = campaign;
     other.*path += ";touch PWN;b";
     auto status = cli::check_bindings(other);
