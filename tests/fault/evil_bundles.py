@@ -174,8 +174,12 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
         """With the first round's record changed, and these bytes by the digests' places."""
         record = json.loads(rounds[0]["text"])
         change(record)
+        records = [record, *(json.loads(one["text"]) for one in rounds[1:])]
         text = json.dumps([rounds[0] | {"text": json.dumps(record)}, *rounds[1:]]).encode()
-        its = files | {"records.json": (text, 0o644)} | {f"blobs/{digest_of(b)}": (b, 0o644) for b in blobs.values()}
+        keys = {step["key"] for one in records for step in one["steps"]}
+        results = json.dumps([one for one in json.loads(files["results.json"][0]) if one[0] in keys]).encode()
+        its = files | {"records.json": (text, 0o644), "results.json": (results, 0o644)}
+        its = its | {f"blobs/{digest_of(b)}": (b, 0o644) for b in blobs.values()}
         listed = {
             name: {"size": len(b), "sha256": hashlib.sha256(b).hexdigest(), "executable": bool(mode & 0o100)}
             for name, (b, mode) in its.items()
@@ -215,7 +219,10 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
         "over-a-program": (with_source("steps/select", b"true\n"), "its judge is not this version's: .*select"),
         "state": (with_source(".evolve/memo.db", b"x"), "lies where a replay keeps its state"),
         "without-steps": (made(lambda record: record.update(steps=[])), "is not of its commands: .* is missing"),
-        "one-step-more": (made(with_step), "is not of its commands: they have no recorded more"),
+        "one-step-more": (
+            made(with_step, commands=commands),
+            "is not of its commands: they have no recorded more",
+        ),
         "output-less": (made(with_output_less), "is not of its commands: lower .* is told otherwise"),
         "class": (made(with_class), "its record is not of its commands: check .* is pure, and not measured"),
     }
