@@ -85,11 +85,8 @@ std::string path_value(const std::string& path) {
 
 std::string shell_word(const std::string& text) {
   std::string out = "'";
-  for (char c : text) {
-    if (c == '$') out += '$';
-    out += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return out + "'";
+  for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return path_value(out + "'");
 }
 
 }  // namespace evolve

@@ -46,10 +46,18 @@ bool is_below(std::string_view path) {
   return !canonical.starts_with('/') && canonical != ".." && !canonical.starts_with("../");
 }
 
+namespace {
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
 bool is_plain_path(std::string_view path) {
   auto is_one = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./+,@").find(c) != std::string_view::npos || (c & 0x80) != 0;
+    return is_letter_or_digit(c) || std::string_view("_-./+,@").find(c) != std::string_view::npos ||
+           (c & 0x80) != 0;
   };
   return !path.empty() && path.front() != '-' && std::all_of(path.begin(), path.end(), is_one) &&
          is_plain_line(path);
@@ -58,15 +66,13 @@ bool is_plain_path(std::string_view path) {
 bool is_plain_word(std::string_view text) {
   constexpr std::string_view kMarks = "_-./+,@:";
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kMarks.find(c) != std::string_view::npos;
+    return is_letter_or_digit(c) || kMarks.find(c) != std::string_view::npos;
   });
 }
 
 void append_shell_quoted(std::string_view path, std::string& out) {
   auto is_safe = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '+' || c == '-' || c == '.' || c == '/';
+    return is_letter_or_digit(c) || c == '_' || c == '+' || c == '-' || c == '.' || c == '/';
   };
   if (std::all_of(path.begin(), path.end(), is_safe)) {
     out += path;

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "engine/core/content.h"
+#include "engine/world/clock.h"
 #include "engine/world/fd.h"
 #include "engine/world/files.h"
 
@@ -72,13 +73,6 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 int64_t nanoseconds(const timespec& time) {
   return int64_t{time.tv_sec} * kSecond + time.tv_nsec;
-}
-
-// The clock by which the kernel stamps files.
-int64_t coarse_now() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return nanoseconds(now);
 }
 
 Digest stamp_of(const struct stat& st) {
@@ -137,7 +131,7 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
     }
     if (stamp_of(st) == before->stamp) return std::optional(*before);
   }
-  const int64_t now = coarse_now();
+  const int64_t now = SystemClock().file_time();
   // Not to wait for whoever may write into a pipe.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
