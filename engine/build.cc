@@ -188,13 +188,11 @@ class Build {
     }
     auto reasons = lookup_.reasons(id, *finding);
     if (!reasons) return std::move(reasons).error();
-    found_.insert_or_assign(id, Running{*std::move(finding),
-                                        *std::move(reasons),
-                                        memo_version_,
-                                        0,
-                                        "",
-                                        false,
-                                        {lookup_.moment(), 0}});
+    found_.insert_or_assign(id, Running{.finding = *std::move(finding),
+                                        .reasons = *std::move(reasons),
+                                        .memo_version = memo_version_,
+                                        .earlier_output = "",
+                                        .since = {.moment = lookup_.moment()}});
     plan_.queue(id);
     return {};
   }

@@ -248,6 +248,13 @@ Status Lookup::settle(EdgeId id, const ActionResult& result) {
   return rule_ == nullptr ? Status{} : rule_->ran(id, result);
 }
 
+Result<KeyWriter> Lookup::declared_key(EdgeId id) {
+  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  KeyWriter key;
+  write_key(graph_, id, inputs_, surroundings_.machine, key);
+  return key;
+}
+
 Result<std::optional<KeyWriter>> Lookup::key_to_ask(EdgeId id) {
   const Edge& edge = graph_.edge(id);
   const bool is_whole = !edge.dyndep || graph_.is_dyndep_loaded(*edge.dyndep);
@@ -259,10 +266,9 @@ Result<std::optional<KeyWriter>> Lookup::key_to_ask(EdgeId id) {
   auto is_up_to_date = is_settled(id);
   if (!is_up_to_date) return std::move(is_up_to_date).error();
   if (*is_up_to_date) return std::optional<KeyWriter>{};
-  if (auto status = read_inputs(id); !status) return std::move(status).error();
-  KeyWriter key;
-  write_key(graph_, id, inputs_, surroundings_.machine, key);
-  return std::optional(std::move(key));
+  auto key = declared_key(id);
+  if (!key) return std::move(key).error();
+  return std::optional(*std::move(key));
 }
 
 Status Lookup::look_ahead(Plan& plan) {
@@ -300,13 +306,14 @@ Status Lookup::look_ahead(Plan& plan) {
 }
 
 Result<Finding> Lookup::find(EdgeId id) {
-  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  auto declared = declared_key(id);
+  if (!declared) return std::move(declared).error();
   Finding finding;
+  finding.declared = *std::move(declared);
   for (NodeId input : graph_.edge(id).content_inputs()) {
     if (is_dirty(input)) finding.dirty.push_back(input);
   }
   const bool may_be_reused = finding.dirty.empty() && rule_ == nullptr;
-  write_key(graph_, id, inputs_, surroundings_.machine, finding.declared);
   // A run that discovered nothing is found at once.
   auto plain = stored(finding.declared.key());
   if (!plain) return std::move(plain).error();
@@ -345,7 +352,7 @@ Lookup::Source Lookup::note_source(NodeId node, const std::optional<FileState>& 
   }
   if (is_first || is_other) ++moment_;
   if (is_other) {
-    source = {now, source.seen, moment_};
+    source = {now, source.first_moment, moment_};
     set_digest(node, now ? now->content : Digest{});
   }
   return source;
@@ -367,8 +374,8 @@ Result<std::optional<NodeId>> Lookup::changed_since(EdgeId id,
     if (!now) return std::move(now).error();
     const Source source = note_source(node, *now, is_strict);
     // Of what was not looked at before nobody knows what lay there when the command began.
-    const bool is_new = source.seen > since.moment && source.state;
-    const bool is_other = source.changed > since.moment ||
+    const bool is_new = source.first_moment > since.moment && source.state;
+    const bool is_other = source.other_moment > since.moment ||
                           (is_strict && is_new && source.state->changed >= since.started);
     if (is_other && !changed) changed = node;
   }
@@ -376,12 +383,11 @@ Result<std::optional<NodeId>> Lookup::changed_since(EdgeId id,
 }
 
 Status Lookup::rekey(EdgeId id, ActionResult& result) {
-  if (auto status = read_inputs(id); !status) return status;
-  KeyWriter declared;
-  write_key(graph_, id, inputs_, surroundings_.machine, declared);
-  auto full = full_key(id, declared, result.discovered);
+  auto declared = declared_key(id);
+  if (!declared) return std::move(declared).error();
+  auto full = full_key(id, *declared, result.discovered);
   if (!full) return std::move(full).error();
-  result.declared_key = declared.key();
+  result.declared_key = declared->key();
   result.key = full->key();
   result.parts = full->parts();
   return {};
@@ -418,11 +424,7 @@ Result<KeyWriter> Lookup::declared_after(EdgeId id, const KeyWriter& before,
   };
   for (NodeId input : graph_.edge(id).content_inputs()) forget(input);
   for (const std::string& path : discovered) forget(node_of(path));
-  if (!has_folder) return before;
-  if (auto status = read_inputs(id); !status) return std::move(status).error();
-  KeyWriter now;
-  write_key(graph_, id, inputs_, surroundings_.machine, now);
-  return now;
+  return has_folder ? declared_key(id) : before;
 }
 
 Result<KeyWriter> Lookup::full_key(EdgeId edge, const KeyWriter& declared,

@@ -151,7 +151,9 @@ class Lookup {
 
  private:
   [[nodiscard]] bool is_dirty(NodeId node) const;
-  // The key without discovered inputs, where a stored result might be of use.
+  // The key without discovered inputs. REQUIRES: the digests of the edge's made inputs are set.
+  Result<KeyWriter> declared_key(EdgeId edge);
+  // The same, where a stored result might be of use.
   Result<std::optional<KeyWriter>> key_to_ask(EdgeId edge);
   [[nodiscard]] bool has_dirty_input(EdgeId edge) const;
   // By the snapshot alone.
@@ -164,8 +166,8 @@ class Lookup {
   // A file that no edge makes, as keys have it.
   struct Source {
     std::optional<FileState> state;  // nullopt: nothing lies there
-    int64_t seen = 0;                // the moment() when it was looked at first
-    int64_t changed = 0;             // and when it was last found to be changed; 0: never
+    int64_t first_moment = 0;        // when it was looked at first
+    int64_t other_moment = 0;        // when it was last found to be another; 0: never
   };
   // The digest of a file that no edge makes, now; of a folder that of the names in it. Nullopt: it
   // is not there.

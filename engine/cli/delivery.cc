@@ -67,14 +67,17 @@ class RecordedVariant {
     auto is_needed = [&](const fs::path& file) {
       const std::string name = file.filename().string();
       const fs::path above = file.parent_path();
-      if (name == "kernel.py" && above.filename() == variant) folder = above.string();
-      return file == "spec.json" || name == "signature.json" ||
-             (name == "kernel.py" && above.filename() == variant) ||
-             (above.parent_path() == "cases" &&
-              (name == "expected.npz" || name == "tolerance.json")) ||
-             file == "secret" ||
-             ((name == "lower.json" || name == "check.json") &&
-              above.parent_path().filename() == variant);
+      if (file == "spec.json" || file == "secret") return true;
+      if (name == "kernel.py") {
+        if (above.filename() != variant) return false;
+        folder = above.string();
+        return true;
+      }
+      if (name == "signature.json") return true;
+      if (name == "expected.npz" || name == "tolerance.json") return above.parent_path() == "cases";
+      if (name == "lower.json" || name == "check.json")
+        return above.parent_path().filename() == variant;
+      return false;
     };
     if (auto status = place(is_needed); !status) return status;
     return check_folder(scratch_.path(), folder, true);

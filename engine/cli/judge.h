@@ -24,6 +24,12 @@ enum class Judge {
   theirs,    // it was imported, and what came with it is run as it is
 };
 
+// What follows a result that came of this judge.
+constexpr const char* judge_note(Judge judge) {
+  if (judge != Judge::theirs) return "";
+  return "; the judge was the one that came with the record, not this version's";
+}
+
 struct JudgeChoice {
   Judge judge = Judge::recorded;
   std::string warning;  // of an imported judge, where it is not this version's

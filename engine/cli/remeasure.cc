@@ -133,16 +133,16 @@ Status remeasure(const CommonOptions& common, const PastRound& past, State& from
   for (const auto& [verdict, count] : found.counts()) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, verdict);
   }
-  print_result(common,
-               {{"round", past.stored.round},
-                {"campaign", past.stored.campaign},
-                {"record", past.stored.id},
-                {"measured", found.rows()},
-                {"is_their_judge", judge == Judge::theirs},
-                {"counts", found.counts()}},
-               found.text() + fmt::format("{}, record {}: {} measured anew: {}{}\n", past.name(),
-                                          past.stored.id, measured.size(), counts,
-                                          judge == Judge::theirs ? kTheirJudge : ""));
+  print_result(
+      common,
+      {{"round", past.stored.round},
+       {"campaign", past.stored.campaign},
+       {"record", past.stored.id},
+       {"measured", found.rows()},
+       {"is_their_judge", judge == Judge::theirs},
+       {"counts", found.counts()}},
+      found.text() + fmt::format("{}, record {}: {} measured anew: {}{}\n", past.name(),
+                                 past.stored.id, measured.size(), counts, judge_note(judge)));
   const auto differing = found.counts().find("differs");
   if (differing == found.counts().end()) return {};
   return failed(fmt::format("{}: {} of {} times differ from those recorded, which stay",

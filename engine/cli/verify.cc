@@ -143,7 +143,7 @@ Status verify(const CommonOptions& common, const PastRound& past, State& from,
   }
   text += fmt::format(": {} differences", found->differences.size());
   if (found->behind > 0) text += fmt::format(", and {} steps behind them", found->behind);
-  if (judge == Judge::theirs) text += kTheirJudge;
+  text += judge_note(judge);
   print_result(common,
                {{"round", past.stored.round},
                 {"campaign", past.stored.campaign},
@@ -191,7 +191,7 @@ Status check_determinism(const CommonOptions& common, const PastRound& past, Sta
                 {"differences", differences}},
                text_of(differences) + fmt::format("{}: {} pure steps, {} times: {} differences{}\n",
                                                   past.name(), pure, times, differences.size(),
-                                                  judge == Judge::theirs ? kTheirJudge : ""));
+                                                  judge_note(judge)));
   if (is_same) return {};
   return failed(
       fmt::format("{}: is not deterministic; what was made is in {}", past.name(), folder));

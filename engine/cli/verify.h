@@ -7,10 +7,6 @@
 
 namespace evolve::cli {
 
-// What follows a result that came of Judge::theirs.
-constexpr const char* kTheirJudge =
-    "; the judge was the one that came with the record, not this version's";
-
 // Runs the round's pure steps anew in `folder`, which is laid out as a project of its own and
 // becomes the current one; what is measured or recorded is taken from `from`, where the record
 // lies, with an absolute path. Prints each difference with its first place. An error of code

@@ -1,5 +1,5 @@
 // The digest of a file's bytes: the first half of their SHA-256. Candidates choose what stands in
-// files that keys are made of, and nobody finds two that have one.
+// files that keys are made of, and it takes 2^64 tries to find two that have one.
 #pragma once
 
 #include <string_view>
