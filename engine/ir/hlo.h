@@ -81,8 +81,8 @@ class HloModule {
 
   std::vector<HloComputation> computations_;
   std::map<std::string, std::pair<size_t, size_t>, std::less<>> by_name_;
-  // Of each computation what it does: a digest, for computations call each other.
-  std::map<std::string, std::string, std::less<>> bodies_;
+  // Of each computation what it does: two that do the same have one number.
+  std::map<std::string, size_t, std::less<>> bodies_;
   std::map<std::string, double, std::less<>> flops_;  // of each computation
   std::set<std::string, std::less<>> with_kernel_;    // computations
 };
