@@ -304,8 +304,7 @@ HloModule::HloModule(std::vector<HloComputation> computations)
   // what tells it apart is all of it, and no hash.
   std::map<std::string, size_t> numbers;
   for (const HloComputation& one : computations_) {
-    const auto [body, is_first] = numbers.emplace(body_of(one), numbers.size());
-    bodies_.emplace(one.name, body->second);
+    bodies_.emplace(one.name, numbers.emplace(body_of(one), numbers.size()).first->second);
     double flops = 0;
     for (const HloInstruction& each : one.instructions) {
       flops += matrix_flops_of(each);

@@ -22,13 +22,6 @@ from dataclasses import dataclass
 
 PR_SET_PDEATHSIG = 1
 
-# Parameters of mallopt, and values that keep memory which is freed for who asks next, in one arena for all threads. New
-# pages cost an interpreter of large arrays half of its time.
-_KEEPING = {-1: 2**31 - 1, -3: 2**31 - 1, -8: 1}  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX
-
-# XLA's threads, where a machine has fewer cores: one waits in each callback of an interpreter, for what others bring.
-_FEWEST_THREADS = 2
-
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 # A child's first byte.
@@ -97,14 +90,6 @@ def _write_all(fd: int, content: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _suit_xla() -> None:
-    """Has XLA, once it starts in this process, compute with enough threads, and with memory that it has had before."""
-    # XLA's CPU client takes the number of its threads from this variable, or else has one for each core.
-    os.environ["NPROC"] = str(max(_FEWEST_THREADS, len(os.sched_getaffinity(0))))
-    for parameter, value in _KEEPING.items():
-        LIBC.mallopt(parameter, value)
-
-
 def _leave_home(parent: int) -> None:
     """What a forked child does first: it ends with its parent, is a group of its own, and is silent."""
     die_with_parent()
@@ -125,7 +110,6 @@ def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: 
         # Before it is where no limit can be set any more.
         set_limits(limits)
         enter(pipe)
-        _suit_xla()
         _write_all(pipe, _READY)
         first = b""
         answer = b"+" + function()
@@ -327,7 +311,6 @@ class Server:
 
     def _serve(self, requests: int, answers: int) -> None:
         """The child's life, up to its first failure."""
-        _suit_xla()
         resource.setrlimit(resource.RLIMIT_AS, (self._limits.memory_bytes, self._limits.memory_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)

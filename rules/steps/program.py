@@ -13,6 +13,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ import kernel_config
 import promises
 import schema
 import tpu_only
+from child import LIBC
 from jaxprs import Place
 
 PROGRAM_NAME = "program"
@@ -62,8 +64,20 @@ def users_settings() -> Iterator[None]:
             jax.config.update(name, value)
 
 
+# Parameters of mallopt, and values that keep memory which is freed for who asks next, in one arena for all threads. New
+# pages cost an interpreter of large arrays half of its time.
+_KEEPING = {-1: 2**31 - 1, -3: 2**31 - 1, -8: 1}  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX
+
+# XLA's threads, where a machine has fewer cores: one waits in each callback of an interpreter, for what others bring.
+_FEWEST_THREADS = 2
+
+
 def configure_jax() -> None:
-    """The settings under which every program is made and used. Call before the first trace."""
+    """The settings under which every program is made and used. Call before the first trace, and before XLA starts."""
+    # XLA's CPU client takes the number of its threads from this variable, or else has one for each core.
+    os.environ["NPROC"] = str(max(_FEWEST_THREADS, len(os.sched_getaffinity(0))))
+    for parameter, value in _KEEPING.items():
+        LIBC.mallopt(parameter, value)
     jax.config.update("jax_traceback_in_locations_limit", 0)
     jax.config.update("jax_include_full_tracebacks_in_locations", True)
 
