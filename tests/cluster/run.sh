@@ -15,7 +15,10 @@ end() {
   local code=$? pid log
   if [ "$code" != 0 ]; then
     printf 'cluster: FAILED: ended with %s after %s s in: %s\n' "$code" "$SECONDS" "$1" >&2
-    for log in "$folder"/*.log; do printf '%s: %s\n' "${log##*/}" "$(tail -n 3 "$log")" >&2; done
+    # What went wrong first stands far above the end.
+    for log in "$folder"/*.log; do
+      printf '%s: %s\n' "${log##*/}" "$(grep -a 'evolve: error: ' "$log" | head -n 5; tail -n 3 "$log")" >&2
+    done
     for log in "$cluster"/*.pid; do
       log=$(basename "$log" .pid)
       ! ended "$log" || printf '%s has ended: %s\n' "$log" "$(tail -n 3 "$cluster/$log.log")" >&2
