@@ -17,17 +17,34 @@ Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
   auto version = owned->prepare("PRAGMA data_version");
   if (!version) return std::move(version).error();
   return std::unique_ptr<SqliteMemo>(
-      new SqliteMemo(std::move(owned), *std::move(table), *std::move(version)));
+      new SqliteMemo(path, std::move(owned), *std::move(table), *std::move(version)));
+}
+
+Status SqliteMemo::start_anew(const Error& error) {
+  if (!database_->is_damaged() || !Database::set_aside(path_, error.message, lost_)) return error;
+  auto other = open(path_, lost_);
+  if (!other) return std::move(other).error();
+  table_ = std::move((*other)->table_);
+  version_ = std::move((*other)->version_);
+  // Last: what was prepared for it is gone by now.
+  database_ = std::move((*other)->database_);
+  return {};
 }
 
 Result<std::optional<ActionResult>> SqliteMemo::find(const Digest& key) {
   if (auto status = database_->begin_reading(); !status) return std::move(status).error();
-  return table_.find(key);
+  auto found = table_.find(key);
+  if (found) return found;
+  if (auto status = start_anew(found.error()); !status) return std::move(status).error();
+  return std::optional<ActionResult>{};
 }
 
 Result<std::vector<std::string>> SqliteMemo::discovered(const Digest& declared_key) {
   if (auto status = database_->begin_reading(); !status) return std::move(status).error();
-  return table_.discovered(declared_key);
+  auto found = table_.discovered(declared_key);
+  if (found) return found;
+  if (auto status = start_anew(found.error()); !status) return std::move(status).error();
+  return std::vector<std::string>{};
 }
 
 Status SqliteMemo::put(const ActionResult& result) {
@@ -35,7 +52,11 @@ Status SqliteMemo::put(const ActionResult& result) {
   bare.parts.clear();
   if (auto status = database_->commit(); !status) return status;
   // Not held open: who waits for it may hold the ledger.
-  return database_->transaction([&] { return table_.put(bare); });
+  auto put = [&] { return table_.put(bare); };
+  auto status = database_->transaction(put);
+  if (status) return status;
+  if (auto anew = start_anew(status.error()); !anew) return anew;
+  return database_->transaction(put);
 }
 
 Status SqliteMemo::drop(const std::vector<Digest>& keys) {

@@ -15,7 +15,8 @@ namespace evolve::cache {
 class SqliteMemo : public Memo {
  public:
   // Opens or makes `path`. A memo of another version, or a damaged one, is set aside as
-  // `path`.unreadable and an empty one made: `warning` then gets words of it.
+  // `path`.unreadable and an empty one made: `warning` then gets words of it. One that turns out to
+  // be damaged while it is used is set aside then (lost()).
   static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
 
   // What is found between two calls of version() or put() is found in one transaction, which
@@ -29,13 +30,23 @@ class SqliteMemo : public Memo {
     return table_.for_each(visit);
   }
   Status drop(const std::vector<Digest>& keys);
+  // What was set aside while it was used, and why; empty: nothing.
+  [[nodiscard]] const std::string& lost() const { return lost_; }
   // What SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check() { return database_->check(); }
 
  private:
-  SqliteMemo(std::unique_ptr<Database> database, ActionTable table, Statement version)
-      : database_(std::move(database)), table_(std::move(table)), version_(std::move(version)) {}
+  SqliteMemo(std::string path, std::unique_ptr<Database> database, ActionTable table,
+             Statement version)
+      : path_(std::move(path)),
+        database_(std::move(database)),
+        table_(std::move(table)),
+        version_(std::move(version)) {}
+  // Goes on with an empty one where the file is damaged; the error itself where it is not.
+  Status start_anew(const Error& error);
 
+  std::string path_;
+  std::string lost_;
   std::unique_ptr<Database> database_;
   ActionTable table_;
   Statement version_;

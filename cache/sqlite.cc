@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace evolve::cache {
 
@@ -25,6 +27,22 @@ Error sqlite_error(sqlite3* handle, const std::string& path) {
     what += fmt::format(": {}", std::strerror(errno));
   }
   return external(what);
+}
+
+// Whether a file was cut off within a page: SQLite reads zeros for what is gone, until they make no
+// sense (https://www.sqlite.org/fileformat.html#the_database_header: page size, big-endian, at 16).
+bool is_cut(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::string header(18, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(header.data(), static_cast<std::streamsize>(header.size()))) return false;
+  if (!header.starts_with(kMagic)) return false;
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(header[at]); };
+  const unsigned said = byte(16) * 256U + byte(17);
+  const unsigned page = said == 1 ? 65536 : said;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return !error && page != 0 && size % page != 0;
 }
 
 }  // namespace
@@ -133,6 +151,7 @@ Result<Database> Database::open(const std::string& path, int version, const std:
   // It appears as a whole: to make it in place is for one process at a time, which SQLite does not
   // wait for.
   if (!std::filesystem::exists(path, error)) make(path, version, schema);
+  if (is_cut(path)) return external(path + ": the file was cut off");
   auto database = connect(path);
   if (!database) return database;
   auto found = database->version();
@@ -155,31 +174,40 @@ Result<Database> Database::open_or_set_aside(const std::string& path, int versio
                                              std::string& warning) {
   auto database = open(path, version, schema);
   if (database || !is_replaceable(path, version, what)) return database;
+  if (!set_aside(path, database.error().message, warning)) return database;
+  return open(path, version, schema);
+}
+
+bool Database::set_aside(const std::string& path, const std::string& why, std::string& warning) {
   std::string aside = path + ".unreadable";
   std::error_code error;
   for (int i = 2; std::filesystem::exists(aside, error); ++i) {
     aside = fmt::format("{}.unreadable-{}", path, i);
   }
   std::filesystem::rename(path, aside, error);
-  if (error) return database;
+  if (error) return false;
   // What was not merged into it yet.
   for (const char* suffix : {"-wal", "-shm"}) {
     std::filesystem::rename(path + suffix, aside + suffix, error);
   }
   if (!warning.empty()) warning += "; ";
-  warning +=
-      fmt::format("{}; set aside as {}, starting an empty one", database.error().message, aside);
-  return open(path, version, schema);
+  warning += fmt::format("{}; set aside as {}, starting an empty one", why, aside);
+  return true;
+}
+
+bool Database::is_damaged() const {
+  const int code = sqlite3_errcode(handle_.get());
+  return was_damaged_ || code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
 bool Database::is_replaceable(const std::string& path, int version, Replaceable what) {
+  if (is_cut(path)) return true;
   sqlite3* handle = nullptr;
   sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
   Database database(handle, path);
   auto found = database.version();
   if (found) return what == Replaceable::unreadable && *found != 0 && *found != version;
-  const int code = sqlite3_errcode(handle);
-  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+  return database.is_damaged();
 }
 
 Status Database::query(std::string_view sql, const std::function<void(Statement&)>& bind,
@@ -204,6 +232,7 @@ Status Database::transaction(const std::function<Status()>& work) {
   }
   Status status = work();
   if (status) return was_open ? execute("RELEASE work") : commit();
+  was_damaged_ = is_damaged();  // what follows succeeds
   (void)execute(was_open ? "ROLLBACK TO work; RELEASE work" : "ROLLBACK");
   return status;
 }

@@ -60,6 +60,12 @@ class Database {
                                             const std::string& schema, Replaceable what,
                                             std::string& warning);
 
+  // Renames the database at `path` so, and what is not merged into it yet; `why` opens the words in
+  // `warning`. False: it cannot be renamed.
+  static bool set_aside(const std::string& path, const std::string& why, std::string& warning);
+  // Whether what failed last failed for what is in the file: it is damaged.
+  [[nodiscard]] bool is_damaged() const;
+
   // Prepares a statement, has `bind` bind it, and calls `visit` for each of its rows until it
   // fails.
   Status query(std::string_view sql, const std::function<void(Statement&)>& bind,
@@ -93,6 +99,7 @@ class Database {
   explicit Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
   std::unique_ptr<sqlite3, Close> handle_;
+  bool was_damaged_ = false;  // when a transaction failed
   std::string path_;
 };
 

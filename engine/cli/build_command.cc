@@ -163,6 +163,7 @@ class CampaignBuild {
     progress_.watch({});
     runner.stop();
     if (*nodes) tell_of_nodes(**nodes);
+    if (!state_.memo->lost().empty()) print_warning(state_.memo->lost(), common_.color);
     auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
       if (auto written = trace_.write(state_.files, command_.trace); !written) return written;

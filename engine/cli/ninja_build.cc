@@ -210,6 +210,7 @@ class NinjaBuild {
                                  building);
     runner.stop();
     printer.end();
+    if (!records_.memo->lost().empty()) ninja::print_warning(records_.memo->lost());
     if (auto ended = end_build(records_, summary); !ended && summary) {
       return std::move(ended).error();
     }

@@ -197,6 +197,47 @@ TEST_CASE("a memo that is no memo is set aside with a warning", "[contract]") {
   check_memo(**memo);
 }
 
+TEST_CASE("a memo that was cut off, or is damaged within, is set aside when that shows",
+          "[contract]") {
+  TestFolder folder;
+  const std::string path = folder / "memo.db";
+  std::string warning;
+  {
+    auto memo = cache::SqliteMemo::open(path, warning);
+    REQUIRE(memo);
+    for (int i = 0; i < 100; ++i) REQUIRE((*memo)->put(result_under(std::to_string(i))));
+  }
+  SECTION("within a page") {
+    fs::resize_file(path, fs::file_size(path) - 1000);
+    auto memo = cache::SqliteMemo::open(path, warning);
+    REQUIRE(memo);
+    CHECK(warning == path + ": the file was cut off; set aside as " + path +
+                         ".unreadable, starting an empty one");
+    check_memo(**memo);
+  }
+  SECTION("pages that hold something else") {
+    const auto page = fs::file_size(path) / 8;
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(page));
+    file << std::string(fs::file_size(path) - page, 'x');
+    file.close();
+    auto memo = cache::SqliteMemo::open(path, warning);
+    REQUIRE(memo);
+    CHECK(warning.empty());
+    if (GENERATE(true, false)) {
+      auto found = (*memo)->find(result_under("7").key);
+      REQUIRE(found);
+      CHECK(!*found);
+    } else {
+      REQUIRE((*memo)->put(result_under("other")));
+      CHECK(*(*memo)->find(result_under("other").key));
+    }
+    CHECK((*memo)->lost() == path + ": database disk image is malformed; set aside as " + path +
+                                 ".unreadable, starting an empty one");
+    check_memo(**memo);
+  }
+}
+
 TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared by a hit",
           "[contract]") {
   TestFolder folder;
