@@ -20,6 +20,7 @@ import expect
 import judge_inputs
 import program
 
+SECRETS = [SECRET, "another", "a third"] if IS_THOROUGH else [SECRET]
 IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"] if IS_THOROUGH else ["pallas_interpret"]
 # Beside what the judge asks of the spec's own dtypes: of float32 that rounding alone makes a difference.
 FLOAT32 = {"rtol": 1e-4, "atol": 1e-4, "max_error_ratio": 8.0}
@@ -45,9 +46,9 @@ def outputs_of(folder: Path, signature: dict[str, Any], implementation: str) -> 
 
 
 @functools.cache
-def oracle_of(folder: Path, signature: str) -> check.Expected:
+def oracle_of(folder: Path, signature: str, secret: str = SECRET) -> check.Expected:
     return expect.expected(
-        expect.functions(str(folder / "reference.py"), task_of(folder).entry), json.loads(signature), SECRET
+        expect.functions(str(folder / "reference.py"), task_of(folder).entry), json.loads(signature), secret
     )
 
 
@@ -62,6 +63,22 @@ def test_every_implementation_gives_what_the_oracle_gives(folder: Path, implemen
             assert (list(got.shape), got.dtype) == (declared["shape"], declared["dtype"])
             output = check.output_of(got, expected, judge_inputs.PUBLIC, number, declared)
             check.check_output(output, case.files["tolerance"])
+
+
+@of_all
+def test_the_judge_takes_the_kernel_whatever_its_secret_is(folder: Path) -> None:
+    for case in small_cases(folder):
+        signature, tolerance = case.files["signature"], case.files["tolerance"]
+        function = function_of(folder, signature, "pallas_interpret")
+        for secret in SECRETS:
+            expected = oracle_of(folder, json.dumps(signature), secret)
+            for drawn in judge_inputs.sets_of(signature):
+                if f"{drawn.name}.0.oracle" not in expected:
+                    continue
+                leaves = jax.tree.leaves(function(*judge_inputs.draw(signature, drawn, secret)))
+                for number, (leaf, declared) in enumerate(zip(leaves, signature["outputs"], strict=True)):
+                    got = judge_inputs.picked(np.asarray(leaf), expected.get(f"{drawn.name}.{number}.places"))
+                    check.check_output(check.output_of(got, expected, drawn, number, declared), tolerance)
 
 
 def in_float32(case: Case) -> Case:

@@ -173,6 +173,32 @@ def test_what_is_left_of_large_terms_is_granted_what_they_err_by() -> None:
     check.check_output(check.output_of(right + noise[1], expected, judge_inputs.PUBLIC, 0, declared), TOLERANCE)
 
 
+@pytest.mark.parametrize(
+    ("count", "off", "passes"),
+    [
+        (1, 0.24, True),
+        (1, 0.26, False),  # of the root mean square
+        (1, np.nan, False),
+        (50, 0.04, True),
+        (51, 0.04, False),  # of 25,000 elements
+        (50, 0.06, False),  # too much in all
+    ],
+)
+def test_a_few_elements_may_be_off_by_more(count: int, off: float, passes: bool) -> None:
+    right = np.random.default_rng(1).standard_normal((200, 125))
+    declared = {"name": "out", "shape": [200, 125], "dtype": "float32"}
+    expected: check.Expected = {}
+    expect._add(expected, "hidden.0", right, right, judge_inputs.HIDDEN, declared, 0, "")
+    got = right.copy()
+    got.flat[:count] += off * np.sqrt(np.mean(right * right))
+    output = check.output_of(got, expected, judge_inputs.HIDDEN, 0, declared)
+    if passes:
+        check.check_elements(output, TOLERANCE)
+    else:
+        with pytest.raises(check.Refusal, match=f"{count} of 25000 elements are off"):
+            check.check_elements(output, TOLERANCE)
+
+
 def test_the_same_call_gives_the_same_bits() -> None:
     report = _judge(lambda values: values, lambda values: np.nextafter(values, 9))
     assert (report["kind"], report["reason"]) == ("nondeterministic", "'out': the same call gave other bits")
