@@ -142,6 +142,7 @@ class Output:
     places: Array | None
     own_error: float  # of the reference, root of the mean square
     own_worst: Array  # of the reference, up to each order of size (judge_inputs.order_of)
+    around: Array | None = None  # of the oracle, what its values are small or large beside, where they are but a part
 
     @property
     def is_floating(self) -> bool:
@@ -165,9 +166,14 @@ class Output:
         return np.asarray(self.own_worst[np.minimum(orders, judge_inputs.ORDERS - 1)])
 
     @property
+    def all_known(self) -> Array:
+        """What the oracle says of this output on this set."""
+        return self.oracle if self.around is None else self.around
+
+    @property
     def size(self) -> float:
         """The root of the oracle's mean square."""
-        return float(np.sqrt(np.mean(self.oracle * self.oracle))) if self.oracle.size else 0.0
+        return float(np.sqrt(np.mean(self.all_known**2))) if self.all_known.size else 0.0
 
     @property
     def error(self) -> float:
@@ -216,7 +222,8 @@ def unit_of(output: Output) -> float:
     A few elements that are much larger than the others do not widen the others' bound beyond `atol` itself, and
     neither do large whole numbers.
     """
-    sizes = np.abs(output.oracle[output.oracle != 0]) if output.is_floating else np.empty(0)
+    known = output.all_known
+    sizes = np.abs(known[known != 0]) if output.is_floating else np.empty(0)
     typical = _TYPICAL * float(np.median(sizes)) if sizes.size else 0.0
     return min(output.size, max(1.0, typical))
 

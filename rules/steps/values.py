@@ -158,20 +158,26 @@ def output_at(
     group: tuple[int, InputSet],
     block: Region,
 ) -> check.Output:
-    """What the program gave for an output at a block, beside the oracle."""
+    """What the program gave for an output at a block, beside the oracle.
+
+    Its unit is that of the block. Needles may leave nothing in a block but what was rounded of large terms that cancel
+    out, so there it is that of all places.
+    """
     declared, name = signature["outputs"][number], f"{group[1].name}.{number}.{group[0]}"
     shape = declared["shape"]
     region = tuple(of_axis(expected[f"{name}.axis{axis}"], size) for axis, size in enumerate(shape))
     at = [indices_of(axis, size) for axis, size in zip(block, shape, strict=True)]
     indices = np.meshgrid(*at, indexing="ij")
+    oracle = expected[f"{name}.oracle"].astype(np.float64)
     return check.Output(
         declared,
         group[1],
         got.astype(np.float64),
-        np.asarray(take(expected[f"{name}.oracle"].astype(np.float64), region, block, shape)),
+        np.asarray(take(oracle, region, block, shape)),
         np.ravel_multi_index(indices, shape).reshape(-1) if shape else None,
         float(expected[f"{name}.error"]),
         expected[f"{name}.worst"],
+        oracle if group[1].has_few_large else None,
     )
 
 

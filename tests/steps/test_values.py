@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,20 @@ def test_a_time_out_is_not_done() -> None:
     asked = values.asked_of(PRODUCT, "s", b"p")
     report = values.judge(b'{"gap": "a kernel with 5 steps"}\n', asked, {}, PRODUCT, TOLERANCE)
     assert (report["verdict"], "5 steps" in report["reason"]) == ("not_done", True)
+
+
+@pytest.mark.parametrize(("group", "passes"), [((1, judge_inputs.TIMED[1]), True), ((0, judge_inputs.TIMED[0]), False)])
+def test_what_needles_leave_of_a_block_is_small_beside_other_blocks(group: Any, passes: bool) -> None:
+    signature = {"outputs": [{"name": "out", "shape": [64, 128], "dtype": "float32"}]}
+    oracle = np.ones((64, 128))
+    oracle[:16] = 1e-13
+    name = f"{group[1].name}.0.{group[0]}"
+    expected = {f"{name}.axis0": np.arange(64), f"{name}.axis1": np.arange(128), f"{name}.oracle": oracle}
+    expected |= {f"{name}.error": np.array(0.0), f"{name}.worst": np.zeros(judge_inputs.ORDERS)}
+    block = (np.arange(16), None)
+    output = values.output_at(np.full((16, 128), 1e-10), expected, signature, 0, group, block)
+    with contextlib.nullcontext() if passes else pytest.raises(check.Refusal, match="2048 of 2048 elements are off"):
+        check.check_elements(output, TOLERANCE)
 
 
 def test_needles_outweigh_the_rest_of_their_line() -> None:
