@@ -23,9 +23,11 @@ import ml_dtypes
 import numpy as np
 
 import check
+import expect
 import judge_inputs
 import places
-from regions import indices_of
+import values
+from regions import Region, indices_of
 
 Array = np.ndarray[Any, Any]
 
@@ -61,31 +63,29 @@ TASKS: dict[str, tuple[list[tuple[int, int]], tuple[int, int], Callable[[list[Ar
 
 def _is_found(task: str, left_out: Array, secret: str) -> bool:
     shapes, out_shape, function = TASKS[task]
-    signature = {"inputs": [{"name": f"x{i}", "shape": list(s), "dtype": "bfloat16"} for i, s in enumerate(shapes)]}
-    declared = {"name": "out", "shape": list(out_shape), "dtype": "bfloat16"}
+    shape = list(out_shape)
+    signature = {
+        "inputs": [{"name": f"x{i}", "shape": list(s), "dtype": "bfloat16"} for i, s in enumerate(shapes)],
+        "outputs": [{"name": "out", "shape": shape, "dtype": "bfloat16"}],
+    }
     kept = np.setdiff1d(np.arange(LENGTH), left_out)
-    for number, (drawn, runs) in enumerate(
-        zip(judge_inputs.TIMED, places.groups_of([list(out_shape)], secret), strict=True)
-    ):
+    for number, (drawn, runs) in enumerate(zip(judge_inputs.TIMED, places.groups_of([shape], secret), strict=True)):
         inputs = [one.astype(np.float32) for one in judge_inputs.draw(signature, drawn, secret)]
-        block = places.block_of(runs[0], list(out_shape), number, "a program", secret)
-        rows, columns = (indices_of(axis, size) for axis, size in zip(block, out_shape, strict=True))
-        given = [inputs[0][rows], *inputs[1:]]
-        if task == "sum":
-            given[1] = given[1][:, columns]
-        right, wrong = function(given, np.arange(LENGTH)), function(given, kept)
-        rounded = right.astype(ml_dtypes.bfloat16).astype(np.float64) - right
-        output = check.Output(
-            declared,
-            drawn,
-            wrong.astype(ml_dtypes.bfloat16).astype(np.float64),
-            right.astype(np.float64),
-            None,
-            float(np.sqrt(np.mean(rounded**2))),
-            float(np.abs(rounded).max()),
-        )
+
+        def at(region: Region, of: Array, inputs: list[Array] = inputs) -> Array:
+            rows, columns = (indices_of(axis, size) for axis, size in zip(region, shape, strict=True))
+            return function([inputs[0][rows], *(one[:, columns] if task == "sum" else one for one in inputs[1:])], of)
+
+        region = places.region_of(runs[0], shape)
+        name, right = f"{drawn.name}.0.{number}", at(region, np.arange(LENGTH)).astype(np.float64)
+        expected = {f"{name}.oracle": right}
+        expect._add_own_error(expected, name, right.astype(ml_dtypes.bfloat16).astype(np.float64) - right, right)
+        for axis, (indices, size) in enumerate(zip(region, shape, strict=True)):
+            expected[f"{name}.axis{axis}"] = indices_of(indices, size)
+        block = places.block_of(runs[0], shape, number, "a program", secret)
+        wrong = at(block, kept).astype(ml_dtypes.bfloat16)
         try:
-            check.check_output(output, TOLERANCE)
+            check.check_output(values.output_at(wrong, expected, signature, 0, (number, drawn), block), TOLERANCE)
         except check.Refusal:
             return True
     return False
