@@ -23,6 +23,8 @@ from corpus import Task
 
 # What takes long is CI's: the default run has one small case of each kernel, by its Pallas form, and one TPU.
 IS_THOROUGH = "THOROUGH" in os.environ
+# What takes too long for CI.
+IS_FULL = os.environ.get("THOROUGH") == "all"
 
 FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))
 
