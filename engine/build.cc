@@ -89,6 +89,7 @@ class Build {
   Status loop() {
     while (true) {
       if (auto status = read_version(); !status) return status;
+      if (auto status = read_dyndep_sources(); !status) return status;
       // A few at a time: commands run while the rest is looked up.
       for (int i = 0; i < kLookUpsAtOnce; ++i) {
         if (auto status = lookup_.look_ahead(plan_); !status) return status;
@@ -156,7 +157,7 @@ class Build {
     if (edge.is_phony()) {
       if (auto status = lookup_.settle_phony(id); !status) return status;
       plan_.finish(id);
-      return {};
+      return read_dyndeps_of(id);
     }
     auto waits_for_dyndep = settle_dyndep(id);
     if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
@@ -165,8 +166,7 @@ class Build {
     if (!is_settled) return std::move(is_settled).error();
     // An edge with a report is told of, for its verdict.
     if (*is_settled && graph_.extension(id, "report").empty()) {
-      finish_settled(id);
-      return {};
+      return finish_settled(id);
     }
     if (auto hit = lookup_.take_hit(id)) {
       auto is_done = finish_with(id, *hit);
@@ -198,11 +198,12 @@ class Build {
   }
 
   // Ends an edge that is up to date as it lies there.
-  void finish_settled(EdgeId id) {
+  Status finish_settled(EdgeId id) {
     plan_.finish(id);
     const std::string step = step_of(id);
     count(step, Outcome::hit, lookup_.snapshot().edge(id)->seconds);
     if (options_.tells_all) ports_.listener.finished(event_of(id, Outcome::hit, false), plan_);
+    return read_dyndeps_of(id);
   }
 
   // Reads the edge's dyndep file, which is made by now. True: the edge has to wait for what stands
@@ -210,14 +211,39 @@ class Build {
   Result<bool> settle_dyndep(EdgeId id) {
     const auto file = graph_.edge(id).dyndep;
     if (!file) return false;
-    if (!graph_.is_dyndep_loaded(*file)) {
-      auto text = ports_.files.read(graph_.path(*file));
-      if (!text) return std::move(text).error();
-      ports_.listener.dyndep_loaded(*file);
-      auto status = load_dyndep(graph_, *file, *std::move(text));
-      if (!status) return std::move(status).error();
-    }
+    if (auto status = read_dyndep(*file); !status) return std::move(status).error();
     return plan_.wait_for(id, graph_.edge(id).inputs);
+  }
+
+  // Reads a dyndep file that is there, once.
+  Status read_dyndep(NodeId file) {
+    if (graph_.is_dyndep_loaded(file)) return {};
+    auto text = ports_.files.read(graph_.path(file));
+    if (!text) return std::move(text).error();
+    ports_.listener.dyndep_loaded(file);
+    auto outputs = load_dyndep(graph_, file, *std::move(text));
+    if (!outputs) return std::move(outputs).error();
+    return plan_.learn_makers(*outputs);
+  }
+
+  // Reads those that no edge makes, before anything that they say more of can start.
+  Status read_dyndep_sources() {
+    // What they say may have more edges wanted.
+    for (; dyndeps_read_ < plan_.wanted_edges().size(); ++dyndeps_read_) {
+      const auto file = graph_.edge(plan_.wanted_edges()[dyndeps_read_]).dyndep;
+      if (!file || graph_.node(*file).made_by) continue;
+      if (auto status = read_dyndep(*file); !status) return status;
+    }
+    return {};
+  }
+
+  // Reads those that an edge which is done has made, before another edge is looked at.
+  Status read_dyndeps_of(EdgeId id) {
+    for (NodeId output : graph_.edge(id).outputs) {
+      if (!graph_.is_dyndep(output)) continue;
+      if (auto status = read_dyndep(output); !status) return status;
+    }
+    return {};
   }
 
   // Ends an edge with a stored result. False: it could not be put in place.
@@ -463,7 +489,7 @@ class Build {
     plan_.finish(id);
     count(event.step, event.outcome, result.seconds);
     ports_.listener.finished(event, plan_);
-    return {};
+    return read_dyndeps_of(id);
   }
 
   // Of an edge that ended well.
@@ -540,8 +566,10 @@ class Build {
   int running_ = 0;           // commands
   int elsewhere_ = 0;         // those of them that other machines run
   int64_t memo_version_ = 0;  // of what look-ups find
-  double written_ = 0;        // when the ledger was
-  double asked_ = 0;          // when for what other processes have
+  size_t dyndeps_read_ =
+      0;                // of the wanted edges: those whose dyndep file was read if it is a source
+  double written_ = 0;  // when the ledger was
+  double asked_ = 0;    // when for what other processes have
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/scan.h"
 
+#include <map>
 #include <set>
 
 #include "engine/core/dyndep.h"
@@ -21,11 +22,13 @@ class Scan {
         plan_(graph, targets) {}
 
   Result<std::vector<Pending>> run() {
-    while (auto next = plan_.next_ready()) {
+    while (true) {
+      if (auto status = read_dyndeps(); !status) return std::move(status).error();
+      const auto next = plan_.next_ready();
+      if (!next) return std::move(pending_);
       if (auto status = lookup_.look_ahead(plan_); !status) return std::move(status).error();
       if (auto status = look_at(*next); !status) return std::move(status).error();
     }
-    return std::move(pending_);
   }
 
  private:
@@ -34,17 +37,41 @@ class Scan {
   Result<bool> settle_dyndep(EdgeId id) {
     const auto file = graph_.edge(id).dyndep;
     if (!file || !lookup_.knows(*file) || absent_.contains(*file)) return false;
-    if (!graph_.is_dyndep_loaded(*file)) {
-      // A missing source is told by the look-up.
-      auto digest = lookup_.digest(*file, id);
-      if (!digest) return std::move(digest).error();
-      auto text = files_.read(graph_.path(*file));
-      if (!text) return std::move(text).error();
-      tell_(*file);
-      auto status = load_dyndep(graph_, *file, *std::move(text));
-      if (!status) return std::move(status).error();
-    }
+    if (auto status = read_dyndep(*file, id); !status) return std::move(status).error();
     return plan_.wait_for(id, graph_.edge(id).inputs);
+  }
+
+  // Reads a dyndep file, once.
+  Status read_dyndep(NodeId file, EdgeId needed_by) {
+    if (graph_.is_dyndep_loaded(file)) return {};
+    // A missing source is told by the look-up.
+    auto digest = lookup_.digest(file, needed_by);
+    if (!digest) return std::move(digest).error();
+    auto text = files_.read(graph_.path(file));
+    if (!text) return std::move(text).error();
+    tell_(file);
+    auto outputs = load_dyndep(graph_, file, *std::move(text));
+    if (!outputs) return std::move(outputs).error();
+    return plan_.learn_makers(*outputs);
+  }
+
+  // Reads those that are up to date by now, before an edge is looked at that they say more of.
+  Status read_dyndeps() {
+    // What they say may have more edges wanted.
+    for (; dyndeps_seen_ < plan_.wanted_edges().size(); ++dyndeps_seen_) {
+      const EdgeId id = plan_.wanted_edges()[dyndeps_seen_];
+      if (const auto file = graph_.edge(id).dyndep) dyndeps_.try_emplace(*file, id);
+    }
+    for (auto at = dyndeps_.begin(); at != dyndeps_.end();) {
+      const auto [file, id] = *at;
+      if (!lookup_.knows(file) || absent_.contains(file)) {
+        ++at;
+        continue;
+      }
+      if (auto status = read_dyndep(file, id); !status) return status;
+      at = dyndeps_.erase(at);
+    }
+    return {};
   }
 
   Status look_at(EdgeId id) {
@@ -134,7 +161,9 @@ class Scan {
   Files& files_;
   BlobStore& blobs_;
   const std::function<void(NodeId)>& tell_;
-  std::set<NodeId> absent_;  // made files that are known and not in place
+  std::set<NodeId> absent_;           // made files that are known and not in place
+  std::map<NodeId, EdgeId> dyndeps_;  // dyndep files that are to be read, and an edge of each
+  size_t dyndeps_seen_ = 0;           // of the wanted edges
   Plan plan_;
   std::vector<Pending> pending_;
 };

@@ -147,12 +147,13 @@ class DyndepParser {
 
 }  // namespace
 
-Status load_dyndep(Graph& graph, NodeId file, std::string text) {
+Result<std::vector<NodeId>> load_dyndep(Graph& graph, NodeId file, std::string text) {
   const std::string path = graph.path(file);
   graph.set_dyndep_loaded(file);
   Discoveries found;
   DyndepParser parser(graph, path, graph.keep_text(std::move(text)));
-  if (auto status = parser.parse(found); !status) return status;
+  if (auto status = parser.parse(found); !status) return std::move(status).error();
+  std::vector<NodeId> outputs;
   std::vector<EdgeId> users;
   graph.for_each_user(file, [&](EdgeId user) {
     if (graph.edge(user).dyndep == file) users.push_back(user);
@@ -163,11 +164,13 @@ Status load_dyndep(Graph& graph, NodeId file, std::string text) {
       return bad_input(fmt::format("'{}' not mentioned in its dyndep file '{}'",
                                    graph.path(graph.edge(user).outputs.front()), path));
     }
-    auto status = graph.extend_edge(user, discovery->second.outputs, discovery->second.inputs);
-    if (!status) return status;
+    const Discovery& its = discovery->second;
+    auto status = graph.extend_edge(user, its.outputs, its.inputs);
+    if (!status) return std::move(status).error();
+    outputs.insert(outputs.end(), its.outputs.begin(), its.outputs.end());
     found.erase(discovery);
   }
-  if (found.empty()) return {};
+  if (found.empty()) return outputs;
   return bad_input(fmt::format(
       "dyndep file '{}' mentions output '{}' whose build statement does not have a dyndep binding "
       "for the file",

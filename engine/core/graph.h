@@ -149,11 +149,15 @@ class Graph {
   Status add_edge(const Edge& edge);
   // Adds implicit outputs and inputs that were found out late. Bad input: two edges make one file.
   Status extend_edge(EdgeId id, std::span<const NodeId> outputs, std::span<const NodeId> inputs);
-  // Whether a dyndep file was read into the graph.
+  // Whether an edge binds the file as its dyndep file, and whether it was read into the graph.
+  [[nodiscard]] bool is_dyndep(NodeId file) const { return dyndeps_.contains(file); }
   void set_dyndep_loaded(NodeId file) { loaded_dyndeps_.insert(file); }
   [[nodiscard]] bool is_dyndep_loaded(NodeId file) const { return loaded_dyndeps_.contains(file); }
   void set_pool(EdgeId id, const Pool* pool) { edges_[index(id)].pool = pool; }
-  void set_dyndep(EdgeId id, NodeId file) { edges_[index(id)].dyndep = file; }
+  void set_dyndep(EdgeId id, NodeId file) {
+    edges_[index(id)].dyndep = file;
+    dyndeps_.insert(file);
+  }
   void add_default(NodeId node) { defaults_.push_back(node); }
   // The pool of that name, or null. "" is the pool without a limit, "console" the terminal's.
   [[nodiscard]] const Pool* find_pool(std::string_view name) const;
@@ -223,6 +227,7 @@ class Graph {
   std::vector<Slot> table_;  // open addressing, by path
   std::vector<Edge> edges_;
   std::vector<NodeId> defaults_;
+  std::set<NodeId> dyndeps_;
   std::set<NodeId> loaded_dyndeps_;
   std::map<std::string_view, Pool> pools_;
   std::deque<Scope> scopes_;

@@ -84,17 +84,51 @@ bool Plan::needs(EdgeId id, EdgeId other) const {
   return false;
 }
 
+Error Plan::cycle(EdgeId id, NodeId node) const {
+  return bad_input(fmt::format("dependency cycle: {} -> {} -> {}", graph_.path(node),
+                               graph_.path(graph_.edge(id).outputs.front()), graph_.path(node)));
+}
+
+Status Plan::learn_makers(std::span<const NodeId> nodes) {
+  const std::set<NodeId> is_new(nodes.begin(), nodes.end());
+  std::map<EdgeId, std::set<EdgeId>> users_of;
+  for (NodeId node : nodes) {
+    graph_.for_each_user(node, [&](EdgeId user) {
+      const EdgeState now = state(user);
+      if (now == EdgeState::wanted || now == EdgeState::ready || now == EdgeState::queued)
+        users_of[*graph_.node(node).made_by].insert(user);
+    });
+  }
+  for (const auto& [maker, users] : users_of) {
+    want(graph_.edge(maker).outputs);
+    if (state(maker) == EdgeState::done) continue;
+    for (EdgeId user : users) {
+      if (user == maker || needs(maker, user)) return cycle(user, graph_.edge(maker).outputs[0]);
+      // An edge is waited for once, for however many of its outputs.
+      auto inputs = graph_.edge(user).inputs;
+      const auto late = late_users_.find(maker);
+      const bool waits =
+          std::any_of(inputs.begin(), inputs.end(),
+                      [&](NodeId input) {
+                        return graph_.node(input).made_by == maker && !is_new.contains(input);
+                      }) ||
+          (late != late_users_.end() &&
+           std::find(late->second.begin(), late->second.end(), user) != late->second.end());
+      if (waits) continue;
+      ++missing_[index(user)];
+      if (state(user) != EdgeState::wanted) set(user, EdgeState::wanted);
+    }
+  }
+  return {};
+}
+
 Result<bool> Plan::wait_for(EdgeId id, std::span<const NodeId> nodes) {
   want(nodes);
   int waits = 0;
   for (NodeId node : nodes) {
     auto maker = graph_.node(node).made_by;
     if (!maker || state(*maker) == EdgeState::done) continue;
-    if (*maker == id || needs(*maker, id)) {
-      return bad_input(fmt::format("dependency cycle: {} -> {} -> {}", graph_.path(node),
-                                   graph_.path(graph_.edge(id).outputs.front()),
-                                   graph_.path(node)));
-    }
+    if (*maker == id || needs(*maker, id)) return cycle(id, node);
     std::vector<EdgeId>& users = late_users_[*maker];
     if (std::find(users.begin(), users.end(), id) != users.end()) continue;
     users.push_back(id);

@@ -71,6 +71,9 @@ class Plan {
   // their edges. False: all of them are done, and the edge stays ready. Bad input: one of them
   // needs this very edge.
   Result<bool> wait_for(EdgeId id, std::span<const NodeId> nodes);
+  // Has the edges that use `nodes`, of which it is known only now that another edge makes them,
+  // wait for that edge, unless they have started. Bad input: it needs one of them.
+  Status learn_makers(std::span<const NodeId> nodes);
   // Marks the edge done and readies what waited for it alone.
   void finish(EdgeId id);
   // Marks the edge failed and skips what needs it.
@@ -108,6 +111,7 @@ class Plan {
   };
 
   void want(std::span<const NodeId> targets);
+  [[nodiscard]] Error cycle(EdgeId id, NodeId node) const;
   // True where `id` waits for `other`, directly or not.
   [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
   void set(EdgeId id, EdgeState state);

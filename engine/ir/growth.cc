@@ -96,7 +96,8 @@ void Growth::see(const Instruction& one, const Seen& seen) {
 
 uint32_t Growth::result_of(const Instruction& one, const Seen& seen) {
   switch (one.op) {
-    case Op::phi: return one.reg == kNone ? 0 : now_.registers[static_cast<size_t>(one.reg)];
+    case Op::phi:
+    case Op::rename: return one.reg == kNone ? 0 : now_.registers[static_cast<size_t>(one.reg)];
     case Op::unknown:
     case Op::opaque:
     case Op::operand:

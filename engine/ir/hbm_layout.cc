@@ -48,10 +48,11 @@ std::optional<uint32_t> HbmLayout::address_of(uint32_t operand) const {
   return found == by_number_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<uint32_t> HbmLayout::operand_at(uint32_t address) const {
+std::optional<HbmLayout::Place> HbmLayout::at(uint32_t address) const {
   auto behind = by_address_.upper_bound(address);
   if (behind == by_address_.begin() || address >= end_) return std::nullopt;
-  return std::prev(behind)->second;
+  const auto [first, operand] = *std::prev(behind);
+  return Place{operand, address - first};
 }
 
 }  // namespace evolve::ir

@@ -17,8 +17,13 @@ class HbmLayout {
   // In granules of 32 bytes; nullopt for an operand that is not in HBM, or that there is no room
   // for.
   [[nodiscard]] std::optional<uint32_t> address_of(uint32_t operand) const;
-  // The number of the operand that has this address; nullopt where none has.
-  [[nodiscard]] std::optional<uint32_t> operand_at(uint32_t address) const;
+  // What lies at an address: the number of an operand, and how many granules of it lie before;
+  // nullopt where none does.
+  struct Place {
+    uint32_t operand = 0;
+    uint32_t granule = 0;
+  };
+  [[nodiscard]] std::optional<Place> at(uint32_t address) const;
 
  private:
   std::map<uint32_t, uint32_t> by_number_;   // addresses

@@ -116,6 +116,8 @@ Unit unit_of(std::string_view name) {
 
 Op op_of(std::string_view name, Unit unit) {
   if (auto found = ops().find(name); found != ops().end()) return found->second;
+  // "smov.u32" of newer compilers.
+  if (starts_with_any(name, {"smov.", "pmov."})) return Op::copy;
   if (starts_with_any(name, {"scalar_lea.", "int_to_ptr."})) return Op::address;
   if (name.starts_with("inlined_call_operand."))
     return name.ends_with("<no") ? Op::parameter : Op::operand;

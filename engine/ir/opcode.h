@@ -75,6 +75,7 @@ enum class Op : uint8_t {
   select,
   address,
   phi,
+  rename,  // another name for what its register holds
   load_smem,
   store_smem,
   dma,

@@ -187,6 +187,7 @@ class ScheduleReader {
     instruction.op = opcode.op;
     instruction.way = opcode.way;
     instruction.is_to_smem = opcode.is_to_smem;
+    instruction.target = *id;
     if (has_scalar_result) {
       instruction.result = slot_of(name);
       instruction.reg = register_of(name);
@@ -194,7 +195,13 @@ class ScheduleReader {
     } else if (opcode.op == Op::flag_read) {
       instruction.result = slot_of(name);  // for the one that takes it
     }
+    runs_ = true;
     read_rest(name, rest, instruction);
+    if (!runs_) {
+      if (!instruction.passed.is_known) return {};
+      instruction.op = Op::copy;
+      instruction.operands = {instruction.passed};
+    }
     bool is_executed = instruction.op != Op::divide_both &&
                        (instruction.op != Op::call || instruction.target != UINT32_MAX);
     if (is_executed) schedule_.instructions.push_back(instruction);
@@ -369,7 +376,12 @@ class ScheduleReader {
     instruction.negated = inner.starts_with('!');
     if (instruction.negated) inner.remove_prefix(1);
     size_t comma = inner.find(',');
-    instruction.predicate = slot_of(trimmed(inner.substr(0, comma)));
+    const std::string_view what = trimmed(inner.substr(0, comma));
+    if (const auto constant = parse_integer(what)) {
+      runs_ = (*constant != 0) != instruction.negated;
+    } else {
+      instruction.predicate = slot_of(what);
+    }
     if (comma != std::string_view::npos)
       instruction.passed = parse_operand(inner.substr(comma + 1));
   }
@@ -379,6 +391,7 @@ class ScheduleReader {
     if (text.starts_with("[resolvable:")) text = trimmed(behind(text, "]"));
     read_predicate(text, instruction);
     size_t count = 0;
+    std::string_view first;
     int depth = 0;
     size_t start = 0;
     for (size_t i = 0; i <= text.size(); ++i) {
@@ -396,10 +409,16 @@ class ScheduleReader {
         read_predicate(operand, instruction);
         if (operand.empty()) continue;
       }
+      if (count == 0) first = operand;
       if (count < instruction.operands.size())
         instruction.operands[count++] = parse_operand(operand);
     }
-    if (instruction.op == Op::address) instruction.op = count == 2 ? Op::add : Op::copy;
+    if (instruction.op == Op::address) {
+      // A name for a register that has one already: what made that one may not have run, and then
+      // the register holds what it held.
+      const bool is_renamed = instruction.reg != kNone && register_of(first) == instruction.reg;
+      instruction.op = count == 2 ? Op::add : is_renamed ? Op::rename : Op::copy;
+    }
   }
 
   Operand parse_operand(std::string_view text) {
@@ -410,6 +429,10 @@ class ScheduleReader {
     }
     if (auto number = parse_integer(text)) return {kNone, *number, true};
     if (auto bits = parse_float(text)) return {kNone, *bits, true};
+    // "2 [#allocation6]": the mark says what it is counted from, which another operand holds.
+    if (const size_t mark = text.find(" [#"); mark != std::string_view::npos) {
+      if (auto number = parse_integer(text.substr(0, mark))) return {kNone, *number, true};
+    }
     // [smem:[#allocation4 + $0x1]], [#allocation4], vmem:[%s1 + $0x10]
     size_t open = text.rfind('[');
     size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
@@ -474,6 +497,7 @@ class ScheduleReader {
   ByText<uint16_t> spill_ids_;
   std::unordered_map<int32_t, bool> in_hbm_;  // addresses, by their slots
   std::vector<Guarded> guarded_;
+  bool runs_ = true;  // the instruction that is read, as far as a constant says
   ByText<Divided> divided_;
   ByText<uint32_t> allocations_;
   Names slots_;

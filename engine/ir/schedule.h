@@ -65,7 +65,7 @@ struct Instruction {
   int32_t reg = kNone;        // its register, for phi
   int32_t predicate = kNone;  // slot of the predicate
   // Of a branch: index of the bundle; of a call: into Schedule::calls; of a guard:
-  // Schedule::guards.
+  // Schedule::guards; of what is not understood: Schedule::opcodes.
   uint32_t target = 0;
   std::array<Operand, 4> operands;
   Operand passed;  // the result where the predicate does not hold; unknown: it stays

@@ -219,6 +219,9 @@ class Core {
       return fmt::format("operand {} ({}[{}]), whose values are not known", operand.number,
                          operand.dtype, fmt::join(operand.shape, ","));
     }
+    if (one.op == Op::unknown)
+      return fmt::format("the result of '{}' in line {}, which it does not know",
+                         schedule_.opcodes[one.target].name, origin->line);
     const char* what = one.op == Op::load_smem ? "a word of the scalar memory"
                        : one.op == Op::opaque  ? "a value of the vector units"
                                                : "a value";
@@ -266,6 +269,7 @@ class Core {
   [[nodiscard]] Value result_of(const Instruction& one) const {
     switch (one.op) {
       case Op::phi:
+      case Op::rename:
         return one.reg == kNone ? Value() : state_.registers[static_cast<size_t>(one.reg)];
       case Op::unknown:
       case Op::opaque: return std::nullopt;
@@ -308,27 +312,37 @@ class Core {
     return found->second[word];
   }
 
-  // Of an operand in VMEM, by a DMA whose source counts granules, into the scalar memory, which
-  // counts words. What comes from elsewhere is not known.
-  void copy_to_smem(Value source, uint32_t granules, Value destination, uint32_t owner) {
+  // What a DMA, whose source counts granules, takes of an operand in VMEM or HBM.
+  [[nodiscard]] std::optional<HbmLayout::Place> source_of(const Instruction& dma) const {
+    const Value address = read(dma.operands[0]);
+    if (!address) return std::nullopt;
+    if (dma.way != Way::on_chip) return hbm_.at(*address);
+    const auto [operand, granule] = parameter_at(*address);
+    return HbmLayout::Place{operand, granule};
+  }
+
+  // From an operand into the scalar memory, which counts words. What comes from elsewhere is not
+  // known.
+  void copy_to_smem(const std::optional<HbmLayout::Place>& source, uint32_t granules,
+                    Value destination) {
     if (!destination || granules > kMostSmemWords / kGranuleWords) {
       state_.smem.clear();
       return;
     }
-    auto [number, first_granule] =
-        source ? parameter_at(*source) : std::pair<uint32_t, uint32_t>(UINT32_MAX, 0);
-    uint32_t first = first_granule * kGranuleWords;
+    const uint32_t number = source ? source->operand : kNoOperand;
+    const size_t first = source ? size_t{source->granule} * kGranuleWords : 0;
     for (uint32_t word = 0; word < granules * kGranuleWords; ++word) {
       const Value value = word_of(number, first + word);
       state_.smem[*destination + word] = value;
-      if (!value) not_given_[*destination + word] = source ? number : owner;
+      if (!value) not_given_[*destination + word] = number;
     }
   }
 
   // Of an address in HBM.
   [[nodiscard]] uint32_t owner_of(const Operand& address) const {
     const Value value = read(address);
-    return value ? hbm_.operand_at(*value).value_or(kNoOperand) : kNoOperand;
+    const auto place = value ? hbm_.at(*value) : std::nullopt;
+    return place ? place->operand : kNoOperand;
   }
 
   void arrive(uint32_t flag, Arrival arrival) {
@@ -345,10 +359,7 @@ class Core {
     if (state_.flags.size() > kMostFlags || state_.flags[*flag].arrivals.size() > kMostArrivals ||
         state_.smem.size() > kMostSmemWords)
       return failed("more DMAs, flags or words in SMEM than there can be");
-    if (one.is_to_smem) {
-      Value source = one.way == Way::on_chip ? read(one.operands[0]) : Value();
-      copy_to_smem(source, *size, read(one.operands[2]), owner_of(one.operands[0]));
-    }
+    if (one.is_to_smem) copy_to_smem(source_of(one), *size, read(one.operands[2]));
     double bytes = *size * kGranuleBytes;
     double crossings = one.way == Way::within_hbm ? 2 : 1;
     if (one.way == Way::on_chip) {

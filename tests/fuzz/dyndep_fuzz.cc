@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       },
       graph);
   if (!parsed) std::abort();
-  auto status = load_dyndep(graph, *graph.find_node("dd"),
+  auto outputs = load_dyndep(graph, *graph.find_node("dd"),
                             std::string(reinterpret_cast<const char*>(data), size));
-  if (!status && status.error().message.empty()) std::abort();
+  if (!outputs && outputs.error().message.empty()) std::abort();
   return 0;
 }

@@ -89,6 +89,63 @@ TEST_CASE("a damaged output is restored") {
   CHECK(world.files.files["mid"] == "1");
 }
 
+namespace {
+
+// `lib` makes `lib.h`, too, as a dyndep file says that an edge makes, or that lies there.
+const char* const kLateOutput =
+    "rule cat\n  command = cat $out $in\n"
+    "rule lib\n  command = lib $out $in\n  dyndep = lib.dd\n"
+    "build main.o: cat lib.h || lib.dd\n"
+    "build lib: lib lib.in || lib.dd\n";
+const char* const kSaysLateOutput = "ninja_dyndep_version = 1\nbuild lib | lib.h: dyndep\n";
+
+void add_lib(World& world) {
+  world.runner.programs["lib"] = [](const auto& words, tests::FakeFiles& files) {
+    files.files["lib.h"] = files.files[words[2]];
+    files.files[words[1]] = "lib";
+    return 0;
+  };
+  world.files.files["lib.in"] = "new";
+  world.files.files["lib.h"] = "old";
+}
+
+}  // namespace
+
+TEST_CASE("who reads what a dyndep file says that an edge makes waits for that edge") {
+  World world;
+  add_lib(world);
+  world.options.jobs = GENERATE(1, 4);
+  std::string manifest = kLateOutput;
+  SECTION("the file is made") {
+    manifest += "build lib.dd: cat lib.dd.in\n";
+    world.files.files["lib.dd.in"] = kSaysLateOutput;
+  }
+  SECTION("the file lies there") {
+    world.files.files["lib.dd"] = kSaysLateOutput;
+  }
+  REQUIRE(world.load(manifest));
+  REQUIRE(world.build());
+  CHECK(world.files.files["main.o"] == "new");
+  CHECK(world.build()->ran == 0);
+  world.files.files["lib.in"] = "newest";
+  REQUIRE(world.build());
+  CHECK(world.files.files["main.o"] == "newest");
+}
+
+TEST_CASE("a cycle by what a dyndep file says is told") {
+  World world;
+  add_lib(world);
+  world.files.files["lib.dd"] = kSaysLateOutput;
+  REQUIRE(
+      world.load("rule cat\n  command = cat $out $in\n"
+                 "rule lib\n  command = lib $out $in\n  dyndep = lib.dd\n"
+                 "build main.o: cat lib.h || lib.dd\n"
+                 "build lib: lib lib.in | main.o || lib.dd\n"));
+  auto summary = world.build();
+  REQUIRE_FALSE(summary);
+  CHECK(summary.error().message.starts_with("dependency cycle: "));
+}
+
 TEST_CASE("two edges with the same action run it once") {
   World world;
   REQUIRE(

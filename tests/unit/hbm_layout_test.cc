@@ -32,13 +32,13 @@ TEST_CASE("operands in HBM lie apart, as far as their padded size, and others do
   // Bytes by 32: of bfloat16 there is more room than it takes.
   CHECK(second - first >= 4096U * 32768 * 2 / 32);
   CHECK(last - second >= 32 * 128 * 4 / 32);
-  CHECK(layout.operand_at(first) == 0U);
-  CHECK(layout.operand_at(second - 1) == 0U);
-  CHECK(layout.operand_at(second) == 2U);
-  CHECK(layout.operand_at(last + 5) == 7U);
-  CHECK_FALSE(layout.operand_at(first - 1));
-  CHECK_FALSE(layout.operand_at(last + 32 * 128));
-  CHECK_FALSE(layout.operand_at(0));
+  CHECK(layout.at(first)->operand == 0U);
+  CHECK(layout.at(second - 1)->operand == 0U);
+  CHECK(layout.at(second)->operand == 2U);
+  CHECK(layout.at(last + 5)->operand == 7U);
+  CHECK_FALSE(layout.at(first - 1));
+  CHECK_FALSE(layout.at(last + 32 * 128));
+  CHECK_FALSE(layout.at(0));
 }
 
 TEST_CASE("what there is no room for lies nowhere, and what comes after it has its place") {
@@ -47,7 +47,7 @@ TEST_CASE("what there is no room for lies nowhere, and what comes after it has i
                                         {2, "hbm", "f32", {0, 8}, false}}));
   CHECK_FALSE(layout.address_of(0));
   CHECK_FALSE(layout.address_of(1));
-  CHECK(layout.operand_at(*layout.address_of(2)) == 2U);
+  CHECK(layout.at(*layout.address_of(2))->operand == 2U);
 }
 
 TEST_CASE("bytes and waits are told by the operand, in loops that are added up, too") {

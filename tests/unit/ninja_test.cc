@@ -76,8 +76,8 @@ std::string dyndep_error(const std::string& text, Graph& graph) {
       "  dyndep = dd\nbuild c: r in\n";
   auto load = [&](const std::string&) -> Result<std::string> { return manifest; };
   REQUIRE(parse_manifest("build.ninja", load, graph));
-  auto status = load_dyndep(graph, *graph.find_node("dd"), text);
-  return status ? "" : status.error().message;
+  auto outputs = load_dyndep(graph, *graph.find_node("dd"), text);
+  return outputs ? "" : outputs.error().message;
 }
 
 std::string dyndep_error(const std::string& text) {

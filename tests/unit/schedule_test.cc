@@ -141,6 +141,67 @@ TEST_CASE("operands that are given decide what runs") {
   CHECK(one.stall_cycles == 9);
 }
 
+TEST_CASE("a table that lies in HBM is read, from where the transfer begins") {
+  const std::string text =
+      " 0 : { %s1_s0 = inlined_call_operand.hbm [shape: s32[16], index: 1, kind: input] ;; %s9_s7 "
+      "= inlined_call_operand.hbm [shape: s32[16], index: 0, kind: input] }\n"
+      " 0x1 : { %s2_s1 = scalar_lea.hbm %s1_s0, 1 }\n"
+      " 0x2 : { %6 = dma.hbm_to_smem %s2_s1, 1, [#allocation4], [#allocation3] }\n"
+      " 0x3 : { %7 = dma.done.wait [#allocation3], 1 }\n"
+      " 0x4 : { %s8_s4 = sld [smem:[#allocation4 + $0x2]] }\n"
+      " 0x5 : { %9 = dma.hbm_to_vmem [thread:$0]  %s9_s7, %s8_s4, 0, [#allocation2] }\n";
+  const Simulation one = run(text, {{1, {0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9}}});
+  CHECK(one.traffic.at(0).load_bytes == 9 * 32);
+  CHECK(one.traffic.at(1).load_bytes == 32);
+  CHECK(error_of(text).ends_with("a DMA whose size or flag is not known to it"));
+}
+
+TEST_CASE("a predicate may be a constant") {
+  const Simulation one =
+      run(" 0 : { %5 = dma.hbm_to_vmem [thread:$0]  (0), 0, 50, 0, [#allocation2] ;; %6 = "
+          "dma.hbm_to_vmem [thread:$0]  (!0), 0, 3, 0, [#allocation2] }\n"
+          " 0x1 : { %7 = dma.done.wait (0), [#allocation2], 50 ;; %s1_s0 = smov (!1, 5), 6 }\n"
+          " 0x2 : { %8 = dma.hbm_to_vmem [thread:$0]  (1), 0, %s1_s0, 0, [#allocation2] }\n");
+  CHECK(one.load_bytes == 32 * (3 + 5));
+}
+
+TEST_CASE("of an immediate with a mark, the number counts") {
+  const Simulation one =
+      run(" 0 : { %s1_s0 = scalar_lea.sflag [#allocation6], 1 }\n"
+          " 0x1 : { %s2_s1 = scalar_lea.sflag %s1_s0, 2 [#allocation6] }\n"
+          " 0x2 : { %5 = dma.hbm_to_vmem [thread:$0]  0, 50, 0, [#allocation6 + $0x3] }\n"
+          " 0x3 : { %6 = dma.done.wait %s2_s1, 50 }\n");
+  CHECK(one.loads == 1);
+}
+
+TEST_CASE("a pointer is another name for its register, also where what made it did not run") {
+  // The register has the loop's counter when the pointer is made of it.
+  const Simulation one =
+      run(" 0 : { %s1_s0 = smov 4 ;; %p1_p0 = scmp.eq.s32.totalorder 1, 2 }\n"
+          " 0x1 : { %s2_s0 = sshll.u32 (%p1_p0), %s8_s3, 4 ;; %s3_s0 = int_to_ptr.vmem "
+          "[resolvable:$true] %s2_s0 }\n"
+          " 0x2 : { %s4_s0 = sphi %s1_s0, %s3_s0 }\n"
+          " 0x3 : { %9 = dma.hbm_to_vmem [thread:$0]  0, %s4_s0, 0, [#allocation2] }\n");
+  CHECK(one.load_bytes == 32 * 4);
+}
+
+TEST_CASE("an instruction that is not known is named where something hangs on it, and only there") {
+  const std::string text =
+      " 0 : { %s1_s0 = sfancy.s32 1, 2 ;; %2 = snews.s32 3 ;; %p3_p0 = scmp.eq.s32.totalorder "
+      "%s1_s0, 3 }\n";
+  CHECK(run(text).bundles == 1);
+  CHECK(error_of(text + " 0x1 : { %9 = dma.hbm_to_vmem (%p3_p0), 0, 1, 0, [#allocation2] }\n") ==
+        "toy:2: the model cannot follow: a predicate that is not known to it: it depends on the "
+        "result of 'sfancy.s32' in line 1, which it does not know");
+}
+
+TEST_CASE("newer compilers have a type in the name of a move") {
+  const Simulation one =
+      run(" 0 : { %s1_s0 = smov.u32 4 ;; %p1_p0 = pmov.b1 1 }\n"
+          " 0x1 : { %9 = dma.hbm_to_vmem [thread:$0]  (%p1_p0), 0, %s1_s0, 0, [#allocation2] }\n");
+  CHECK(one.load_bytes == 32 * 4);
+}
+
 TEST_CASE("operands that are not given are not known") {
   std::string unknown =
       "toy:7: the model cannot follow: a DMA whose size or flag is not known to it";
