@@ -454,7 +454,10 @@ Status load_dyndep_of(const ToolContext& context, EdgeId id) {
   if (!file || context.graph.is_dyndep_loaded(*file)) return {};
   const std::string path = context.graph.path(*file);
   auto text = context.load(path);
-  if (text) return load_dyndep(context.graph, *file, *std::move(text));
+  if (text) {
+    auto outputs = load_dyndep(context.graph, *file, *std::move(text));
+    return outputs ? Status{} : std::move(outputs).error();
+  }
   context.graph.set_dyndep_loaded(*file);  // told of once
   return std::move(text).error().within(fmt::format("loading '{}'", path));
 }
