@@ -1,5 +1,6 @@
 #include "cache/action_table.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/outside_json.h"
@@ -25,6 +26,12 @@ ActionResult decode_row(const Digest& key, const json& row) {
   for (const json& output : row.at("outputs")) {
     result.outputs.push_back(
         Digest::from_hex(output.get_ref<const std::string&>()).value_or(Digest{}));
+  }
+  if (auto links = row.find("links"); links != row.end()) {
+    for (const json& link : *links) {
+      result.links.push_back({link.at(0).get<size_t>(), link.at(2).get<std::string>(),
+                              link.at(1).get_ref<const std::string&>() == "hard"});
+    }
   }
   if (auto parts = row.find("parts"); parts != row.end()) {
     for (const json& part : *parts) {
@@ -53,6 +60,8 @@ std::string encode_result(const ActionResult& result) {
     if (!value.empty()) row[name] = value;
   };
   if (result.declared_key != result.key) row["declared_key"] = result.declared_key.hex();
+  for (const OutputLink& link : result.links)
+    row["links"].push_back({link.output, link.is_hard ? "hard" : "symbolic", link.target});
   for (const KeyPart& part : result.parts) {
     row["parts"].push_back({part.tag, part.name, part.value});
   }
@@ -68,7 +77,12 @@ std::string encode_result(const ActionResult& result) {
 // A row that lost bytes, with the end of a file that was cut, is as good as none: it is made anew.
 std::optional<ActionResult> decode_result(const Digest& key, const std::string& text) {
   try {
-    return decode_row(key, json_or_null(text));
+    auto result = decode_row(key, json_or_null(text));
+    const bool are_outputs =
+        std::all_of(result.links.begin(), result.links.end(),
+                    [&](const OutputLink& link) { return link.output < result.outputs.size(); });
+    if (!are_outputs) return std::nullopt;
+    return result;
   } catch (const json::exception&) {
     return std::nullopt;
   }

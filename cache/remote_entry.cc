@@ -35,8 +35,10 @@ bool are_paths(const std::vector<std::string>& paths) {
 
 // What is told of a result stands on terminals.
 bool is_sound(const ActionResult& result) {
-  return are_paths(result.discovered) && is_plain(result.verdict) && is_plain(result.paid_by) &&
-         is_plain(result.built_at) && is_plain(result.built_on);
+  std::vector<std::string> targets;
+  for (const OutputLink& link : result.links) targets.push_back(link.target);
+  return are_paths(result.discovered) && are_paths(targets) && is_plain(result.verdict) &&
+         is_plain(result.paid_by) && is_plain(result.built_at) && is_plain(result.built_on);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "engine/collect.h"
 #include "engine/command.h"
-#include "engine/core/dyndep.h"
+#include "engine/dyndeps.h"
 #include "engine/outputs.h"
 #include "engine/payments.h"
 
@@ -49,8 +49,11 @@ class Build {
               return std::max<double>(settled->seconds, kShortSeconds);
             },
             options.capacity),
-        collector_(graph, lookup, ports.files, ports.blobs, ports.clock, options.rules),
-        outputs_(graph, lookup, ports.files, ports.blobs, options.rules),
+        dyndeps_(graph, plan_, ports.files,
+                 [&ports](NodeId file) { ports.listener.dyndep_loaded(file); }),
+        collector_(graph, lookup, ports.files, ports.links, ports.blobs, ports.clock,
+                   options.rules),
+        outputs_(graph, lookup, ports.files, ports.links, ports.blobs, options.rules),
         payments_(ports.claims) {}
 
   Result<BuildSummary> run() {
@@ -159,7 +162,8 @@ class Build {
       plan_.finish(id);
       return read_dyndeps_of(id);
     }
-    auto waits_for_dyndep = settle_dyndep(id);
+    // Its dyndep file is made by now.
+    auto waits_for_dyndep = dyndeps_.settle(id);
     if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
     if (*waits_for_dyndep) return {};
     auto is_settled = lookup_.is_settled(id);
@@ -206,33 +210,13 @@ class Build {
     return read_dyndeps_of(id);
   }
 
-  // Reads the edge's dyndep file, which is made by now. True: the edge has to wait for what stands
-  // there.
-  Result<bool> settle_dyndep(EdgeId id) {
-    const auto file = graph_.edge(id).dyndep;
-    if (!file) return false;
-    if (auto status = read_dyndep(*file); !status) return std::move(status).error();
-    return plan_.wait_for(id, graph_.edge(id).inputs);
-  }
-
-  // Reads a dyndep file that is there, once.
-  Status read_dyndep(NodeId file) {
-    if (graph_.is_dyndep_loaded(file)) return {};
-    auto text = ports_.files.read(graph_.path(file));
-    if (!text) return std::move(text).error();
-    ports_.listener.dyndep_loaded(file);
-    auto outputs = load_dyndep(graph_, file, *std::move(text));
-    if (!outputs) return std::move(outputs).error();
-    return plan_.learn_makers(*outputs);
-  }
-
-  // Reads those that no edge makes, before anything that they say more of can start.
+  // Reads dyndep files that no edge makes, before anything that they say more of can start.
   Status read_dyndep_sources() {
     // What they say may have more edges wanted.
     for (; dyndeps_read_ < plan_.wanted_edges().size(); ++dyndeps_read_) {
       const auto file = graph_.edge(plan_.wanted_edges()[dyndeps_read_]).dyndep;
       if (!file || graph_.node(*file).made_by) continue;
-      if (auto status = read_dyndep(*file); !status) return status;
+      if (auto status = dyndeps_.read(*file); !status) return status;
     }
     return {};
   }
@@ -241,7 +225,7 @@ class Build {
   Status read_dyndeps_of(EdgeId id) {
     for (NodeId output : graph_.edge(id).outputs) {
       if (!graph_.is_dyndep(output)) continue;
-      if (auto status = read_dyndep(output); !status) return status;
+      if (auto status = dyndeps_.read(output); !status) return status;
     }
     return {};
   }
@@ -556,6 +540,7 @@ class Build {
   const BuildPorts& ports_;
   const BuildOptions& options_;
   Plan plan_;
+  Dyndeps dyndeps_;
   Collector collector_;
   Outputs outputs_;
   BuildSummary summary_;

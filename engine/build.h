@@ -51,6 +51,8 @@ struct BuildPorts {
   Runner& runner;
   Clock& clock;
   Listener& listener;
+  // Null: what links lead to is stored, and comes back as files.
+  Links* links = nullptr;
 };
 
 struct BuildOptions {

@@ -41,6 +41,11 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
     if (!digest) return std::move(digest).error();
     result.outputs.push_back(*digest);
   }
+  if (links_ != nullptr) {
+    auto links = find_links(id, result.discovered);
+    if (!links) return std::move(links).error();
+    result.links = *std::move(links);
+  }
   if (!rules_.are_strict) {
     if (auto status = find_machine_paths(id, result); !status) return std::move(status).error();
   }
@@ -73,6 +78,28 @@ Result<Digest> Collector::store_output(EdgeId id, NodeId output) {
   return content;
 }
 
+Result<std::vector<OutputLink>> Collector::find_links(EdgeId id,
+                                                      const std::vector<std::string>& discovered) {
+  std::vector<std::string> names;
+  for (NodeId input : graph_.edge(id).content_inputs()) names.push_back(graph_.path(input));
+  for (const std::string& input : discovered)
+    names.push_back(machine_path(input, lookup_.machine()));
+  std::vector<OutputLink> out;
+  auto outputs = graph_.edge(id).outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& path = graph_.path(outputs[i]);
+    auto link = links_->look(path, names);
+    if (!link) return std::move(link).error();
+    names.push_back(path);
+    if (!*link) continue;
+    const bool is_hard = (*link)->is_hard;
+    std::string target = (*std::move(link))->target;
+    if (is_hard) target = symbolic_path(target, lookup_.machine());
+    out.push_back({i, std::move(target), is_hard});
+  }
+  return out;
+}
+
 Status Collector::find_machine_paths(EdgeId id, ActionResult& result) {
   auto note = [&](std::string_view bytes) {
     for (const MachineBinding& binding : lookup_.machine()) {
@@ -83,6 +110,9 @@ Status Collector::find_machine_paths(EdgeId id, ActionResult& result) {
     }
   };
   note(result.output);
+  for (const OutputLink& link : result.links) {
+    if (!link.is_hard) note(link.target);
+  }
   auto outputs = graph_.edge(id).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (result.outputs[i] == missing_digest() || result.outputs[i] == folder_digest()) continue;
@@ -151,12 +181,30 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
   if (!*there) return std::vector<std::string>{};
   auto text = files_.read(path);
   if (!text) return std::move(text).error();
-  auto inputs = parse_depfile(*text, path);
-  if (!inputs) return failed(inputs.error().message);
+  auto depfile = parse_depfile(*text);
+  if (depfile) {
+    if (auto status = check_depfile(id, *depfile); !status) depfile = std::move(status).error();
+  }
+  if (!depfile) {
+    const std::string& why = depfile.error().message;
+    return failed(kind.empty() ? fmt::format("{}: {}", path, why) : why);
+  }
   if (kind == "gcc" && !rules_.keep_depfile) {
     if (auto status = files_.remove(path); !status) return std::move(status).error();
   }
-  return inputs;
+  return std::move(depfile->inputs);
+}
+
+Status Collector::check_depfile(EdgeId id, const Depfile& depfile) const {
+  if (depfile.outputs.empty() || depfile.outputs.front() != first_output(id)) return {};
+  auto declared = graph_.edge(id).outputs;
+  for (const std::string& output : depfile.outputs) {
+    const auto node = graph_.find_node(output);
+    if (node && std::find(declared.begin(), declared.end(), *node) != declared.end()) continue;
+    return bad_input(
+        fmt::format("depfile mentions '{}' as an output, but no such output was declared", output));
+  }
+  return {};
 }
 
 Result<std::string> Collector::read_verdict(EdgeId id) {

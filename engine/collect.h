@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/depfile.h"
 #include "engine/core/graph.h"
 #include "engine/core/ports.h"
 #include "engine/lookup.h"
@@ -23,11 +24,13 @@ struct CommandRules {
 
 class Collector {
  public:
-  Collector(const Graph& graph, Lookup& lookup, Files& files, BlobStore& blobs, Clock& clock,
-            const CommandRules& rules)
+  // `links` may be null: what links lead to is stored, then.
+  Collector(const Graph& graph, Lookup& lookup, Files& files, Links* links, BlobStore& blobs,
+            Clock& clock, const CommandRules& rules)
       : graph_(graph),
         lookup_(lookup),
         files_(files),
+        links_(links),
         blobs_(blobs),
         clock_(clock),
         rules_(rules) {}
@@ -41,7 +44,11 @@ class Collector {
   // The inputs, as symbolic paths, that were not declared.
   Result<std::vector<std::string>> read_discovered(EdgeId id, Completed& completed);
   Result<std::vector<std::string>> read_depfile(EdgeId id, const std::string& kind);
+  // Bad input: it names an output that the edge does not have, beside the one that it has.
+  [[nodiscard]] Status check_depfile(EdgeId id, const Depfile& depfile) const;
   Result<Digest> store_output(EdgeId id, NodeId output);
+  // Which outputs are links: to anything, or under another name an input or an earlier output.
+  Result<std::vector<OutputLink>> find_links(EdgeId id, const std::vector<std::string>& discovered);
   // Adds to what was discovered the machine's paths that stand in what the command gave: in another
   // clone it would have given something else.
   Status find_machine_paths(EdgeId id, ActionResult& result);
@@ -53,6 +60,7 @@ class Collector {
   const Graph& graph_;
   Lookup& lookup_;
   Files& files_;
+  Links* links_;
   BlobStore& blobs_;
   Clock& clock_;
   const CommandRules& rules_;

@@ -13,25 +13,45 @@ Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
   }
   // A generator writes more than it declares: its outputs alone would not be what it made.
   const bool is_generator = !graph_.binding(id, "generator").empty();
-  Restored restored = Restored::before;
+  // Links last: what they lead to may be another output.
+  std::vector<size_t> order;
   for (size_t i = 0; i < edge.outputs.size(); ++i) {
+    if (result.link_of(i) == nullptr) order.push_back(i);
+  }
+  for (const OutputLink& link : result.links) order.push_back(link.output);
+  Restored restored = Restored::before;
+  for (size_t i : order) {
     if (!hit.is_all_absent) {
       auto there = lookup_.look(edge.outputs[i]);
       if (!there) return std::move(there).error();
       if (*there && (*there)->content == result.outputs[i]) continue;
     }
     if (is_generator) return Restored::not_at_all;
-    const std::string path = graph_.path(edge.outputs[i]);
-    if (auto status = files_.make_folders(folder_of(path)); !status) {
-      return std::move(status).error();
-    }
-    auto fetched = blobs_.fetch(result.outputs[i], path);
-    if (!fetched) return std::move(fetched).error();
-    if (!*fetched) return Restored::not_at_all;
+    auto is_back = restore_one(id, result, i);
+    if (!is_back) return std::move(is_back).error();
+    if (!*is_back) return Restored::not_at_all;
     lookup_.set_state(edge.outputs[i], {result.outputs[i], {}});
     restored = Restored::now;
   }
   return restored;
+}
+
+Result<bool> Outputs::restore_one(EdgeId id, const ActionResult& result, size_t i) {
+  const std::string path = graph_.path(graph_.edge(id).outputs[i]);
+  if (auto status = files_.make_folders(folder_of(path)); !status) {
+    return std::move(status).error();
+  }
+  const OutputLink* link = result.link_of(i);
+  if (link == nullptr || links_ == nullptr) return blobs_.fetch(result.outputs[i], path);
+  const std::string target =
+      link->is_hard ? machine_path(link->target, lookup_.machine()) : link->target;
+  auto is_made = links_->make(path, {target, link->is_hard});
+  if (!is_made) return is_made;
+  // What it leads to may be other than it was, or not be there.
+  auto there = files_.digest(path);
+  if (!there) return std::move(there).error();
+  if (*is_made && *there == result.outputs[i]) return true;
+  return link->is_hard ? blobs_.fetch(result.outputs[i], path) : Result<bool>(false);
 }
 
 Status Outputs::prepare(EdgeId id) {

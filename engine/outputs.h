@@ -14,8 +14,15 @@ namespace evolve {
 
 class Outputs {
  public:
-  Outputs(Graph& graph, Lookup& lookup, Files& files, BlobStore& blobs, const CommandRules& rules)
-      : graph_(graph), lookup_(lookup), files_(files), blobs_(blobs), rules_(rules) {}
+  // `links` may be null: there are none in what is put back, then.
+  Outputs(Graph& graph, Lookup& lookup, Files& files, Links* links, BlobStore& blobs,
+          const CommandRules& rules)
+      : graph_(graph),
+        lookup_(lookup),
+        files_(files),
+        links_(links),
+        blobs_(blobs),
+        rules_(rules) {}
 
   enum class Restored {
     not_at_all,  // a blob is gone
@@ -36,7 +43,11 @@ class Outputs {
  private:
   Graph& graph_;
   Lookup& lookup_;
+  // Puts output `i` of a result back. False: what it was cannot be had.
+  Result<bool> restore_one(EdgeId id, const ActionResult& result, size_t i);
+
   Files& files_;
+  Links* links_;
   BlobStore& blobs_;
   const CommandRules& rules_;
   std::map<NodeId, std::optional<Digest>> before_;  // what lay where commands write

@@ -1,9 +1,8 @@
 #include "engine/scan.h"
 
-#include <map>
 #include <set>
 
-#include "engine/core/dyndep.h"
+#include "engine/dyndeps.h"
 
 namespace evolve {
 
@@ -18,8 +17,8 @@ class Scan {
         lookup_(lookup),
         files_(files),
         blobs_(blobs),
-        tell_(tell),
-        plan_(graph, targets) {}
+        plan_(graph, targets),
+        dyndeps_(graph, plan_, files, tell) {}
 
   Result<std::vector<Pending>> run() {
     while (true) {
@@ -32,53 +31,32 @@ class Scan {
   }
 
  private:
-  // Reads the edge's dyndep file, where it is up to date. True: the edge has to wait for what
-  // stands there.
-  Result<bool> settle_dyndep(EdgeId id) {
-    const auto file = graph_.edge(id).dyndep;
-    if (!file || !lookup_.knows(*file) || absent_.contains(*file)) return false;
-    if (auto status = read_dyndep(*file, id); !status) return std::move(status).error();
-    return plan_.wait_for(id, graph_.edge(id).inputs);
-  }
-
-  // Reads a dyndep file, once.
-  Status read_dyndep(NodeId file, EdgeId needed_by) {
-    if (graph_.is_dyndep_loaded(file)) return {};
-    // A missing source is told by the look-up.
-    auto digest = lookup_.digest(file, needed_by);
-    if (!digest) return std::move(digest).error();
-    auto text = files_.read(graph_.path(file));
-    if (!text) return std::move(text).error();
-    tell_(file);
-    auto outputs = load_dyndep(graph_, file, *std::move(text));
-    if (!outputs) return std::move(outputs).error();
-    return plan_.learn_makers(*outputs);
-  }
-
-  // Reads those that are up to date by now, before an edge is looked at that they say more of.
+  // Reads the dyndep files that are up to date by now, before an edge is looked at that they say
+  // more of.
   Status read_dyndeps() {
     // What they say may have more edges wanted.
     for (; dyndeps_seen_ < plan_.wanted_edges().size(); ++dyndeps_seen_) {
       const EdgeId id = plan_.wanted_edges()[dyndeps_seen_];
-      if (const auto file = graph_.edge(id).dyndep) dyndeps_.try_emplace(*file, id);
+      if (const auto file = graph_.edge(id).dyndep) unread_.insert(*file);
     }
-    for (auto at = dyndeps_.begin(); at != dyndeps_.end();) {
-      const auto [file, id] = *at;
-      if (!lookup_.knows(file) || absent_.contains(file)) {
+    for (auto at = unread_.begin(); at != unread_.end();) {
+      if (!lookup_.knows(*at) || absent_.contains(*at)) {
         ++at;
         continue;
       }
-      if (auto status = read_dyndep(file, id); !status) return status;
-      at = dyndeps_.erase(at);
+      if (auto status = dyndeps_.read(*at); !status) return status;
+      at = unread_.erase(at);
     }
     return {};
   }
 
   Status look_at(EdgeId id) {
-    auto waits_for_dyndep = settle_dyndep(id);
-    if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
-    if (*waits_for_dyndep) return {};
     const Edge& edge = graph_.edge(id);
+    if (edge.dyndep && graph_.is_dyndep_loaded(*edge.dyndep)) {
+      auto waits_for_dyndep = dyndeps_.settle(id);
+      if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
+      if (*waits_for_dyndep) return {};
+    }
     Pending pending;
     pending.edge = id;
     for (NodeId input : edge.content_inputs()) {
@@ -160,11 +138,11 @@ class Scan {
   Lookup& lookup_;
   Files& files_;
   BlobStore& blobs_;
-  const std::function<void(NodeId)>& tell_;
-  std::set<NodeId> absent_;           // made files that are known and not in place
-  std::map<NodeId, EdgeId> dyndeps_;  // dyndep files that are to be read, and an edge of each
-  size_t dyndeps_seen_ = 0;           // of the wanted edges
+  std::set<NodeId> absent_;  // made files that are known and not in place
+  std::set<NodeId> unread_;  // dyndep files
+  size_t dyndeps_seen_ = 0;  // of the wanted edges
   Plan plan_;
+  Dyndeps dyndeps_;
   std::vector<Pending> pending_;
 };
 

@@ -92,6 +92,37 @@ class FakeFiles : public Files {
   bool fails() { return faults != nullptr && faults->fails(); }
 };
 
+// Links of that disk. A file of the disk stands for what a link leads to.
+class FakeLinks : public Links {
+ public:
+  explicit FakeLinks(FakeFiles& files) : files_(files) {}
+  std::map<std::string, Link> links;
+  FaultPlan* faults = nullptr;
+
+  Result<std::optional<Link>> look(const std::string& path,
+                                   std::span<const std::string> others) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    auto it = links.find(path);
+    if (it == links.end()) return std::optional<Link>{};
+    if (it->second.is_hard &&
+        std::find(others.begin(), others.end(), it->second.target) == others.end())
+      return std::optional<Link>{};
+    return std::optional(it->second);
+  }
+  Result<bool> make(const std::string& path, const Link& link) override {
+    if (faults != nullptr && faults->fails()) return FaultPlan::error();
+    auto it = files_.files.find(link.target);
+    if (it == files_.files.end() && link.is_hard) return false;
+    files_.files.erase(path);
+    if (it != files_.files.end()) files_.files[path] = std::string(it->second);
+    links[path] = link;
+    return true;
+  }
+
+ private:
+  FakeFiles& files_;
+};
+
 class FakeBlobs : public BlobStore {
  public:
   explicit FakeBlobs(FakeFiles& files) : files_(files) {}
@@ -334,6 +365,7 @@ class QuietListener : public Listener {
 class World {
  public:
   FakeFiles files;
+  FakeLinks links{files};
   FakeBlobs blobs{files};
   FakeMemo memo;
   FakeLedger ledger;
@@ -372,7 +404,8 @@ class World {
   Lookup lookup() { return {*graph, files, memo, ledger, snapshot, {{}, environment}}; }
   Result<BuildSummary> build(const std::vector<NodeId>& targets, Lookup& lookup) {
     return evolve::build(*graph, targets, lookup,
-                         {files, blobs, memo, ledger, claims, runner, clock, listener}, options);
+                         {files, blobs, memo, ledger, claims, runner, clock, listener, &links},
+                         options);
   }
 
   // As after the end of the process: what was in it is gone, what was written stays.
@@ -385,6 +418,7 @@ class World {
 
   void fail_at(FaultPlan* plan) {
     files.faults = plan;
+    links.faults = plan;
     blobs.faults = plan;
     memo.faults = plan;
     ledger.faults = plan;

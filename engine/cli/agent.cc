@@ -250,10 +250,10 @@ class Agent {
       const std::string path = path_in(number, order.depfile);
       auto text = world::read_file(path);
       if (!text) return {};  // whoever collects says so
-      auto inputs = parse_depfile(*text, path);
-      if (!inputs) return std::move(inputs).error();
-      for (std::string& input : *inputs) input = symbolic_input(number, input);
-      run.discovered = *std::move(inputs);
+      auto depfile = parse_depfile(*text);
+      if (!depfile) return std::move(depfile).error().within(path);
+      for (std::string& input : depfile->inputs) input = symbolic_input(number, input);
+      run.discovered = std::move(depfile->inputs);
     }
     auto kept = store_.put(paths);
     if (!kept) return std::move(kept).error();

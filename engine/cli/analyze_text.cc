@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/cli/report.h"
+#include "engine/core/plain_text.h"
 #include "engine/ir/opcode.h"
 
 namespace evolve::cli {
@@ -270,6 +271,8 @@ std::string facts_text(const json& facts) {
     text += fmt::format("window      {} {}: {} x{}\n", window["module"].get<std::string>(),
                         window["operand"].get<std::string>(), window["window"].get<std::string>(),
                         window["buffers"].get<uint64_t>());
+  for (const json& reason : facts["unread"])
+    text += fmt::format("not read    {}\n", plain_line(reason.get<std::string>()));
   if (!facts["estimated"].empty())
     text += fmt::format(
         "estimated   {} of XLA's modules by the bytes they move and their products (--json says "

@@ -83,6 +83,8 @@ std::string counters_text(const json& counters) {
     covered = std::max(covered, unit["covered_share"].get<double>());
   }
   std::string text;
+  if (const json& why = counters["not_credible"]; !why.is_null())
+    text += fmt::format("  units    not credible, left out: {}\n", why.get<std::string>());
   if (!units.empty())
     text += fmt::format("  units    {}; {} of the time was sampled\n", fmt::join(units, ", "),
                         percent(covered));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/core/outside_json.h"
+#include "engine/ir/cut_names.h"
 #include "engine/ir/llo.h"
 #include "engine/ir/utilisation.h"
 #include "engine/world/archive.h"
@@ -64,7 +65,10 @@ Result<std::vector<ReadProgram>> read_programs(const std::vector<std::string>& p
       if (!bytes) return std::move(bytes).error();
       dumps.emplace(name, *std::move(bytes));
     }
-    if (!dumps.empty()) out.push_back({std::move(dumps), std::move(program)});
+    if (dumps.empty()) continue;
+    const auto names = ir::whole_names(dumps);
+    out.push_back({ir::with_whole_names(std::move(dumps), names),
+                   ir::with_whole_names(std::move(program), names)});
   }
   return out;
 }
@@ -127,7 +131,8 @@ Result<std::vector<ReadProgram>> read_programs_of(const std::vector<std::string>
     } else {
       auto dumps = world::read_archive(path, kMostDumpBytes);
       if (!dumps) return std::move(dumps).error();
-      out.push_back({*std::move(dumps), {}});
+      const auto names = ir::whole_names(*dumps);
+      out.push_back({ir::with_whole_names(*std::move(dumps), names), {}});
     }
   }
   auto programs = read_programs(files);

@@ -21,15 +21,9 @@ namespace evolve::cli {
 
 namespace {
 
-// Ninja shows no excerpt for what stands in a line's first column, but ends the line all the same.
-int print_located(const Error& error) {
-  bool has_excerpt = error.detail.find("\n^ near here") == std::string::npos;
-  ninja::print_error(fmt::format("{}\n{}", error.message, has_excerpt ? error.detail : ""));
-  return 1;
-}
-
-// Reads the manifest; the exit code where that fails.
-std::optional<int> read_manifest(const ninja::Options& options, Graph& graph) {
+// Reads the manifest, and says which files it stands in; the exit code where that fails.
+std::optional<int> read_manifest(const ninja::Options& options, Graph& graph,
+                                 std::vector<std::string>* files = nullptr) {
   ManifestOptions reading;
   reading.is_phony_cycle_error = options.is_phony_cycle_error;
   reading.warn = ninja::print_warning;
@@ -37,13 +31,13 @@ std::optional<int> read_manifest(const ninja::Options& options, Graph& graph) {
   LoadText load = [&](const std::string& path) {
     auto text = world::load_text(path);
     is_there = static_cast<bool>(text);
+    if (files != nullptr) files->push_back(path);
     return text;
   };
   auto status = parse_manifest(options.manifest, load, graph, reading);
   if (status) return std::nullopt;
-  if (status.error().is_located) return print_located(status.error());
-  if (is_there) return ninja::print_fatal(status.error().message);
-  ninja::print_error(status.error().message);
+  if (is_there && !status.error().is_located) return ninja::print_fatal(status.error().message);
+  ninja::print_error(ninja::text_of(status.error()));
   return 1;
 }
 
@@ -59,7 +53,9 @@ int run_with(const ninja::Options& options) {
     }
   }
   if (options.tool.empty()) {
-    return build_ninja(options, [&](Graph& graph) { return read_manifest(options, graph); });
+    return build_ninja(options, [&](Graph& graph, std::vector<std::string>& files) {
+      return read_manifest(options, graph, &files);
+    });
   }
   world::DiskFiles files;
   Graph graph;

@@ -21,6 +21,7 @@
 #include "engine/scan.h"
 #include "engine/trace.h"
 #include "engine/world/guard.h"
+#include "engine/world/links.h"
 #include "engine/world/runner.h"
 #include "engine/world/signals.h"
 
@@ -72,8 +73,8 @@ class NinjaBuild {
     return has_logs && !options_.by_times ? times_.adopt_all() : Status{};
   }
 
-  // True: the manifest was made anew and is to be read again.
-  Result<bool> rebuild_manifest() {
+  // True: one of the manifest's files was made anew, and it is to be read again.
+  Result<bool> rebuild_manifest(const std::vector<std::string>& its_files) {
     auto node = graph_.find_node(options_.manifest);
     if (!node || !graph_.node(*node).made_by) return false;
     if (auto status = adopt_generated(*graph_.node(*node).made_by); !status) {
@@ -82,12 +83,12 @@ class NinjaBuild {
     auto pending = look({*node});
     if (!pending) return std::move(pending).error();
     if (pending->empty()) return false;
-    auto before = records_.files.digest(options_.manifest);
+    auto before = contents_of(its_files);
     if (!before) return std::move(before).error();
     auto summary = run({*node}, *pending);
     if (!summary) return std::move(summary).error();
     if (summary->failed > 0) return failed(why_stopped(*summary));
-    auto after = records_.files.digest(options_.manifest);
+    auto after = contents_of(its_files);
     if (!after) return std::move(after).error();
     return options_.dry_run || *before != *after;
   }
@@ -106,7 +107,7 @@ class NinjaBuild {
     auto summary = run(targets, *pending);
     if (!summary && summary.error().code == ErrorCode::interrupted) return fail(summary.error());
     if (!summary) {
-      ninja::print_info(fmt::format("build stopped: {}.", summary.error().message));
+      ninja::print_info(fmt::format("build stopped: {}.", ninja::text_of(summary.error())));
       return 1;
     }
     if (summary->failed == 0) return 0;
@@ -119,11 +120,21 @@ class NinjaBuild {
       ninja::print_info("build stopped: interrupted by user.");
       return exit_code(error.code);
     }
-    ninja::print_error(error.message);
+    ninja::print_error(ninja::text_of(error));
     return 1;
   }
 
  private:
+  Result<std::vector<std::optional<Digest>>> contents_of(const std::vector<std::string>& paths) {
+    std::vector<std::optional<Digest>> out;
+    for (const std::string& path : paths) {
+      auto digest = records_.files.digest(path);
+      if (!digest) return std::move(digest).error();
+      out.push_back(*digest);
+    }
+    return out;
+  }
+
   static std::optional<Snapshot> load(State& records, const std::string& manifest, Graph& graph) {
     std::string warning;
     auto snapshot = load_snapshot(records, manifest, graph, warning);
@@ -200,13 +211,14 @@ class NinjaBuild {
     building.capacity = with_memory(options_.resources);
     building.rules = {false, options_.keep_depfile, options_.keep_rsp, machine_name()};
     building.command_environment = process_environment();
+    world::DiskLinks links;
     const ninja::Stats::Timer timer(stats_, "build");
     if (auto begun = begin_build(records_, "", options_.arguments, ""); !begun) {
       return std::move(begun).error();
     }
     auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, memo_, *records_.ledger,
-                                  *records_.claims, runner, records_.clock, listener},
+                                  *records_.claims, runner, records_.clock, listener, &links},
                                  building);
     runner.stop();
     printer.end();
@@ -277,16 +289,16 @@ class NinjaBuild {
 
 // Brings the manifest up to date, then the targets. Nullopt: the manifest was made anew, and is to
 // be read again.
-std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options,
-                              const Graph& graph) {
+std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options, const Graph& graph,
+                              const std::vector<std::string>& its_files) {
   if (auto status = build.read_logs(); !status) return NinjaBuild::fail(status.error());
-  auto is_new = build.rebuild_manifest();
+  auto is_new = build.rebuild_manifest(its_files);
   if (!is_new && is_new.error().code == ErrorCode::interrupted) {
     return NinjaBuild::fail(is_new.error());
   }
   if (!is_new) {
     ninja::print_error(
-        fmt::format("rebuilding '{}': {}", options.manifest, is_new.error().message));
+        fmt::format("rebuilding '{}': {}", options.manifest, ninja::text_of(is_new.error())));
     return 1;
   }
   if (*is_new && options.dry_run) return 0;
@@ -321,7 +333,8 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   std::unique_ptr<Remote> remote;
   for (int round = 0; round < kMostRebuilds; ++round) {
     auto graph = std::make_unique<Graph>();
-    if (auto exit_code = timed(stats, ".ninja parse", [&] { return read(*graph); })) {
+    std::vector<std::string> its_files;
+    if (auto exit_code = timed(stats, ".ninja parse", [&] { return read(*graph, its_files); })) {
       return *exit_code;
     }
     if (!records) {
@@ -334,7 +347,7 @@ int build_ninja(const ninja::Options& options, const ReadManifest& read) {
       remote = *std::move(found);
     }
     NinjaBuild build(options, *graph, *records, *guard, *format, stats, remote.get());
-    if (auto exit_code = build_once(build, options, *graph)) {
+    if (auto exit_code = build_once(build, options, *graph, its_files)) {
       tell_of(remote.get(), options, *exit_code);
       if (options.stats) stats.print(graph->node_count(), graph->slot_count());
       return *exit_code;

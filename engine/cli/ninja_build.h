@@ -4,14 +4,18 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/core/graph.h"
 #include "engine/ninja/options.h"
 
 namespace evolve::cli {
 
-// Reads the manifest into a graph; the exit code where that fails, which was told then.
-using ReadManifest = std::function<std::optional<int>(Graph& graph)>;
+// Reads the manifest into a graph, and says which files it stands in, included ones too; the exit
+// code where that fails, which was told then.
+using ReadManifest =
+    std::function<std::optional<int>(Graph& graph, std::vector<std::string>& files)>;
 
 // Builds the targets of the options, the manifest itself first, and returns the exit code.
 int build_ninja(const ninja::Options& options, const ReadManifest& read);

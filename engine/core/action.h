@@ -21,6 +21,15 @@ struct KeyPart {
   friend bool operator==(const KeyPart&, const KeyPart&) = default;
 };
 
+// An output that is another name of something, and no file of its own.
+struct OutputLink {
+  size_t output = 0;   // which one
+  std::string target;  // what a symbolic link says; of a hard link the other name, symbolic (key.h)
+  bool is_hard = false;
+
+  friend bool operator==(const OutputLink&, const OutputLink&) = default;
+};
+
 // What a run of an action gave.
 struct ActionResult {
   Digest key;
@@ -28,6 +37,8 @@ struct ActionResult {
   std::vector<KeyPart> parts;           // what `key` was made of
   std::vector<std::string> discovered;  // paths that the run read besides its declared inputs
   std::vector<Digest> outputs;          // of the edge's outputs, in their order
+  std::vector<OutputLink>
+      links;  // those of them that are links; their digests are of what they lead to
   std::string
       verdict;  // of the step's report: "ok", "rejected", "not_reached"; empty where it has none
   std::string output;    // what the command printed; told again where the result is restored
@@ -39,6 +50,12 @@ struct ActionResult {
   // False: the command did not write some output, so this is no result to restore.
   [[nodiscard]] bool has_all_outputs() const {
     return std::find(outputs.begin(), outputs.end(), missing_digest()) == outputs.end();
+  }
+  // Null: that output is a file of its own.
+  [[nodiscard]] const OutputLink* link_of(size_t which) const {
+    const auto found = std::find_if(links.begin(), links.end(),
+                                    [&](const OutputLink& link) { return link.output == which; });
+    return found == links.end() ? nullptr : &*found;
   }
 };
 

@@ -10,7 +10,9 @@ namespace evolve {
 
 namespace {
 
-// Words of a depfile: "\ " and "\#" and "$$" are escapes, "\<newline>" is a blank.
+// Words of a depfile, by Ninja's rules (its depfile_parser.in.cc): "\#", "\:" and "$$" are escapes,
+// "\<newline>" is a blank, and backslashes before a blank escape it, and each other, where they are
+// an odd number.
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
@@ -21,13 +23,14 @@ class Words {
     while (true) {
       if (at_continuation()) {
         position_ = text_.find('\n', position_) + 1;
-      } else if (peek() == ' ' || peek() == '\t') {
+      } else if (is_blank(peek())) {
         ++position_;
       } else {
         break;
       }
     }
-    while (position_ < text_.size() && !is_end()) word += take_char();
+    while (take_piece(word)) {
+    }
     return !word.empty();
   }
   // Goes to the next line. False at the end of the text.
@@ -37,35 +40,69 @@ class Words {
   }
 
  private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t'; }
   [[nodiscard]] char peek(size_t ahead = 0) const {
     return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
+  }
+  [[nodiscard]] bool is_end(size_t ahead) const {
+    return position_ + ahead >= text_.size() || is_blank(peek(ahead)) || peek(ahead) == '\n' ||
+           peek(ahead) == '\r';
   }
   [[nodiscard]] bool at_continuation() const {
     return peek() == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'));
   }
-  [[nodiscard]] bool is_end() const {
-    return peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r' || at_continuation();
-  }
-  char take_char() {
-    bool is_escape = (peek() == '\\' && (peek(1) == ' ' || peek(1) == '#' || peek(1) == ':')) ||
-                     (peek() == '$' && peek(1) == '$');
-    if (is_escape) ++position_;
-    return text_[position_++];
+  // Takes a character, or backslashes and what they escape. False at the word's end.
+  bool take_piece(std::string& word) {
+    if (is_end(0) || at_continuation()) return false;
+    if (peek() == '$' && peek(1) == '$') {
+      position_ += 2;
+      word += '$';
+      return true;
+    }
+    if (peek() != '\\') {
+      word += text_[position_++];
+      return true;
+    }
+    size_t count = 0;
+    while (peek(count) == '\\') ++count;
+    const char escaped = peek(count);
+    size_t kept = count;
+    bool is_escape = escaped == '#' || (escaped == ':' && !is_end(count + 1));
+    if (is_escape) {
+      kept = count - 1;
+    } else if (escaped == ' ') {
+      is_escape = count % 2 == 1;
+      if (is_escape) kept = count / 2;
+    } else if (escaped == '\n' || escaped == '\r') {
+      // The last one is the continuation's.
+      --count, --kept;
+    }
+    word.append(kept, '\\');
+    position_ += count;
+    if (is_escape) word += text_[position_++];
+    return true;
   }
 
   std::string_view text_;
   size_t position_ = 0;
 };
 
+void add_once(std::vector<std::string>& paths, std::string path) {
+  if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+}
+
 }  // namespace
 
 std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs) {
   auto escaped = [](std::string_view path) {
     std::string out;
+    size_t backslashes = 0;  // right before `c`
     for (char c : path) {
+      if (c == ' ') out.append(backslashes, '\\');
       if (c == ' ' || c == '#') out += '\\';
       if (c == '$') out += '$';
       out += c;
+      backslashes = c == '\\' ? backslashes + 1 : 0;
     }
     return out;
   };
@@ -74,23 +111,35 @@ std::string depfile_text(const std::string& output, const std::vector<std::strin
   return out + "\n";
 }
 
-Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path) {
-  std::vector<std::string> inputs;
-  Words words(text);
-  while (words.next_line()) {
+Result<Depfile> parse_depfile(std::string_view text) {
+  Depfile depfile;
+  bool has_colon = false;
+  std::string word;
+  for (Words words(text); words.next_line();) {
     bool is_behind_colon = false;
-    std::string word;
+    bool is_input_made = false;  // the rule makes what another one reads
     while (words.next(word)) {
-      if (is_behind_colon) {
-        std::string input = canonical_path(word);
-        if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
-      } else if (word.ends_with(':')) {
-        is_behind_colon = true;
+      const bool is_input = is_behind_colon;
+      if (word.ends_with(':')) {
+        word.pop_back();
+        is_behind_colon = has_colon = true;
+      }
+      if (word.empty()) continue;
+      if (is_input && is_input_made) return bad_input("inputs may not also have inputs");
+      std::string path = canonical_path(word);
+      const auto& inputs = depfile.inputs;
+      if (is_input) {
+        add_once(depfile.inputs, std::move(path));
+      } else if (std::find(inputs.begin(), inputs.end(), path) != inputs.end()) {
+        is_input_made = true;
+      } else {
+        add_once(depfile.outputs, std::move(path));
       }
     }
-    if (!is_behind_colon) return bad_input(fmt::format("{}: expected ':' in depfile", path));
   }
-  return inputs;
+  if (!has_colon && text.find_first_not_of(" \t\r\n") != std::string_view::npos)
+    return bad_input("expected ':' in depfile");
+  return depfile;
 }
 
 ShownIncludes parse_show_includes(std::string_view output, std::string_view prefix) {

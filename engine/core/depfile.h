@@ -9,11 +9,19 @@
 
 namespace evolve {
 
-// Returns the inputs of all rules in the text, canonicalised, in order, each once. `path` is for
-// messages.
-Result<std::vector<std::string>> parse_depfile(std::string_view text, const std::string& path);
+// What the rules of a text say, all together: canonical paths, in order, each once. What is empty
+// behind its colon, as compilers write it for headers that may be gone, is no output.
+struct Depfile {
+  std::vector<std::string> outputs;
+  std::vector<std::string> inputs;
+};
 
-// The rule that is read so, from an output to inputs.
+// Bad input, in Ninja's words and without the file's name: nothing is made, or a rule says of what
+// else an input is made.
+Result<Depfile> parse_depfile(std::string_view text);
+
+// The rule that is read so, from an output to inputs. A path that ends with a backslash cannot be
+// said.
 std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs);
 
 // What MSVC's /showIncludes says among a command's output.

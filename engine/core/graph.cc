@@ -80,6 +80,18 @@ class CycleFinder {
   explicit CycleFinder(const Graph& graph)
       : graph_(graph), marks_(graph.edge_count(), Mark::unseen) {}
 
+  // Above the node, and then above what validates what was found.
+  std::optional<std::string> find_above(NodeId start) {
+    validations_ = {start};
+    while (!validations_.empty()) {
+      const NodeId next = validations_.back();
+      validations_.pop_back();
+      if (auto cycle = visit(next)) return cycle;
+    }
+    return std::nullopt;
+  }
+
+ private:
   std::optional<std::string> visit(NodeId start) {
     // An explicit stack: a long chain of edges must not overflow ours.
     if (auto cycle = push(start)) return cycle;
@@ -88,6 +100,7 @@ class CycleFinder {
       const Edge& edge = graph_.edge(frame.edge);
       if (frame.next == edge.inputs.size()) {
         marks_[index(frame.edge)] = Mark::done;
+        validations_.insert(validations_.end(), edge.validations.begin(), edge.validations.end());
         stack_.pop_back();
         continue;
       }
@@ -96,7 +109,6 @@ class CycleFinder {
     return std::nullopt;
   }
 
- private:
   enum class Mark : char { unseen, open, done };
   struct Frame {
     NodeId node;  // through which the edge was reached
@@ -134,6 +146,7 @@ class CycleFinder {
   const Graph& graph_;
   std::vector<Mark> marks_;
   std::vector<Frame> stack_;
+  std::vector<NodeId> validations_;  // still to be visited
 };
 
 }  // namespace
@@ -347,7 +360,7 @@ Result<std::vector<NodeId>> Graph::targets(std::span<const std::string> names) c
 std::optional<std::string> Graph::find_cycle(std::span<const NodeId> targets) const {
   CycleFinder finder(*this);
   for (NodeId target : targets) {
-    if (auto cycle = finder.visit(target)) return cycle;
+    if (auto cycle = finder.find_above(target)) return cycle;
   }
   return std::nullopt;
 }

@@ -85,8 +85,11 @@ bool Plan::needs(EdgeId id, EdgeId other) const {
 }
 
 Error Plan::cycle(EdgeId id, NodeId node) const {
-  return bad_input(fmt::format("dependency cycle: {} -> {} -> {}", graph_.path(node),
-                               graph_.path(graph_.edge(id).outputs.front()), graph_.path(node)));
+  const std::string& path = graph_.path(node);
+  if (graph_.node(node).made_by == id)
+    return bad_input(fmt::format("dependency cycle: {} -> {}", path, path));
+  return bad_input(fmt::format("dependency cycle: {} -> {} -> {}", path,
+                               graph_.path(graph_.edge(id).outputs.front()), path));
 }
 
 Status Plan::learn_makers(std::span<const NodeId> nodes) {

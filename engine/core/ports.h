@@ -57,6 +57,25 @@ class Files {
   }
 };
 
+// What a path is, where it is another name of something.
+struct Link {
+  std::string target;  // the text of a symbolic link; of a hard link the other name
+  bool is_hard = false;
+};
+
+// The names of files, which are links to others.
+class Links {
+ public:
+  virtual ~Links() = default;
+  // Nullopt: the path is neither a symbolic link nor the same file as one of `others`.
+  virtual Result<std::optional<Link>> look(const std::string& path,
+                                           std::span<const std::string> others) = 0;
+  // Makes `path` that link, in place of what was there, as a whole or not at all. False, and
+  // nothing is changed: the other name is not there or on another file system, or a folder lies at
+  // `path`.
+  virtual Result<bool> make(const std::string& path, const Link& link) = 0;
+};
+
 // Bytes by digest. What comes out of the store is complete and unchanged, or does not come out.
 class BlobStore {
  public:

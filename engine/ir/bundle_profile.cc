@@ -47,13 +47,14 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
   };
   bool has_begun = false;
   bool is_kept = false;  // it is of an HLO instruction
+  bool is_in_hlo = false;
   for (uint32_t number = 1; !text.empty(); ++number) {
     size_t end = text.find('\n');
     if (end == std::string_view::npos) return error(number, "it ends within a line");
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (line.starts_with(kHlo)) {
-      has_begun = true;
+      has_begun = is_in_hlo = true;
       is_kept = line.substr(kHlo.size()).starts_with('%');
       if (!is_kept) continue;
       std::string_view instruction = line.substr(kHlo.size() + 1);
@@ -64,8 +65,10 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
       auto counter = read_counter(line.substr(kCounter.size()));
       if (!counter) return error(number, "a counter without what is used and available");
       if (!has_begun) return error(number, "a counter of no HLO instruction");
+      is_in_hlo = false;
       if (is_kept) out.back().counters.push_back(*std::move(counter));
-    } else if (!trimmed(line).empty()) {
+    } else if (!is_in_hlo && !trimmed(line).empty()) {
+      // Behind the instruction it is the rest of an attribute that has line breaks.
       return error(number, "no line of a profile");
     }
   }

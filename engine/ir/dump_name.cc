@@ -14,17 +14,18 @@ bool is_number(std::string_view text) {
 }
 
 // "gmm.1-62-packed-bundles-post-ra.txt": the number parts module and stage; both may have dashes.
+// Behind a module's name that was cut there is a number more (cut_names.h).
 std::optional<DumpName> split(std::string_view rest) {
   for (size_t at = rest.find('-'); at != std::string_view::npos; at = rest.find('-', at + 1)) {
     size_t end = rest.find('-', at + 1);
     if (end == std::string_view::npos) break;
-    if (is_number(rest.substr(at + 1, end - at - 1)))
+    const bool is_last = end + 1 < rest.size() && kDigits.find(rest[end + 1]) == kDigits.npos;
+    if (is_last && is_number(rest.substr(at + 1, end - at - 1)))
       return DumpName{0, std::string(rest.substr(0, at)), std::string(rest.substr(end + 1))};
   }
-  // "TLP-hlo.txt"
-  size_t dash = rest.find('-');
-  if (dash == std::string_view::npos) return std::nullopt;
-  return DumpName{0, std::string(rest.substr(0, dash)), std::string(rest.substr(dash + 1))};
+  const std::string own = std::string(kTopLevel) + "-";
+  if (!rest.starts_with(own)) return std::nullopt;
+  return DumpName{0, std::string(kTopLevel), std::string(rest.substr(own.size()))};
 }
 
 }  // namespace
@@ -38,6 +39,8 @@ std::optional<DumpName> read_dump_name(std::string_view path) {
   if (dash != std::string_view::npos && is_number(file.substr(0, dash))) {
     name = split(file.substr(dash + 1));
     if (name) std::from_chars(file.data(), file.data() + dash, name->stamp);
+  } else if (name = split(file); name) {
+    // Dumps without time stamps.
   } else if (slash != std::string_view::npos) {
     std::string_view folder = path.substr(0, slash);
     folder.remove_prefix(folder.rfind('/') + 1);  // npos + 1 is 0

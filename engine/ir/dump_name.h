@@ -1,11 +1,12 @@
 // Which dump says what: the files that libtpu writes for --xla_jf_dump_to=DIR, by their names.
 //
-//   name    = stamp "-" module "-" [number "-"] stage "." ("txt" | "html")
+//   name    = [stamp "-"] module "-" [number "-"] stage "." ("txt" | "html")
 //   module  = "TLP" (the top-level program) | the name of an HLO instruction: "gmm.1"
 //   stage   = "packed-bundles-post-ra" | "vmem_report" | …
 //
 // The stamp is a time in nanoseconds, one for a program's TLP and later ones for what it calls; the
-// number shifts with the options. The compile step's archive has the names "module/stage.txt".
+// number shifts with the options, and only a TLP's dump may have none. The compile step's archive
+// has the names "module/stage.txt".
 #pragma once
 
 #include <cstdint>

@@ -66,31 +66,37 @@ struct Tally {
   }
 };
 
-// What the largest kernel has in VMEM, and where each kernel's blocks lie.
-Result<json> vmem_facts(const Dumps& dumps, const Device& device) {
-  uint64_t most = 0;
-  uint64_t most_spilled = 0;
+// What the largest kernel has in VMEM, and where each kernel's blocks lie; sizes are null where the
+// report is not there, or cannot be read, of which `unread` gets the reason.
+json vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::string>& unread) {
+  json most, most_spilled;
   json windows = json::array();
+  std::vector<ModuleMemory> modules;
   if (auto page = dumps.find("TLP/vmem_report.html"); page != dumps.end()) {
-    auto report = read_vmem_report(page->second, "TLP/vmem_report.html");
-    if (!report) return std::move(report).error();
-    for (const ModuleMemory& module : *report) {
-      uint64_t spilled = 0;
-      for (const Allocation& one : module.allocations) {
-        if (one.is_spill) spilled += one.bytes;
-        if (!one.window) continue;
-        windows.push_back(
-            {{"module", module.module},
-             {"operand", fmt::format("{} {}", one.window->is_output ? "output" : "input",
-                                     one.window->operand)},
-             {"window", one.window->shape},
-             {"window_bytes", one.window->window_bytes},
-             {"bytes", one.bytes},
-             {"buffers", one.window->buffers}});
-      }
-      most = std::max(most, module.bytes);
-      most_spilled = std::max(most_spilled, spilled);
+    auto report = read_vmem_report(page->second, page->first);
+    if (report) {
+      modules = *std::move(report);
+      most = most_spilled = 0;
+    } else {
+      unread.push_back(report.error().message);
     }
+  }
+  for (const ModuleMemory& module : modules) {
+    uint64_t spilled = 0;
+    for (const Allocation& one : module.allocations) {
+      if (one.is_spill) spilled += one.bytes;
+      if (!one.window) continue;
+      windows.push_back(
+          {{"module", module.module},
+           {"operand",
+            fmt::format("{} {}", one.window->is_output ? "output" : "input", one.window->operand)},
+           {"window", one.window->shape},
+           {"window_bytes", one.window->window_bytes},
+           {"bytes", one.bytes},
+           {"buffers", one.window->buffers}});
+    }
+    most = std::max(most.get<uint64_t>(), module.bytes);
+    most_spilled = std::max(most_spilled.get<uint64_t>(), spilled);
   }
   return json{{"allocated_bytes", most},
               {"spilled_bytes", most_spilled},
@@ -309,10 +315,9 @@ json roofline_of(const Tally& tally, const Cost& cost, const Device& device) {
 
 Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
                          const Device& device) {
-  auto vmem = vmem_facts(dumps, device);
-  if (!vmem) return std::move(vmem).error();
-  auto static_facts = StaticFacts::read(dumps);
-  if (!static_facts) return std::move(static_facts).error();
+  std::vector<std::string> unread;
+  json vmem = vmem_facts(dumps, device, unread);
+  const StaticFacts static_facts(dumps, unread);
   Tally all;
   json kernels = json::array();
   for (const KernelRun& kernel : run.kernels) {
@@ -325,8 +330,7 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
     facts["traffic"] = traffic_json(kernel, device);
     facts["sections"] = sections_json(kernel, device);
     facts["by_line"] = lines_json(kernel, device);
-    if (auto status = static_facts->add_to(facts, kernel.name, dumps); !status)
-      return std::move(status).error();
+    static_facts.add_to(facts, kernel.name, dumps, unread);
     kernels.push_back(std::move(facts));
   }
   json facts = tally_json(all, device);
@@ -339,11 +343,12 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
                        {"high", seconds * (1 + device.error)},
                        {"cycles", all.cycles}};
   facts["dma"]["minimum_bytes"] = cost.bytes;
-  facts["vmem"] = *std::move(vmem);
+  facts["vmem"] = std::move(vmem);
   facts["roofline"] = roofline_of(all, cost, device);
   facts["kernels"] = std::move(kernels);
   facts["estimated"] = run.estimated;
   facts["not_modelled"] = run.not_modelled;
+  facts["unread"] = unread;
   facts["signals"] = write_signals(run, facts, device);
   facts["flops"] = {{"executed", facts["signals"]["flops"]}, {"minimum", cost.flops}};
   facts["work"] = work_json(work_of(run, device));

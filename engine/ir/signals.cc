@@ -110,8 +110,10 @@ json write_signals(const ProgramRun& run, const json& facts, const Device& devic
           {"compute_efficiency_pct", 100 * counts.matmul_flops / seconds / device.peak_flops},
           {"hbm_bandwidth_utilization_pct", 100 * bytes / seconds / device.hbm_bytes_per_second},
           {"vmem_allocation", {{"vmem_bytes", vmem["allocated_bytes"]}}},
-          {"vmem_utilization_pct",
-           100 * vmem["allocated_bytes"].get<double>() / vmem["capacity_bytes"].get<double>()},
+          {"vmem_utilization_pct", vmem["allocated_bytes"].is_null()
+                                       ? json()
+                                       : json(100 * vmem["allocated_bytes"].get<double>() /
+                                              vmem["capacity_bytes"].get<double>())},
           {"bundle_density",
            {{"total_bundles", busy},
             {"avg_ops_per_bundle",

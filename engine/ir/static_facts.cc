@@ -105,22 +105,25 @@ Status add_utilisation(json& facts, const std::string& module, const Dumps& dump
 
 }  // namespace
 
-Result<StaticFacts> StaticFacts::read(const Dumps& dumps) {
-  StaticFacts out;
+StaticFacts::StaticFacts(const Dumps& dumps, std::vector<std::string>& unread) {
   if (const std::string* text = find_dump(dumps, kFingerprints)) {
     auto read = read_fingerprints(*text, kFingerprints);
-    if (!read) return std::move(read).error();
-    for (Fingerprint& one : *read) out.fingerprints_.emplace(one.module, one);
+    if (!read) unread.push_back(read.error().message);
+    if (read) {
+      for (Fingerprint& one : *read) fingerprints_.emplace(one.module, one);
+    }
   }
   if (const std::string* text = find_dump(dumps, kProfile)) {
     auto read = read_bundle_profile(*text, kProfile);
-    if (!read) return std::move(read).error();
-    for (InstructionProfile& one : *read) out.profiles_.emplace(one.instruction, one);
+    if (!read) unread.push_back(read.error().message);
+    if (read) {
+      for (InstructionProfile& one : *read) profiles_.emplace(one.instruction, one);
+    }
   }
-  return out;
 }
 
-Status StaticFacts::add_to(json& facts, const std::string& module, const Dumps& dumps) const {
+void StaticFacts::add_to(json& facts, const std::string& module, const Dumps& dumps,
+                         std::vector<std::string>& unread) const {
   auto known = fingerprints_.find(module);
   const Fingerprint* fingerprint = known == fingerprints_.end() ? nullptr : &known->second;
   if (fingerprint != nullptr) {
@@ -134,8 +137,10 @@ Status StaticFacts::add_to(json& facts, const std::string& module, const Dumps& 
     facts["bundle_profile"] = std::move(counters);
     facts["sources"]["bundle_profile"] = {{"file", kProfile}, {"line", found->second.line}};
   }
-  if (auto status = add_llo(facts, module, fingerprint, dumps); !status) return status;
-  return add_utilisation(facts, module, dumps);
+  for (const Status& status :
+       {add_llo(facts, module, fingerprint, dumps), add_utilisation(facts, module, dumps)}) {
+    if (!status) unread.push_back(status.error().message);
+  }
 }
 
 }  // namespace evolve::ir

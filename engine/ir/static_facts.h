@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/ir/bundle_profile.h"
 #include "engine/ir/fingerprints.h"
@@ -15,11 +16,13 @@ namespace evolve::ir {
 
 class StaticFacts {
  public:
-  // Reads what the dumps say of all modules together; bad input where one is damaged.
-  static Result<StaticFacts> read(const Dumps& dumps);
+  // Reads what the dumps say of all modules together. One that cannot be read counts as not there,
+  // here and in add_to, and `unread` gets the reason: "<name>:<line>: …".
+  StaticFacts(const Dumps& dumps, std::vector<std::string>& unread);
 
   // Adds what is known of a module to its facts. `dumps` are those that it was read from.
-  Status add_to(nlohmann::json& facts, const std::string& module, const Dumps& dumps) const;
+  void add_to(nlohmann::json& facts, const std::string& module, const Dumps& dumps,
+              std::vector<std::string>& unread) const;
 
  private:
   std::map<std::string, Fingerprint> fingerprints_;

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "engine/core/result.h"
+
 namespace evolve::ninja {
 
 // How many edits away a name may be to be suggested, as in Ninja.
@@ -24,6 +26,13 @@ inline void print_warning(const std::string& message) {
 }
 inline void print_info(const std::string& message) {
   fmt::print("ninja: {}\n", message);
+}
+// What an error says, with its excerpt. Ninja shows none for what stands in a line's first column,
+// but ends the line all the same.
+inline std::string text_of(const Error& error) {
+  if (!error.is_located) return error.message;
+  const bool has_excerpt = error.detail.find("\n^ near here") == std::string::npos;
+  return fmt::format("{}\n{}", error.message, has_excerpt ? error.detail : "");
 }
 // A tool's usage.
 inline void print_plain(const std::string& text) {

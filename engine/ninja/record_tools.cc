@@ -24,7 +24,17 @@ struct Discovered {
 };
 using ByOutput = std::map<std::string, Discovered>;
 
-// Of the last run of each edge, by its first output: as recorded here, or else as ninja logged it.
+// The outputs of the edge that makes `first`; that one alone where none does any more.
+std::vector<std::string> outputs_beside(const Graph& graph, const std::string& first) {
+  const auto node = graph.find_node(first);
+  const auto maker = node ? graph.node(*node).made_by : std::nullopt;
+  if (!maker) return {first};
+  std::vector<std::string> out;
+  for (NodeId output : graph.edge(*maker).outputs) out.push_back(graph.path(output));
+  return out;
+}
+
+// Of the last run of each edge, by its outputs: as recorded here, or else as ninja logged it.
 Result<ByOutput> discovered_by_output(const ToolContext& context) {
   ByOutput out;
   LogFiles logs(context.files, context.graph);
@@ -35,10 +45,12 @@ Result<ByOutput> discovered_by_output(const ToolContext& context) {
   auto records = context.last_records();
   if (!records) return std::move(records).error();
   for (const EdgeRecord& record : *records) {
-    auto now = context.files.digest(record.output);
-    const auto& outputs = record.result.outputs;
-    const bool is_valid = now && *now && !outputs.empty() && **now == outputs.front();
-    out.insert_or_assign(record.output, Discovered{record.result.discovered, is_valid});
+    const auto paths = outputs_beside(context.graph, record.output);
+    for (size_t i = 0; i < std::min(paths.size(), record.result.outputs.size()); ++i) {
+      auto now = context.files.digest(paths[i]);
+      const bool is_valid = now && *now && **now == record.result.outputs[i];
+      out.insert_or_assign(paths[i], Discovered{record.result.discovered, is_valid});
+    }
   }
   return out;
 }

@@ -104,8 +104,8 @@ std::optional<std::vector<std::string>> Times::told(EdgeId id) {
     if (depfile.empty()) return std::vector<std::string>();
     auto text = files_.read(depfile);
     if (!text) return std::nullopt;
-    auto inputs = parse_depfile(*text, depfile);
-    return inputs ? std::optional(*std::move(inputs)) : std::nullopt;
+    auto said = parse_depfile(*text);
+    return said ? std::optional(std::move(said->inputs)) : std::nullopt;
   }
   const LoggedDeps* logged = logs_.deps(graph_.path(output));
   auto time = mtime(output);

@@ -10,6 +10,7 @@
 #include "engine/core/plain_text.h"
 #include "engine/core/result.h"
 #include "engine/ir/calibration.h"
+#include "engine/ir/cut_names.h"
 #include "engine/ir/program.h"
 #include "engine/steps/child.h"
 #include "engine/steps/step.h"
@@ -80,7 +81,8 @@ inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled&
   if (!dumps && dumps.error().code == ErrorCode::bad_input)
     return bad_input(fmt::format("its dumps have more than {} bytes", kMostDumpBytes));
   if (!dumps) return std::move(dumps).error();
-  compiled.dumps = *std::move(dumps);
+  const auto names = ir::whole_names(*dumps);
+  compiled.dumps = ir::with_whole_names(*std::move(dumps), names);
   auto input = read_input(files.operands);
   if (!input) return std::move(input).error();
   auto run = ir::run_program(compiled.dumps, compiled.device, *input);

@@ -17,6 +17,7 @@
 #include "engine/core/content.h"
 #include "engine/world/claims.h"
 #include "engine/world/disk_files.h"
+#include "engine/world/links.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 
@@ -32,6 +33,19 @@ struct RealFiles {
   std::string at(const std::string& name) { return folder / name; }
 };
 
+struct RealLinks {
+  TestFolder folder;
+  world::DiskFiles files;
+  world::DiskLinks links;
+  std::string at(const std::string& name) { return folder / name; }
+};
+
+struct MemoryLinks {
+  tests::FakeFiles files;
+  tests::FakeLinks links{files};
+  std::string at(const std::string& name) { return "/root/" + name; }
+};
+
 struct MemoryFiles {
   tests::FakeFiles files;
   std::string at(const std::string& name) { return "/root/" + name; }
@@ -43,7 +57,8 @@ ActionResult result_under(const std::string& key) {
   result.declared_key = content_digest("declared " + key);
   result.parts = {{"command", "", "run 'it' \"now\"\n"}, {"input", "a", content_digest("a").hex()}};
   result.discovered = {"a.py", "dir/b c.py"};
-  result.outputs = {content_digest("1"), content_digest("2")};
+  result.outputs = {content_digest("1"), content_digest("2"), content_digest("3")};
+  result.links = {{1, "../a b", false}, {2, "$root/x", true}};
   result.verdict = "rejected";
   result.output = "warning: it\n";
   result.seconds = 1.25;
@@ -58,6 +73,7 @@ void check_same(const ActionResult& a, const ActionResult& b) {
   CHECK(a.parts == b.parts);
   CHECK(a.discovered == b.discovered);
   CHECK(a.outputs == b.outputs);
+  CHECK(a.links == b.links);
   CHECK(a.verdict == b.verdict);
   CHECK(a.output == b.output);
   CHECK(a.seconds == b.seconds);
@@ -95,6 +111,45 @@ void check_memo(Memo& memo) {
 }
 
 }  // namespace
+
+TEMPLATE_TEST_CASE("links", "[contract]", RealLinks, MemoryLinks) {
+  TestType world;
+  Files& files = world.files;
+  Links& links = world.links;
+  const std::string file = world.at("file"), path = world.at("link");
+  const std::vector<std::string> others = {world.at("none"), file};
+  REQUIRE(files.make_folders(world.at("")));
+  REQUIRE(files.write(file, "one"));
+  CHECK(!*links.look(path, others));
+  CHECK(!*links.look(file, {}));
+  for (bool is_hard : {false, true, true}) {
+    CAPTURE(is_hard);
+    REQUIRE(*links.make(path, {file, is_hard}));
+    CHECK(*files.digest(path) == content_digest("one"));
+    auto link = links.look(path, others);
+    REQUIRE(link);
+    REQUIRE(*link);
+    CHECK((*link)->is_hard == is_hard);
+    CHECK((*link)->target == file);
+  }
+  CHECK(!*links.look(path, {}));
+  // A hard link needs what it is another name of, and what was there stays.
+  CHECK(!*links.make(path, {world.at("none"), true}));
+  CHECK(*files.digest(path) == content_digest("one"));
+  // A symbolic one does not.
+  REQUIRE(*links.make(path, {world.at("none"), false}));
+  CHECK(!*files.digest(path));
+}
+
+TEST_CASE("a link is made beside what is there, or not at all", "[contract]") {
+  TestFolder folder;
+  world::DiskFiles files;
+  world::DiskLinks links;
+  REQUIRE(files.make_folders(folder / "folder"));
+  CHECK(!*links.make(folder / "folder", {"x", false}));
+  CHECK(fs::is_directory(folder / "folder"));
+  CHECK(std::distance(fs::directory_iterator(folder / ""), fs::directory_iterator()) == 1);
+}
 
 TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
   TestType world;

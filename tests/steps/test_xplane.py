@@ -193,6 +193,21 @@ def test_counters_are_weighted_by_their_time_in_the_executions() -> None:
     assert counters["utilisation"]["MXU"]["share"] == pytest.approx(0.65)
     assert counters["utilisation"]["MXU"]["covered_share"] == pytest.approx(0.4)
     assert (counters["fills"], counters["spills"], counters["refused"]) == (3, 4, 1)
+    assert counters["not_credible"] is None
+
+
+@pytest.mark.parametrize("other", [0.0, 1.0])
+def test_counters_that_all_read_zero_while_ops_run_are_not_believed(other: float) -> None:
+    trace = _runs(2)
+    for unit, util in (("MXU", 0.0), ("Scalar ALU", other)):
+        trace.add("_counters_", unit, 100, 8, util=util)
+    counters = trace.program()["counters"]
+    if other:
+        assert counters["not_credible"] is None
+        assert counters["utilisation"]["MXU"]["share"] == 0
+    else:
+        assert counters["not_credible"] == "MXU, Scalar ALU: 0 % all the time, while ops ran"
+        assert counters["utilisation"] == {}
 
 
 def test_programs_are_told_by_id_and_asked_for_by_name() -> None:

@@ -111,6 +111,30 @@ void add_lib(World& world) {
 
 }  // namespace
 
+TEST_CASE("links come back as links, and their commands run where they lead to something else") {
+  World world;
+  REQUIRE(world.load("rule link\n  command = link $out\nbuild out kept: link\n"));
+  world.runner.programs["link"] = [&](const auto& words, tests::FakeFiles& files) {
+    (void)world.links.make(words[1], {"there", false});
+    files.files["kept"] = "x";
+    return 0;
+  };
+  world.files.files["there"] = "1";
+  REQUIRE(world.build());
+  world.links.links.clear();
+  world.files.files.erase("out");
+  world.files.files.erase("kept");
+  CHECK(world.build()->ran == 0);
+  CHECK(world.links.links["out"].target == "there");
+  CHECK(world.files.files["out"] == "1");
+  CHECK(world.files.files["kept"] == "x");
+  // The same key, but not the same result.
+  world.files.files.erase("out");
+  world.files.files["there"] = "2";
+  CHECK(world.build()->ran == 1);
+  CHECK(world.files.files["out"] == "2");
+}
+
 TEST_CASE("who reads what a dyndep file says that an edge makes waits for that edge") {
   World world;
   add_lib(world);

@@ -1,5 +1,7 @@
 #include "engine/core/key.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "engine/core/depfile.h"
@@ -145,11 +147,36 @@ TEST_CASE("changes are described by the parts that differ") {
 }
 
 TEST_CASE("depfiles of compilers and steps are read") {
-  auto inputs = parse_depfile("out: a.h \\\n  dir/./b.h with\\ space c$$d\nout: a.h e\n", "x.d");
-  REQUIRE(inputs);
-  CHECK(*inputs == std::vector<std::string>{"a.h", "dir/b.h", "with space", "c$d", "e"});
-  CHECK(parse_depfile("", "x.d")->empty());
-  auto bad = parse_depfile("no colon\n", "x.d");
-  REQUIRE(!bad);
-  CHECK(bad.error().message == "x.d: expected ':' in depfile");
+  auto read = parse_depfile("out: a.h \\\n  dir/./b.h with\\ space c$$d\nout: a.h e\n");
+  REQUIRE(read);
+  CHECK(read->inputs == std::vector<std::string>{"a.h", "dir/b.h", "with space", "c$d", "e"});
+  CHECK(read->outputs == std::vector<std::string>{"out"});
+  CHECK(parse_depfile("")->inputs.empty());
+  // GCC's -MP, and outputs on lines of their own.
+  read = parse_depfile("a \\\n b: x.h\nx.h:\n");
+  REQUIRE(read);
+  CHECK(read->inputs == std::vector<std::string>{"x.h"});
+  CHECK(read->outputs == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("what a depfile cannot say is told in Ninja's words") {
+  CHECK(parse_depfile("no colon\n").error().message == "expected ':' in depfile");
+  CHECK(parse_depfile("out: in h\nh: k\n").error().message == "inputs may not also have inputs");
+}
+
+TEST_CASE("backslashes in depfiles are read as Ninja reads them") {
+  auto [text, path] = GENERATE(table<const char*, const char*>({
+      {R"(a\b)", R"(a\b)"},  // kept where nothing is escaped
+      {R"(a\\b)", R"(a\\b)"},
+      {R"(a\#b)", R"(a#b)"},
+      {R"(a\\#b)", R"(a\#b)"},  // one of them escapes
+      {R"(c\:x)", R"(c:x)"},
+      {R"(a\ b)", R"(a b)"},
+      {R"(a\\\ b)", R"(a\ b)"},  // an odd number: half of them, and the blank
+      {R"(a\\ )", R"(a\\)"},     // an even one: the end
+  }));
+  CAPTURE(text);
+  auto read = parse_depfile(fmt::format("out: {}\n", text));
+  REQUIRE(read);
+  CHECK(read->inputs == std::vector<std::string>{path});
 }

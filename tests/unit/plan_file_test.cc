@@ -107,9 +107,9 @@ TEST_CASE("a reply without a plan is a verdict that no person changes", "[plan]"
 }
 
 TEST_CASE("a depfile that is written is read back", "[plan]") {
-  const std::vector<std::string> inputs = {"a b/#1.md", "c$d"};
-  auto read = parse_depfile(depfile_text("out put.json", inputs), "d");
+  const std::vector<std::string> inputs = {"a b/#1.md", "c$d", R"(e\ f\#)"};
+  auto read = parse_depfile(depfile_text("out put.json", inputs));
   REQUIRE(read);
-  CHECK(*read == inputs);
-  CHECK(parse_depfile(depfile_text("out.json", {}), "d")->empty());
+  CHECK(read->inputs == inputs);
+  CHECK(parse_depfile(depfile_text("out.json", {}))->inputs.empty());
 }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/ir/cut_names.h"
 #include "engine/ir/dump_name.h"
 
 using namespace evolve;
@@ -142,9 +143,41 @@ TEST_CASE("the name of a dump says what it is") {
   name = read_dump_name("d/gmm.1/final_bundles.txt");
   REQUIRE(name);
   CHECK(name->module == "gmm.1");
+  // Without time stamps.
+  name = read_dump_name("d/gmm.1-62-packed-bundles-post-ra.txt");
+  REQUIRE(name);
+  CHECK(name->module == "gmm.1");
+  CHECK(name->stage == "packed-bundles-post-ra.txt");
+  name = read_dump_name("d/TLP-hlo.txt");
+  REQUIRE(name);
+  CHECK(name->module == "TLP");
+  CHECK(name->stamp == 0);
+  // A name that was cut has a hash before the number.
+  name = read_dump_name("17-gmm-10412898245618000249-01-packed-bundles-post-ra.txt");
+  REQUIRE(name);
+  CHECK(name->module == "gmm-10412898245618000249");
   CHECK_FALSE(read_dump_name("17-<late-finalization>-60-final_bundles.txt"));
   CHECK_FALSE(read_dump_name("readme.md"));
   CHECK_FALSE(read_dump_name("notes.txt"));
+}
+
+TEST_CASE("a module's name that was cut is found again") {
+  const std::string begin(150, 'k');
+  const Dumps dumps = {
+      {begin + "kk-9838465777662305149/packed-bundles-post-ra.txt", ""},
+      {begin + "-18140549408135679564/vmem.txt", ""},
+      {"m.1-18140549408135679564/vmem.txt", ""},
+      {"TLP/all-fingerprints.txt", "D8=:i=2:c=0:a=0:b=1 " + begin + "kkk.1\n"},
+      {"TLP/hlo.txt",
+       "  %" + begin + "kkk.1 = f32[8] custom-call(%m.1)\n  %m.1 = f32[8] copy(%x)\n"}};
+  const auto whole = with_whole_names(dumps, whole_names(dumps));
+  CHECK(whole.contains(begin + "kkk.1/packed-bundles-post-ra.txt"));
+  CHECK(whole.contains(begin + "kkk.1/vmem.txt"));
+  CHECK(whole.contains("m.1-18140549408135679564/vmem.txt"));
+  // Where two begin so, nobody can tell whose it is.
+  Dumps more = dumps;
+  more["TLP/hlo.txt"] += "  %" + begin + "kkk.2 = f32[8] custom-call(%m.1)\n";
+  CHECK(whole_names(more).empty());
 }
 
 TEST_CASE("a folder may have the dumps of several programs") {

@@ -1,0 +1,32 @@
+#include "engine/dyndeps.h"
+
+#include <fmt/format.h>
+
+#include "engine/core/dyndep.h"
+
+namespace evolve {
+
+Status Dyndeps::read(NodeId file) {
+  if (graph_.is_dyndep_loaded(file)) return {};
+  const std::string& path = graph_.path(file);
+  auto text = files_.read(path);
+  if (!text) {
+    auto there = files_.digest(path);
+    if (there && !*there)
+      return bad_input(fmt::format("loading '{}': No such file or directory", path));
+    return std::move(text).error();
+  }
+  tell_(file);
+  auto outputs = load_dyndep(graph_, file, *std::move(text));
+  if (!outputs) return std::move(outputs).error();
+  return plan_.learn_makers(*outputs);
+}
+
+Result<bool> Dyndeps::settle(EdgeId id) {
+  const auto file = graph_.edge(id).dyndep;
+  if (!file) return false;
+  if (auto status = read(*file); !status) return std::move(status).error();
+  return plan_.wait_for(id, graph_.edge(id).inputs);
+}
+
+}  // namespace evolve
