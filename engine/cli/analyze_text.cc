@@ -271,6 +271,13 @@ std::string facts_text(const json& facts) {
     text += fmt::format("window      {} {}: {} x{}\n", window["module"].get<std::string>(),
                         window["operand"].get<std::string>(), window["window"].get<std::string>(),
                         window["buffers"].get<uint64_t>());
+  if (facts.contains("on_data")) {
+    text += fmt::format("on data     from {} to {}; the dearer side counts\n",
+                        duration(modelled["cheaper_seconds"]), duration(modelled["seconds"]));
+    for (const json& one : facts["on_data"])
+      text += fmt::format("            {}: {}\n", one["kernel"].get<std::string>(),
+                          one["what"].get<std::string>());
+  }
   for (const json& reason : facts["unread"])
     text += fmt::format("not read    {}\n", plain_line(reason.get<std::string>()));
   if (!facts["estimated"].empty())

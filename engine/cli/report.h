@@ -33,7 +33,8 @@ std::string size_text(int64_t bytes);
 // A time of a variant for one case. `kind` is "modelled" or "measured".
 struct CaseTime {
   std::string kind;
-  double seconds = 0;
+  double seconds = 0;             // of the dearer side of what hangs on data
+  std::optional<double> cheaper;  // of the cheaper one; none: nothing does
 };
 std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& variant,
                                   const std::string& case_name);

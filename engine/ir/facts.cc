@@ -335,13 +335,27 @@ Result<json> write_facts(const ProgramRun& run, const Dumps& dumps, const Cost& 
   }
   json facts = tally_json(all, device);
   double seconds = all.cycles / device.clock_hz;
+  double added_up = 0;
+  double least = seconds;
+  json on_data = json::array();
+  for (const KernelRun& kernel : run.kernels) {
+    added_up += static_cast<double>(kernel.times) * kernel.simulation.added_up_cycles;
+    least -= (kernel.all_cycles() - kernel.least_cycles()) / device.clock_hz;
+    for (const std::string& what : kernel.on_data)
+      on_data.push_back({{"kernel", kernel.name}, {"what", what}});
+  }
   facts["verdict"] = "ok";
   facts["target"] = device.name;
   facts["model"] = kModel;
   facts["modelled"] = {{"seconds", seconds},
-                       {"low", seconds * (1 - device.error)},
+                       {"low", least * (1 - device.error)},
                        {"high", seconds * (1 + device.error)},
-                       {"cycles", all.cycles}};
+                       {"cycles", all.cycles},
+                       {"added_up_share", added_up / all.cycles}};
+  if (!on_data.empty()) {
+    facts["modelled"]["cheaper_seconds"] = least;
+    facts["on_data"] = std::move(on_data);
+  }
   facts["dma"]["minimum_bytes"] = cost.bytes;
   facts["vmem"] = std::move(vmem);
   facts["roofline"] = roofline_of(all, cost, device);

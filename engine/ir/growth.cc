@@ -100,6 +100,7 @@ uint32_t Growth::result_of(const Instruction& one, const Seen& seen) {
     case Op::rename: return one.reg == kNone ? 0 : now_.registers[static_cast<size_t>(one.reg)];
     case Op::unknown:
     case Op::opaque:
+    case Op::of_vectors:
     case Op::operand:
     case Op::parameter: return 0;
     case Op::flag_read: need_constant(one.operands[0]); return 0;

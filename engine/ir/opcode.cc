@@ -79,7 +79,7 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"vwait.ge", Op::wait},
       {"inlined_call", Op::call},
       {"dma.general", Op::dma},
-      {"spop", Op::opaque},
+      {"spop", Op::of_vectors},
       {"reloc", Op::opaque},
       {"scalar_parameter_address", Op::opaque},
       // Errors that do not happen, fences and traces.

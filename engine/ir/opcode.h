@@ -20,9 +20,10 @@ const char* unit_name(Unit unit);
 
 // What the simulator executes.
 enum class Op : uint8_t {
-  ignored,  // nothing that the scalar unit could see
-  unknown,  // not understood; its result is not known
-  opaque,   // understood, but its result comes from elsewhere: vector registers, the runtime
+  ignored,     // nothing that the scalar unit could see
+  unknown,     // not understood; its result is not known
+  opaque,      // understood, but its result comes from elsewhere: the runtime
+  of_vectors,  // a value that the vector units hand over: data
   copy,
   add,
   sub,

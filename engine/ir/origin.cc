@@ -47,4 +47,29 @@ std::optional<Origin> origin_of(const Schedule& schedule, int32_t slot,
   return std::nullopt;
 }
 
+std::optional<uint32_t> maker_of_predicate(const Schedule& schedule, int32_t slot,
+                                           const std::function<bool(int32_t)>& is_known) {
+  std::unordered_map<int32_t, uint32_t> makers;  // by slot
+  for (uint32_t i = 0; i < schedule.instructions.size(); ++i) {
+    if (schedule.instructions[i].result != kNone)
+      makers.try_emplace(schedule.instructions[i].result, i);
+  }
+  std::unordered_set<int32_t> seen;
+  while (seen.insert(slot).second) {
+    const auto maker = makers.find(slot);
+    if (maker == makers.end()) return std::nullopt;
+    const Instruction& one = schedule.instructions[maker->second];
+    const bool only_combines = one.op == Op::pred_or || one.op == Op::pred_and ||
+                               one.op == Op::pred_nand || one.op == Op::pred_xor ||
+                               one.op == Op::pred_not || one.op == Op::copy;
+    if (!only_combines) return maker->second;
+    for (const Operand& operand : one.operands) {
+      if (operand.slot == kNone || is_known(operand.slot)) continue;
+      slot = operand.slot;
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace evolve::ir

@@ -20,4 +20,9 @@ struct Origin {
 std::optional<Origin> origin_of(const Schedule& schedule, int32_t slot,
                                 const std::function<bool(int32_t)>& is_known);
 
+// The instruction, an index into Schedule::instructions, whose result is not known and makes a
+// predicate so: what only combines predicates is gone through.
+std::optional<uint32_t> maker_of_predicate(const Schedule& schedule, int32_t slot,
+                                           const std::function<bool(int32_t)>& is_known);
+
 }  // namespace evolve::ir

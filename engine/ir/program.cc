@@ -10,6 +10,7 @@
 #include "engine/ir/dump_name.h"
 #include "engine/ir/hlo.h"
 #include "engine/ir/hlo_loops.h"
+#include "engine/ir/on_data.h"
 
 namespace evolve::ir {
 
@@ -69,13 +70,14 @@ class Runner {
     if (!schedule) return std::move(schedule).error();
     if (name == kTopLevel) {
       auto simulation = simulate_top_level(*schedule, device_);
-      return add(name, *std::move(schedule), std::move(simulation), 1);
+      if (!simulation) return std::move(simulation).error();
+      return add(name, *std::move(schedule), DataRange{*std::move(simulation), {}, {}}, 1);
     }
     auto called = calls_.times.find(name);
     uint64_t times = called == calls_.times.end() ? 1 : called->second;
     const ProgramInput::Runs inputs = is_kernel(name) ? input_.of(*schedule) : ProgramInput::Runs();
     if (inputs.each == nullptr) {
-      auto simulation = simulate(*schedule, device_);
+      auto simulation = simulate_range(*schedule, device_);
       return add(name, *std::move(schedule), std::move(simulation), times);
     }
     // One input stands for all runs. Several are all of a kernel's runs, whichever of its modules,
@@ -85,7 +87,7 @@ class Runner {
     for (const KernelInput& one : *inputs.each) {
       auto parameters = lay_out(*schedule, one.operands);
       if (!parameters) return std::move(parameters).error();
-      if (auto status = add(name, *schedule, simulate(*schedule, device_, *parameters),
+      if (auto status = add(name, *schedule, simulate_range(*schedule, device_, *parameters),
                             is_for_all ? times : one.times * inputs.kernels);
           !status)
         return status;
@@ -159,15 +161,20 @@ class Runner {
     return hlo_ ? hlo_->has_kernel(name) : is_kernel(name);
   }
 
-  Status add(const std::string& name, Schedule schedule, Result<Simulation> simulation,
+  Status add(const std::string& name, Schedule schedule, Result<DataRange> simulation,
              uint64_t times) {
     if (!simulation && name != kTopLevel && !has_kernel(name)) {
       estimate(name, times, simulation.error().message);
       return {};
     }
     if (!simulation) return std::move(simulation).error();
-    run_.kernels.push_back({name, std::move(schedule), *std::move(simulation), times,
-                            name != kTopLevel && has_kernel(name)});
+    run_.kernels.push_back({.name = name,
+                            .schedule = std::move(schedule),
+                            .simulation = std::move(simulation->dearer),
+                            .cheaper = std::move(simulation->cheaper),
+                            .on_data = std::move(simulation->on_data),
+                            .times = times,
+                            .has_kernel = name != kTopLevel && has_kernel(name)});
     return {};
   }
 
@@ -190,7 +197,10 @@ class Runner {
     moves.matrix_cycles = std::max(0.0, matrix_cycles - moves.stall_cycles);
     moves.cycles = moves.stall_cycles + moves.matrix_cycles;
     run_.estimated[name] = why;
-    run_.kernels.push_back({name, {}, std::move(moves), times});
+    KernelRun& added = run_.kernels.emplace_back();
+    added.name = name;
+    added.simulation = std::move(moves);
+    added.times = times;
   }
 
   const Dumps& dumps_;

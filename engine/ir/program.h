@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,17 @@ using Dumps = std::map<std::string, std::string>;
 struct KernelRun {
   std::string name;  // "TLP" is the top-level program
   Schedule schedule;
-  Simulation simulation;
-  uint64_t times = 1;       // it runs so
-  bool has_kernel = false;  // of Pallas in it; false: all of it is XLA's own
+  Simulation simulation;              // on the dearer side of what hangs on data
+  std::optional<Simulation> cheaper;  // on the cheaper one; none: nothing hangs on data
+  std::vector<std::string> on_data;   // what does (on_data.h)
+  uint64_t times = 1;                 // it runs so
+  bool has_kernel = false;            // of Pallas in it; false: all of it is XLA's own
   // Of all its runs.
   [[nodiscard]] double all_cycles() const { return static_cast<double>(times) * simulation.cycles; }
+  // Of all its runs, on the cheaper side.
+  [[nodiscard]] double least_cycles() const {
+    return static_cast<double>(times) * (cheaper ? cheaper->cycles : simulation.cycles);
+  }
 };
 
 struct ProgramRun {

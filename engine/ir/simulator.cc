@@ -98,7 +98,9 @@ class Core {
         if (is_back && options_.adds_up_loops) steady_.on_head(at, state_);
         continue;
       }
-      if (++state_.out.bundles > options_.most_bundles) return stuck(at, "it runs too long");
+      ++state_.out.bundles;
+      if (++walked_ > options_.most_walked || state_.out.bundles > options_.most_bundles)
+        return stuck(at, "it runs too long");
       std::optional<uint32_t> branch;
       auto status = execute(at, branch);
       if (!status) return stuck(at, status.error().message);
@@ -169,9 +171,7 @@ class Core {
         continue;
       }
       if (!holds) {
-        if (one.result == kNone && !is_lenient_)
-          return failed("a predicate that is not known to it: it depends on " +
-                        origin_words(one.predicate));
+        if (one.result == kNone && !is_lenient_) return not_known(one, at);
         if (one.op == Op::branch && one.target <= at) state_.out.unknown_loop = bundle.line;
         write(one, std::nullopt);
         continue;
@@ -190,7 +190,7 @@ class Core {
         case Op::flag_add: status = set_flag(one, true); break;
         case Op::flag_read: read_flag(one); break;
         case Op::store_smem: store(one); break;
-        default: write(one, result_of(one)); break;
+        default: write(one, assumed_or(i, result_of(one))); break;
       }
       if (!status && !is_lenient_) return status;
     }
@@ -202,11 +202,48 @@ class Core {
     if (++unknown.times == 1) unknown.origin = origin_words(guard.predicate);
   }
 
-  // What a value that is not known comes from, for people.
+  // A value that is not known, or what is assumed of the instruction that makes it.
+  [[nodiscard]] Value assumed_or(uint32_t instruction, Value value) const {
+    if (value || options_.on_data == nullptr) return value;
+    const auto& holds = options_.on_data->holds;
+    const auto found = holds.find(instruction);
+    return found == holds.end() ? value : Value(found->second ? 1 : 0);
+  }
+
+  // Why it ends at an instruction whose predicate is not known. Notes one that may be assumed: it
+  // hangs on data, and no loop's length on it.
+  Error not_known(const Instruction& one, size_t at) {
+    const auto is_known = [this](int32_t slot) {
+      return state_.slots[static_cast<size_t>(slot)].has_value();
+    };
+    const auto origin = origin_of(schedule_, one.predicate, is_known);
+    const std::string words = origin_words(origin);
+    const bool is_loop = one.op == Op::branch && one.target <= at;
+    if (options_.on_data != nullptr && origin && is_data(*origin) && !is_loop) {
+      if (const auto maker = maker_of_predicate(schedule_, one.predicate, is_known))
+        options_.on_data->asked = {
+            *maker, fmt::format("line {}, on {}", schedule_.bundles[at].line, words)};
+    }
+    return failed("a predicate that is not known to it: it depends on " + words);
+  }
+
+  // Whether it is computed from what the arrays hold; nobody can give that.
+  [[nodiscard]] bool is_data(const Origin& origin) const {
+    const Instruction& one = *origin.instruction;
+    if (one.op == Op::of_vectors) return true;
+    if (one.op != Op::load_smem) return false;
+    const Value address = read(one.operands[0]);
+    if (!address || not_given_.contains(*address)) return false;
+    return state_.smem.contains(*address);  // and was written
+  }
+
   [[nodiscard]] std::string origin_words(int32_t slot) const {
-    const auto origin = origin_of(schedule_, slot, [this](int32_t each) {
+    return origin_words(origin_of(schedule_, slot, [this](int32_t each) {
       return state_.slots[static_cast<size_t>(each)].has_value();
-    });
+    }));
+  }
+  // What a value that is not known comes from, for people.
+  [[nodiscard]] std::string origin_words(const std::optional<Origin>& origin) const {
     if (!origin) return "a value that the schedule does not say the origin of";
     const Instruction& one = *origin->instruction;
     std::optional<uint32_t> number;
@@ -222,9 +259,9 @@ class Core {
     if (one.op == Op::unknown)
       return fmt::format("the result of '{}' in line {}, which it does not know",
                          schedule_.opcodes[one.target].name, origin->line);
-    const char* what = one.op == Op::load_smem ? "a word of the scalar memory"
-                       : one.op == Op::opaque  ? "a value of the vector units"
-                                               : "a value";
+    const char* what = one.op == Op::load_smem    ? "a word of the scalar memory"
+                       : one.op == Op::of_vectors ? "a value of the vector units"
+                                                  : "a value";
     return fmt::format("{} that line {} reads", what, origin->line);
   }
 
@@ -272,7 +309,8 @@ class Core {
       case Op::rename:
         return one.reg == kNone ? Value() : state_.registers[static_cast<size_t>(one.reg)];
       case Op::unknown:
-      case Op::opaque: return std::nullopt;
+      case Op::opaque:
+      case Op::of_vectors: return std::nullopt;
       case Op::select: return select(one, read(one.operands[0]));
       default: break;
     }
@@ -445,6 +483,7 @@ class Core {
   SimulationOptions options_;
   HbmLayout hbm_;
   SteadyState steady_;
+  uint64_t walked_ = 0;  // bundles
   std::unordered_map<uint32_t, uint32_t>
       not_given_;                  // by word of SMEM: the operand it was copied of
   std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees

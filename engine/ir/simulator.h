@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct Simulation {
   double stall_cycles = 0;     // waiting for DMAs
   double latency_cycles = 0;   // of those, while their bytes had passed: latency alone
   double drain_cycles = 0;     // after the last bundle, until the last bytes have arrived
+  double added_up_cycles = 0;  // of passes of loops in steady state, which were not walked
   double matrix_cycles = 0;    // of an estimated module: products beyond the waits
   uint64_t loads = 0;          // DMAs from HBM, and to it
   uint64_t stores = 0;
@@ -80,12 +82,25 @@ struct Simulation {
 // nothing is known.
 using Parameters = std::map<uint32_t, std::vector<uint32_t>>;
 
+// What is assumed of predicates that hang on data, which vector units compute (on_data.h).
+struct DataBranches {
+  struct Asked {
+    uint32_t instruction = 0;  // that makes the predicate: an index into Schedule::instructions
+    std::string what;          // "line 12, on a value of the vector units that line 10 reads"
+  };
+  std::map<uint32_t, bool> holds;  // by the instruction that makes the predicate
+  std::optional<Asked> asked;      // what ended the simulation: nothing is assumed of it yet
+};
+
 constexpr size_t kSpansKept = 2000;
-// What runs longer is not followed.
-constexpr uint64_t kMostBundlesExecuted = 400'000'000;
+// What has to be walked longer is not followed, nor what runs longer: minutes of a device.
+constexpr uint64_t kMostBundlesWalked = 400'000'000;
+constexpr uint64_t kMostBundles = 1'000'000'000'000;
 struct SimulationOptions {
-  uint64_t most_bundles = kMostBundlesExecuted;
-  bool adds_up_loops = true;  // that are in steady state (steady.h); false: all is walked
+  uint64_t most_walked = kMostBundlesWalked;
+  bool adds_up_loops = true;        // that are in steady state (steady.h); false: all is walked
+  DataBranches* on_data = nullptr;  // null: such a predicate ends the simulation
+  uint64_t most_bundles = kMostBundles;
 };
 
 // More DMAs are never under way to one flag, nor words in SMEM, nor flags: a schedule that has them

@@ -127,6 +127,7 @@ void go_on(CoreState& state, const CoreState& before, const Growths& grown, uint
   }
   if (state.last_completion > before.last_completion) state.last_completion += cycles;
   state.cycle += cycles;
+  state.out.added_up_cycles += cycles;
   state.queue_free += cycles;
   state.step_start += cycles;
   add(state.skipped, before.skipped, times);

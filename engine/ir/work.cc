@@ -85,10 +85,24 @@ Work work_of(const ProgramRun& run, const Device& device) {
   double most_uncertain = 0;
   for (const KernelRun& kernel : run.kernels) {
     const Simulation& one = kernel.simulation;
+    const Simulation& least = kernel.cheaper ? *kernel.cheaper : one;
     const auto times = static_cast<double>(kernel.times);
-    out.load_bytes += times * one.load_bytes;
-    out.store_bytes += times * one.store_bytes;
+    out.load_bytes += times * std::min(one.load_bytes, least.load_bytes);
+    out.store_bytes += times * std::min(one.store_bytes, least.store_bytes);
     if (!kernel.has_kernel) continue;
+    auto note = [&](double flops, const std::string& what) {
+      out.uncertain_flops += flops;
+      if (flops <= most_uncertain) return;
+      most_uncertain = flops;
+      out.guard = fmt::format("{}: {}", kernel.name, what);
+    };
+    if (kernel.cheaper) {
+      double surplus = 0;
+      for (bool of_matrix_units : {true, false})
+        surplus += executed_flops(kernel.schedule, one.opcodes, device, of_matrix_units) -
+                   executed_flops(kernel.schedule, least.opcodes, device, of_matrix_units);
+      note(times * std::max(0.0, surplus), kernel.on_data.front());
+    }
     out.matrix_flops += times * executed_flops(kernel.schedule, one.opcodes, device, true);
     out.vector_flops += times * executed_flops(kernel.schedule, one.opcodes, device, false);
     for (const auto& [number, unknown] : one.unknown_guards) {
@@ -96,12 +110,8 @@ Work work_of(const ProgramRun& run, const Device& device) {
       double flops = 0;
       for (uint16_t opcode : guard.opcodes)
         flops += most_flops_of(kernel.schedule.opcodes[opcode], device);
-      flops *= times * static_cast<double>(unknown.times);
-      out.uncertain_flops += flops;
-      if (flops <= most_uncertain) continue;
-      most_uncertain = flops;
-      out.guard =
-          fmt::format("{}:{}, which depends on {}", kernel.name, guard.line, unknown.origin);
+      note(flops * times * static_cast<double>(unknown.times),
+           fmt::format("line {}, which depends on {}", guard.line, unknown.origin));
     }
   }
   return out;

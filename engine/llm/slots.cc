@@ -178,7 +178,12 @@ std::string facts_words(const std::string& name, const json& facts) {
   std::string out = name + ": ";
   const json& seconds = member(member(facts, "modelled"), "seconds");
   if (seconds.is_number())
-    out += fmt::format("modelled time {:.4g} ms; ", 1e3 * seconds.get<double>());
+    out += fmt::format("modelled time {:.4g} ms", 1e3 * seconds.get<double>());
+  const json& cheaper = member(member(facts, "modelled"), "cheaper_seconds");
+  if (cheaper.is_number())
+    out += fmt::format(" ({:.4g} ms on the cheaper side of what hangs on data)",
+                       1e3 * cheaper.get<double>());
+  if (seconds.is_number()) out += "; ";
   out += fmt::format("bottleneck {}: {}", words_in(member(facts, "bottleneck")),
                      words_in(member(facts, "evidence")));
   const json& prize = member(facts, "prize");

@@ -33,6 +33,9 @@ json modelled_time(const json& facts) {
               {"seconds", seconds},
               {"low", search::member(modelled, "low")},
               {"high", search::member(modelled, "high")}};
+  // Of a kernel whose control flow hangs on data; it is ranked by the dearer side.
+  if (const json& cheaper = search::member(modelled, "cheaper_seconds"); cheaper.is_number())
+    out["cheaper_seconds"] = cheaper;
   // Of a baseline nothing is asked.
   for (const char* key : {"work", "needed"}) {
     if (facts.contains(key)) out[key] = facts[key];

@@ -11,7 +11,7 @@
 using namespace evolve;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr uint64_t kMostBundles = 20'000;
+  constexpr uint64_t kMost = 20'000;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   auto schedule = ir::parse_schedule(text, "x");
   if (!schedule) {
@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const ir::Parameters parameters = {{0, {1, 2, 3, 4}}, {1, {5}}};
   const ir::Device device = *ir::find_device("tpu7x");
-  auto run = ir::simulate(*schedule, device, parameters, {kMostBundles, true});
-  auto walked = ir::simulate(*schedule, device, parameters, {kMostBundles, false});
+  auto run = ir::simulate(*schedule, device, parameters, {kMost, true, nullptr, kMost});
+  auto walked = ir::simulate(*schedule, device, parameters, {kMost, false, nullptr, kMost});
   // What is added up is what is walked.
   if (static_cast<bool>(run) != static_cast<bool>(walked)) std::abort();
   if (!run) return 0;

@@ -67,7 +67,7 @@ TEST_CASE("bytes and waits are told by the operand, in loops that are added up, 
   INFO((schedule ? "" : schedule.error().message));
   REQUIRE(schedule);
   for (bool adds_up : {true, false}) {
-    auto run = simulate(*schedule, kToy, {}, {kMostBundlesExecuted, adds_up});
+    auto run = simulate(*schedule, kToy, {}, {kMostBundlesWalked, adds_up});
     INFO((run ? "" : run.error().message));
     REQUIRE(run);
     REQUIRE(run->traffic.size() == 2);
