@@ -52,7 +52,9 @@ Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path
   auto owned = std::make_unique<Database>(*std::move(database));
   auto table = ActionTable::open(*owned);
   if (!table) return std::move(table).error();
-  if (auto status = owned->execute(kLaterTables); !status) return std::move(status).error();
+  if (!owned->is_read_only()) {
+    if (auto status = owned->execute(kLaterTables); !status) return std::move(status).error();
+  }
   auto insert_edge = owned->prepare(
       "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
   if (!insert_edge) return std::move(insert_edge).error();

@@ -1,6 +1,8 @@
 #include "cache/sqlite.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,12 +18,46 @@ namespace {
 // Long enough for another process's transaction; SQLite's default of none loses writes.
 constexpr int kBusyMilliseconds = 30'000;
 
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// A database in WAL mode is written to by who may write it and make its log beside it.
+bool may_write(const std::string& path) {
+  return ::access(path.c_str(), F_OK) != 0 ||
+         (::access(path.c_str(), W_OK) == 0 && ::access(folder_of(path).c_str(), W_OK) == 0);
+}
+
+// Gives what is ours of the database's files the folder's group, so that those who share the folder
+// are not locked out by a log that one of them made. Where that is not allowed it stays as it is.
+void follow_group(const std::string& path) {
+  struct stat folder = {};
+  if (::stat(folder_of(path).c_str(), &folder) != 0) return;
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    struct stat st = {};
+    const std::string file = path + suffix;
+    if (::stat(file.c_str(), &st) != 0 || st.st_gid == folder.st_gid) continue;
+    if (st.st_uid == ::geteuid()) (void)::chown(file.c_str(), st.st_uid, folder.st_gid);
+  }
+}
+
+// A path in SQLite's form of a URI.
+std::string as_uri(const std::string& path) {
+  std::string out = "file:";
+  for (char c : path) {
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '.' || c == '-' || c == '_';
+    out += is_plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 Error sqlite_error(sqlite3* handle, const std::string& path) {
   std::string what = fmt::format("{}: {}", path, sqlite3_errmsg(handle));
   // Why a database cannot be opened SQLite's words do not say, and its errno may be that of another
   // file.
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  const std::string folder = folder_of(path);
   if (sqlite3_errcode(handle) == SQLITE_CANTOPEN &&
       (::access(path.c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK) != 0)) {
     what += fmt::format(": {}", std::strerror(errno));
@@ -102,7 +138,22 @@ double Statement::real(int column) const {
   return sqlite3_column_double(statement_.get(), column);
 }
 
+// Its log is read by who may open the index of it, "-shm", which writers make. Without a log the
+// file is all that there is.
+Result<Database> Database::connect_to_read(const std::string& path) {
+  std::error_code error;
+  const bool has_log = std::filesystem::file_size(path + "-wal", error) > 0 && !error;
+  const std::string uri = as_uri(path) + (has_log ? "" : "?immutable=1");
+  sqlite3* handle = nullptr;
+  int code = sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  Database database(handle, path);
+  if (code != SQLITE_OK) return sqlite_error(handle, path);
+  sqlite3_busy_timeout(handle, kBusyMilliseconds);
+  return database;
+}
+
 Result<Database> Database::connect(const std::string& path) {
+  if (!may_write(path)) return connect_to_read(path);
   sqlite3* handle = nullptr;
   int code =
       sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -115,6 +166,7 @@ Result<Database> Database::connect(const std::string& path) {
   auto status = database.execute(
       "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;");
   if (!status) return std::move(status).error();
+  follow_group(path);
   return database;
 }
 
@@ -134,6 +186,10 @@ void Database::make(const std::string& path, int version, const std::string& sch
   const std::string unnamed = fmt::format("{}.new{}", path, ::getpid());
   std::error_code error;
   std::filesystem::remove(unnamed, error);
+  // By the umask alone; SQLite would let nobody but its owner write, and gives its log the same.
+  if (const int fd = ::open(unnamed.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      fd >= 0)
+    ::close(fd);
   {
     auto database = connect(unnamed);
     if (database && database->make_schema(version, schema)) {

@@ -52,7 +52,8 @@ enum class Replaceable {
 class Database {
  public:
   // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL
-  // in `schema`. A file of another version, or one that is no database, is an error.
+  // in `schema`. A file of another version, or one that is no database, is an error. Who may not
+  // write it, or not beside it, can read it. A new file follows the umask and the folder's group.
   static Result<Database> open(const std::string& path, int version, const std::string& schema);
   // As open(), but what cannot be opened is renamed to `path`.unreadable (or the first free name
   // like it), and a new one made: `warning` then gets words of it.
@@ -85,10 +86,14 @@ class Database {
   Result<std::vector<std::string>> check();
   // The version of the schema that the file has; 0 for a new file.
   Result<int> version();
+  [[nodiscard]] bool is_read_only() const {
+    return sqlite3_db_readonly(handle_.get(), "main") == 1;
+  }
   [[nodiscard]] int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
  private:
   static Result<Database> connect(const std::string& path);
+  static Result<Database> connect_to_read(const std::string& path);
   // Makes a whole database at `path`, unless one is there by then; tries to.
   static void make(const std::string& path, int version, const std::string& schema);
   Status make_schema(int version, const std::string& schema);

@@ -52,6 +52,18 @@ std::string as_argument(const std::string& path) {
   return out;
 }
 
+// Whether a file may be a pipeline: a spec names an entry point, which no pipeline does. Far from
+// where the user is a file must name a kernel, too: there are many that end in .yaml.
+bool may_be_pipeline(const fs::path& path, bool is_near) {
+  if (path.extension() != ".yaml") return false;
+  auto text = world::read_file(path.string());
+  if (!text) return is_near;
+  auto has = [&text](const std::string& key) {
+    return text->starts_with(key) || text->find("\n" + key) != std::string::npos;
+  };
+  return !has("entry:") && (is_near || has("kernel:"));
+}
+
 Result<std::string> find_pipeline(const std::string& given) {
   std::error_code error;
   if (!given.empty()) {
@@ -59,18 +71,23 @@ Result<std::string> find_pipeline(const std::string& given) {
     return bad_input(fmt::format("{}: no such pipeline", given), "",
                      "evolve build -p PIPELINE.yaml");
   }
-  std::vector<std::string> found;
-  for (const char* folder : {".", "pipelines"}) {
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".yaml")
-        found.push_back(entry.path().lexically_normal().string());
+  // Here, or in the nearest folder above that has one, as kernels are found.
+  const fs::path here = fs::current_path();
+  for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
+    std::vector<std::string> found;
+    for (const fs::path& folder : {at, at / "pipelines"}) {
+      for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (may_be_pipeline(entry.path(), at == here)) found.push_back(entry.path().string());
+      }
     }
+    if (found.size() == 1) return found.front();
+    if (found.empty()) continue;
+    std::sort(found.begin(), found.end());
+    for (std::string& path : found) path = as_argument(path);
+    return bad_input(fmt::format("which pipeline? there are {}", fmt::join(found, ", ")), "",
+                     "name one with -p PIPELINE.yaml");
   }
-  std::sort(found.begin(), found.end());
-  if (found.size() == 1) return absolute(found.front());
-  if (found.empty()) return bad_input("no pipeline is here", "", "name one with -p PIPELINE.yaml");
-  return bad_input(fmt::format("which pipeline? there are {}", fmt::join(found, ", ")), "",
-                   "name one with -p PIPELINE.yaml");
+  return bad_input("no pipeline is here", "", "name one with -p PIPELINE.yaml");
 }
 
 fs::path executable_folder() {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "engine/world/files.h"
+
 namespace evolve::cli {
 
 Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
@@ -9,6 +11,11 @@ Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sha
   auto state = std::make_unique<State>();
   state->folder = folder;
   if (auto status = state->files.make_folders(folder); !status) return std::move(status).error();
+  // It holds the judge's secret, and nothing that a repository should have.
+  const std::string ignore = folder + "/.gitignore";
+  if (!world::is_there(ignore) && ::access(folder.c_str(), W_OK) == 0) {
+    if (auto status = state->files.write(ignore, "*\n"); !status) return std::move(status).error();
+  }
   auto ledger = cache::SqliteLedger::open(folder + "/ledger.db", warning);
   if (!ledger) return std::move(ledger).error();
   state->ledger = *std::move(ledger);
