@@ -4,7 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "engine/cli/agent.h"
@@ -219,14 +222,26 @@ int run(int argc, char** argv) {
   return exit_code(status.error().code);
 }
 
+// What somebody asked for and could not be written is no success. Returns the exit code.
+int end_output(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const Error error =
+      external(fmt::format("standard output: cannot be written{}",
+                           errno == 0 ? "" : fmt::format(": {}", std::strerror(errno))));
+  print_error(error, wants_color("auto"));
+  return code != 0 ? code : exit_code(error.code);
+}
+
 }  // namespace
 
 }  // namespace evolve::cli
 
 int main(int argc, char** argv) {
   try {
-    return evolve::cli::run(argc, argv);
+    return evolve::cli::end_output(evolve::cli::run(argc, argv));
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return evolve::cli::end_output(0);
     // Nothing of ours throws: what comes here is a bug, or no memory is left.
     evolve::cli::print_err(
         fmt::format("evolve: internal error: {}: please report this as a bug of evolve {}\n",

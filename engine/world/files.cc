@@ -98,6 +98,15 @@ std::string temporary_name(const std::string& path) {
 }
 
 Status write_file_atomic(const std::string& path, std::string_view bytes) {
+  struct stat st = {};
+  const bool exists = ::stat(path.c_str(), &st) == 0;
+  // A device or a pipe is written to; it is no name to put another file in place of.
+  if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+    Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (fd.get() < 0) return system_error("open", path, errno);
+    if (auto status = write_all(fd.get(), path, bytes); !status) return status;
+    return fd.reset() ? Status{} : system_error("close", path, errno);
+  }
   if (holds(path, bytes)) return {};
   std::string temporary = temporary_name(path);
   {

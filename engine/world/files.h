@@ -26,7 +26,7 @@ std::string temporary_name(const std::string& path);
 Status write_all(int fd, const std::string& path, std::string_view bytes);
 // Replaces `path` by `bytes` so that a reader sees the old or the new content, never a part:
 // written to a temporary name in the same folder, then renamed. Leaves the file alone, mtime and
-// all, where it holds these bytes already. The folder must exist.
+// all, where it holds these bytes already. A device or a pipe is written to. The folder must exist.
 Status write_file_atomic(const std::string& path, std::string_view bytes);
 
 }  // namespace evolve::world

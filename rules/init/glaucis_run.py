@@ -19,6 +19,9 @@ from source import Imported, Wrong, json_of, number, one_line, text_of
 _MOST_ABOVE = 5
 # Each is a file, and a kernel that is judged.
 _MOST_VARIANTS = 10_000
+_MOST_NOTICES = 20
+# More no speedup and no time was; so quotients of two are finite.
+_MOST_MEASURED = 1e100
 _KINDS = {"INCORRECT": ("check", "incorrect"), "COMPILE_ERROR": ("compile", "compile-error")}
 
 
@@ -39,6 +42,7 @@ class Tried:
     direction: str  # as its folder is called: "L2_fuse_fwd"
     kernel: Path
     result: dict[str, Any]
+    seed: float  # the speedup of the baseline, which is the seed here
 
     @property
     def lineage(self) -> str:
@@ -58,8 +62,13 @@ class Tried:
 
     @property
     def speedup(self) -> float:
-        """Over the reference, which has 1; 0: it was turned down."""
-        return float(self.result["speedup"]) if self.status == "SUCCESS" else 0.0
+        """Over the reference, which has 1; 0: it was turned down, or nobody said."""
+        return float(self.result.get("speedup", 0)) if self.status == "SUCCESS" else 0.0
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """For a selection; scores are over the baseline."""
+        return {"variant": self.id, "score": self.speedup / self.seed, "parameters": {}}
 
 
 class Run:
@@ -78,11 +87,38 @@ class Run:
         if self.rounds * self.variants > _MOST_VARIANTS:
             shown = f"{one_line(str(self.rounds), 20)} rounds of {self.variants}"
             raise Wrong(f"{folder}: {shown} variants are more than the {_MOST_VARIANTS} that can be imported")
+        self.notices: list[str] = []  # what is not taken over
+        seed = self._result(self.folder / "baseline").get("speedup") or 1.0
         self.tried = [
-            Tried(f"v{(n - 1) * self.variants + place + 1:04}", n, kernel.parent.name, kernel, _result(kernel.parent))
+            Tried(f"v{(n - 1) * self.variants + place + 1:04}", n, kernel.parent.name, kernel, result, seed)
             for n, found in by_round
             for place, kernel in enumerate(found)
+            for result in [self._result(kernel.parent)]
         ]
+
+    def _result(self, folder: Path) -> dict[str, Any]:
+        """What was said of a kernel, as far as it can be believed."""
+        path = folder / "eval_result.json"
+        if not path.is_file():
+            return {}
+        where = one_line(str(path.relative_to(self.folder)))
+        try:
+            read = json_of(path)
+        except Wrong as why:
+            self.notices.append(f"{str(why).removeprefix(f'{self.folder}/')}; its result is not taken over")
+            return {}
+        if not isinstance(read, dict):
+            self.notices.append(f"{where}: expected an object; its result is not taken over")
+            return {}
+        found: dict[str, Any] = {}
+        for name, reader in (("status", _word), ("error", _word), ("speedup", _measured), ("latency_ms", _measured)):
+            try:
+                found[name] = reader(read.get(name))
+            except Wrong as why:
+                self.notices.append(f"{where}: {name}: {why}; it is not taken over")
+        if found.get("status") == "SUCCESS" and not (found.get("speedup") and found.get("latency_ms")):
+            del found["status"]
+        return found
 
     def _rounds(self) -> list[int]:
         found = [one.name.removeprefix("iteration_") for one in self.folder.glob("iteration_*")]
@@ -111,12 +147,11 @@ class Run:
             policy="lineages",
         )
         case = given.cases[0].name
+        proposals, past = self._proposals(), {"rounds": self._selections(case), "work": self._work(case)}
+        more = len(self.notices) - _MOST_NOTICES
+        told = [*self.notices[:_MOST_NOTICES], *([f"and {more} more like these"] if more > 0 else [])]
         return replace(
-            task,
-            path=str(self.folder),
-            given=given,
-            proposals=self._proposals(),
-            past={"rounds": self._selections(case), "work": self._work(case)},
+            task, path=str(self.folder), given=given, proposals=proposals, past=past, notices=[*task.notices, *told]
         )
 
     def _proposals(self) -> dict[str, str]:
@@ -129,7 +164,12 @@ class Run:
         lines = [f"# evolve: parents: {parent}"] if parent else []
         came = f"{one.speedup:g}x of its reference" if one.speedup else one.status
         lines.append(f"# evolve: note: {one.name}, in Glaucis {came}")
-        return "\n".join(lines) + "\n" + text_of(one.kernel)
+        try:
+            text = text_of(one.kernel)
+        except Wrong as why:
+            self.notices.append(f"{str(why).removeprefix(f'{self.folder}/')}; the kernel is not taken over")
+            return "# evolve: pass: its kernel could not be read\n"
+        return "\n".join(lines) + "\n" + text
 
     def _parent(self, one: Tried) -> str:
         """The best of its lineage before it."""
@@ -153,15 +193,15 @@ class Run:
         path = self.folder / "lineages.json"
         if not path.is_file():
             return {}
-        read = json_of(path)
         try:
+            read = json_of(path)
             return {str(one["id"]): [str(name) for name in one.get("history", [])] for one in read["lineages"]}
-        except (KeyError, TypeError, RecursionError) as error:
-            raise Wrong(f"{one_line(str(path))}: not lineages of Glaucis: {one_line(str(error))}") from error
+        except (Wrong, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self.notices.append(f"lineages.json: not lineages of Glaucis: {one_line(str(error))}; none are taken over")
+            return {}
 
     def _selections(self, case: str) -> list[dict[str, Any]]:
         """A selection.json each (engine/search/README.md), of what was measured there; scores are over the baseline."""
-        seed = float(_result(self.folder / "baseline").get("speedup") or 1)
         by_round: defaultdict[int, list[Tried]] = defaultdict(list)
         for one in self.tried:
             by_round[one.round].append(one)
@@ -177,9 +217,9 @@ class Run:
                     "round": place,
                     "time_kind": "measured",
                     "from": "glaucis",
-                    "best": _row(best, seed) if best else None,
-                    "survivors": [_row(one, seed) | {"reason": one.name} for one in ranked[:2]],
-                    "ranking": [_row(one, seed) for one in ranked],
+                    "best": best.row if best else None,
+                    "survivors": [one.row | {"reason": one.name} for one in ranked[:2]],
+                    "ranking": [one.row for one in ranked],
                     "rejected": [_rejection(one, case) for one in tried if not one.speedup],
                 }
             )
@@ -212,41 +252,25 @@ class Run:
         return found
 
 
-def _result(folder: Path) -> dict[str, Any]:
-    path = folder / "eval_result.json"
-    if not path.is_file():
-        return {}
-    read = json_of(path)
-    if not isinstance(read, dict):
-        raise Wrong(f"{one_line(str(path))}: not a result of Glaucis: expected an object")
-    where = one_line(str(path))
-    words = {name: read.get(name) or "" for name in ("status", "error")}
-    for name, word in words.items():
-        if not isinstance(word, str):
-            raise Wrong(f"{where}: {name}: expected a text")
-    return words | {name: _measured(f"{where}: {name}", read.get(name)) for name in ("speedup", "latency_ms")}
+def _word(value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise Wrong("expected a text")
+    return value or ""
 
 
-def _measured(where: str, value: Any) -> float:
+def _measured(value: Any) -> float:
     """A time or a speedup; 0 where there was none."""
     if value is None:
         return 0.0
     if not isinstance(value, (int, float, str)):
-        raise Wrong(f"{where}: expected a number")
+        raise Wrong("expected a number")
     try:
-        found = number(one_line(where), value if isinstance(value, (int, float)) else one_line(value))
+        found = number("a number", value if isinstance(value, (int, float)) else one_line(value))
     except OverflowError:
         found = math.inf
-    if not 0 <= found < math.inf:
-        raise Wrong(f"{where}: expected a number of at least 0")
+    if not 0 <= found < _MOST_MEASURED:
+        raise Wrong(f"{one_line(str(value), 40)}: expected a number of at least 0, and finite")
     return found
-
-
-def _row(one: Tried, seed: float) -> dict[str, Any]:
-    score = one.speedup / seed
-    if not math.isfinite(score):
-        raise Wrong(f"{one_line(str(one.kernel.parent))}: its speedup is no multiple of the baseline's")
-    return {"variant": one.id, "score": score, "parameters": {}}
 
 
 def _rejection(one: Tried, case: str) -> dict[str, Any]:

@@ -274,12 +274,53 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
+class _Devices:
+    """`torch.cuda` and its like where there is no such device: what is set there says nothing of a task."""
+
+    def is_available(self) -> bool:
+        return False
+
+    def device_count(self) -> int:
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name.startswith("is_"):
+            return lambda *_, **__: False
+        return _Devices()
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+@contextmanager
+def _as_it_is(*_: Any, **__: Any) -> Iterator[None]:
+    """`torch.no_grad`, and what else changes how something is computed, and not what."""
+    yield
+
+
+_SETTINGS = {
+    **dict.fromkeys(
+        ("manual_seed", "set_default_dtype", "set_default_device", "set_float32_matmul_precision", "set_num_threads"),
+        lambda *_, **__: None,
+    ),
+    **dict.fromkeys(("no_grad", "inference_mode", "enable_grad", "autocast"), _as_it_is),
+    **dict.fromkeys(("device", "Generator"), lambda *_, **__: "device"),
+}
+_DEVICES = {"cuda", "backends", "mps", "xpu", "version", "_dynamo", "_inductor"}
+
+
 class _Torch(ModuleType):
     """The module `torch`."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _DEVICES:
+            return _Devices()
+        if name in _SETTINGS:
+            return _SETTINGS[name]
         if name in _DRAWERS:
             return _drawer(_DRAWERS[name])
         if name in _DTYPES:
@@ -288,8 +329,6 @@ class _Torch(ModuleType):
             return lambda x, **_: replace(_DRAWERS[name[:-5]](*x.shape), dtype=x.dtype)
         if name in _METHODS:
             return _METHODS[name]
-        if name in ("manual_seed", "set_default_dtype"):
-            return lambda *_: None
         return Unknown(f"torch.{name}")
 
 

@@ -171,20 +171,44 @@ _RIGHT = {"status": "SUCCESS", "speedup": 2.0, "latency_ms": 4.0}
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ('{"status": "SUCCESS", "speedup": Infinity}', "no JSON: Infinity is no finite number"),
-        ('{"status": "SUCCESS", "speedup": 1e999}', "no JSON: 1e999 is no finite number"),
-        ({"status": "SUCCESS", "speedup": 10**400}, "speedup: expected a number of at least 0"),
-        ({"status": "SUCCESS", "speedup": "abc"}, "speedup: 'abc' is no number"),
+        ('{"status": "SUCCESS", "speedup": Infinity, "latency_ms": 1}', "speedup: inf: expected a number"),
+        ('{"status": "SUCCESS", "speedup": NaN, "latency_ms": 1}', "speedup: nan: expected a number"),
+        ({"status": "SUCCESS", "speedup": 10**400}, "speedup: 1000"),
+        ({"status": "SUCCESS", "speedup": "abc"}, "speedup: a number: 'abc' is no number"),
         ({"status": "SUCCESS", "speedup": {}}, "speedup: expected a number"),
-        ({"status": "SUCCESS", "speedup": 1, "latency_ms": -5}, "latency_ms: expected a number of at least 0"),
+        ({"status": "SUCCESS", "speedup": 1, "latency_ms": -5}, "latency_ms: -5: expected a number of at least 0"),
         ({"status": ["x"]}, "status: expected a text"),
         ("[" * 100_000 + "]" * 100_000, "no JSON: it is nested too deeply"),
         ("[]", "expected an object"),
+        ("{", "no JSON: Expecting property name"),
     ],
 )
-def test_a_result_that_cannot_be_is_refused_in_words(tmp_path: Path, result: Any, words: str) -> None:
-    with pytest.raises(Wrong, match=f"iteration_1/variants/t/eval_result.json: .*{words}"):
-        glaucis.read(ran(tmp_path, {(1, "t"): result}), _CONFIG)
+def test_a_result_that_cannot_be_is_named_and_the_others_are_taken(tmp_path: Path, result: Any, words: str) -> None:
+    task = glaucis.read(ran(tmp_path, {(1, "t"): result, (1, "u"): _RIGHT}), _CONFIG)
+    assert [words in notice for notice in task.notices if "iteration_1/variants/t/eval_result.json" in notice] == [True]
+    (chosen,) = task.past["rounds"]
+    assert [row["variant"] for row in chosen["ranking"]] == ["v0002"]
+    assert [row["variant"] for row in chosen["rejected"]] == ["v0001"]
+    assert sorted(task.proposals) == ["v0001.py", "v0002.py"]
+
+
+def test_what_can_be_read_of_a_result_is_taken(tmp_path: Path) -> None:
+    odd = '{"status": "COMPILE_ERROR", "speedup": NaN, "error": "MosaicError: no"}'
+    task = glaucis.read(ran(tmp_path, {(1, "t"): odd, (1, "u"): _RIGHT}), _CONFIG)
+    (row,) = task.past["rounds"][0]["rejected"]
+    assert (row["step"], row["reason"]) == ("compile", "MosaicError: no")
+
+
+def test_a_kernel_and_lineages_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    run = ran(tmp_path, {(1, "L1_t"): _RIGHT, (1, "L1_u"): _RIGHT})
+    (run / "iteration_1/variants/L1_t/kernel.py").write_bytes(b"\xff")
+    (run / "lineages.json").write_text("[1]")
+    task = glaucis.read(run, _CONFIG)
+    said = "\n".join(task.notices)
+    assert "iteration_1/variants/L1_t/kernel.py: not UTF-8" in said
+    assert "lineages.json: not lineages of Glaucis" in said
+    assert task.proposals["v0001.py"].startswith("# evolve: pass: ")
+    assert task.proposals["v0002.py"].startswith("# evolve: note: L1_u")
 
 
 def test_a_run_has_a_bound(tmp_path: Path) -> None:
