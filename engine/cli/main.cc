@@ -162,31 +162,50 @@ bool has_word(const std::string& text, const std::string& word) {
   return (" " + text + " ").find(" " + word + " ") != std::string::npos;
 }
 
+// The commands that a command line named, each below the one before.
+std::vector<const CLI::App*> named_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> out;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    out.push_back(at);
+  }
+  return out;
+}
+
 // A usage error in our own words, with the nearest command or option where a word is unknown.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::vector<std::string> known;
-  auto add_options = [&](const CLI::App& command) {
-    for (const CLI::Option* option : command.get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-      for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  const auto named = named_commands(app);
+  const CLI::App& last = named.empty() ? app : *named.back();
+  std::string path = "evolve";
+  std::vector<std::string> options, known;
+  for (const CLI::App* command : named) {
+    path += " " + command->get_name();
+    known.push_back(command->get_name());
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) options.push_back("-" + name);
     }
-  };
-  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
-  for (const CLI::App* command : app.get_subcommands()) add_options(*command);
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : last.get_subcommands({})) commands.push_back(command->get_name());
+  known.insert(known.end(), options.begin(), options.end());
+  known.insert(known.end(), commands.begin(), commands.end());
+  const std::string hint = path + " --help";
   std::string message = error.what();
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
-    bool is_named = has_word(message, word) || app.get_subcommands().empty();
-    bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+    const bool is_named = has_word(message, word) || !commands.empty();
+    const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
     if (!is_named || is_known) continue;
-    auto near = nearest(word, known);
-    return bad_input(fmt::format("unknown {} '{}'{}", word.starts_with("-") ? "option" : "command",
-                                 word, near ? fmt::format(", did you mean '{}'?", *near) : ""),
-                     "", "evolve --help");
+    const bool is_option = word.starts_with("-");
+    auto near = nearest(word, is_option ? options : commands);
+    return bad_input(fmt::format("unknown {} '{}'{}", is_option ? "option" : "command", word,
+                                 near ? fmt::format(", did you mean '{}'?", *near) : ""),
+                     "", hint);
   }
   if (!message.empty())
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  return bad_input(message, "", "evolve --help");
+  return bad_input(message, "", hint);
 }
 
 // What follows the word that asks for the ninja front end, if anything does.
@@ -206,8 +225,15 @@ int run(int argc, char** argv) {
   CLI::App app("evolve: a build engine that evolves accelerator kernels", "evolve");
   Arguments arguments;
   add_commands(app, arguments);
+  // "evolve help round open" is "evolve round open --help".
+  std::vector<char*> words(argv, argv + argc);
+  std::string help = "--help";
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(help.data());
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {

@@ -60,16 +60,18 @@ Result<OpenRound> open_round(const Campaign& campaign, int round) {
 struct Awaited {
   std::string id;
   std::string path;
-  const char* what;  // happened when it is there
+  const char* what;                  // happened when it is there
+  std::optional<PersonPlace> place;  // of a proposal: it must be one that is taken
+  std::string refused = {};          // the text that was not taken, and told of, last
 };
 
 std::vector<Awaited> awaited_in(const OpenRound& round) {
   std::vector<Awaited> out;
   for (const PersonPlace& one : round.places) {
-    if (one.is_open) out.push_back({one.id, one.path, "proposed"});
+    if (one.is_open) out.push_back({one.id, one.path, "proposed", one});
   }
   for (const VariantPlan& one : round.plans) {
-    if (one.state == PlanState::open) out.push_back({one.id, one.path, "decided"});
+    if (one.state == PlanState::open) out.push_back({one.id, one.path, "decided", std::nullopt});
   }
   return out;
 }
@@ -187,8 +189,34 @@ void tell_there(const CommonOptions& common, const Awaited& one) {
   }
 }
 
+// Whether what is waited for has come. A proposal that is not taken as it is may be half written:
+// it is told of once, and waited for.
+bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& one) {
+  std::error_code error;
+  if (!fs::is_regular_file(one.path, error)) return false;
+  if (!one.place) return true;
+  auto text = world::read_file(one.path);
+  if (text && *text == one.refused) return false;
+  auto proposal = text ? search::read_proposal_file(*text)
+                       : Result<search::ProposalFile>(std::move(text).error());
+  auto checked = proposal ? check_proposal(campaign, *one.place, *proposal, one.path)
+                          : Result<CheckedProposal>(std::move(proposal).error());
+  if (checked) return true;
+  if (text) one.refused = *std::move(text);
+  const std::string why = checked.error().message;
+  if (common.json) {
+    const json event = {
+        {"event", "not_taken"}, {"variant", one.id}, {"file", one.path}, {"reason", why}};
+    print_out(event.dump() + "\n");
+  } else {
+    print_out(fmt::format("{}: not taken as it is: {}\n", one.id, why));
+  }
+  return false;
+}
+
 // Waits until all files are there; tells of each as it comes.
-Status wait_for_all(const CommonOptions& common, std::vector<Awaited> awaited, int round) {
+Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
+                    std::vector<Awaited> awaited, int round) {
   while (!awaited.empty()) {
     pollfd interrupt = {world::interrupt_descriptor(), POLLIN, 0};
     ::poll(&interrupt, 1, kLookMilliseconds);
@@ -199,8 +227,8 @@ Status wait_for_all(const CommonOptions& common, std::vector<Awaited> awaited, i
       return Error{ErrorCode::interrupted, fmt::format("interrupted: {}", next_step(round, ids)),
                    "", fmt::format("evolve round open {}", round)};
     }
-    std::erase_if(awaited, [&](const Awaited& one) {
-      if (!world::is_there(one.path)) return false;
+    std::erase_if(awaited, [&](Awaited& one) {
+      if (!has_come(common, campaign, one)) return false;
       tell_there(common, one);
       return true;
     });
@@ -296,7 +324,7 @@ Status run_round_open(const CommonOptions& given, const BuildCommand& build,
   const auto awaited = awaited_in(*opened);
   if (!command.waits || awaited.empty()) return {};
   world::watch_interrupts();
-  return wait_for_all(common, awaited, round);
+  return wait_for_all(common, *campaign, awaited, round);
 }
 
 Status run_round_close(const CommonOptions& common, int round) {
