@@ -68,11 +68,17 @@ void add_analyze(CLI::App& app, Arguments& arguments) {
 }
 
 void add_model(CLI::App& app, Arguments& arguments) {
-  auto* model = app.add_subcommand("model", "the constants of the model of a TPU");
+  auto* model = app.add_subcommand(
+      "model", "the model of a TPU: its constants, and how far it is to be believed");
   model->require_subcommand(1);
   auto* calibrate = model->add_subcommand("calibrate", "fit them to measured times");
   calibrate->add_option("times", arguments.model.rows, "a JSON file of measured times")->required();
-  calibrate->add_option("--device", arguments.model.device, "the device (default: tpu7x)");
+  auto* validate = model->add_subcommand("validate", "hold the model against measured times");
+  validate->add_option("times", arguments.model.rows, "a JSON file of measured times")->required();
+  validate->add_option("--constants", arguments.model.constants,
+                       "constants of its model, as 'evolve model calibrate' writes them");
+  for (auto* command : {calibrate, validate})
+    command->add_option("--device", arguments.model.device, "the device (default: tpu7x)");
   calibrate->add_option("--out", arguments.model.out,
                         "the file to write (default: DEVICE-libtpu-VERSION.json)");
   calibrate->add_option("-C", arguments.folder, "change to this folder first");

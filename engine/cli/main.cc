@@ -117,7 +117,12 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   }
   std::string name = app.get_subcommands().front()->get_name();
   if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
-  if (name == "model") return run_model_calibrate(arguments.model, common.json);
+  if (name == "model") {
+    const bool is_calibration =
+        app.get_subcommands().front()->get_subcommands().front()->get_name() == "calibrate";
+    return is_calibration ? run_model_calibrate(arguments.model, common.json)
+                          : run_model_validate(arguments.model, common.json);
+  }
   if (name == "ask") return run_ask(arguments.sampler, std::cin);
   if (name == "agent") return run_agent(arguments.agent);
   if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);

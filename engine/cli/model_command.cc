@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "engine/cli/report.h"
 #include "engine/ir/calibration.h"
 #include "engine/ir/program.h"
+#include "engine/ir/validation.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -65,6 +67,7 @@ Result<ir::Observation> read_row(const json& row, const std::string& folder) {
   ir::Observation out;
   out.seconds = row["seconds"].get<double>();
   out.group = row.value("group", "");
+  out.family = row.value("family", "");
   out.cycles = [read](const ir::Device& device) { return cycles_of(*read, device); };
   return out;
 }
@@ -89,7 +92,7 @@ Result<Rows> read_rows(const std::string& path) {
     bool is_row = row.is_object() && row.value("dumps", json()).is_string() &&
                   row.value("seconds", json()).is_number();
     if (!is_row) return error(number, "'dumps' and 'seconds' were expected");
-    for (const char* key : {"operands", "kernel", "group", "libtpu"}) {
+    for (const char* key : {"operands", "kernel", "group", "family", "libtpu"}) {
       if (row.contains(key) && !row[key].is_string())
         return error(number, fmt::format("'{}' is no text", key));
     }
@@ -140,7 +143,94 @@ std::string calibration_text(const ir::Device& start, const ir::Calibration& fou
          fmt::format("{:<24}{:>10}{:>10.3f}\n", "rank correlation", "", found.rank_correlation);
 }
 
+json pairs_json(const std::vector<ir::OrderedPairs>& intervals) {
+  json out = json::array();
+  for (const ir::OrderedPairs& one : intervals)
+    out.push_back({{"least_difference", one.least},
+                   {"most_difference", std::isfinite(one.most) ? json(one.most) : json()},
+                   {"pairs", one.pairs},
+                   {"right", one.right}});
+  return out;
+}
+
+json validation_json(const ir::Device& device, const ir::Validation& found, const Rows& rows) {
+  json out = {{"device", device.name},
+              {"rows", rows.observations.size()},
+              {"modelled", rows.observations.size() - found.not_modelled.size()},
+              {"not_modelled", found.not_modelled},
+              {"scale", found.scale},
+              {"error", found.error},
+              {"rank_correlation", found.rank_correlation},
+              {"pairs_of_groups", pairs_json(found.of_groups)},
+              {"pairs", pairs_json(found.of_all)},
+              {"families", json::array()},
+              {"times", json::array()}};
+  for (const ir::Family& one : found.families)
+    out["families"].push_back({{"family", one.name}, {"rows", one.rows}, {"error", one.error}});
+  for (size_t i = 0; i < found.modelled.size(); ++i) {
+    const ir::Observation& row = rows.observations[i];
+    json time = {{"group", row.group}, {"family", row.family}, {"measured", row.seconds}};
+    time["modelled"] = found.modelled[i] ? json(*found.modelled[i]) : json();
+    out["times"].push_back(std::move(time));
+  }
+  return out;
+}
+
+std::string interval_words(const ir::OrderedPairs& one) {
+  if (!std::isfinite(one.most)) return fmt::format("{:g} % or more", 100 * one.least);
+  return fmt::format("{:g} to {:g} %", 100 * one.least, 100 * one.most);
+}
+
+std::string right_words(const ir::OrderedPairs& one) {
+  if (one.pairs == 0) return "-";
+  return fmt::format("{} of {} ({:.0f} %)", one.right, one.pairs,
+                     100 * static_cast<double>(one.right) / static_cast<double>(one.pairs));
+}
+
+std::string validation_text(const ir::Device& device, const ir::Validation& found,
+                            const Rows& rows) {
+  const size_t count = rows.observations.size();
+  std::string text = fmt::format(
+      "{} of {} rows modelled on {}\nmean error {:.2f} % after the common scale {:.4f}, rank "
+      "correlation {:.4f}\n",
+      count - found.not_modelled.size(), count, device.name, 100 * found.error, found.scale,
+      found.rank_correlation);
+  std::vector<std::vector<std::string>> pairs = {{"times differ by", "right in a group", "right"}};
+  for (size_t i = 0; i < found.of_all.size(); ++i)
+    pairs.push_back({interval_words(found.of_all[i]), right_words(found.of_groups[i]),
+                     right_words(found.of_all[i])});
+  text += "\npairs in their order\n" + table(pairs, "  ");
+  if (found.families.size() > 1) {
+    std::vector<std::vector<std::string>> families = {{"family", "rows", "mean error"}};
+    for (const ir::Family& one : found.families)
+      families.push_back({one.name.empty() ? "-" : one.name, fmt::format("{}", one.rows),
+                          fmt::format("{:.2f} %", 100 * one.error)});
+    text += "\n" + table(families, "  ");
+  }
+  if (!found.not_modelled.empty()) text += "\nnot modelled\n";
+  for (const std::string& why : found.not_modelled) text += fmt::format("  {}\n", why);
+  return text;
+}
+
+// The file's name opens what is wrong with its rows.
+Error in_rows(Error error, const std::string& path) {
+  if (!error.message.starts_with(path)) error.message = path + ": " + error.message;
+  return error;
+}
+
 }  // namespace
+
+Status run_model_validate(const ModelCommand& command, bool json_wanted) {
+  auto device = read_device(command.device, command.constants);
+  if (!device) return std::move(device).error();
+  auto rows = read_rows(command.rows);
+  if (!rows) return std::move(rows).error();
+  auto found = ir::validate(*device, rows->observations);
+  if (!found) return in_rows(std::move(found).error(), command.rows);
+  print_out(json_wanted ? validation_json(*device, *found, *rows).dump(2) + "\n"
+                        : validation_text(*device, *found, *rows));
+  return {};
+}
 
 Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
   auto start = read_device(command.device, "");
@@ -148,12 +238,7 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
   auto rows = read_rows(command.rows);
   if (!rows) return std::move(rows).error();
   auto found = ir::calibrate(*start, rows->observations);
-  if (!found) {
-    Error error = found.error();
-    if (!error.message.starts_with(command.rows))
-      error.message = command.rows + ": " + error.message;
-    return error;
-  }
+  if (!found) return in_rows(std::move(found).error(), command.rows);
   json constants = constants_json(*found, *rows);
   std::string out = command.out;
   if (out.empty()) {

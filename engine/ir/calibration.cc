@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/ir/statistics.h"
+
 namespace evolve::ir {
 
 namespace {
@@ -26,13 +28,6 @@ constexpr double kLeastError = 1e-4;
 constexpr double kLeastSeconds = 1e-9;
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostDeviceError = 0.99;  // what is off by more says nothing
-
-double median(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 // Latency and bandwidth, both by cycle, and what the model gives with them for each observation.
 struct Pair {
@@ -90,32 +85,6 @@ Fit best_fit(const Device& start, const std::vector<Pair>& pairs,
     best = {&pair, clock, error};
   }
   return best;
-}
-
-// Of each value its place among all; of equal ones the mean of their places.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<double> out(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    for (double other : values) out[i] += other < values[i] ? 1.0 : other == values[i] ? 0.5 : 0.0;
-  }
-  return out;
-}
-
-double correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  auto mean = [](const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  };
-  double mean_a = mean(a);
-  double mean_b = mean(b);
-  double both = 0;
-  double own_a = 0;
-  double own_b = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    both += (a[i] - mean_a) * (b[i] - mean_b);
-    own_a += (a[i] - mean_a) * (a[i] - mean_a);
-    own_b += (b[i] - mean_b) * (b[i] - mean_b);
-  }
-  return own_a == 0 || own_b == 0 ? 0 : both / std::sqrt(own_a * own_b);
 }
 
 Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observation> observations) {
@@ -177,7 +146,7 @@ Result<Calibration> calibrate(const Device& start, std::span<const Observation> 
     out.modelled.push_back(fit.pair->cycles[i] / fit.clock);
     measured.push_back(observations[i].seconds);
   }
-  out.rank_correlation = correlation(ranks(out.modelled), ranks(measured));
+  out.rank_correlation = rank_correlation(out.modelled, measured);
   return out;
 }
 

@@ -23,6 +23,7 @@ struct Observation {
   // Those of a group (a kernel's shape, with other tilings) are left out together when the error on
   // what was not seen is worked out.
   std::string group;
+  std::string family;  // a kind of kernel, of which validation.h tells the error by itself
   // What the model gives for it on a device.
   std::function<Result<double>(const Device&)> cycles;
 };
