@@ -72,9 +72,6 @@ Result<AskedParameter> read_parameter(const std::string& name, const ordered_jso
   AskedParameter out{name, {}};
   std::set<std::string> seen;
   for (const ordered_json& value : values) {
-    if (!value.is_number() && !value.is_string() && !value.is_boolean())
-      return bad_input(
-          fmt::format("{}: {} is no number, no text and no boolean", where, shown(value)));
     if (!seen.insert(value.dump()).second)
       return bad_input(fmt::format("{}: {} is there twice", where, shown(value)));
     out.values.push_back(value);
@@ -130,7 +127,7 @@ Result<Question> read_question(const ordered_json& from) {
 Result<std::optional<double>> read_answer(const ordered_json& from) {
   auto wrong = [](const std::string& what) {
     return bad_input(fmt::format("{}: a time above 0, or null, was expected", what), "",
-                     R"({"tell": 1.25})");
+                     R"({"tell": 1.25}, or {"tell": null} of a point that is not valid)");
   };
   if (!from.is_object() || !from.contains("tell") || from.size() != 1)
     return wrong("no answer to what was asked");
@@ -170,16 +167,33 @@ class Conversation {
       if (!point) break;
       const ordered_json configuration = configuration_of(*point);
       print_out(ordered_json{{"ask", configuration}}.dump() + "\n");
-      auto line = read();
-      if (!line) return std::move(line).error();
-      if (!*line) break;
-      auto cost = read_answer(**line);
-      if (!cost) return here(std::move(cost).error());
+      bool was_wrong = false;
+      auto cost = answer(configuration, was_wrong);
+      if (!cost) {
+        summarise();
+        return was_wrong ? Status(here(bad_input("the input ends with a wrong answer"))) : Status();
+      }
       sampler.tell(*point, *cost);
       note(configuration, *cost);
     }
     summarise();
     return {};
+  }
+
+  // The answer to what was asked; one that is wrong is told of, and asked for again. None at the
+  // input's end; `was_wrong` says whether there was an answer, then.
+  std::optional<std::optional<double>> answer(const ordered_json& configuration, bool& was_wrong) {
+    while (true) {
+      auto line = read();
+      if (line && !*line) return std::nullopt;
+      auto cost = line ? read_answer(**line) : Result<std::optional<double>>(line.error());
+      if (cost) return *cost;
+      was_wrong = true;
+      ++wrong_;
+      const Error why = line ? here(cost.error()) : line.error();
+      print_err(fmt::format("evolve: error: {}; it is asked for again\n", why.message));
+      print_out(ordered_json{{"ask", configuration}}.dump() + "\n");
+    }
   }
 
   // The next line that is not empty; none at the end.
@@ -195,15 +209,14 @@ class Conversation {
     return std::optional<ordered_json>();
   }
 
-  // False at the end. Of a line that is too long the beginning is read.
+  // False at the end. Of a line that is too long the beginning is kept.
   bool take_line(std::string& line) {
     line.clear();
     int c = in_.get();
     if (c == std::istream::traits_type::eof()) return false;
     ++line_;
     for (; c != std::istream::traits_type::eof() && c != '\n'; c = in_.get()) {
-      line += static_cast<char>(c);
-      if (line.size() > kMostLine) break;
+      if (line.size() <= kMostLine) line += static_cast<char>(c);
     }
     return true;
   }
@@ -230,6 +243,7 @@ class Conversation {
   void summarise() const {
     std::string line =
         fmt::format("evolve: {} of {} points asked, {} not valid", told_, grid_->size(), invalid_);
+    if (wrong_ > 0) line += fmt::format(", {} wrong answers", wrong_);
     if (best_cost_) line += fmt::format("; the best: {} {}", *best_cost_, best_.dump());
     print_err(line + "\n");
   }
@@ -240,6 +254,7 @@ class Conversation {
   std::optional<search::Grid> grid_;
   uint64_t told_ = 0;
   uint64_t invalid_ = 0;
+  uint64_t wrong_ = 0;  // answers
   std::optional<double> best_cost_;
   ordered_json best_;
 };

@@ -15,14 +15,16 @@ namespace evolve::cli {
 //   in    {"tell": 1.25}        its time, in any unit, above 0; or {"tell": null}: it is not valid
 //   out   {"ask": …}            and so on
 //
-// A parameter's values are numbers, texts or booleans, in any order, no two alike. `seed` (0 to
+// A parameter's values are any JSON, in any order, no two alike; numbers and booleans have an order
+// that the search goes by. `seed` (0 to
 // 2^53) is 0 where it is not said; after `budget` answers, or when every point was asked for,
 // nothing more is asked. A point is asked for once. The same seed and answers give the same
 // questions. `sampler` is one of search::sampler_names().
 //
-// At its end, on stderr: how much was asked, and the best point.
+// An answer that is not of this form is told of on stderr, with the line's number, and the point is
+// asked for again. At the end, on stderr: how much was asked, and the best point.
 //
-// Bad input, with the line's number: what is not of this form.
+// Bad input: a first line that is not of this form, or an end at a wrong answer.
 Status run_ask(const std::string& sampler, std::istream& in);
 
 }  // namespace evolve::cli
