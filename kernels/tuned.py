@@ -4,12 +4,13 @@ A kernel's tuned.json is what `evolve tune` writes:
 
     {"format": "evolve-tuned-1", "kernel": "matmul", "entries": [
       {"device": "TPU7x", "dtype": "bfloat16", "bucket": {"M": 8192, "N": 8192, "K": 8192},
-       "block_sizes": {"BLOCK_M": 1024, …}, "kind": "modelled",
-       "times": [{"case": "square_8192", "seconds": 0.00137, "seed_seconds": 0.00373}], "evidence": "…"}]}
+       "dtypes": {"x": "bfloat16", "y": "bfloat16"}, "block_sizes": {"BLOCK_M": 1024, …}, "kind": "modelled",
+       "times": [{"case": "square_8192", "seconds": 0.00137, "seed_seconds": 0.00373}],
+       "rounds": 4, "points": 64, "evidence": "…"}]}
 
 `device` is JAX's `device_kind`, `dtype` that of the kernel's first input. A bucket has each dimension rounded up to a
 power of two. `times` are those of the bucket's timed cases, of the tuned kernel and of its seed, `kind` says whether
-they were modelled or measured, `evidence` is the digest of the selection (engine/search/README.md) that they come from.
+they were modelled or measured, `rounds` and `points` how much was searched, `evidence` is the digest of the selection (engine/search/README.md) that they come from.
 Of entries that another system's table had (`evolve import tokamax`) the kind is "told", there are no times, and the
 evidence is the table's.
 """

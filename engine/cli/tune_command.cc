@@ -58,7 +58,7 @@ Result<json> read_table(const std::string& path, const std::string& kernel) {
   }
   auto read = search::with_entries(table, kernel, {});
   if (!read) return std::move(read).error().within(path);
-  return read;
+  return std::move(read->table);
 }
 
 // What a bucket's campaign found: of the last round's best, or of the seed where nothing beats it.
@@ -74,6 +74,11 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   out.dtype = campaign.spec.inputs.front().dtype;
   out.bucket = bucket.bucket;
   out.evidence = digest_of(*text).hex();
+  for (const Tensor& input : campaign.spec.inputs) out.dtypes[input.name] = input.dtype;
+  auto history = history_of(campaign, round);
+  if (!history) return std::move(history).error();
+  out.rounds = round;
+  out.points = static_cast<int64_t>(history->size());
   const std::string variant = best.is_object() ? best.value("variant", "") : variant_id(0);
   if (auto status = check_delivery(campaign, variant); !status) return std::move(status).error();
   const json origin = read_json(campaign.folder_of(variant) + "/variant.json");
@@ -133,6 +138,20 @@ std::string text_of(const std::string& kernel, const std::string& path,
          table(rows, "  ");
 }
 
+// Of entries that nothing faster was found for this time.
+std::string kept_text(const std::vector<json>& kept) {
+  std::string out;
+  for (const json& entry : kept) {
+    std::vector<std::string> times;
+    for (const json& time : entry["times"])
+      times.push_back(fmt::format("{} {}", time["case"].get<std::string>(),
+                                  duration(time["seconds"].get<double>())));
+    out += fmt::format("  kept, for it is faster: {} ({})\n", fmt::join(times, ", "),
+                       entry["block_sizes"].dump());
+  }
+  return out;
+}
+
 }  // namespace
 
 Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
@@ -153,14 +172,15 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
   }
   auto updated = search::with_entries(*table, kernel, entries);
   if (!updated) return std::move(updated).error().within(path);
-  if (auto status = world::write_file_atomic(path, updated->dump(2) + "\n"); !status) return status;
+  if (auto status = world::write_file_atomic(path, updated->table.dump(2) + "\n"); !status)
+    return status;
   if (common.json) {
-    json event = {{"event", "tuned"}, {"file", path}};
-    event.update(*updated);
+    json event = {{"event", "tuned"}, {"file", path}, {"kept", updated->kept}};
+    event.update(updated->table);
     print_out(event.dump() + "\n");
     return {};
   }
-  print_out(text_of(kernel, shown(path), entries));
+  print_out(text_of(kernel, shown(path), entries) + kept_text(updated->kept));
   return {};
 }
 

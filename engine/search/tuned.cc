@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "engine/search/member.h"
@@ -32,9 +34,31 @@ json record_of(const TunedEntry& entry) {
     times.push_back(
         {{"case", time.case_name}, {"seconds", time.seconds}, {"seed_seconds", time.seed_seconds}});
   }
-  return {{"device", entry.device},           {"dtype", entry.dtype}, {"bucket", entry.bucket},
-          {"block_sizes", entry.block_sizes}, {"kind", entry.kind},   {"times", times},
+  return {{"device", entry.device},           {"dtype", entry.dtype},   {"dtypes", entry.dtypes},
+          {"bucket", entry.bucket},           {"kind", entry.kind},     {"times", times},
+          {"block_sizes", entry.block_sizes}, {"rounds", entry.rounds}, {"points", entry.points},
           {"evidence", entry.evidence}};
+}
+
+// How much longer `other` takes than `entry`, over all cases, as the sum of logarithms; none where
+// the two were not found under the same conditions.
+std::optional<double> slowdown(const TunedEntry& entry, const json& other) {
+  constexpr double kSame = 0.01;
+  const json& times = member(other, "times");
+  if (string_of(other, "kind") != entry.kind || !times.is_array() ||
+      times.size() != entry.times.size())
+    return std::nullopt;
+  double sum = 0;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const TunedTime& own = entry.times[i];
+    const json& seconds = member(times[i], "seconds");
+    const json& seed = member(times[i], "seed_seconds");
+    const bool is_time = seconds.is_number() && seconds.get<double>() > 0 && seed.is_number();
+    if (!is_time || string_of(times[i], "case") != own.case_name) return std::nullopt;
+    if (std::fabs(seed.get<double>() / own.seed_seconds - 1) > kSame) return std::nullopt;
+    sum += std::log(seconds.get<double>() / own.seconds);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -60,8 +84,10 @@ std::vector<BucketCases> buckets_of(const Spec& spec) {
   return out;
 }
 
-Result<json> with_entries(const json& table, const std::string& kernel,
-                          const std::vector<TunedEntry>& entries) {
+Result<UpdatedTable> with_entries(const json& table, const std::string& kernel,
+                                  const std::vector<TunedEntry>& entries) {
+  constexpr double kRounding = 1e-9;
+  UpdatedTable out;
   json all = json::array();
   if (!table.is_null()) {
     if (string_of(table, "format") != kFormat)
@@ -75,15 +101,18 @@ Result<json> with_entries(const json& table, const std::string& kernel,
     json record = record_of(entry);
     auto same = std::find_if(all.begin(), all.end(),
                              [&](const json& other) { return key_of(other) == key_of(record); });
-    if (same != all.end()) {
-      *same = std::move(record);
-    } else {
+    if (same == all.end()) {
       all.push_back(std::move(record));
+    } else if (slowdown(entry, *same).value_or(0) < -kRounding) {
+      out.kept.push_back(*same);
+    } else {
+      *same = std::move(record);
     }
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const json& one, const json& other) { return key_of(one) < key_of(other); });
-  return json{{"format", kFormat}, {"kernel", kernel}, {"entries", std::move(all)}};
+  out.table = {{"format", kFormat}, {"kernel", kernel}, {"entries", std::move(all)}};
+  return out;
 }
 
 }  // namespace evolve::search

@@ -33,18 +33,28 @@ struct TunedTime {
 };
 
 struct TunedEntry {
-  std::string device;  // JAX's device_kind: "TPU7x"
-  std::string dtype;   // of the kernel's first input
+  std::string device;                         // JAX's device_kind: "TPU7x"
+  std::string dtype;                          // of the kernel's first input
+  std::map<std::string, std::string> dtypes;  // of all its inputs, by their names
   Bucket bucket;
   Point block_sizes;
   std::string kind;  // of the times: "modelled" or "measured"
   std::vector<TunedTime> times;
   std::string evidence;  // digest of the selection that these come from
+  int rounds = 0;        // that were searched
+  int64_t points = 0;    // that were judged in them, the seed's not among them
+};
+
+struct UpdatedTable {
+  nlohmann::json table;
+  std::vector<nlohmann::json> kept;  // entries that are better than what was to take their place
 };
 
 // `table` with these entries, each in place of what was there for its device, dtype and bucket; a
-// null table is an empty one. Bad input: it is no such table, or another kernel's.
-Result<nlohmann::json> with_entries(const nlohmann::json& table, const std::string& kernel,
-                                    const std::vector<TunedEntry>& entries);
+// null table is an empty one. What was there stays where it was found under the same conditions
+// (the same kind of time of the same cases, for which the seed takes what it took, within 1 %) and
+// is faster. Bad input: it is no such table, or another kernel's.
+Result<UpdatedTable> with_entries(const nlohmann::json& table, const std::string& kernel,
+                                  const std::vector<TunedEntry>& entries);
 
 }  // namespace evolve::search

@@ -8,14 +8,17 @@ using nlohmann::json;
 
 namespace {
 
-TunedEntry entry(const std::string& device, Bucket bucket, int64_t block) {
-  return {device,
-          "bfloat16",
-          std::move(bucket),
-          {{"BLOCK_M", block}},
-          "modelled",
-          {{"square", 1.0, 2.0}},
-          "evidence"};
+TunedEntry entry(const std::string& device, Bucket bucket, int64_t block, double seconds = 1) {
+  TunedEntry out;
+  out.device = device;
+  out.dtype = "bfloat16";
+  out.dtypes = {{"x", "bfloat16"}, {"w", "float32"}};
+  out.bucket = std::move(bucket);
+  out.block_sizes = {{"BLOCK_M", block}};
+  out.kind = "modelled";
+  out.times = {{"square", seconds, 2.0}};
+  out.evidence = "evidence";
+  return out;
 }
 
 Spec with_cases(std::vector<Case> cases) {
@@ -45,18 +48,50 @@ TEST_CASE("bench cases of one bucket are tuned together") {
 }
 
 TEST_CASE("an entry takes the place of that of its device, dtype and bucket, and of no other") {
-  auto table = with_entries(json(), "k",
+  auto first = with_entries(json(), "k",
                             {entry("TPU7x", {{"M", 1024}}, 1), entry("TPU7x", {{"M", 2048}}, 2)});
-  REQUIRE(table);
-  table = with_entries(*table, "k",
-                       {entry("TPU7x", {{"M", 2048}}, 3), entry("TPU v6 lite", {{"M", 2048}}, 4)});
-  REQUIRE(table);
-  CHECK((*table)["format"] == "evolve-tuned-1");
+  REQUIRE(first);
+  auto second =
+      with_entries(first->table, "k",
+                   {entry("TPU7x", {{"M", 2048}}, 3, 0.9), entry("TPU v6 lite", {{"M", 2048}}, 4)});
+  REQUIRE(second);
+  CHECK(second->kept.empty());
+  const json& table = second->table;
+  CHECK(table["format"] == "evolve-tuned-1");
   std::vector<int64_t> blocks;
-  for (const json& one : (*table)["entries"]) blocks.push_back(one["block_sizes"]["BLOCK_M"]);
+  for (const json& one : table["entries"]) blocks.push_back(one["block_sizes"]["BLOCK_M"]);
   CHECK(blocks == std::vector<int64_t>{4, 1, 3});
-  CHECK((*table)["entries"][2]["times"][0] ==
-        json{{"case", "square"}, {"seconds", 1.0}, {"seed_seconds", 2.0}});
+  CHECK(table["entries"][2]["times"][0] ==
+        json{{"case", "square"}, {"seconds", 0.9}, {"seed_seconds", 2.0}});
+  CHECK(table["entries"][2]["dtypes"] == json{{"x", "bfloat16"}, {"w", "float32"}});
+}
+
+TEST_CASE("an entry that is faster stays, where it was found under the same conditions") {
+  auto table = with_entries(json(), "k", {entry("TPU7x", {{"M", 1024}}, 1, 1.0)});
+  REQUIRE(table);
+  TunedEntry slower = entry("TPU7x", {{"M", 1024}}, 2, 1.5);
+  SECTION("the same") {
+    auto after = with_entries(table->table, "k", {slower});
+    REQUIRE(after);
+    CHECK(after->table == table->table);
+    CHECK(after->kept.size() == 1);
+  }
+  SECTION("another kind of time") {
+    slower.kind = "measured";
+  }
+  SECTION("a seed that takes another time") {
+    slower.times[0].seed_seconds = 3;
+  }
+  SECTION("other cases") {
+    slower.times[0].case_name = "other";
+  }
+  if (slower.kind == "measured" || slower.times[0].seed_seconds > 2 ||
+      slower.times[0].case_name == "other") {
+    auto after = with_entries(table->table, "k", {slower});
+    REQUIRE(after);
+    CHECK(after->kept.empty());
+    CHECK(after->table["entries"][0]["block_sizes"]["BLOCK_M"] == 2);
+  }
 }
 
 TEST_CASE("what is no table of the kernel's is refused") {
