@@ -2,7 +2,9 @@
 
 A kernel's tuned.json is what `evolve tune` writes:
 
-    {"format": "evolve-tuned-1", "kernel": "matmul", "entries": [
+    {"format": "evolve-tuned-1", "kernel": "matmul",
+     "parameters": {"BLOCK_M": [128, 256, 512, 1024], …}, "constraints": ["BLOCK_M * BLOCK_N <= 1048576", …],
+     "entries": [
       {"device": "TPU7x", "dtype": "bfloat16", "bucket": {"M": 8192, "N": 8192, "K": 8192},
        "dtypes": {"x": "bfloat16", "y": "bfloat16"}, "block_sizes": {"BLOCK_M": 1024, …}, "kind": "modelled",
        "times": [{"case": "square_8192", "seconds": 0.00137, "seed_seconds": 0.00373}],
@@ -11,16 +13,20 @@ A kernel's tuned.json is what `evolve tune` writes:
 `device` is JAX's `device_kind`, `dtype` that of the kernel's first input. A bucket has each dimension rounded up to a
 power of two. `times` are those of the bucket's timed cases, of the tuned kernel and of its seed, `kind` says whether
 they were modelled or measured, `rounds` and `points` how much was searched, `evidence` is the digest of the selection (engine/search/README.md) that they come from.
-Of entries that another system's table had (`evolve import tokamax`) the kind is "told", there are no times, and the
+`parameters` and `constraints` are those of the spec: an entry that they do not allow, whoever wrote it, is told of and
+not served. Of entries that another system's table had (`evolve import tokamax`) the kind is "told", there are no times, and the
 evidence is the table's.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import math
-from collections.abc import Mapping
+import operator
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,5 +67,80 @@ def _entries(table: Path) -> list[dict[str, Any]]:
     read = json.loads(table.read_text())
     if read.get("format") != FORMAT:
         raise ValueError(f"{table}: not of the format {FORMAT}")
-    entries: list[dict[str, Any]] = read["entries"]
-    return entries
+    found = []
+    for entry in read["entries"]:
+        why = _refusal(entry["block_sizes"], read.get("parameters", {}), read.get("constraints", []))
+        if why:
+            warnings.warn(f"{table}: the entry for {entry['bucket']} is not served: {why}", stacklevel=4)
+        else:
+            found.append(entry)
+    return found
+
+
+def _refusal(sizes: Mapping[str, int], parameters: Mapping[str, list[int]], constraints: list[str]) -> str:
+    """Why block sizes are not allowed; empty: they are."""
+    for name, value in sizes.items():
+        if type(value) is not int or value <= 0:
+            return f"{name} is {value!r}, and no size"
+        if name in parameters and value not in parameters[name]:
+            return f"{name} is {value}, and none of {', '.join(map(str, parameters[name]))}"
+    for constraint in constraints:
+        if not _value(ast.parse(_in_python(constraint), mode="eval").body, sizes):
+            return f"{constraint} does not hold"
+    return ""
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "cdiv": lambda a, b: -(-a // b),
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+}
+
+
+def _in_python(formula: str) -> str:
+    """A formula of a spec (engine/core/expression.h); one with "?" is not read here."""
+    return formula.replace("&&", " and ").replace("||", " or ").replace("^", "**").strip()
+
+
+def _value(node: ast.expr, names: Mapping[str, int]) -> Any:
+    """What a formula comes to."""
+
+    def of(one: ast.expr) -> Any:
+        return _value(one, names)
+
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.BinOp(left=left, op=op, right=right):
+            return _OPERATORS[type(op)](of(left), of(right))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -of(operand)
+        case ast.BoolOp(op=op, values=values):
+            return (all if isinstance(op, ast.And) else any)(of(one) for one in values)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _OPERATORS[type(op)](of(left), of(right))
+        case ast.Call(func=ast.Name(id=name), args=args) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*map(of, args))
+    raise ValueError(f"{ast.unparse(node)}: a formula is not known here")

@@ -9,6 +9,7 @@
 
 #include "engine/cli/delivery.h"
 #include "engine/cli/kernel_command.h"
+#include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/core/digest.h"
 #include "engine/core/outside_json.h"
@@ -35,20 +36,16 @@ std::string shown(const std::string& path) {
 }
 
 // The buckets that are to be tuned.
-Result<std::vector<search::BucketCases>> chosen_buckets(const std::string& spec_path,
+Result<std::vector<search::BucketCases>> chosen_buckets(Spec spec,
                                                         const std::vector<std::string>& cases) {
-  auto text = world::read_file(spec_path);
-  if (!text) return std::move(text).error();
-  auto spec = parse_spec(*text, spec_path);
-  if (!spec) return std::move(spec).error();
   if (!cases.empty()) {
-    if (auto status = time_only(*spec, cases); !status) return std::move(status).error();
+    if (auto status = time_only(spec, cases); !status) return std::move(status).error();
   }
-  return search::buckets_of(*spec);
+  return search::buckets_of(spec);
 }
 
 // The table of a kernel as it is; an empty one where there is no file.
-Result<json> read_table(const std::string& path, const std::string& kernel) {
+Result<json> read_table(const std::string& path, const std::string& kernel, const Spec& spec) {
   std::error_code error;
   json table;
   if (fs::exists(path, error)) {
@@ -56,9 +53,9 @@ Result<json> read_table(const std::string& path, const std::string& kernel) {
     if (!text) return std::move(text).error();
     table = json_or_null(*text);
   }
-  auto read = search::with_entries(table, kernel, {});
+  auto read = search::with_entries(table, kernel, spec, {});
   if (!read) return std::move(read).error().within(path);
-  return std::move(read->table);
+  return table;
 }
 
 // What a bucket's campaign found: of the last round's best, or of the seed where nothing beats it.
@@ -155,32 +152,43 @@ std::string kept_text(const std::vector<json>& kept) {
 }  // namespace
 
 Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
-  auto spec = find_spec(tune.kernel, "evolve tune path/to/spec.yaml");
+  auto spec_path = find_spec(tune.kernel, "evolve tune path/to/spec.yaml");
+  if (!spec_path) return std::move(spec_path).error();
+  auto text = world::read_file(*spec_path);
+  if (!text) return std::move(text).error();
+  auto spec = parse_spec(*text, *spec_path);
   if (!spec) return std::move(spec).error();
   auto buckets = chosen_buckets(*spec, tune.cases);
   if (!buckets) return std::move(buckets).error();
-  const std::string path = (fs::path(*spec).parent_path() / "tuned.json").string();
-  const std::string kernel = kernel_of(*spec);
+  const std::string path = (fs::path(*spec_path).parent_path() / "tuned.json").string();
+  const std::string kernel = kernel_of(*spec_path);
   // Before anything is paid for.
-  auto table = read_table(path, kernel);
+  auto table = read_table(path, kernel, *spec);
   if (!table) return std::move(table).error();
   std::vector<TunedEntry> entries;
   for (const search::BucketCases& bucket : *buckets) {
-    auto entry = tune_bucket(common, build, tune, *spec, bucket);
+    auto entry = tune_bucket(common, build, tune, *spec_path, bucket);
     if (!entry) return std::move(entry).error();
     entries.push_back(*std::move(entry));
   }
-  auto updated = search::with_entries(*table, kernel, entries);
+  auto updated = search::with_entries(*table, kernel, *spec, entries);
   if (!updated) return std::move(updated).error().within(path);
   if (auto status = world::write_file_atomic(path, updated->table.dump(2) + "\n"); !status)
     return status;
   if (common.json) {
-    json event = {{"event", "tuned"}, {"file", path}, {"kept", updated->kept}};
+    json event = {{"event", "tuned"},
+                  {"file", path},
+                  {"kept", updated->kept},
+                  {"taken_out", updated->taken_out}};
     event.update(updated->table);
     print_out(event.dump() + "\n");
     return {};
   }
   print_out(text_of(kernel, shown(path), entries) + kept_text(updated->kept));
+  for (const json& entry : updated->taken_out)
+    print_warning(fmt::format("{}: the spec does not allow {}: the entry is taken out", shown(path),
+                              entry["block_sizes"].dump()),
+                  common.color);
   return {};
 }
 

@@ -61,6 +61,22 @@ std::optional<double> slowdown(const TunedEntry& entry, const json& other) {
   return sum;
 }
 
+// Whether the spec's parameters have these values, and its constraints hold of them.
+bool is_allowed(const Space& space, const json& sizes) {
+  Point point;
+  if (!sizes.is_object()) return false;
+  for (const auto& [name, value] : sizes.items()) {
+    if (!value.is_number_integer()) return false;
+    point[name] = value.get<int64_t>();
+  }
+  const auto names = space.names();
+  const bool is_whole = std::all_of(names.begin(), names.end(),
+                                    [&](const std::string& name) { return point.contains(name); });
+  if (!is_whole || !space.index_of(point)) return false;
+  const auto holds = space.allows(point);
+  return holds && *holds;
+}
+
 }  // namespace
 
 Bucket bucket_of(const std::map<std::string, int64_t>& dims) {
@@ -84,7 +100,7 @@ std::vector<BucketCases> buckets_of(const Spec& spec) {
   return out;
 }
 
-Result<UpdatedTable> with_entries(const json& table, const std::string& kernel,
+Result<UpdatedTable> with_entries(const json& table, const std::string& kernel, const Spec& spec,
                                   const std::vector<TunedEntry>& entries) {
   constexpr double kRounding = 1e-9;
   UpdatedTable out;
@@ -109,9 +125,25 @@ Result<UpdatedTable> with_entries(const json& table, const std::string& kernel,
       *same = std::move(record);
     }
   }
-  std::stable_sort(all.begin(), all.end(),
+  auto space = Space::make(spec.parameters, spec.constraints);
+  if (!space) return std::move(space).error();
+  json allowed = json::array();
+  for (json& entry : all) {
+    if (is_allowed(*space, member(entry, "block_sizes"))) {
+      allowed.push_back(std::move(entry));
+    } else {
+      out.taken_out.push_back(std::move(entry));
+    }
+  }
+  json parameters = json::object();
+  for (const Parameter& one : spec.parameters) parameters[one.name] = one.values;
+  std::stable_sort(allowed.begin(), allowed.end(),
                    [](const json& one, const json& other) { return key_of(one) < key_of(other); });
-  out.table = {{"format", kFormat}, {"kernel", kernel}, {"entries", std::move(all)}};
+  out.table = {{"format", kFormat},
+               {"kernel", kernel},
+               {"parameters", std::move(parameters)},
+               {"constraints", spec.constraints},
+               {"entries", std::move(allowed)}};
   return out;
 }
 

@@ -48,13 +48,15 @@ struct TunedEntry {
 struct UpdatedTable {
   nlohmann::json table;
   std::vector<nlohmann::json> kept;  // entries that are better than what was to take their place
+  std::vector<nlohmann::json> taken_out;  // those that are not allowed
 };
 
 // `table` with these entries, each in place of what was there for its device, dtype and bucket; a
 // null table is an empty one. What was there stays where it was found under the same conditions
 // (the same kind of time of the same cases, for which the seed takes what it took, within 1 %) and
-// is faster. Bad input: it is no such table, or another kernel's.
+// is faster. An entry that the spec's parameters and constraints do not allow is taken out. Bad
+// input: it is no such table, or another kernel's.
 Result<UpdatedTable> with_entries(const nlohmann::json& table, const std::string& kernel,
-                                  const std::vector<TunedEntry>& entries);
+                                  const Spec& spec, const std::vector<TunedEntry>& entries);
 
 }  // namespace evolve::search

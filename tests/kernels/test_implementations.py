@@ -94,6 +94,32 @@ def test_block_sizes_are_those_of_the_bucket_or_of_the_nearest(tmp_path: Path) -
     assert tuned.block_sizes(table, "TPU7x", "bfloat16", {"M": 1024}) == {}
 
 
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ({"BLOCK_M": 8192, "BLOCK_N": 128}, "BLOCK_M is 8192, and none of 128, 256"),
+        ({"BLOCK_M": 256, "BLOCK_N": 256}, "BLOCK_M \\* BLOCK_N <= 32768 && .* does not hold"),
+        ({"BLOCK_M": -128, "BLOCK_N": 128}, "BLOCK_M is -128, and no size"),
+        ({"BLOCK_M": True, "BLOCK_N": 128}, "BLOCK_M is True, and no size"),
+    ],
+)
+def test_what_the_spec_does_not_allow_is_not_served(tmp_path: Path, sizes: dict[str, int], why: str) -> None:
+    table = tmp_path / "tuned.json"
+    bucket = {"M": 1024}
+    allowed = entry("TPU7x", "bfloat16", {"M": 2048}, 0) | {"block_sizes": {"BLOCK_M": 256, "BLOCK_N": 128}}
+    text = {
+        "format": "evolve-tuned-1",
+        "kernel": "k",
+        "parameters": {"BLOCK_M": [128, 256], "BLOCK_N": [128, 256]},
+        "constraints": ["BLOCK_M * BLOCK_N <= 32768 && cdiv(BLOCK_M, 128) % 3 > 0 || BLOCK_N == 1"],
+        "entries": [entry("TPU7x", "bfloat16", bucket, 0) | {"block_sizes": sizes}, allowed],
+    }
+    table.write_text(json.dumps(text))
+    with pytest.warns(UserWarning, match=why):
+        found = tuned.block_sizes(table, "TPU7x", "bfloat16", bucket)
+    assert found == {"block_m": 256, "block_n": 128}
+
+
 def test_a_table_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tuned.json").write_text('{"entries": []}')
     with pytest.raises(ValueError, match="not of the format evolve-tuned-1"):

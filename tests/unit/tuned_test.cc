@@ -29,6 +29,15 @@ Spec with_cases(std::vector<Case> cases) {
   return out;
 }
 
+// Whose BLOCK_M may be 1 to 4.
+Spec plain_spec() {
+  Spec out = with_cases({});
+  out.parameters = {{"BLOCK_M", {1, 2, 3, 4, 5}}};
+  out.constraints = {"BLOCK_M < 5"};
+  return out;
+}
+const Spec kSpec = plain_spec();
+
 }  // namespace
 
 TEST_CASE("a bucket has each size rounded up to a power of two") {
@@ -48,11 +57,11 @@ TEST_CASE("bench cases of one bucket are tuned together") {
 }
 
 TEST_CASE("an entry takes the place of that of its device, dtype and bucket, and of no other") {
-  auto first = with_entries(json(), "k",
+  auto first = with_entries(json(), "k", kSpec,
                             {entry("TPU7x", {{"M", 1024}}, 1), entry("TPU7x", {{"M", 2048}}, 2)});
   REQUIRE(first);
   auto second =
-      with_entries(first->table, "k",
+      with_entries(first->table, "k", kSpec,
                    {entry("TPU7x", {{"M", 2048}}, 3, 0.9), entry("TPU v6 lite", {{"M", 2048}}, 4)});
   REQUIRE(second);
   CHECK(second->kept.empty());
@@ -67,11 +76,11 @@ TEST_CASE("an entry takes the place of that of its device, dtype and bucket, and
 }
 
 TEST_CASE("an entry that is faster stays, where it was found under the same conditions") {
-  auto table = with_entries(json(), "k", {entry("TPU7x", {{"M", 1024}}, 1, 1.0)});
+  auto table = with_entries(json(), "k", kSpec, {entry("TPU7x", {{"M", 1024}}, 1, 1.0)});
   REQUIRE(table);
   TunedEntry slower = entry("TPU7x", {{"M", 1024}}, 2, 1.5);
   SECTION("the same") {
-    auto after = with_entries(table->table, "k", {slower});
+    auto after = with_entries(table->table, "k", kSpec, {slower});
     REQUIRE(after);
     CHECK(after->table == table->table);
     CHECK(after->kept.size() == 1);
@@ -87,18 +96,29 @@ TEST_CASE("an entry that is faster stays, where it was found under the same cond
   }
   if (slower.kind == "measured" || slower.times[0].seed_seconds > 2 ||
       slower.times[0].case_name == "other") {
-    auto after = with_entries(table->table, "k", {slower});
+    auto after = with_entries(table->table, "k", kSpec, {slower});
     REQUIRE(after);
     CHECK(after->kept.empty());
     CHECK(after->table["entries"][0]["block_sizes"]["BLOCK_M"] == 2);
   }
 }
 
+TEST_CASE("what the spec does not allow is taken out, and the table says what it allows") {
+  auto table = with_entries(json(), "k", kSpec,
+                            {entry("TPU7x", {{"M", 1}}, 4), entry("TPU7x", {{"M", 2}}, 5),
+                             entry("TPU7x", {{"M", 4}}, 6)});
+  REQUIRE(table);
+  CHECK(table->table["entries"].size() == 1);
+  CHECK(table->taken_out.size() == 2);
+  CHECK(table->table["parameters"]["BLOCK_M"] == json{1, 2, 3, 4, 5});
+  CHECK(table->table["constraints"] == json{"BLOCK_M < 5"});
+}
+
 TEST_CASE("what is no table of the kernel's is refused") {
-  CHECK(with_entries(json::object(), "k", {}).error().message ==
+  CHECK(with_entries(json::object(), "k", kSpec, {}).error().message ==
         "not of the format evolve-tuned-1");
   const json other = {{"format", "evolve-tuned-1"}, {"kernel", "l"}, {"entries", json::array()}};
-  CHECK(with_entries(other, "k", {}).error().message == "it is of the kernel 'l'");
+  CHECK(with_entries(other, "k", kSpec, {}).error().message == "it is of the kernel 'l'");
   const json none = {{"format", "evolve-tuned-1"}, {"kernel", "k"}};
-  CHECK(with_entries(none, "k", {}).error().code == ErrorCode::bad_input);
+  CHECK(with_entries(none, "k", kSpec, {}).error().code == ErrorCode::bad_input);
 }
