@@ -74,6 +74,7 @@ class Source:
     body: str
     entry: str
     summary: str  # the first line of the function's docstring, or its name
+    in_kernel: str = ""  # the body as kernel.py has it, where it is another one there
 
 
 def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Source:
@@ -97,10 +98,11 @@ def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Sour
 
 
 def renamed(source: Source, name: str) -> str:
-    """The body with the function called otherwise, wherever it is named."""
-    lines = source.body.splitlines()
+    """The kernel's body with the function called otherwise, wherever it is named."""
+    body = source.in_kernel or source.body
+    lines = body.splitlines()
     places = []
-    for node in ast.walk(ast.parse(source.body)):
+    for node in ast.walk(ast.parse(body)):
         if isinstance(node, ast.FunctionDef) and node.name == source.entry:
             places.append((node.lineno, node.col_offset + len("def ")))
         elif isinstance(node, ast.Name) and node.id == source.entry:

@@ -29,10 +29,12 @@ from blocks import Cut, cut_of, halved_sizes, small_sizes
 from dimensions import Task, Unclear, outputs_of, structs
 from flops import flops_of
 from folder import Source, files_of, read_source
-from init import GIVERS, refusal_of, seed_programs
+from init import GIVERS
 from project import Place
 from ranges import with_ranges
 from source import Imported, Wrong, called
+from stand_ins import with_stand_ins
+from trial import refusal_of, seed_programs
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import outside
@@ -113,11 +115,12 @@ def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], str]
         source = Source(found.path, "", "", found.entry, found.summary or found.name)
     else:
         source = read_source(given.reference, found.path, found.entry, GIVERS)
+        source = with_stand_ins(source, structs(task.inputs, small_sizes(found.function, task, ragged=False)))
         given = replace(given, reference="")
     cut = Cut() if given.seed else cut_of(found.function, task)
     files = files_of(place, source, found.function, task, cut, given)
     sizes = halved_sizes(task) if given.seed else small_sizes(found.function, task, ragged=False)
-    refused = refusal_of(files["kernel.py"], task, found.entry, sizes, None if given.seed else cut)
+    refused = refusal_of(files["kernel.py"], task, found.entry, sizes, found.function, None if given.seed else cut)
     return task, files | ({"learnings.md": found.learnings} if found.learnings else {}), refused
 
 

@@ -26,16 +26,14 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
-from blocks import Cut, cut_of, excess_of, small_sizes
+from blocks import cut_of, small_sizes
 from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, files_of, read_source
 from project import Place
 from ranges import with_ranges
-from source import DTYPE_NAMES, Wrong, called, executed, function_of
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
-import program
-import verdict
+from source import DTYPE_NAMES, Wrong, called, function_of
+from stand_ins import with_stand_ins
+from trial import refusal_of
 
 GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
 _INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
@@ -122,28 +120,6 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
         raise Wrong(f"'{entry}': {why}") from why
 
 
-def seed_programs(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> tuple[jax.core.ClosedJaxpr, bytes]:
-    """The seed's trace, and its program for a TPU. Raises whatever Mosaic, or the user's code, says against it."""
-    shapes = structs(task.inputs, sizes)
-    module = executed(kernel, Path("kernel.py"))
-    closed = jax.make_jaxpr(getattr(module, entry))(*shapes)
-    return closed, program.export_program(closed, shapes, "tpu")
-
-
-def refusal_of(kernel: str, task: Task, entry: str, sizes: dict[str, int], cut: Cut | None = None) -> str:
-    """What is said against the seed where VMEM, or Mosaic, does not take it; empty where they do.
-
-    `cut` is how it was cut here; who wrote a seed cuts it in a way that is not known.
-    """
-    if excess := excess_of(task, cut) if cut else "":
-        return excess
-    try:
-        seed_programs(kernel, task, entry, sizes)
-    except Exception as error:  # noqa: BLE001 - of the user's own code
-        return verdict.one_line(f"{type(error).__name__}: {error}")
-    return ""
-
-
 def main(argv: list[str]) -> int:
     """Writes the folder and the pipeline; says which files, as JSON."""
     parser = argparse.ArgumentParser(prog="init")
@@ -164,8 +140,9 @@ def main(argv: list[str]) -> int:
             raise Wrong(f"--from {args.origin}: expected {what}")
         module, function = function_of(Path(path), entry)
         task = task_of(module, function, entry, args.input, notices)
+        cut, small = cut_of(function, task), small_sizes(function, task, ragged=False)
         source = read_source(Path(path).read_text(), path, entry, () if args.input else GIVERS)
-        cut = cut_of(function, task)
+        source = with_stand_ins(source, structs(task.inputs, small))
         files = files_of(place, source, function, task, cut, Given())
     except (Wrong, Unclear) as why:
         print(f"init: {why}", file=sys.stderr)
@@ -173,7 +150,7 @@ def main(argv: list[str]) -> int:
     if args.without_api:
         del files["api.py"]
     place.write(files)
-    refused = refusal_of(files["kernel.py"], task, entry, small_sizes(function, task, ragged=False), cut)
+    refused = refusal_of(files["kernel.py"], task, entry, small, function, cut)
     print(json.dumps(place.report(task.sizes, files, refused) | {"notices": notices}))
     return 0
 

@@ -6,7 +6,6 @@ import importlib.util
 import inspect
 import json
 import linecache
-import math
 import stat
 import sys
 from collections.abc import Callable

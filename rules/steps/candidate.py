@@ -24,6 +24,7 @@ import jax
 from jax.experimental.pallas import tpu as pltpu
 
 import forms
+import mosaic_lacks
 import normalise
 import program
 import verdict
@@ -230,11 +231,19 @@ class Surroundings:
 # What Mosaic says of a block, its shape behind more words than a reason has room for.
 _BLOCK = re.compile(r"has block shape \((?P<block>.*?)\), array shape \((?P<array>[^)]*)\)", re.DOTALL)
 _SIZE = re.compile(r"Blocked\((?:block_size=)?(\d+)\)")
+# What Pallas says around what its verifier says.
+_VERIFIED = re.compile(
+    r"internal verification error.*?Error details:\s*(?P<told>.*?)\s*(?:see current operation:|$)", re.DOTALL
+)
 
 
 def _told(error: BaseException) -> str:
-    """An exception's text; of a block that Mosaic does not take, the shapes first."""
+    """An exception's text; of a block that Mosaic does not take, the shapes first; what stands in for what it lacks."""
     text = str(error)
+    if verified := _VERIFIED.search(text):
+        return verified["told"] + mosaic_lacks.advice(text)
+    if advice := mosaic_lacks.advice(text):
+        return verdict.one_line(text).rstrip(".") + advice
     found = _BLOCK.search(text)
     if not found or "divisible by" not in text:
         return text

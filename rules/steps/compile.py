@@ -25,6 +25,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 
+import mosaic_lacks
 import program
 import verdict
 from child import Ending, Limits, Server, run_in_child
@@ -113,7 +114,7 @@ def _compile(content: bytes, device: Any) -> Report:
         compiled = jax.jit(kernel_program).lower(*arguments).compile()
     except Exception as error:  # noqa: BLE001 - whatever the compiler turns down
         message = f"{type(error).__name__}: {error}"
-        return verdict.rejected(_kind(message), _telling_sentence(message))
+        return verdict.rejected(_kind(message), _telling_sentence(message) + mosaic_lacks.advice(message))
     memory = compiled.memory_analysis()
     sizes = {
         "generated_code_bytes": memory.generated_code_size_in_bytes,

@@ -41,7 +41,7 @@ KINDS = frozenset(
 
 Report = dict[str, Any]
 
-_LONGEST_REASON = 300
+_LONGEST_REASON = 400
 
 
 def passed(gate: str | None, program: str) -> bytes:

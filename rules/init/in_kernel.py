@@ -1,0 +1,82 @@
+"""What a seed has in place of what Mosaic lacks (mosaic_lacks.py): each text goes into the kernels that need it.
+
+Each takes and gives what the function of JAX does that it stands in for, of values in a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def einsum_by_batch(spec: str, x: Any, y: Any, **options: Any) -> Any:
+    """jnp.einsum of two, whose batch axes are walked but for one: a product has one in a kernel."""
+    operands, out = spec.replace(" ", "").split("->")
+    left, right = operands.split(",")
+    batch = [axis for axis in out if axis in left and axis in right]
+    if len(batch) < 2:
+        return jnp.einsum(spec, x, y, **options)
+    # The one that stands furthest in: a batch axis in the middle of an operand has it laid out anew.
+    axis = max(batch, key=lambda one: left.index(one) + right.index(one))
+    places = [one.index(axis) for one in (left, right)]
+    parts = [
+        einsum_by_batch(
+            f"{left},{right}->{out}".replace(axis, ""),
+            *(jax.lax.index_in_dim(one, i, at, keepdims=False) for one, at in zip((x, y), places, strict=True)),
+            **options,
+        )
+        for i in range(x.shape[places[0]])
+    ]
+    return jnp.stack(parts, out.index(axis))
+
+
+def matmul_by_batch(x: Any, y: Any, **options: Any) -> Any:
+    """jnp.matmul of as many axes each, whose batch axes are walked but for one: a product has one in a kernel."""
+    if x.ndim <= 3:
+        return jnp.matmul(x, y, **options)
+    return jnp.stack([matmul_by_batch(x[i], y[i], **options) for i in range(x.shape[0])])
+
+
+def top_k_by_maxima(x: Any, k: int) -> tuple[Any, Any]:
+    """jax.lax.top_k: the maximum k times, each masked once it is found."""
+    place = jax.lax.broadcasted_iota(jnp.int32, x.shape, x.ndim - 1)
+    values, indices = [], []
+    for _ in range(k):
+        most = jnp.max(x, axis=-1, keepdims=True)
+        first = jnp.min(jnp.where(x == most, place, x.shape[-1]), axis=-1, keepdims=True)
+        values.append(most)
+        indices.append(first)
+        x = jnp.where(place == first, -jnp.inf, x)
+    return jnp.concatenate(values, axis=-1), jnp.concatenate(indices, axis=-1)
+
+
+def scan_in_vmem(step: Callable[[Any, Any], Any], state: Any, inputs: Any) -> tuple[Any, Any]:
+    """jax.lax.scan along arrays' first axes, which lie in VMEM meanwhile, as do the outputs."""
+    arrays, tree = jax.tree.flatten(inputs)
+    rows = [jax.ShapeDtypeStruct(one.shape[1:], one.dtype) for one in arrays]
+    made, made_tree = jax.tree.flatten(jax.eval_shape(step, state, tree.unflatten(rows))[1])
+    length = arrays[0].shape[0]
+
+    def run(*refs: Any) -> tuple[Any, list[Any]]:
+        given, written = refs[: len(arrays)], refs[len(arrays) :]
+        for ref, one in zip(given, arrays, strict=True):
+            ref[...] = one
+
+        def at(i: Any, state: Any) -> Any:
+            row = [ref[pl.ds(i, 1)].reshape(ref.shape[1:]) for ref in given]
+            state, outputs = step(state, tree.unflatten(row))
+            for ref, one in zip(written, jax.tree.leaves(outputs), strict=True):
+                ref[pl.ds(i, 1)] = one[None]
+            return state
+
+        return jax.lax.fori_loop(0, length, at, state), [ref[...] for ref in written]
+
+    held = [pltpu.VMEM(one.shape, one.dtype) for one in arrays]
+    held += [pltpu.VMEM((length, *one.shape), one.dtype) for one in made]
+    state, outputs = pl.run_scoped(run, *held)
+    return state, made_tree.unflatten(outputs)

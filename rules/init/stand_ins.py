@@ -1,0 +1,194 @@
+"""A function's text as a kernel can have it: what stands in for what Mosaic lacks, where that is known.
+
+The function is traced. Where an operation is one that Mosaic has no form of (mosaic_lacks.py), what is written there is
+written in another way: products add up in 32 bits, and other calls become those of in_kernel.py, whose texts the kernel
+gets, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import in_kernel
+import jax
+import jax.extend
+import numpy as np
+from folder import Source
+from jax._src import source_info_util
+from source import executed
+
+# What a text is called while it is traced.
+_FILE = "on_block.py"
+# Calls that take the dtype of their sums.
+_PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "vdot", "inner", "dot_general", "vecdot", "matvec"})
+_BY_BATCH = {"einsum": in_kernel.einsum_by_batch, "matmul": in_kernel.matmul_by_batch}
+_CALLS = {"top_k": in_kernel.top_k_by_maxima, "scan": in_kernel.scan_in_vmem}
+# How many arguments those take, and no others.
+_ARGUMENTS = {"top_k": 2, "scan": 3}
+_BITS = 4
+
+# Where an expression begins and ends: lines from 1, columns in bytes from 0.
+_Span = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Of what is written at a place."""
+
+    wide: np.dtype[Any] | None = None  # of a product whose sums are to be of 32 bits: what it is narrowed to then
+    instead: Any = None  # the function of in_kernel.py that is called
+
+
+def with_stand_ins(source: Source, shapes: Sequence[jax.ShapeDtypeStruct]) -> Source:
+    """The source, with what its kernel has in place of what Mosaic lacks for inputs of these shapes.
+
+    What cannot be traced, or is written in a way that is not known here, stays as it is: it is told of when the seed is
+    lowered.
+    """
+    head = f"{source.imports}\n\n\n"
+    text = head + source.body
+    try:
+        function = getattr(executed(text, Path(_FILE)), source.entry)
+        closed = jax.make_jaxpr(function)(*shapes)
+    except Exception:  # noqa: BLE001 - it is the user's
+        return source
+    nodes = {_span_of(one): one for one in ast.walk(ast.parse(text)) if isinstance(one, (ast.BinOp, ast.Call))}
+    # A function that is called twice is written once.
+    changes = dict(_changes(closed.jaxpr, nodes))
+    edits = _Edits(text)
+    for span, change in changes.items():
+        edits.add(nodes[span], span, change)
+    helpers = {one.instead for one in changes.values() if one.instead is not None}
+    texts = [_untyped(inspect.getsource(one)) for one in sorted(helpers, key=lambda one: str(one.__name__))]
+    return replace(source, in_kernel="\n\n".join([*texts, edits.applied()[len(head) :]]))
+
+
+def _span_of(node: ast.expr) -> _Span:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _changes(jaxpr: Any, nodes: dict[_Span, Any]) -> Iterator[tuple[_Span, _Change]]:
+    """What is written in the text and is to be written in another way, and where."""
+    for eqn in jaxpr.eqns:
+        frame = source_info_util.user_frame(eqn.source_info.traceback)
+        span = (frame.start_line, frame.start_column, frame.end_line, frame.end_column) if frame else (0, 0, 0, 0)
+        node = nodes.get(span) if frame and frame.file_name == _FILE else None
+        change = _change_of(eqn, node)
+        if change is not None:
+            yield span, change
+        if change is None or change.instead is in_kernel.scan_in_vmem:
+            for inner in jax.extend.core.jaxprs_in_params(eqn.params):
+                yield from _changes(inner, nodes)
+
+
+def _name_of(node: Any) -> str:
+    """Of what is called; of a product's operator "matmul"."""
+    if isinstance(node, ast.BinOp):
+        return "matmul" if isinstance(node.op, ast.MatMult) else ""
+    called = getattr(node, "func", None)
+    return str(getattr(called, "attr", getattr(called, "id", "")))
+
+
+def _change_of(eqn: Any, node: Any) -> _Change | None:
+    """What becomes of a call that this is all of; None where it stays."""
+    name = _name_of(node)
+    if name in _PRODUCTS:
+        products = list(_products(eqn))
+        narrow = [one.outvars[0].aval.dtype for one in products if one.outvars[0].aval.dtype.itemsize < _BITS]
+        is_said = any(word.arg == "preferred_element_type" for word in getattr(node, "keywords", ()))
+        batch = max((len(one.params["dimension_numbers"][1][0]) for one in products), default=0)
+        instead = _BY_BATCH.get(name) if batch > 1 else None
+        wide = narrow[0] if narrow and not is_said else None
+        return _Change(wide, instead) if wide is not None or instead is not None else None
+    is_lacking = {"top_k": eqn.primitive.name == "top_k", "scan": _walks_arrays(eqn)}.get(name, False)
+    if is_lacking and len(node.args) == _ARGUMENTS[name] and not node.keywords:
+        return _Change(instead=_CALLS[name])
+    return None
+
+
+def _products(eqn: Any) -> Iterator[Any]:
+    if eqn.primitive.name == "dot_general":
+        yield eqn
+    for inner in jax.extend.core.jaxprs_in_params(eqn.params):
+        for one in inner.eqns:
+            yield from _products(one)
+
+
+def _walks_arrays(eqn: Any) -> bool:
+    """Whether a loop has inputs or outputs for each step."""
+    if eqn.primitive.name != "scan":
+        return False
+    held = eqn.params["num_consts"] + eqn.params["num_carry"]
+    return len(eqn.invars) > held or len(eqn.outvars) > eqn.params["num_carry"]
+
+
+def _untyped(text: str) -> str:
+    """A function's text without its types, whose names a kernel does not import."""
+    edits = _Edits(text)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            before = node.col_offset + len(node.arg)
+            edits.put(node.lineno, before, (node.annotation.end_col_offset or 0) - before, "")
+        elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+            line = text.splitlines()[node.returns.lineno - 1]
+            before = line.rindex(" ->")
+            edits.put(node.returns.lineno, before, (node.returns.end_col_offset or 0) - before, "")
+    return edits.applied()
+
+
+class _Edits:
+    """Changes of a text, made together: each takes some bytes away at a place, and puts others there."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = [line.encode() for line in text.splitlines(keepends=True)]
+        self._found: list[tuple[int, int, int, int, str]] = []  # line, column, in what order, how many go, what comes
+
+    def put(self, line: int, column: int, gone: int, comes: str) -> None:
+        """Puts something at a place of the text, where so many bytes are taken away."""
+        self._found.append((line, column, len(self._found), gone, comes))
+
+    def add(self, node: Any, span: _Span, change: _Change) -> None:
+        """A change of what is written at a place."""
+        first_line, first, last_line, last = span
+        wide, narrowed = "", ""
+        if change.wide is not None:
+            is_whole = jax.numpy.issubdtype(change.wide, np.integer)
+            wide = f"preferred_element_type=jnp.{'int32' if is_whole else 'float32'}"
+            narrowed = f".astype(jnp.{change.wide.name})"
+        if isinstance(node, ast.BinOp):
+            self._comma_for_operator(node)
+            self.put(first_line, first, 0, f"{change.instead.__name__ if change.instead else 'jnp.matmul'}(")
+            self.put(last_line, last, 0, f"{', ' if wide else ''}{wide}){narrowed}")
+            return
+        if change.instead is not None:
+            called = node.func
+            self.put(first_line, first, called.end_col_offset - first, change.instead.__name__)
+        if wide:
+            self.put(last_line, last, 0, narrowed)
+            self.put(last_line, last - 1, 0, f"{'' if self._has_comma_before(last_line, last - 1) else ', '}{wide}")
+
+    def _comma_for_operator(self, node: ast.BinOp) -> None:
+        """Between operands are brackets, white space, comments and the operator alone."""
+        line, column = node.left.end_lineno or 0, node.left.end_col_offset or 0
+        while (at := self._lines[line - 1].split(b"#")[0].find(b"@", column)) < 0:
+            line, column = line + 1, 0
+        before = self._lines[line - 1][:at]
+        blanks = len(before) - len(before.rstrip())
+        self.put(line, at - blanks, blanks + 1, ",")
+
+    def _has_comma_before(self, line: int, column: int) -> bool:
+        before = b"".join(self._lines[: line - 1]) + self._lines[line - 1][:column]
+        return before.rstrip().endswith(b",")
+
+    def applied(self) -> str:
+        """The text with all of them."""
+        lines = list(self._lines)
+        for line, column, _, gone, comes in sorted(self._found, reverse=True):
+            old = lines[line - 1]
+            lines[line - 1] = old[:column] + comes.encode() + old[column + gone :]
+        return b"".join(lines).decode()
