@@ -12,10 +12,10 @@ A kernel's tuned.json is what `evolve tune` writes:
 
 `device` is JAX's `device_kind`, `dtype` that of the kernel's first input. A bucket has each dimension rounded up to a
 power of two. `times` are those of the bucket's timed cases, of the tuned kernel and of its seed, `kind` says whether
-they were modelled or measured, `rounds` and `points` how much was searched, `evidence` is the digest of the selection (engine/search/README.md) that they come from.
-`parameters` and `constraints` are those of the spec: an entry that they do not allow, whoever wrote it, is told of and
-not served. Of entries that another system's table had (`evolve import tokamax`) the kind is "told", there are no times, and the
-evidence is the table's.
+they were modelled or measured, `rounds` and `points` how much was searched, `evidence` is the digest of the selection
+(engine/search/README.md) that they come from. `parameters` and `constraints` are those of the spec: an entry that they
+do not allow is not served, whoever wrote it, and a warning says so. Of entries that another system's table had
+(`evolve import tokamax`) the kind is "told", there are no times, and the evidence is the table's.
 """
 
 from __future__ import annotations

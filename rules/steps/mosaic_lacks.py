@@ -1,8 +1,8 @@
 """What Mosaic has no form of in a kernel for a TPU, and what stands in for it.
 
 Each row was tried with the versions of rules/requirements.lock: the first is turned down in these words, the other one
-compiles for a TPU v7x (tests/steps/test_mosaic_lacks.py). Messages tell it with the reason, `evolve init` before anybody
-has to wait for a judge, and rules/prompts/system.md has the whole table for models:
+compiles for a TPU v7x (tests/steps/test_mosaic_lacks.py). Messages name it beside the reason, `evolve init` names it
+before anybody waits for a judge, and rules/prompts/system.md has the whole table for models:
 
     .venv/bin/python rules/steps/mosaic_lacks.py
 """
@@ -61,7 +61,7 @@ LACKS = (
     Lack(
         "`jax.lax.top_k`",
         _primitive("top_k"),
-        "k times the maximum, its first place (the least `iota` where it stands), and `jnp.where(iota == place, -jnp.inf, x)`",
+        "k times: the maximum, its first place (the least `iota` of it), and `jnp.where(iota == place, -jnp.inf, x)`",
     ),
     Lack(
         "`jnp.sort`, `argsort`, `median`",
@@ -97,8 +97,8 @@ LACKS = (
     Lack(
         "`jax.lax.scan` with inputs or outputs for each step, `jax.lax.map`",
         r"Scan with \d+ extensive (?:output|argument)",
-        "`jax.lax.fori_loop` over references: it reads `x_ref[pl.ds(i, 1)]`, writes `out_ref[pl.ds(i, 1)]`, and carries "
-        "the state",
+        "`jax.lax.fori_loop` over references: it reads `x_ref[pl.ds(i, 1)]`, writes `out_ref[pl.ds(i, 1)]`, and "
+        "carries the state",
     ),
     Lack(
         "a slice of a value at a place that is computed, `x[i]` with a loop's i",

@@ -197,8 +197,8 @@ TEST_CASE("an instruction that is not known is named where something hangs on it
 
 TEST_CASE("newer compilers have a type in the name of a move") {
   const Simulation one =
-      run(" 0 : { %s1_s0 = smov.u32 4 ;; %p1_p0 = pmov.b1 1 }\n"
-          " 0x1 : { %9 = dma.hbm_to_vmem [thread:$0]  (%p1_p0), 0, %s1_s0, 0, [#allocation2] }\n");
+      run(" 0 : { %s1_s0 = smov.u32 4 ;; %p2_p0 = pmov.b1 1 }\n"
+          " 0x1 : { %9 = dma.hbm_to_vmem [thread:$0]  (%p2_p0), 0, %s1_s0, 0, [#allocation2] }\n");
   CHECK(one.load_bytes == 32 * 4);
 }
 

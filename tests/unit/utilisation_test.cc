@@ -90,6 +90,16 @@ TEST_CASE("a profile counts by HLO instruction") {
   CHECK(gmm.counters[1].used == 7);
 }
 
+TEST_CASE("an attribute of an instruction in a profile may have line breaks") {
+  auto profile = read_bundle_profile(
+      "HLO: %gmm.1 = f32[] custom-call(%x), a=\"b\n\n0 0 1\"\n"
+      " - MXU: (32/299) - 0.107023\n",
+      "p");
+  REQUIRE(profile);
+  REQUIRE(profile->front().counters.size() == 1);
+  CHECK(profile->front().counters[0].used == 32);
+}
+
 TEST_CASE("a profile of another form is told with its line") {
   CHECK(profile_error("HLO: %gmm.1") == "p:1: it ends within a line");
   CHECK(profile_error("HLO: % = x\n") == "p:1: an HLO instruction without its name");
@@ -98,7 +108,7 @@ TEST_CASE("a profile of another form is told with its line") {
         "p:2: a counter without what is used and available");
   CHECK(profile_error("HLO: %a = b\n - MXU: (1/2\n") ==
         "p:2: a counter without what is used and available");
-  CHECK(profile_error("HLO: %a = b\n0 0 1\n") == "p:2: no line of a profile");
+  CHECK(profile_error("HLO: %a = b\n - MXU: (1/2) - 0.5\n0 0 1\n") == "p:3: no line of a profile");
 }
 
 TEST_CASE("modules have fingerprints") {

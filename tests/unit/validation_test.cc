@@ -52,7 +52,7 @@ TEST_CASE("pairs are counted by how much they differ, in a group and altogether"
   CHECK(at(one.of_groups, 0.9).right == 1);
   CHECK(at(one.of_all, 0.05).pairs == 2);
   CHECK(at(one.of_all, 0.05).right == 1);
-  CHECK(at(one.of_all, 1.5).pairs == 1);
+  CHECK(at(one.of_all, 1.5).pairs == 3);
 }
 
 TEST_CASE("what is not modelled is told, and counts nowhere else") {
