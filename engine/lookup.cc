@@ -193,7 +193,7 @@ Result<bool> Lookup::is_unchanged(EdgeId id) {
   }
   auto key = quick_key(id, before->discovered);
   if (!key) return std::move(key).error();
-  if (*key != before->key) return false;
+  if (*key != before->key || (is_tentative(id) && !confirmed_.contains(*key))) return false;
   for (NodeId output : graph_.edge(id).outputs) {
     const FileState* old = snapshot_.file(output);
     if (old == nullptr) return false;
@@ -315,7 +315,7 @@ Result<Finding> Lookup::find(EdgeId id) {
   }
   const bool may_be_reused = finding.dirty.empty() && rule_ == nullptr;
   // A run that discovered nothing is found at once.
-  auto plain = stored(finding.declared.key());
+  auto plain = stored(id, finding.declared.key());
   if (!plain) return std::move(plain).error();
   if (*plain) {
     finding.full = finding.declared;
@@ -333,7 +333,7 @@ Result<Finding> Lookup::find(EdgeId id) {
   if (!full) return std::move(full).error();
   finding.full = *std::move(full);
   if (!may_be_reused) return finding;
-  auto result = stored(finding.full->key());
+  auto result = stored(id, finding.full->key());
   if (!result) return std::move(result).error();
   if (*result) finding.result = with_parts(**std::move(result), *finding.full);
   return finding;
@@ -471,7 +471,15 @@ Result<std::vector<std::string>> Lookup::discovered_by(const Digest& declared_ke
   return discovered;
 }
 
-Result<std::optional<ActionResult>> Lookup::stored(const Digest& key) {
+bool Lookup::is_tentative(EdgeId id) const {
+  return graph_.extension(id, "tentative") == "1";
+}
+
+Result<std::optional<ActionResult>> Lookup::stored(EdgeId id, const Digest& key) {
+  if (is_tentative(id)) {
+    if (confirmed_.contains(key)) return ledger_.recall(key);
+    return std::optional<ActionResult>{};
+  }
   auto result = memo_.find(key);
   if (!result || *result) return result;
   return ledger_.recall(key);

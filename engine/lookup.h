@@ -68,6 +68,10 @@ class Lookup {
   // whatever is stored for it.
   void use(UpToDateRule& rule) { rule_ = &rule; }
 
+  // Of edges with `tentative = 1`, results under these keys are final: no other stored one is, and
+  // of these the ledger's.
+  void confirm(std::set<Digest> keys) { confirmed_ = std::move(keys); }
+
   // From now on look_ahead() has the memo foresee what is looked up: it is far away.
   void use_far_memo() { is_memo_far_ = true; }
   [[nodiscard]] bool has_far_memo() const { return is_memo_far_; }
@@ -181,7 +185,8 @@ class Lookup {
   Result<Digest> quick_key(EdgeId edge, std::span<const NodeId> discovered);
   void note_settled(EdgeId edge);
   Result<std::vector<std::string>> discovered_by(const Digest& declared_key);
-  Result<std::optional<ActionResult>> stored(const Digest& key);
+  [[nodiscard]] bool is_tentative(EdgeId edge) const;
+  Result<std::optional<ActionResult>> stored(EdgeId edge, const Digest& key);
   Graph& graph_;
   Files& files_;
   Memo& memo_;
@@ -189,6 +194,7 @@ class Lookup {
   Snapshot& snapshot_;
   UpToDateRule* rule_ = nullptr;
   bool is_memo_far_ = false;
+  std::set<Digest> confirmed_;
   std::vector<bool> foreseen_;  // by edge
   Surroundings surroundings_;
   std::vector<Digest> digests_;  // by node; zero: not known

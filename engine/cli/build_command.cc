@@ -13,6 +13,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/nodes.h"
+#include "engine/cli/models_file.h"
 #include "engine/cli/null_build.h"
 #include "engine/cli/plans.h"
 #include "engine/cli/progress.h"
@@ -144,6 +145,7 @@ class CampaignBuild {
   Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
     auto nodes = Nodes::open(session_.campaign, state_);
     if (!nodes) return std::move(nodes).error();
+    if (auto told = look_at_answers(targets); !told) return told;
     auto begun =
         begin_build(state_, session_.campaign.name, command_.targets, session_.toolchain.versions);
     if (!begun) return begun;
@@ -171,6 +173,21 @@ class CampaignBuild {
     }
     if (!summary) return std::move(summary).error();
     return ended ? finish(targets, *summary) : ended;
+  }
+
+  // What was paid for once stays, or is told to be paid for again.
+  Status look_at_answers(const std::vector<NodeId>& targets) {
+    if (session_.campaign.shape.llm.empty()) return {};
+    auto answered = models_keys(session_.campaign, state_);
+    if (!answered) return std::move(answered).error();
+    lookup_.confirm(*std::move(answered));
+    auto pending =
+        scan(*session_.graph, targets, lookup_, state_.files, *state_.blobs, [](NodeId) {});
+    if (!pending) return std::move(pending).error();
+    auto asked = asked_again(session_.campaign, *session_.graph, *pending, state_);
+    if (!asked) return std::move(asked).error();
+    if (asked->answers > 0) print_warning(text_of(*asked), common_.color);
+    return {};
   }
 
   Status finish(const std::vector<NodeId>& targets, const BuildSummary& summary) {

@@ -64,11 +64,9 @@ Result<json> write_kernel(const std::string& script, std::vector<std::string> wo
 
 void say_written(const CommonOptions& common, const json& report, const std::string& done) {
   say_notices(report);
-  if (const std::string refused = report.value("refused", ""); !refused.empty()) {
-    print_err(
-        fmt::format("evolve: warning: the seed does not compile as it stands: {}\nhint: write "
-                    "kernel.py's blocks in another way\n",
-                    refused));
+  if (const json refused = report.value("refused", json()); refused.is_object()) {
+    print_err(fmt::format("evolve: warning: the judge would refuse this seed: {}\nhint: {}\n",
+                          refused.value("why", ""), refused.value("instead", "")));
   }
   std::string dimensions;
   const json sizes = report.value("dimensions", json::object());

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/cli/machine.h"
+#include "engine/cli/models_file.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/recording.h"
 #include "engine/cli/toolchain.h"
@@ -75,6 +76,7 @@ Result<Record> Rerun::run(const std::string& folder) {
   Snapshot snapshot;
   Lookup lookup(*graph_, state_->files, *state_->memo, *state_->ledger, snapshot,
                 {campaign_.machine(), process_environment()});
+  lookup.confirm(models_keys(past_.record));
   auto summary = build_anew(*targets, lookup);
   if (!summary) return std::move(summary).error();
   summary_ = *std::move(summary);

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/cli/models_file.h"
+#include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/text_change.h"
 #include "engine/core/content.h"
@@ -70,7 +72,15 @@ class Why {
       rows.push_back(*std::move(row));
       seen_.insert(one.edge);
     }
+    found_ = *std::move(found);
     return rows;
+  }
+
+  // Which answers models may have to give again; empty: none. REQUIRES: pending() was called.
+  Result<std::string> asked_again() {
+    auto asked = cli::asked_again(session_.campaign, graph_, found_, *session_.state);
+    if (!asked) return std::move(asked).error();
+    return text_of(*asked);
   }
 
   // Where what is up to date comes from, by step and build. REQUIRES: pending() was called.
@@ -134,6 +144,9 @@ class Why {
 
  private:
   Result<std::vector<Pending>> look() {
+    auto answered = models_keys(session_.campaign, *session_.state);
+    if (!answered) return std::move(answered).error();
+    lookup_.confirm(*std::move(answered));
     return scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
   }
 
@@ -286,6 +299,7 @@ class Why {
   Snapshot snapshot_;
   Lookup lookup_;
   std::set<EdgeId> seen_;
+  std::vector<Pending> found_;
 };
 
 std::string edges_text(int count) {
@@ -403,8 +417,12 @@ Result<bool> would_run(Session& session, const std::vector<NodeId>& targets) {
 
 Status tell_pending(const CommonOptions& common, Session& session,
                     const std::vector<NodeId>& targets) {
-  auto rows = Why(session, targets).pending();
+  Why why(session, targets);
+  auto rows = why.pending();
   if (!rows) return std::move(rows).error();
+  auto asked = why.asked_again();
+  if (!asked) return std::move(asked).error();
+  if (!asked->empty()) print_warning(*asked, common.color);
   print_result(common, *rows, rows->empty() ? "nothing to do\n" : pending_text(*rows));
   return {};
 }

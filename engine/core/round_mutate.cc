@@ -109,6 +109,10 @@ PromptStage plan_stage() {
   return {" plan", {"system", "plan"}, " --stage plan"};
 }
 
+std::string models_file(int round) {
+  return round_folder(round) + "/models.json";
+}
+
 EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked,
                      const PromptStage& stage, size_t index) {
   EdgeText out;
@@ -124,7 +128,7 @@ EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked,
                             "--out {}",
                             seed, asked.place, asked.request(), asked.prompt())}};
   add_input(out, "spec", "$work/spec.json");
-  add_input(out, "config", shape.llm);
+  add_input(out, "config", models_file(round));
   add_input(out, "seed", "$work/seed.py");
   for (const std::string& name : shape.bench_cases)
     out.inputs.push_back(fmt::format("{}/{}/facts.json", seed, name));
@@ -138,6 +142,28 @@ EdgeText prompt_edge(const CampaignShape& shape, int round, const Asked& asked,
   add_flags(out, fmt::format(" --effect {}", shape.learn_effect));
   add_previous(out, shape, round);
   add_flags(out, fmt::format(" --index {}{}", index, stage.flags));
+  return out;
+}
+
+// The models' file as it is when the round is asked. What stands in it is not of the key, but all
+// else that the round's questions are made of is: an edit of the file asks nothing again, and who
+// edits the rest asks anew, by the file as it is then. Until the round is recorded, and so has its
+// answers, the file counts as it is.
+EdgeText models_edge(const CampaignShape& shape, int round, const EdgeText& prompt) {
+  EdgeText out;
+  out.rule = "models";
+  out.outputs = {models_file(round)};
+  for (const auto* list : {&prompt.inputs, &prompt.implicit}) {
+    for (const std::string& path : *list) {
+      if (path != models_file(round) && path != "$steps/prompt") out.implicit.push_back(path);
+    }
+  }
+  if (shape.plan != "none") out.implicit.push_back("$rules/prompts/plan.md");
+  out.order_only = {shape.llm};
+  out.bindings = {{"subject", fmt::format("round-{}", round)},
+                  {"class", "recorded"},
+                  {"tentative", "1"},
+                  {"config", path_word(shape.llm)}};
   return out;
 }
 
@@ -202,6 +228,7 @@ void write_llm(const CampaignShape& shape, int round, const Share& share, Manife
     add_input(adopt, "prompt", asked.prompt());
     add_input(adopt, "exchange", asked.exchange());
     add_previous(adopt, shape, round);
+    if (i == 0) text.add(models_edge(shape, round, prompt));
     if (shape.plan != "none") {
       const PromptStage stage = plan_stage();
       const Asked plan = {asked.id, asked.folder + "/plan", asked.place};

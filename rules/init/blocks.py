@@ -167,12 +167,17 @@ def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int], buffers
     return buffers * sum(map(of, task.inputs)) + BUFFERS * sum(map(of, task.outputs))
 
 
+def uncut(task: Task, cut: Cut) -> list[str]:
+    """The dimensions that a block has whole."""
+    return [name for name in task.sizes if name not in cut.seeds]
+
+
 def excess_of(task: Task, cut: Cut) -> str:
     """What there is to say where not even the seed's blocks fit VMEM at the sizes given; empty where they do."""
     least = bytes_of(task, task.sizes, cut.seeds, cut.buffers)
     if least <= VMEM_BYTES:
         return ""
-    names = [name for name in task.sizes if name not in cut.seeds]
+    names = uncut(task, cut)
     said = f"a block of its arrays takes {least / 2**20:.0f} MiB at the sizes given, of {VMEM_BYTES >> 20} MiB of VMEM"
     return f"{said}; no part of {', '.join(names)} is computed by itself" if names else said
 

@@ -34,7 +34,7 @@ from project import Place
 from ranges import with_ranges
 from source import Imported, Wrong, called
 from stand_ins import with_stand_ins
-from trial import refusal_of, seed_programs
+from trial import Refusal, refusal_of, seed_programs
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
 import outside
@@ -106,7 +106,7 @@ READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
 }
 
 
-def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], str]:
+def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], Refusal | None]:
     """The task, its files, and what is said against the seed."""
     task = task_of(found)
     given = replace(found.given, learnings=place.from_pipeline("learnings.md") if found.learnings else "")

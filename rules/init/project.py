@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from source import Wrong
+from trial import Refusal
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Place:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
 
-    def report(self, sizes: dict[str, int], files: dict[str, str], refused: str) -> dict[str, Any]:
+    def report(self, sizes: dict[str, int], files: dict[str, str], refused: Refusal | None) -> dict[str, Any]:
         """What `evolve` says of it."""
         return {
             "name": self.name,
@@ -58,5 +59,5 @@ class Place:
             "pipeline": str(self.pipeline),
             "dimensions": sizes,
             "files": sorted(name for name in files if name),
-            **({"refused": refused} if refused else {}),
+            **({"refused": refused._asdict()} if refused else {}),
         }

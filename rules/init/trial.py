@@ -7,10 +7,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
-from blocks import Cut, are_alike, drawn, excess_of, tried
+from blocks import Cut, are_alike, drawn, excess_of, tried, uncut
 from dimensions import Task, structs
 from source import executed
 
@@ -23,6 +23,20 @@ import wire
 
 # A seed that the compiler has not done by then is none.
 _COMPILER_SECONDS = 120
+
+_SMALLER = (
+    "in kernel.py, walk {axes} in blocks as the grid's last axis, and keep what adds up in scratch memory: an "
+    "accumulator for a sum or a product, a running maximum and a running sum for a softmax or a logsumexp"
+)
+_OTHER = "write kernel.py's block in other operations: rules/prompts/system.md has a table of what stands in for what"
+_VALUES = "kernel.py is to compute what reference.py does: compare them on small inputs"
+
+
+class Refusal(NamedTuple):
+    """What is said against a seed, and what to write instead."""
+
+    why: str
+    instead: str
 
 
 def seed_programs(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> tuple[jax.core.ClosedJaxpr, bytes]:
@@ -42,24 +56,32 @@ def refusal_of(
     small: dict[str, int],
     function: Callable[..., Any] | None = None,
     cut: Cut | None = None,
-) -> str:
-    """What is said against a seed at the task's own sizes, then at `small` ones; empty where nothing is.
+) -> Refusal | None:
+    """What is said against a seed at the task's own sizes, then at `small` ones; None where nothing is.
 
     `function` is what its values at small sizes are held against, `cut` how it was cut here: who wrote a seed cuts it
     in a way that is not known.
     """
-    if excess := excess_of(task, cut) if cut else "":
-        return excess
+    if cut and (excess := excess_of(task, cut)):
+        return Refusal(excess, _SMALLER.format(axes=" or ".join(uncut(task, cut)) or "the largest axis"))
     try:
-        programs = [seed_programs(kernel, task, entry, sizes)[1] for sizes in (task.sizes, small)]
+        programs = [seed_programs(kernel, task, entry, task.sizes)[1]]
+        closed, exported = seed_programs(kernel, task, entry, small)
+        programs.append(exported)
     except Exception as error:  # noqa: BLE001 - of the user's own code
-        return candidate.describe(error, "")
-    if said := next(filter(None, map(_said_by_compiler, programs)), ""):
-        return said
-    return "" if function is None else _wrong_values(kernel, task, entry, small, function)
+        return Refusal(candidate.describe(error, ""), _OTHER)
+    for one in programs:
+        kind, why = _said_by_compiler(one)
+        if kind in ("timeout", "out-of-memory"):
+            axes = " or ".join(uncut(task, cut)) if cut else ""
+            return Refusal(why, _SMALLER.format(axes=axes or "the largest axis"))
+        if kind:
+            return Refusal(why, _OTHER)
+    wrong = "" if function is None else _wrong_values(closed, task, small, function)
+    return Refusal(wrong, _VALUES) if wrong else None
 
 
-def _said_by_compiler(exported: bytes) -> str:
+def _said_by_compiler(exported: bytes) -> tuple[str, str]:
     """What the compiler for a TPU v7x has against a program, asked in a process of its own: it can end its own."""
     with tempfile.TemporaryDirectory() as folder:
         files = {name: Path(folder) / name for name in ("program", "dumps", "out")}
@@ -69,15 +91,19 @@ def _said_by_compiler(exported: bytes) -> str:
         command = [sys.executable, str(STEPS / "compile.py"), *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            return verdict.one_line(f"the compiler could not be asked: {done.stderr}")
+            return "fault", verdict.one_line(f"the compiler could not be asked: {done.stderr}")
         report = verdict.read_json(str(files["out"]))
-    return "" if report["verdict"] == "ok" else f"{report['kind']}: {report['reason']}"
+    return ("", "") if report["verdict"] == "ok" else (report["kind"], f"{report['kind']}: {report['reason']}")
 
 
-def _wrong_values(kernel: str, task: Task, entry: str, sizes: dict[str, int], function: Callable[..., Any]) -> str:
+def _wrong_values(closed: jax.core.ClosedJaxpr, task: Task, sizes: dict[str, int], function: Callable[..., Any]) -> str:
     inputs, wanted = tried(function, drawn(task, sizes))
     try:
-        got = jax.jit(getattr(executed(kernel, Path("kernel.py")), entry))(*inputs)
+        cpu = program.load_program(program.export_program(closed, structs(task.inputs, sizes), "cpu"))
+    except Exception:  # noqa: BLE001 - what JAX has no CPU form of is run by the judge's own interpreter alone
+        return ""
+    try:
+        got = cpu.call(*inputs)
     except Exception as error:  # noqa: BLE001 - of the user's own code
         return candidate.describe(error, "")
     if are_alike(got, wanted):

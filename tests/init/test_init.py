@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import trial
 from dimensions import Task, Tensor, Unclear
 from flops import bytes_formula, flops_formula
 from jax import lax
@@ -122,6 +123,51 @@ def test_rows_that_do_not_fit_vmem_twice_are_there_once_or_refused() -> None:
     assert blocks.excess_of(task, blocks.cut_of(softmax, task)) == (
         "a block of its arrays takes 144 MiB at the sizes given, of 56 MiB of VMEM; no part of D1 is computed by itself"
     )
+
+
+KERNEL = """\
+import jax
+from jax.experimental import pallas as pl
+
+
+def f(x):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = BODY
+
+    block = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    return pl.pallas_call(
+        kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(4,), in_specs=[block], out_specs=block
+    )(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "why", "instead"),
+    [
+        ("2 * x_ref[...]", None, None),
+        ("3 * x_ref[...]", "its values are not the function's at D0 = 32", "compare them"),
+        ("jax.lax.sort(x_ref[...])", "sort", "table of what stands in"),
+    ],
+)
+def test_a_seed_that_the_judge_would_refuse_is_told_with_what_to_write(
+    body: str, why: str | None, instead: str | None
+) -> None:
+    task = task_of(lambda x: 2 * x, (32, 128))
+    refusal = trial.refusal_of(KERNEL.replace("BODY", body), task, "f", task.sizes, lambda x: 2 * x)
+    if why is None:
+        assert refusal is None
+    else:
+        assert refusal is not None
+        assert why in refusal.why
+        assert instead is not None
+        assert instead in refusal.instead
+
+
+def test_who_has_too_large_a_block_is_told_which_axis_to_walk() -> None:
+    task = task_of(softmax, (4096, 4 * 393216))
+    refusal = trial.refusal_of("", task, "f", task.sizes, softmax, blocks.cut_of(softmax, task))
+    assert refusal is not None
+    assert refusal.instead.startswith("in kernel.py, walk D1 in blocks")
 
 
 USER = '''\

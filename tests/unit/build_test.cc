@@ -455,6 +455,43 @@ TEST_CASE("a secret is seen by its command alone, and is in no key and no record
   CHECK(world.build()->ran == 0);
 }
 
+TEST_CASE("what is tentative runs until it is confirmed, and stays from then on") {
+  World world;
+  REQUIRE(
+      world.load("rule copy\n  command = copy $out said\n"
+                 "build kept: copy | question || said\n  class = recorded\n  tentative = 1\n"));
+  world.runner.programs["copy"] = [](const auto& words, tests::FakeFiles& files) {
+    files.files[words[1]] = files.files[words[2]];
+    return 0;
+  };
+  const NodeId kept = *world.graph->find_node("kept");
+  std::set<Digest> confirmed;
+  // How often it ran, and what lies there.
+  auto built = [&](const std::string& said) {
+    world.files.files["said"] = said;
+    Lookup lookup = world.lookup();
+    lookup.confirm(confirmed);
+    auto summary = world.build({kept}, lookup);
+    REQUIRE(summary);
+    return std::pair(summary->ran, world.files.files["kept"]);
+  };
+  auto confirm = [&] { confirmed.insert((*world.ledger.last_record("kept"))->result.key); };
+  world.files.files["question"] = "1";
+  CHECK(built("wrong") == std::pair(1, std::string("wrong")));
+  CHECK(built("right") == std::pair(1, std::string("right")));
+  confirm();
+  CHECK(built("later") == std::pair(0, std::string("right")));
+  // Another question is asked by what is said now, until that is confirmed; and the first again by
+  // what it was asked by, whatever another's memo has for it.
+  world.files.files["question"] = "2";
+  CHECK(built("later") == std::pair(1, std::string("later")));
+  ActionResult theirs = *world.ledger.recall(*confirmed.begin()).value();
+  theirs.outputs = {content_digest("theirs")};
+  REQUIRE(world.memo.put(theirs));
+  world.files.files["question"] = "1";
+  CHECK(built("latest") == std::pair(0, std::string("right")));
+}
+
 TEST_CASE("the verdict of a report is a result, not a fault") {
   World world;
   REQUIRE(

@@ -38,6 +38,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
         "time",      "trace",   "select",  "novelty", "plan",     "gate"}) {
     rules += std::string("rule ") + rule + "\n  command = " + rule + " $in $out $flags\n";
   }
+  rules += "rule models\n  command = cp -- $config $out\n";
   LoadText load = [&](const std::string& path) -> Result<std::string> {
     if (path == "rounds") return write_rounds(campaign);
     return "work = " + work + "\nrules = rules\nsteps = bin\ndevice_kind = cpu:x\n" + rules +
@@ -119,7 +120,7 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   const EdgeId exchange = maker_of(*graph, "w/round-2/v0010/exchange.json");
   const EdgeId adopt = maker_of(*graph, "w/round-2/v0010/kernel.py");
   for (const char* file :
-       {"pipelines/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
+       {"w/round-2/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
         "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
     CHECK(has_input(*graph, prompt, file));
   // Prices and rates are in the prompt: it has to be there, but is no part of what is answered.
@@ -144,6 +145,16 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   const std::string flags = graph->extension(prompt, "flags");
   CHECK(flags.find(" --place 1 ") != std::string::npos);
   CHECK(flags.ends_with(" --index 0"));
+  // Of the models' file the round keeps a copy; what stands in the file now is not in its key.
+  const EdgeId models = maker_of(*graph, "w/round-2/models.json");
+  CHECK(graph->extension(models, "class") == "recorded");
+  CHECK(graph->extension(models, "tentative") == "1");
+  CHECK(graph->edge(models).content_inputs().size() ==
+        graph->edge(prompt).content_inputs().size() - 2);  // but for the copy and the program
+  CHECK(has_input(*graph, models, "pipelines/models.json"));
+  CHECK(has_input(*graph, models, "w/round-1/history.jsonl"));
+  for (NodeId input : graph->edge(models).content_inputs())
+    CHECK(graph->node(input).path != "pipelines/models.json");
   // Without models nobody writes evidence.
   CHECK(!graph_of(shape(), "w")->find_node("w/round-1/evidence-1.json"));
 }
@@ -498,7 +509,8 @@ TEST_CASE("a path of the user's is one word of every command, whatever it is cal
     return " " + graph->binding(maker_of(*graph, output), binding) + " ";
   };
   const std::string asked = flags_of("w/round-1/v0001/prompt.json");
-  CHECK(asked.find(" --config " + word + "/models.json' ") != std::string::npos);
+  CHECK(flags_of("w/round-1/models.json", "config").find(word + "/models.json' ") !=
+        std::string::npos);
   CHECK(asked.find(" --learnings " + word + "/l.md' ") != std::string::npos);
   CHECK(flags_of("w/round-1/v0001/plan.json").find(" --decision " + word + "/v0001.plan.md' ") !=
         std::string::npos);
