@@ -197,11 +197,13 @@ class FakeClaims : public Claims {
 class FakeLedger : public Ledger {
  public:
   std::vector<EdgeRecord> records;
+  std::map<Digest, ActionResult> results;  // those that it recalls
   FaultPlan* faults = nullptr;
 
-  Result<std::optional<ActionResult>> recall(const Digest&) override {
+  Result<std::optional<ActionResult>> recall(const Digest& key) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
-    return std::optional<ActionResult>{};
+    auto it = results.find(key);
+    return it == results.end() ? std::optional<ActionResult>{} : it->second;
   }
   Result<std::vector<std::string>> recall_discovered(const Digest&) override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();

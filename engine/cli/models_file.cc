@@ -46,8 +46,8 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
     std::string variant = graph.extension(one.edge, "subject");
     variant.resize(std::min(variant.find(' '), variant.size()));  // "v0001 plan"
     if (!out.variants.insert(variant).second) continue;
-    const nlohmann::json exchange =
-        read_json(campaign.folder_of(variant) + "/variant.json").value("exchange", nlohmann::json());
+    const nlohmann::json exchange = read_json(campaign.folder_of(variant) + "/variant.json")
+                                        .value("exchange", nlohmann::json());
     if (exchange.is_object()) out.usd += exchange.value("cost_usd", 0.0);
   }
   return out;
@@ -56,8 +56,8 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
 std::string text_of(const AskedAgain& asked) {
   if (asked.answers == 0) return "";
   return fmt::format(
-      "up to {} {} of models may be asked for again ({}), which cost {:.4f} usd: what "
-      "their prompts are made of is not what it was, or may come out otherwise",
+      "up to {} {} of models may be asked for again ({}), which cost {:.4f} usd; "
+      "'evolve why' names the edits behind it",
       asked.answers, asked.answers == 1 ? "answer" : "answers", fmt::join(asked.variants, ", "),
       asked.usd);
 }

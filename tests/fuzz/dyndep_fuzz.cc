@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       graph);
   if (!parsed) std::abort();
   auto outputs = load_dyndep(graph, *graph.find_node("dd"),
-                            std::string(reinterpret_cast<const char*>(data), size));
+                             std::string(reinterpret_cast<const char*>(data), size));
   if (!outputs && outputs.error().message.empty()) std::abort();
   return 0;
 }

@@ -81,7 +81,8 @@ TEST_CASE("work that may not have run is named where it matters") {
   CHECK(unknown.uncertain_flops == kPush);
   CHECK(flaw(unknown, needs(2 * kPush, 4800, 3200)) ==
         "not_modelled: whether 2.097e+06 of 4.197e+06 floating-point operations run is not known: "
-        "k.1: line 3, which depends on operand 0 (s32[]), whose values are not known; let it depend on "
+        "k.1: line 3, which depends on operand 0 (s32[]), whose values are not known; let it "
+        "depend on "
         "sizes or whole-number inputs");
   // It does enough without.
   CHECK(flaw(unknown, needs(kPush, 4800, 3200)).empty());
