@@ -46,6 +46,11 @@ class RoundWriter {
         "# All rounds of the campaign. Made by evolve from the pipeline and the spec; the build "
         "runs what\n"
         "# stands here. Included by build.ninja, which binds the paths.\n");
+    const auto paths = shape_.user_paths();
+    const bool has_bar = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+      return path.find('|') != std::string::npos;
+    });
+    if (has_bar) text_.comment("bar = |\n");
     write_task(shape_, text_);
     write_seed();
     for (int round = 1; round <= shape_.rounds; ++round) write_round(round);
