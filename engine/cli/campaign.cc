@@ -10,6 +10,7 @@
 
 #include "engine/cli/machine.h"
 #include "engine/cli/shown_path.h"
+#include "engine/core/characters.h"
 #include "engine/core/edge_text.h"
 #include "engine/core/manifest.h"
 #include "engine/core/outside_json.h"
@@ -57,10 +58,23 @@ std::string place_for_user(const std::string& path) {
   return near.empty() || near.starts_with("..") ? whole : near;
 }
 
+// A word of bash's in which no character is shown as it is that a terminal does not take.
+std::string escaped_word(const std::string& text) {
+  std::string out = "$'";
+  for (char c : text) {
+    const bool is_plain = c >= ' ' && c <= '~';
+    if (c == '\'' || c == '\\') out += '\\';
+    out += is_plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return out + "'";
+}
+
 // A path of the campaign's for a command line that the user may paste.
 std::string as_argument(const std::string& path) {
+  const std::string place = place_for_user(path);
+  if (!is_plain_line(place)) return escaped_word(place);
   std::string out;
-  append_shell_quoted(place_for_user(path), out);
+  append_shell_quoted(place, out);
   return out.starts_with('-') || out.starts_with("'-") ? out.insert(out.find('-'), "./") : out;
 }
 
@@ -156,6 +170,15 @@ Status read_models(Campaign& campaign, const std::string& folder,
   }
   shape.llm_keys = {keys.begin(), keys.end()};
   return {};
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = first_character(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 // A manifest has no form for a carriage return.
@@ -414,6 +437,10 @@ Status check_bindings(const Campaign& campaign) {
   }
   for (const MachineBinding& binding : campaign.machine()) {
     if (auto status = check_path(binding.value, campaign.path); !status) return status;
+    if (is_utf8(absolute(binding.value))) continue;
+    return bad_input(fmt::format("{}: '{}': JAX runs in no folder whose name is not UTF-8",
+                                 shown_path(campaign.path), plain_line(absolute(binding.value))),
+                     "", "rename the folder, or name another one with --state FOLDER");
   }
   return {};
 }
@@ -426,12 +453,10 @@ Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
       "# This machine's paths, and the campaign's graph. From the project's root:\n"
       "#   ninja -f {} round-1\n",
       path_word(plain_line(campaign.manifest())));
-  const auto user = campaign.shape.user_paths();
-  auto has_newline = [](const std::string& path) { return path.find('\n') != std::string::npos; };
-  bool needs_newline = std::any_of(user.begin(), user.end(), has_newline);
+  bool needs_newline = false;
   std::string bindings;
   for (const MachineBinding& binding : campaign.machine()) {
-    needs_newline = needs_newline || has_newline(binding.value);
+    needs_newline = needs_newline || binding.value.find('\n') != std::string::npos;
     bindings += fmt::format("{} = {}\n{}_word = {}\n", binding.name, path_value(binding.value),
                             binding.name, path_word(binding.value));
   }
