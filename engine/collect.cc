@@ -182,7 +182,8 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
   auto text = files_.read(path);
   if (!text) return std::move(text).error();
   auto depfile = parse_depfile(*text);
-  if (depfile) {
+  // As in Ninja, compilers may name an output otherwise where they say themselves what they read.
+  if (depfile && kind.empty()) {
     if (auto status = check_depfile(id, *depfile); !status) depfile = std::move(status).error();
   }
   if (!depfile) {

@@ -10,8 +10,10 @@ namespace {
 void add_common(CLI::App& command, Arguments& arguments) {
   command.add_option("-p,--pipeline", arguments.common.campaign.pipeline,
                      "the campaign's pipeline (default: the only one in . and pipelines/)");
-  command.add_option("--state", arguments.common.campaign.state,
-                     "the state folder (default: .evolve beside the pipeline)");
+  command
+      .add_option("--state", arguments.common.campaign.state,
+                  "the state folder (default: $EVOLVE_STATE, or .evolve beside the pipeline)")
+      ->envname("EVOLVE_STATE");
   command.add_flag_callback(
       "--unsafe-no-sandbox", [&arguments] { arguments.common.campaign.is_sandboxed = false; },
       "run candidates without the sandbox: they can do what you can");

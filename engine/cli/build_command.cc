@@ -20,6 +20,7 @@
 #include "engine/cli/recording.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/cli/shown_path.h"
 #include "engine/cli/snapshots.h"
 #include "engine/cli/verify.h"
 #include "engine/cli/why.h"
@@ -66,7 +67,7 @@ Status check_seed(const Campaign& campaign) {
   const bool is_known = !seed->rejection || seed->rejection->kind != "not_reached";
   const auto problem = is_known ? search::problem_of_seed(*seed) : std::nullopt;
   if (!problem) return {};
-  Error error = failed(fmt::format("{}: {}", campaign.shape.seed, *problem));
+  Error error = failed(fmt::format("{}: {}", shown_path(campaign.shape.seed), *problem));
   error.hint =
       fmt::format("the seed must pass every step; evolve show {} {}", id, arguments_of(campaign));
   return error;

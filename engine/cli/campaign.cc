@@ -9,6 +9,9 @@
 #include <set>
 
 #include "engine/cli/machine.h"
+#include "engine/cli/shown_path.h"
+#include "engine/core/characters.h"
+#include "engine/core/edge_text.h"
 #include "engine/core/manifest.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
@@ -28,13 +31,18 @@ constexpr std::array<std::string_view, 5> kNotSteps = {"delivered.py", "executio
                                                        "xplane.py", "xspace.py"};
 
 std::string absolute(const std::string& path) {
-  return fs::absolute(path).lexically_normal().string();
+  std::string out = fs::absolute(path).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
 }
 
 // Relative to the current folder, the root, where it is below it.
 std::string from_root(const std::string& path) {
   std::string relative = fs::path(path).lexically_relative(fs::current_path()).string();
-  return relative.empty() || relative.starts_with("..") ? path : relative;
+  // What begins with '$' or '-' would be more than a path where it stands alone.
+  const bool is_below = !relative.empty() && !relative.starts_with("..") &&
+                        std::string_view("$-").find(relative.front()) == std::string_view::npos;
+  return is_below ? relative : path;
 }
 
 // The folder in which evolve was started, where the user is: opening a campaign leaves it.
@@ -43,13 +51,31 @@ const fs::path& started_in() {
   return folder;
 }
 
-// A path of the campaign's for a command line that the user may paste.
-std::string as_argument(const std::string& path) {
+// A path of the campaign's as it is from where the user is.
+std::string place_for_user(const std::string& path) {
   const std::string whole = absolute(path);
   const std::string near = fs::path(whole).lexically_relative(started_in()).string();
+  return near.empty() || near.starts_with("..") ? whole : near;
+}
+
+// A word of bash's in which no character is shown as it is that a terminal does not take.
+std::string escaped_word(const std::string& text) {
+  std::string out = "$'";
+  for (char c : text) {
+    const bool is_plain = c >= ' ' && c <= '~';
+    if (c == '\'' || c == '\\') out += '\\';
+    out += is_plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return out + "'";
+}
+
+// A path of the campaign's for a command line that the user may paste.
+std::string as_argument(const std::string& path) {
+  const std::string place = place_for_user(path);
+  if (!is_plain_line(place)) return escaped_word(place);
   std::string out;
-  append_shell_quoted(near.empty() || near.starts_with("..") ? whole : near, out);
-  return out;
+  append_shell_quoted(place, out);
+  return out.starts_with('-') || out.starts_with("'-") ? out.insert(out.find('-'), "./") : out;
 }
 
 // Whether a file may be a pipeline: a spec names an entry point, which no pipeline does. Far from
@@ -132,12 +158,12 @@ Status read_models(Campaign& campaign, const std::string& folder,
   auto text = world::read_file(shape.llm);
   if (!text) {
     return bad_input(
-        fmt::format("{}: mutate.llm: {}", from_root(pipeline_path), text.error().message));
+        fmt::format("{}: mutate.llm: {}", shown_path(pipeline_path), text.error().message));
   }
   auto record = parse_outside(*text);
-  if (!record) return std::move(record).error().within(shape.llm);
+  if (!record) return std::move(record).error().within(shown_path(shape.llm));
   auto config = llm::read_config(*record);
-  if (!config) return std::move(config).error().within(shape.llm);
+  if (!config) return std::move(config).error().within(shown_path(shape.llm));
   std::set<std::string> keys;
   for (const llm::Model& model : config->models) {
     if (!model.key_variable.empty()) keys.insert(model.key_variable);
@@ -146,17 +172,21 @@ Status read_models(Campaign& campaign, const std::string& folder,
   return {};
 }
 
-// A manifest has no word for some paths, in any quotes.
-Status check_paths(const CampaignShape& shape, const std::string& pipeline_path) {
-  for (const std::string& path : shape.user_paths()) {
-    if (is_plain_line(path) && path.find('|') == std::string::npos && !path.starts_with('$'))
-      continue;
-    return bad_input(fmt::format("{}: '{}': a path may hold no '|' and no control character, and "
-                                 "not begin with '$'",
-                                 from_root(pipeline_path), plain_line(path)),
-                     "", "rename the file or folder");
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = first_character(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
-  return {};
+  return true;
+}
+
+// A manifest has no form for a carriage return.
+Status check_path(const std::string& path, const std::string& pipeline_path) {
+  if (path.find('\r') == std::string::npos) return {};
+  return bad_input(fmt::format("{}: '{}': a path may hold no carriage return",
+                               shown_path(pipeline_path), plain_line(path)),
+                   "", "rename the file or folder");
 }
 
 // Fills in the kernel's files and cases.
@@ -167,7 +197,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     return bad_input(
         fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
                     "kernel stand in a spec.yaml",
-                    from_root(pipeline_path)),
+                    shown_path(pipeline_path)),
         "",
         "evolve import glaucis FILE makes one of a config of Glaucis, evolve init one of a "
         "function");
@@ -177,15 +207,15 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   auto text = world::read_file(shape.spec);
   if (!text) {
     return bad_input(
-        fmt::format("{}: kernel.spec: {}", from_root(pipeline_path), text.error().message));
+        fmt::format("{}: kernel.spec: {}", shown_path(pipeline_path), text.error().message));
   }
-  auto spec = parse_spec(*text, shape.spec);
+  auto spec = parse_spec(*text, shown_path(shape.spec));
   if (!spec) return std::move(spec).error();
   campaign.spec = *std::move(spec);
   shape.timed_cases = pipeline.time.cases;
   if (!shape.timed_cases.empty()) {
     if (auto status = time_only(campaign.spec, shape.timed_cases); !status)
-      return std::move(status).error().within(from_root(pipeline_path) + ": time.cases");
+      return std::move(status).error().within(shown_path(pipeline_path) + ": time.cases");
   }
   std::string kernel_folder = fs::path(shape.spec).parent_path().string();
   auto kernel_file = [&](const std::string& given, const char* usual) {
@@ -198,24 +228,25 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   if (!fs::exists(shape.xla, error)) shape.xla.clear();
   for (const std::string& file : {shape.seed, shape.reference}) {
     if (!fs::exists(file, error)) {
-      return bad_input(fmt::format("{}: '{}' is missing", from_root(pipeline_path), file), "",
-                       "kernel.template and kernel.reference name the seed and the reference");
+      return bad_input(
+          fmt::format("{}: '{}' is missing", shown_path(pipeline_path), shown_path(file)), "",
+          "kernel.template and kernel.reference name the seed and the reference");
     }
   }
   if (!pipeline.time.constants.empty()) {
     shape.constants = beside(folder, pipeline.time.constants);
     if (!fs::exists(shape.constants, error)) {
-      return bad_input(fmt::format("{}: time.constants: '{}' is missing", from_root(pipeline_path),
-                                   shape.constants),
+      return bad_input(fmt::format("{}: time.constants: '{}' is missing", shown_path(pipeline_path),
+                                   shown_path(shape.constants)),
                        "", "evolve model calibrate writes such a file");
     }
   }
   if (!pipeline.learn.file.empty()) {
     shape.learnings = beside(folder, pipeline.learn.file);
     if (!fs::exists(shape.learnings, error)) {
-      return bad_input(
-          fmt::format("{}: learn.file: '{}' is missing", from_root(pipeline_path), shape.learnings),
-          "", "an empty file is a beginning");
+      return bad_input(fmt::format("{}: learn.file: '{}' is missing", shown_path(pipeline_path),
+                                   shown_path(shape.learnings)),
+                       "", "an empty file is a beginning");
     }
   }
   if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
@@ -228,10 +259,17 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
     if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
   }
-  return check_paths(shape, pipeline_path);
+  for (const std::string& path : shape.user_paths()) {
+    if (auto status = check_path(path, pipeline_path); !status) return status;
+  }
+  return {};
 }
 
 }  // namespace
+
+std::string shown_path(const std::string& path) {
+  return plain_line(place_for_user(path));
+}
 
 std::vector<MachineBinding> Campaign::machine() const {
   return {{"work", work}, {"python", python}, {"rules", rules}, {"steps", steps}};
@@ -309,13 +347,13 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   Campaign campaign;
   auto text = world::read_file(*path);
   if (!text) return std::move(text).error();
-  auto pipeline = parse_pipeline(*text, from_root(*path));
+  auto pipeline = parse_pipeline(*text, shown_path(*path));
   if (!pipeline) return std::move(pipeline).error();
   campaign.pipeline = *std::move(pipeline);
   campaign.name = fs::path(*path).stem().string();
   campaign.path = from_root(*path);
   campaign.state = from_root(state);
-  campaign.work = campaign.state + "/" + campaign.name;
+  campaign.work = from_root(absolute(state + "/" + campaign.name));
   campaign.rules = find_rules(root);
   campaign.steps = from_root((executable_folder() / "steps").string());
   campaign.python = find_python(campaign.rules);
@@ -398,17 +436,11 @@ Status check_bindings(const Campaign& campaign) {
                      "", "cluster.pools in the pipeline says it");
   }
   for (const MachineBinding& binding : campaign.machine()) {
-    if (is_plain_path(binding.value)) continue;
-    const std::string_view hint =
-        binding.name == "work" ? "rename the pipeline, or name another folder with --state FOLDER"
-        : binding.name == "python" ? "$EVOLVE_PYTHON names an interpreter elsewhere"
-                                   : "move evolve, or the project, to a folder of a plainer name";
-    return bad_input(
-        fmt::format("{}: ${} is '{}': a path that commands have may consist of letters, "
-                    "digits and _-./+,@ and not begin with '-'",
-                    campaign.path.empty() ? campaign.name : campaign.path, binding.name,
-                    binding.value),
-        "", std::string(hint));
+    if (auto status = check_path(binding.value, campaign.path); !status) return status;
+    if (is_utf8(absolute(binding.value))) continue;
+    return bad_input(fmt::format("{}: '{}': JAX runs in no folder whose name is not UTF-8",
+                                 shown_path(campaign.path), plain_line(absolute(binding.value))),
+                     "", "rename the folder, or name another one with --state FOLDER");
   }
   return {};
 }
@@ -417,13 +449,19 @@ Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
                                              const std::string& toolchain) {
   if (auto status = check_bindings(campaign); !status) return std::move(status).error();
   world::DiskFiles files;
-  std::string text =
+  std::string text = fmt::format(
       "# This machine's paths, and the campaign's graph. From the project's root:\n"
-      "#   ninja -f " +
-      campaign.manifest() + " round-1\n";
+      "#   ninja -f {} round-1\n",
+      path_word(plain_line(campaign.manifest())));
+  bool needs_newline = false;
+  std::string bindings;
   for (const MachineBinding& binding : campaign.machine()) {
-    text += fmt::format("{} = {}\n", binding.name, binding.value);
+    needs_newline = needs_newline || binding.value.find('\n') != std::string::npos;
+    bindings += fmt::format("{} = {}\n{}_word = {}\n", binding.name, path_value(binding.value),
+                            binding.name, path_word(binding.value));
   }
+  if (needs_newline) text += "ninja_required_version = 1.14\n";
+  text += bindings;
   if (!campaign.device_kind.empty()) {
     text += fmt::format("device_kind = {}\n", campaign.device_kind);
   }

@@ -8,6 +8,7 @@
 
 #include "engine/cli/report.h"
 #include "engine/core/did_you_mean.h"
+#include "engine/core/plain_text.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
@@ -43,6 +44,24 @@ std::string kernel_of(const std::string& spec) {
   return fs::weakly_canonical(spec).parent_path().filename().string();
 }
 
+namespace {
+
+// A text as YAML has it in double quotes.
+std::string yaml_text(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (static_cast<unsigned char>(c) < ' ') {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace
+
 Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::string& spec,
                                         const std::string& name, const std::string& settings) {
   const fs::path folder = fs::path(spec).parent_path() / ".evolve";
@@ -50,8 +69,9 @@ Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::
   world::DiskFiles files;
   if (auto status = files.make_folders(folder.string()); !status) return std::move(status).error();
   const std::string text =
-      fmt::format("# Made by evolve.\nkernel: {{ name: {}, spec: \"../{}\" }}\n{}", kernel_of(spec),
-                  fs::path(spec).filename().string(), settings);
+      fmt::format("# Made by evolve.\nkernel: {{ name: {}, spec: {} }}\n{}",
+                  yaml_text(plain_line(kernel_of(spec))),
+                  yaml_text("../" + fs::path(spec).filename().string()), settings);
   if (auto status = files.write(pipeline, text); !status) return std::move(status).error();
   CommonOptions own = common;
   own.campaign.pipeline = pipeline;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/report.h"
+#include "engine/cli/shown_path.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/search/learn.h"
 #include "engine/world/files.h"
@@ -139,9 +140,9 @@ Status keep(const CommonOptions& common, const Standing& standing,
             std::vector<search::Learning> entries) {
   const std::string& path = standing.campaign.shape.learnings;
   if (path.empty()) {
-    return bad_input(
-        fmt::format("{}: the pipeline names no file for what people say", standing.campaign.path),
-        "", "learn: { file: learnings.md }, and an empty file of that name beside it");
+    return bad_input(fmt::format("{}: the pipeline names no file for what people say",
+                                 shown_path(standing.campaign.path)),
+                     "", "learn: { file: learnings.md }, and an empty file of that name beside it");
   }
   const search::Learnings mine = search::parse_learnings(standing.file);
   // What the rule has numbered keeps its number.

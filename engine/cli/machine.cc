@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-#include "engine/core/edge_text.h"
+#include "engine/core/path.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -47,7 +47,9 @@ std::string editor_line(const std::string& file) {
   std::string editor = variable("VISUAL");
   if (editor.empty()) editor = variable("EDITOR");
   if (editor.empty()) editor = "vi";
-  return fmt::format("{} {}", editor, shell_word(file));
+  editor += ' ';
+  append_shell_quoted(file, editor);
+  return editor;
 }
 
 std::string machine_name() {

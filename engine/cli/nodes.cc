@@ -9,6 +9,7 @@
 
 #include "engine/cli/machine.h"
 #include "engine/cli/remote.h"
+#include "engine/cli/shown_path.h"
 #include "engine/core/digest.h"
 #include "engine/world/files.h"
 #include "engine/world/http.h"
@@ -33,9 +34,9 @@ Result<std::string> read_template(const Campaign& campaign, const std::string& p
   const fs::path place = fs::path(campaign.path).parent_path() / path;
   auto text = world::read_file(place.lexically_normal().string());
   if (!text) {
-    return bad_input(
-        fmt::format("{}: cluster.pools: the template: {}", campaign.path, text.error().message), "",
-        "k8s/tpu-job.yaml is one");
+    return bad_input(fmt::format("{}: cluster.pools: the template: {}", shown_path(campaign.path),
+                                 text.error().message),
+                     "", "k8s/tpu-job.yaml is one");
   }
   return text;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/cli/proposals.h"
 #include "engine/cli/report.h"
+#include "engine/cli/shown_path.h"
 #include "engine/core/plan.h"
 #include "engine/core/round_mutate.h"
 #include "engine/world/files.h"
@@ -84,7 +85,7 @@ Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_ro
 Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id) {
   const auto planned = planned_variants(campaign.shape, 1, campaign.shape.rounds);
   if (planned.empty()) {
-    return bad_input(fmt::format("{}: no plan waits for a person", campaign.path), "",
+    return bad_input(fmt::format("{}: no plan waits for a person", shown_path(campaign.path)), "",
                      "mutate: { mix: { llm: 1 }, plan: approve } in the pipeline makes models plan "
                      "first");
   }

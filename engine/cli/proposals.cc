@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/cli/report.h"
+#include "engine/cli/shown_path.h"
 #include "engine/cli/state.h"
 #include "engine/core/lines.h"
 #include "engine/core/plain_text.h"
@@ -197,7 +198,8 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
 }  // namespace
 
 Error no_places(const Campaign& campaign, const std::string& where) {
-  return bad_input(fmt::format("{}: no variant is a person's{}", campaign.path, where), "",
+  return bad_input(fmt::format("{}: no variant is a person's{}", shown_path(campaign.path), where),
+                   "",
                    "mutate: { mix: { sweep: 3, person: 1 } } in the pipeline gives people a share");
 }
 
@@ -227,8 +229,9 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
     return place_of(campaign, number, *before);
   }
   if (id.empty()) {
-    return bad_input(fmt::format("{}: something is proposed for every place", campaign.path), "",
-                     fmt::format("evolve propose --variant {} --replace", variant_id(all.back())));
+    return bad_input(
+        fmt::format("{}: something is proposed for every place", shown_path(campaign.path)), "",
+        fmt::format("evolve propose --variant {} --replace", variant_id(all.back())));
   }
   constexpr size_t kShown = 8;
   std::vector<std::string> shown;

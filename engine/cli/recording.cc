@@ -15,8 +15,8 @@ constexpr const char* kOutside = "$outside";
 
 std::string recorded_path(const std::string& symbolic) {
   const bool is_outside = symbolic.starts_with("/") || symbolic.starts_with("../");
-  if (!is_outside) return symbolic;
-  return kOutside + std::filesystem::absolute(symbolic).lexically_normal().string();
+  if (!is_outside) return recorded_name(symbolic);
+  return recorded_name(kOutside + std::filesystem::absolute(symbolic).lexically_normal().string());
 }
 
 // The edges that a node needs and that are not among `known`, which they join; in the manifest's
@@ -125,7 +125,7 @@ Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolc
       }
     }
     for (const RecordedFile& source : record->sources) {
-      std::string path = source.path;
+      std::string path = path_of_recorded(source.path);
       if (path.starts_with(kOutside)) path = path.substr(std::string_view(kOutside).size());
       auto stored = sources.contains(source.content);
       if (!stored) return std::move(stored).error();

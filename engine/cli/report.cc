@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/cli/shown_path.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/plain_text.h"
@@ -382,8 +383,10 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
                             cache::SqliteLedger& ledger) {
   std::string folder = campaign.folder_of(variant);
   json origin = read_json(folder + "/variant.json");
-  json report = {
-      {"variant", variant}, {"folder", folder}, {"origin", origin}, {"steps", json::array()}};
+  json report = {{"variant", variant},
+                 {"folder", shown_path(folder)},
+                 {"origin", origin},
+                 {"steps", json::array()}};
   auto machine = campaign.machine();
   for (const JudgedCase& one : judged_cases(campaign.shape)) {
     for (const StepReport& step : judging_reports({one})) {

@@ -14,6 +14,7 @@
 #include "engine/cli/recording.h"
 #include "engine/cli/toolchain.h"
 #include "engine/core/path.h"
+#include "engine/core/plain_text.h"
 #include "engine/world/files.h"
 #include "engine/world/runner.h"
 #include "engine/world/terminal.h"
@@ -102,15 +103,16 @@ Status Rerun::lay_out(const std::string& folder) {
   if (auto status = check_bindings(campaign_); !status) return status;
   Placer placer(from_);
   for (const RecordedFile& file : past_.record.sources) {
-    if (file.path.starts_with("$outside/")) {
+    const std::string path = path_of_recorded(file.path);
+    if (path.starts_with("$outside/")) {
       return bad_input(
           fmt::format("{}: lies outside of the project: what was made from it "
                       "cannot be made elsewhere",
-                      file.path));
+                      plain_line(path)));
     }
-    const std::string at = machine_path(file.path, campaign_.machine());
+    const std::string at = machine_path(path, campaign_.machine());
     // What lies there belongs to the run.
-    if (!file.path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
+    if (!path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
       return bad_input(fmt::format("{}: lies where a replay keeps its state", file.path));
     }
     if (auto status = placer.place(file, folder, at); !status) return status;

@@ -8,6 +8,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/report.h"
 #include "engine/cli/session.h"
+#include "engine/cli/shown_path.h"
 #include "engine/cli/why.h"
 #include "engine/search/history.h"
 #include "engine/search/stop_rule.h"
@@ -117,7 +118,7 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
     auto parsed = search::StopRule::parse(text);
     if (!parsed) {
       return std::move(parsed).error().within(
-          is_given ? "--until" : session->campaign.path + ": session.until");
+          is_given ? "--until" : shown_path(session->campaign.path) + ": session.until");
     }
     rule = *std::move(parsed);
   }

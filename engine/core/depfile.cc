@@ -11,8 +11,10 @@ namespace evolve {
 namespace {
 
 // Words of a depfile, by Ninja's rules (its depfile_parser.in.cc): "\#", "\:" and "$$" are escapes,
-// "\<newline>" is a blank, and backslashes before a blank escape it, and each other, where they are
-// an odd number.
+// a single backslash before a newline is a blank with it, and backslashes before a blank escape it,
+// and each other, where they are an odd number. Characters that Ninja has no place for, as ";", are
+// of the word here: a path may have any. "$^" is a newline in one, as in a manifest: compilers write
+// no single "$".
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
@@ -54,9 +56,9 @@ class Words {
   // Takes a character, or backslashes and what they escape. False at the word's end.
   bool take_piece(std::string& word) {
     if (is_end(0) || at_continuation()) return false;
-    if (peek() == '$' && peek(1) == '$') {
+    if (peek() == '$' && (peek(1) == '$' || peek(1) == '^')) {
+      word += peek(1) == '$' ? '$' : '\n';
       position_ += 2;
-      word += '$';
       return true;
     }
     if (peek() != '\\') {
@@ -73,9 +75,6 @@ class Words {
     } else if (escaped == ' ') {
       is_escape = count % 2 == 1;
       if (is_escape) kept = count / 2;
-    } else if (escaped == '\n' || escaped == '\r') {
-      // The last one is the continuation's.
-      --count, --kept;
     }
     word.append(kept, '\\');
     position_ += count;
@@ -100,8 +99,8 @@ std::string depfile_text(const std::string& output, const std::vector<std::strin
     for (char c : path) {
       if (c == ' ') out.append(backslashes, '\\');
       if (c == ' ' || c == '#') out += '\\';
-      if (c == '$') out += '$';
-      out += c;
+      if (c == '$' || c == '\n') out += '$';
+      out += c == '\n' ? '^' : c;
       backslashes = c == '\\' ? backslashes + 1 : 0;
     }
     return out;

@@ -14,12 +14,40 @@ namespace {
 // The steps that a candidate's code or programs run in, or are read in.
 constexpr std::array kEnclosed = {"lower", "contract", "check", "interpret", "measure", "values"};
 
+// Bindings that are parts of a command.
+constexpr std::array kOfCommands = {"arguments", "compiled", "cost",  "dumps",
+                                    "flags",     "given",    "worker"};
+
 // Escapes what Ninja gives a meaning to in a path.
 std::string escaped(const std::string& path) {
   std::string out;
   for (char c : path) {
-    if (c == '$' || c == ' ' || c == ':') out += '$';
-    out += c;
+    if (c == '\n') {
+      out += "$^";
+    } else if (c == '|') {
+      out += "${bar}";
+    } else {
+      if (c == '$' || c == ' ' || c == ':') out += '$';
+      out += c;
+    }
+  }
+  return out;
+}
+
+// A command has the manifest's own paths as words of the shell's: "$work/x" -> "$work_word/x".
+std::string with_words(std::string_view value) {
+  std::string out;
+  while (!value.empty()) {
+    const bool is_escape = value.starts_with("$$");
+    size_t taken = is_escape ? 2 : 1;
+    for (std::string_view name : kMachinePaths) {
+      if (is_escape || value.front() != '$' || !value.substr(1).starts_with(name)) continue;
+      const std::string_view rest = value.substr(1 + name.size());
+      if (rest.empty() || rest.front() == '/' || rest.front() == ' ') taken = 1 + name.size();
+    }
+    out += value.substr(0, taken);
+    if (taken > 2) out += "_word";
+    value.remove_prefix(taken);
   }
   return out;
 }
@@ -46,7 +74,11 @@ void ManifestText::add(const EdgeText& edge) {
   if (auto pool = node_pools_.find(edge.rule); pool != node_pools_.end()) {
     text_ += fmt::format("  node_pool = {}\n", pool->second);
   }
-  for (const auto& [name, value] : edge.bindings) text_ += fmt::format("  {} = {}\n", name, value);
+  for (const auto& [name, value] : edge.bindings) {
+    const bool is_of_command =
+        std::find(kOfCommands.begin(), kOfCommands.end(), name) != kOfCommands.end();
+    text_ += fmt::format("  {} = {}\n", name, is_of_command ? with_words(value) : value);
+  }
 }
 
 void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
@@ -77,8 +109,13 @@ std::string path_word(const std::string& path) {
 std::string path_value(const std::string& path) {
   std::string out;
   for (char c : path) {
-    if (c == '$') out += '$';
-    out += c;
+    if (c == '\n') {
+      out += "$^";
+    } else {
+      // A value's first blanks are no part of it.
+      if (c == '$' || (c == ' ' && out.empty())) out += '$';
+      out += c;
+    }
   }
   return out;
 }

@@ -1,16 +1,24 @@
 // What a generator writes: edges, as a manifest has them.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace evolve {
 
+// The paths of the machine that a campaign's manifest binds. Of each there is a second variable,
+// "$work_word", which is the path as a word of a shell's command line.
+constexpr std::array<std::string_view, 4> kMachinePaths = {"work", "python", "rules", "steps"};
+
 using Bindings = std::vector<std::pair<std::string, std::string>>;
 
 // An edge to be written; paths that begin with '$' are the manifest's own and stay as they are.
+// What is bound is written as it is, but for the machine's paths in what commands have: they are
+// words. A '|' in a path is "${bar}", which the manifest has to bind.
 struct EdgeText {
   std::string rule;
   std::vector<std::string> outputs;

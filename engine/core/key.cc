@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "engine/core/hunks.h"
+#include "engine/core/path.h"
 
 namespace evolve {
 
@@ -25,7 +26,48 @@ size_t path_start(std::string_view word) {
   return equals == std::string_view::npos ? 0 : equals + 1;
 }
 
-// Rewrites each blank-separated word of a command.
+// A word of a command in the shell's single quotes, or partly in them.
+struct QuotedWord {
+  size_t end = 0;  // of it in the command
+  std::string text;
+};
+// The one that begins at `start`; nullopt where there is none.
+std::optional<QuotedWord> quoted_word(std::string_view command, size_t start) {
+  QuotedWord out = {start, ""};
+  bool is_quoted = false;
+  while (out.end < command.size() && command[out.end] != ' ') {
+    const char c = command[out.end];
+    if (c == '\'') {
+      const size_t close = command.find('\'', out.end + 1);
+      if (close == std::string_view::npos) return std::nullopt;
+      out.text += command.substr(out.end + 1, close - out.end - 1);
+      out.end = close + 1;
+      is_quoted = true;
+    } else if (c == '\\' && out.end + 1 < command.size()) {
+      out.text += command[out.end + 1];
+      out.end += 2;
+    } else {
+      out.text += c;
+      ++out.end;
+    }
+  }
+  return is_quoted ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// A word that was rewritten, in quotes if what is left of it needs them: no two are the same.
+std::string quoted_again(const std::string& word) {
+  const bool is_plain = std::all_of(word.begin() + 1, word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0 ||
+           std::string_view("_-./+,@{}").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string out;
+  append_shell_quoted(word, out);
+  return out;
+}
+
+// Rewrites each blank-separated word of a command. One in single quotes is rewritten as what it
+// says, and loses them where only what was replaced needed them: a folder's name decides nothing.
 template <typename Rewrite>
 std::string rewrite_words(std::string_view command, Rewrite rewrite) {
   std::string out;
@@ -33,9 +75,18 @@ std::string rewrite_words(std::string_view command, Rewrite rewrite) {
   while (position < command.size()) {
     size_t end = std::min(command.find(' ', position), command.size());
     std::string_view word = command.substr(position, end - position);
-    size_t start = path_start(word);
+    const size_t start = path_start(word);
     out += word.substr(0, start);
-    out += rewrite(word.substr(start));
+    auto quoted = word.substr(start).find('\'') == std::string_view::npos
+                      ? std::nullopt
+                      : quoted_word(command, position + start);
+    const std::string renamed = quoted ? std::string(rewrite(quoted->text)) : "";
+    if (quoted && renamed != quoted->text) {
+      end = quoted->end;
+      out += quoted_again(renamed);
+    } else {
+      out += rewrite(word.substr(start));
+    }
     if (end < command.size()) out += ' ';
     position = end + 1;
   }
@@ -243,17 +294,18 @@ std::string machine_path(std::string_view symbolic, std::span<const MachineBindi
 }
 
 std::string symbolic_command(std::string command, std::span<const MachineBinding> machine) {
-  bool has_relative = false;
-  for (const MachineBinding& binding : machine) {
-    if (is_absolute(binding.value)) {
-      replace_absolute(command, binding);
-    } else {
-      has_relative = true;
-    }
+  // Words with what the shell quotes in a path are rewritten as words, too.
+  const bool has_words = std::any_of(machine.begin(), machine.end(), [](const auto& binding) {
+    return !is_absolute(binding.value) || !is_plain_path(binding.value);
+  });
+  if (has_words) {
+    command =
+        rewrite_words(command, [&](std::string_view word) { return symbolic_path(word, machine); });
   }
-  if (!has_relative) return command;
-  return rewrite_words(command,
-                       [&](std::string_view word) { return symbolic_path(word, machine); });
+  for (const MachineBinding& binding : machine) {
+    if (is_absolute(binding.value)) replace_absolute(command, binding);
+  }
+  return command;
 }
 
 std::string machine_command(std::string_view symbolic, std::span<const MachineBinding> machine) {

@@ -225,7 +225,9 @@ class ManifestParser {
       if (!text) return std::move(text).error();
       const char* text_end = text->data() + text->size();
       auto [end, error] = std::from_chars(text->data(), text_end, depth);
-      if (error != std::errc() || end != text_end || depth < 0) {
+      // As C's atol(): what is no number is 0, which is no limit.
+      if (error == std::errc::invalid_argument) depth = 0;
+      if (error == std::errc::result_out_of_range || depth < 0) {
         return lexer_.error("invalid pool depth");
       }
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -31,6 +32,8 @@ json encode(const std::vector<RecordedFile>& files) {
 // into.
 constexpr std::string_view kWork = "$work/";
 constexpr std::array<std::string_view, 3> kSourceFolders = {"$rules/", "$steps/", "$outside/"};
+// Before a path that is not written as it is.
+constexpr std::string_view kBytes = "$bytes/";
 // The only source there.
 constexpr std::string_view kRounds = "$work/rounds.ninja";
 
@@ -45,9 +48,18 @@ bool is_output(const RecordedFile& file) {
 }
 
 bool is_source(const RecordedFile& file) {
-  return !file.path.starts_with('$') || file.path == kRounds ||
+  return !file.path.starts_with('$') || file.path == kRounds || file.path.starts_with(kBytes) ||
          std::any_of(kSourceFolders.begin(), kSourceFolders.end(),
                      [&](std::string_view folder) { return file.path.starts_with(folder); });
+}
+
+// Whether it is what recorded_name() gives, and a path that stays in its folder.
+bool is_safe_name(const std::string& name) {
+  if (!name.starts_with(kBytes)) return is_safe(name);
+  const std::string path = path_of_recorded(name);
+  const bool is_outside = path.starts_with("$outside/");
+  return (is_outside || !path.starts_with('$')) && path.find('\0') == std::string::npos &&
+         is_below(path) && canonical_path(path) == path && recorded_name(path) == name;
 }
 
 bool read(const json& text, std::string& out) {
@@ -67,7 +79,7 @@ bool read(const json& files, std::vector<RecordedFile>& out) {
   for (const json& file : files) {
     RecordedFile one;
     const bool is_whole = file.is_array() && file.size() == 2 && read(file[0], one.path) &&
-                          read(file[1], one.content) && is_safe(one.path);
+                          read(file[1], one.content) && is_safe_name(one.path);
     if (!is_whole) return false;
     out.push_back(std::move(one));
   }
@@ -94,6 +106,30 @@ const std::string& name_of(const RecordedStep& step) {
 }
 
 }  // namespace
+
+std::string recorded_name(const std::string& path) {
+  if (is_plain_line(path) && !path.starts_with(kBytes)) return path;
+  std::string out(kBytes);
+  for (char c : path) {
+    const bool is_plain = c > ' ' && c < 0x7f && c != '%' && c != '$';
+    out += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+std::string path_of_recorded(const std::string& name) {
+  if (!name.starts_with(kBytes)) return name;
+  std::string out;
+  for (size_t i = kBytes.size(); i < name.size(); ++i) {
+    unsigned byte = 0;
+    const char* digits = name.data() + i + 1;
+    const bool is_escape = name[i] == '%' && i + 2 < name.size() &&
+                           std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    out += is_escape ? static_cast<char>(byte) : name[i];
+    if (is_escape) i += 2;
+  }
+  return out;
+}
 
 std::vector<RecordedFile> files_of(const Record& record) {
   std::vector<RecordedFile> out = record.sources;

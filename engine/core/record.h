@@ -16,6 +16,7 @@ namespace evolve {
 // Paths are symbolic (key.h), "$work/round-1/v0001/kernel.py", or relative to the project's root.
 // What a step made lies below $work; a source is $work/rounds.ninja, or lies below $rules, $steps
 // or the project's root, or, as "$outside/home/me/kernel.py", elsewhere.
+// A path that is no plain line of UTF-8 is named "$bytes/" and its characters, the odd ones as %0A.
 struct RecordedFile {
   std::string path;
   Digest content;
@@ -40,6 +41,10 @@ struct Record {
 
   friend bool operator==(const Record&, const Record&) = default;
 };
+
+// The name of a path in a record, and the path of a name.
+std::string recorded_name(const std::string& path);
+std::string path_of_recorded(const std::string& name);
 
 // All that the record names, sources first; some bytes more than once.
 std::vector<RecordedFile> files_of(const Record& record);

@@ -46,6 +46,14 @@ class RoundWriter {
         "# All rounds of the campaign. Made by evolve from the pipeline and the spec; the build "
         "runs what\n"
         "# stands here. Included by build.ninja, which binds the paths.\n");
+    const auto paths = shape_.user_paths();
+    auto have = [&paths](char c) {
+      return std::any_of(paths.begin(), paths.end(), [c](const std::string& path) {
+        return path.find(c) != std::string::npos;
+      });
+    };
+    if (have('\n')) text_.comment("ninja_required_version = 1.14\n");
+    if (have('|')) text_.comment("bar = |\n");
     write_task(shape_, text_);
     write_seed();
     for (int round = 1; round <= shape_.rounds; ++round) write_round(round);

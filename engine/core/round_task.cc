@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/core/plain_text.h"
+
 namespace evolve {
 
 namespace {
@@ -16,6 +18,11 @@ void write_steps(const CampaignShape& shape, ManifestText& text) {
     all.push_back(out);
   }
   text.add({"phony", {"$work/steps/all"}, all, {}, {}, {}});
+}
+
+// What an edge is called by a path: one line, whatever the path holds.
+std::string subject_of(const std::string& path) {
+  return path_value(plain_line(path));
 }
 
 void write_kernel(const CampaignShape& shape, ManifestText& text) {
@@ -33,11 +40,11 @@ void write_kernel(const CampaignShape& shape, ManifestText& text) {
   }
   text.add(spec);
   text.add(
-      normalise_edge(path_value(shape.seed), shape.seed, "$work/seed.py", marker_flags(shape)));
-  text.add(normalise_edge(path_value(shape.reference), shape.reference, "$work/reference.py", ""));
+      normalise_edge(subject_of(shape.seed), shape.seed, "$work/seed.py", marker_flags(shape)));
+  text.add(normalise_edge(subject_of(shape.reference), shape.reference, "$work/reference.py", ""));
   if (!shape.xla.empty())
     text.add(
-        normalise_edge(path_value(shape.xla), shape.xla, "$work/round-0/xla/canonical.py", ""));
+        normalise_edge(subject_of(shape.xla), shape.xla, "$work/round-0/xla/canonical.py", ""));
 }
 
 // What the reference gives for a case: as a whole, or at the places that a large timed case is

@@ -77,7 +77,9 @@ class Cleaner {
   }
 
  private:
-  [[nodiscard]] bool is_verbose() const { return options_.verbosity == Verbosity::verbose; }
+  [[nodiscard]] bool is_verbose() const {
+    return options_.verbosity == Verbosity::verbose || options_.dry_run;
+  }
 
   void fail(const std::string& message) {
     print_error(message);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/characters.h"
 #include "engine/core/outside_json.h"
 #include "engine/world/files.h"
 #include "engine/world/words.h"
@@ -15,6 +17,29 @@ namespace evolve::world {
 namespace {
 
 constexpr size_t kErrorTail = 4096;
+
+// What is asked, as a line. A byte that is no UTF-8 is the lone surrogate that Python makes of one
+// in a path, and undoes when it opens that ("surrogateescape"); JSON of nlohmann has none.
+std::string request_line(const std::vector<std::string>& words, uint64_t request) {
+  std::string arguments;
+  for (const std::string& word : words) {
+    arguments += arguments.empty() ? "\"" : ",\"";
+    for (std::string_view rest = word; !rest.empty();) {
+      const auto [length, code] = first_character(rest);
+      if (length == 0) {
+        arguments += fmt::format("\\udc{:02x}", static_cast<unsigned char>(rest.front()));
+      } else if (code < ' ') {
+        arguments += fmt::format("\\u{:04x}", code);
+      } else {
+        if (code == '"' || code == '\\') arguments += '\\';
+        arguments += rest.substr(0, length);
+      }
+      rest.remove_prefix(std::max<size_t>(length, 1));
+    }
+    arguments += '"';
+  }
+  return fmt::format("{{\"arguments\":[{}],\"requestId\":{}}}\n", arguments, request);
+}
 
 }  // namespace
 
@@ -31,8 +56,7 @@ Status Worker::ask(uint64_t request, const std::string& arguments) {
   auto words = split_words(arguments);
   if (!words)
     return bad_input(fmt::format("arguments of a worker are not plain words: {}", arguments));
-  nlohmann::json message = {{"arguments", *words}, {"requestId", request}};
-  std::string text = message.dump() + "\n";
+  const std::string text = request_line(*words, request);
   std::string_view rest = text;
   while (!rest.empty()) {
     ssize_t count = ::write(process_.in().get(), rest.data(), rest.size());

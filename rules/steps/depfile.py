@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from verdict import write_file
@@ -20,5 +21,11 @@ def write_depfile(path: str | None, output: str) -> None:
             # Relative where it is below the current folder; anywhere else that would name this machine's folders.
             relative = os.path.relpath(file)
             files.add(os.path.abspath(file) if relative.startswith("..") else relative)
-    names = " ".join(name.replace("$", "$$").replace(" ", "\\ ") for name in sorted(files))
-    write_file(path, f"{output.replace(' ', chr(92) + ' ')}: {names}\n".encode())
+    names = " ".join(_escaped(name) for name in sorted(files))
+    write_file(path, os.fsencode(f"{_escaped(output)}: {names}\n"))
+
+
+def _escaped(name: str) -> str:
+    """The name as engine/core/depfile.cc reads it: "$^" is a newline."""
+    name = name.replace("$", "$$").replace("\n", "$^").replace("#", "\\#")
+    return re.sub(r"(\\*) ", r"\1\1\\ ", name)

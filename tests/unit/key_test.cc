@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "engine/core/depfile.h"
@@ -90,6 +91,20 @@ TEST_CASE("paths of this machine are symbolic in a key") {
   CHECK(key.parts()[1].value == "$python $work/in --to=$work/out");
 }
 
+TEST_CASE("what a folder is called decides nothing, though the shell needs it in quotes") {
+  auto symbolic = [](const std::string& work, const std::string& command) {
+    return symbolic_command(command, std::array{MachineBinding{"work", work}});
+  };
+  const std::string plain = symbolic(".evolve/p", "cat .evolve/p/in --to=.evolve/p/out '--x y'");
+  CHECK(plain == "cat $work/in --to=$work/out '--x y'");
+  CHECK(symbolic("my plan", "cat 'my plan'/in --to='my plan/out' '--x y'") == plain);
+  CHECK(symbolic("/it's $a", "cat '/it'\\''s $a/in' --to='/it'\\''s $a'/out '--x y'") == plain);
+  // Other words of the same letters stay other words.
+  CHECK(symbolic("my plan", "cat 'my plan/a b'") != symbolic("my plan", "cat 'my plan/a' b"));
+  CHECK(symbolic("my plan", "cat 'my planet/a'") == "cat 'my planet/a'");
+  CHECK(symbolic("my plan", "cat 'my plan") == "cat 'my plan");
+}
+
 TEST_CASE("what is measured on one kind of device, or by one protocol, is no result for another") {
   auto key = [](const std::string& kind, const std::string& protocol) {
     return key_of("rule r\n  command = c\nbuild out: r\n  class = measured\n  device_kind = " +
@@ -174,6 +189,7 @@ TEST_CASE("backslashes in depfiles are read as Ninja reads them") {
       {R"(a\ b)", R"(a b)"},
       {R"(a\\\ b)", R"(a\ b)"},  // an odd number: half of them, and the blank
       {R"(a\\ )", R"(a\\)"},     // an even one: the end
+      {"a\\\\", "a\\\\"},        // two of them before a newline are no continuation
   }));
   CAPTURE(text);
   auto read = parse_depfile(fmt::format("out: {}\n", text));

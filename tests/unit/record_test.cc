@@ -5,6 +5,7 @@
 
 #include "engine/cli/campaign.h"
 #include "engine/core/path.h"
+#include "engine/core/plain_text.h"
 
 using namespace evolve;
 
@@ -93,6 +94,29 @@ TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
   }
 }
 
+TEST_CASE("a record has any path, as a plain line") {
+  for (const std::string& path : {std::string("kernels/a.py"), std::string("a\nb/\xff.py"),
+                                  std::string("$outside/x\x1b/100%"), std::string("$bytes/a"),
+                                  std::string("100%/gr\xc3\xb6")}) {
+    CAPTURE(path);
+    const std::string name = recorded_name(path);
+    CHECK(is_plain_line(name));
+    CHECK(path_of_recorded(name) == path);
+  }
+  CHECK(recorded_name("kernels/a b%.py") == "kernels/a b%.py");
+  CHECK(recorded_name("a\n%") == "$bytes/a%0A%25");
+  Record record = sample();
+  record.sources[0].path = recorded_name("a\nb.py");
+  CHECK(decode_record(encode(record))->sources[0].path == record.sources[0].path);
+  // What leads out of its folder, or is not what recorded_name() gives, is none.
+  for (const char* name :
+       {"$bytes/..%2F%0A", "$bytes/%0A/../..", "$bytes/a", "$bytes/%24work%0A"}) {
+    CAPTURE(name);
+    record.sources[0].path = name;
+    CHECK(!decode_record(encode(record)));
+  }
+}
+
 TEST_CASE("a path stays below its folder") {
   for (const char* path : {"a", "a/b", "a/../b", "..a", "", "."}) CHECK(is_below(path));
   for (const char* path : {"/", "/a", "..", "../a", "a/../../b", "./../a"}) CHECK(!is_below(path));
@@ -142,7 +166,7 @@ TEST_CASE("a path that commands have unquoted is a plain one") {
   }
 }
 
-TEST_CASE("a campaign whose paths would be more than paths to the shell is not opened") {
+TEST_CASE("a campaign whose paths a manifest cannot have is not opened") {
   cli::Campaign campaign;
   campaign.name = "a";
   campaign.path = "a.yaml";
@@ -152,15 +176,17 @@ TEST_CASE("a campaign whose paths would be more than paths to the shell is not o
   campaign.python = ".venv/bin/python";
   CHECK(cli::check_bindings(campaign));
   campaign.device_kind = "cpu:x";
-  for (std::string cli::Campaign::*path :
-       {&cli::Campaign::work, &cli::Campaign::rules, &cli::Campaign::steps, &cli::Campaign::python,
-        &cli::Campaign::device_kind}) {
+  campaign.work = "$HOME/it's `a` \"b\"\n;touch PWN";
+  CHECK(cli::check_bindings(campaign));
+  for (auto [path, text] :
+       {std::pair(&cli::Campaign::work, "\r"), std::pair(&cli::Campaign::steps, "\r"),
+        std::pair(&cli::Campaign::device_kind, ";touch PWN;b")}) {
     cli::Campaign other = campaign;
-    other.*path += ";touch PWN;b";
+    other.*path += text;
     auto status = cli::check_bindings(other);
     REQUIRE(!status);
     CHECK(status.error().code == ErrorCode::bad_input);
-    CHECK(status.error().message.starts_with("a.yaml: $"));
+    CHECK(status.error().message.starts_with("a.yaml: "));
     CHECK(!status.error().hint.empty());
     CHECK(cli::read_manifest(other, "").error().message == status.error().message);
   }
