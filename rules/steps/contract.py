@@ -14,6 +14,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,38 @@ def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
         raise Breach(f"for this case, which is only timed, {unseen}")
 
 
+def check(
+    traced: Traced, signature: dict[str, Any], terms: dict[str, Any], surveys: Sequence[Surroundings] = ()
+) -> None:
+    """Raises Breach where a candidate breaks the contract.
+
+    `surveys`: what its exported programs are made of, the TPU's first. Without them, what needs them is not checked.
+    """
+    jaxpr = wire.unpack(traced.jaxpr).jaxpr
+    tpu = surveys[:1]
+    kernels = [kernel.work for survey in tpu for kernel in survey.kernels]
+    for survey in tpu:
+        _check_kernels(survey)
+    for survey in surveys:
+        _check_calls(survey)
+    for work in (*(survey.work for survey in surveys), *kernels):
+        _check_constants(work.constant_bytes, terms["max_constant_bytes"])
+    _check_words(jaxpr, terms, signature)
+    for survey in tpu:
+        _check_dependence(survey, signature)
+        _check_inside(survey.surely_inside, terms)
+        _check_outside(survey.work.flops, terms)
+    for work in (*kernels, *(survey.work for survey in tpu)):
+        _check_precision(work, terms, signature)
+    _check_rounding(jaxpr, terms)
+    _check_additions(jaxpr, terms)
+    _check_order(jaxpr)
+    _check_inputs(jaxpr)
+    for work in kernels:
+        _check_copies(work)
+    _check_coverage(traced, signature)
+
+
 def _summary(survey: Surroundings, kernels: list[Work]) -> dict[str, Any]:
     """What a report says of a program, broken or not."""
     outside = survey.work
@@ -291,7 +324,6 @@ def examine(
 
 
 def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
-    jaxpr = wire.unpack(traced.jaxpr).jaxpr
     other = None
     if not program.is_traced(cpu):
         with program.opened(cpu) as module:
@@ -302,24 +334,7 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
         kernels = [kernel.work for kernel in survey.kernels]
         summary = _summary(survey, kernels)
         try:
-            _check_kernels(survey)
-            for each in surveys:
-                _check_calls(each)
-            for one in (*(each.work for each in surveys), *kernels):
-                _check_constants(one.constant_bytes, terms["max_constant_bytes"])
-            _check_words(jaxpr, terms, signature)
-            _check_dependence(survey, signature)
-            _check_inside(survey.surely_inside, terms)
-            _check_outside(survey.work.flops, terms)
-            for one in (*kernels, survey.work):
-                _check_precision(one, terms, signature)
-            _check_rounding(jaxpr, terms)
-            _check_additions(jaxpr, terms)
-            _check_order(jaxpr)
-            _check_inputs(jaxpr)
-            for one in kernels:
-                _check_copies(one)
-            _check_coverage(traced, signature)
+            check(traced, signature, terms, surveys)
         except Breach as breach:
             return verdict.rejected(breach.kind, str(breach), **summary)
     return verdict.ok(**summary)

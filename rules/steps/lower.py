@@ -69,7 +69,7 @@ def _check_outputs(avals: Any, signature: Signature) -> None:
             raise Rejection("contract", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
 
 
-def _traced(source: bytes, entry: str, signature: Signature) -> bytes:
+def traced(source: bytes, entry: str, signature: Signature) -> bytes:
     """The first child's work: the candidate's jaxpr on the wire, after a line of JSON."""
     try:
         program.configure_jax()
@@ -191,8 +191,8 @@ def lower(
     `others`: signatures of other cases, which it is traced for before, where it is traced again.
     """
     try:
-        traced = sandbox.run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
-        _, packed = open_answer(traced, limits)
+        ending = sandbox.run(lambda: traced(source, entry, signature), limits, is_trusted=False)
+        _, packed = open_answer(ending, limits)
         _check_again(packed, source, entry, [signature, *others], limits)
         return exported(packed, signature, limits)
     except Rejection as rejection:
