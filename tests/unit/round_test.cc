@@ -1,5 +1,8 @@
 #include "engine/core/round.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "engine/core/manifest.h"
