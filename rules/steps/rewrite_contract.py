@@ -6,7 +6,6 @@ contract's own code. What needs the exported programs is left to the steps that 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import contract
 import lower
 import sandbox
-import verdict
 from candidate import Rejection
 from child import Limits
 from elsewhere import open_answer
@@ -44,45 +42,45 @@ class Permits:
     def __init__(self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True) -> None:
         self._entry, self._cases = entry, cases
         self._trace, self._checks = (replace(limits, is_sandboxed=is_sandboxed) for limits in (_TRACE, _CHECKS))
-        self._known: dict[str, str] = {}
-        self._of_parents: dict[str, bool] = {}
+        self._known: dict[str, bool] = {}
+        # What parents were traced to; nothing of one that is refused itself.
+        self._of_parents: dict[str, list[bytes]] = {}
 
     def permits(self, parent: str, text: str) -> bool:
-        """Whether a rewrite of a parent may be proposed; any may where the parent itself is refused.
+        """Whether a rewrite of a parent may be proposed: it is another program, and within the contract.
 
-        Raises ChildFault where the sandbox cannot be made.
+        Any may where the parent itself is refused. Raises ChildFault where the sandbox cannot be made.
         """
         if not self._cases:
             return True
         if parent not in self._of_parents:
-            self._of_parents[parent] = not self._refusal(parent)
-        if not self._of_parents[parent]:
+            self._of_parents[parent] = self._permitted(parent)
+        programs = self._of_parents[parent]
+        if not programs:
             return True
         if text not in self._known:
             if len(self._known) >= _MOST:
                 return False
-            self._known[text] = self._refusal(text)
-        return not self._known[text]
+            self._known[text] = self._permitted(text) not in ([], programs)
+        return self._known[text]
 
-    def _refusal(self, text: str) -> str:
-        """Why a source is refused; empty: it is not, as far as is seen here."""
+    def _permitted(self, text: str) -> list[bytes]:
+        """What a source is traced to for each case; nothing where it is refused, as far as is seen here."""
         source = canonical(text).encode(errors="surrogateescape")
         try:
             packed = [self._traced(source, case.signature) for case in self._cases]
-        except Rejection as rejection:
-            return str(rejection)
-        ending = sandbox.run(lambda: json.dumps(self._breach(packed)).encode(), self._checks)
-        if ending.how != "answered":
-            return str(verdict.of_ending(ending, self._checks)["reason"])
-        return str(json.loads(ending.answer))
+        except Rejection:
+            return []
+        ending = sandbox.run(lambda: b"ok" if self._is_within(packed) else b"", self._checks)
+        return packed if ending.how == "answered" and ending.answer else []
 
     def _traced(self, source: bytes, signature: dict[str, Any]) -> bytes:
         work: Callable[[], bytes] = lambda: lower.traced(source, self._entry, signature)  # noqa: E731
         _, packed = open_answer(sandbox.run(work, self._trace, is_trusted=False), self._trace)
         return packed
 
-    def _breach(self, packed: Sequence[bytes]) -> str:
-        """How the contract is broken in the first case in which it is; empty: in none."""
+    def _is_within(self, packed: Sequence[bytes]) -> bool:
+        """Whether the contract is kept in every case."""
         checked = tuple(
             contract.Checked(jaxpr, case.signature)
             for case, jaxpr in zip(self._cases, packed, strict=True)
@@ -94,6 +92,6 @@ class Permits:
                 contract.check(traced, case.signature, case.terms)
             except MemoryError:
                 raise
-            except Exception as error:  # noqa: BLE001 - what the contract cannot read, it refuses
-                return f"case '{case.name}': {error}"
-        return ""
+            except Exception:  # noqa: BLE001 - what the contract cannot read, it refuses
+                return False
+        return True
