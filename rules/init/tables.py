@@ -160,7 +160,7 @@ def _rows_of(module: Module) -> list[Row]:
             pair = module.value(key) if key is not None else None
             if not _is_pair(pair) or pair[1] not in ranges:
                 shown = one_line(ast.unparse(key)) if key is not None else "None"
-                raise module.wrong(entries, f"{shown} is no pair of a dtype and a bucket that there is")
+                raise module.wrong(entries, f"{shown} is no pair of a dtype and a known bucket")
             fields = module.fields(sizes)
             odd = [name for name, size in fields.items() if type(size) is not int]
             if odd:
@@ -202,14 +202,14 @@ class Kernel:
 
     def refusals(self, row: Row) -> list[str]:
         """Why the row has no meaning for the kernel; empty: it has one."""
-        found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they are for no device"]
+        found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they name no device"]
         found += [
             f"dimension {name} has no range" for letter, name in self.dimensions.items() if letter not in row.ranges
         ]
         allowed, sizes = dict(self.parameters.values()), self.block_sizes(row)
         odd = [f"{name}={size}" for name, size in sizes.items() if size not in allowed[name]]
         found += [f"{one} is none of the spec's values" for one in odd]
-        return found or ([] if sizes else ["none of their fields is a parameter"])
+        return found or ([] if sizes else ["no field of theirs is a parameter"])
 
     def bucket(self, row: Row) -> dict[str, int]:
         """That of the middle of the row's ranges."""
@@ -223,7 +223,9 @@ def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str
     found = []
     for row in rows:
         left.update(
-            f"'{one_line(field)}' is no parameter's" for field in row.sizes if _stem(field) not in kernel.parameters
+            f"'{one_line(field)}' belongs to no parameter"
+            for field in row.sizes
+            if _stem(field) not in kernel.parameters
         )
         refused = kernel.refusals(row)
         left.update(f"entries are left out: {reason}" for reason in refused)

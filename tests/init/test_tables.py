@@ -59,9 +59,9 @@ def test_entries_go_to_the_middle_of_their_ranges(tmp_path: Path, capsys: Captur
         ("float32", "told"): ("TPU v5p", {"B": 4096, "V": 131072}, {"BLOCK_B": 256}),
     }
     assert sorted(report["notices"]) == [
-        "'h_block_size' is no parameter's (2 of 4)",
+        "'h_block_size' belongs to no parameter (2 of 4)",
         "entries are left out: BLOCK_B=4096 is none of the spec's values (1 of 4)",
-        "entries are left out: they are for no device (1 of 4)",
+        "entries are left out: they name no device (1 of 4)",
     ]
 
 
@@ -86,7 +86,7 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
         (_MODULE.replace('"TPU v5p":', "SELF:") + "SELF = SELF\n", None, "'SELF' stands for itself"),
         (_MODULE.replace('"TPU v5p":', "ONE:") + "ONE = TWO\nTWO = ONE\n", None, "'ONE' stands for itself"),
         (_MODULE.replace('"TPU v5p":', '"TPU\x1b":'), None, "'TPU?' is no device's name"),
-        (_MODULE.replace('"TPU v5p":', "5:"), None, "they are for no device (4 of 4)"),
+        (_MODULE.replace('"TPU v5p":', "5:"), None, "they name no device (4 of 4)"),
         (_MODULE + f"X = {9000 * '-'}1\n", None, "it is nested too deeply"),
         (_MODULE.replace("(128, 64)", f"(128, {400 * '-'}1)"), None, "it is nested too deeply"),
         (_MODULE.replace("(128, 64)", f"(128, {'+'.join(600 * '1')})"), None, "it is nested too deeply"),
@@ -102,7 +102,7 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
         (_MODULE.replace(", v_max=131072", ""), None, "'v' has no bounds"),
         (_MODULE.replace('"bfloat16", "small"', '["bfloat16"], ["small"]'), None, "is no pair"),
         (_MODULE, {"dimensions": ["B", "V", "D"], "parameters": _SPEC["parameters"]}, "dimension D has no range"),
-        (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "none of their fields is a parameter"),
+        (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "no field of theirs is a parameter"),
     ],
 )
 def test_what_is_no_such_table_is_refused_in_words(
