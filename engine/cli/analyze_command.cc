@@ -110,8 +110,8 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
     traces.insert(traces.end(), found.begin(), found.end());
   }
   if (!traces.empty() && !other.empty())
-    return bad_input(fmt::format("{} is a trace, {} is not: the model's facts and a device's times "
-                                 "are two questions",
+    return bad_input(fmt::format("{} is a trace and {} is not: a device's times and the model's "
+                                 "facts cannot be shown together",
                                  traces.front(), other),
                      "", "name traces alone, or dumps alone");
   std::string option = traces.empty() ? option_of_traces(command.trace) : option_of_dumps(command);

@@ -29,13 +29,15 @@ void add_analyze_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--constants", options.constants,
                      "constants of its model, as 'evolve model calibrate' writes them");
   command.add_option("--operands", options.operands,
-                     "what the kernels are given that their control flow hangs on, a JSON file");
+                     "the operands that the kernels' control flow depends on, a JSON file");
   command.add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
       ->expected(1)
       ->take_all();
   command.add_option("--kernel", options.kernel, "only the program with this kernel");
-  command.add_option("--flops", options.flops, "what the spec says that has to be computed");
-  command.add_option("--bytes", options.bytes, "and to be moved, at least");
+  command.add_option("--flops", options.flops,
+                     "floating-point operations that the spec's formula gives");
+  command.add_option("--bytes", options.bytes,
+                     "bytes that have to move at least, by the spec's formula");
   command.add_option("-C", arguments.folder, "change to this folder first");
   command.add_flag("--json", arguments.common.json, "print JSON");
 }

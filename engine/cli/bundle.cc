@@ -212,7 +212,7 @@ Status run_export(const CommonOptions& common, const BundleCommand& command) {
 
 Status run_import_bundle(const CommonOptions& common, const BundleCommand& command) {
   if (!command.as.empty() && !is_campaign_name(command.as)) {
-    return bad_input(fmt::format("--as {}: is no campaign's name", command.as));
+    return bad_input(fmt::format("--as {}: not a campaign's name", command.as));
   }
   const std::string path = fs::absolute(command.path).lexically_normal().string();
   CommonOptions here = common;

@@ -110,7 +110,7 @@ Result<std::string> find_pipeline(const std::string& given) {
     if (found.empty()) continue;
     std::sort(found.begin(), found.end());
     for (std::string& path : found) path = as_argument(path);
-    return bad_input(fmt::format("which pipeline? there are {}", fmt::join(found, ", ")), "",
+    return bad_input(fmt::format("several pipelines are here: {}", fmt::join(found, ", ")), "",
                      "name one with -p PIPELINE.yaml");
   }
   return bad_input("no pipeline is here", "", "name one with -p PIPELINE.yaml");

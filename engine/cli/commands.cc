@@ -148,8 +148,8 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   if (!connected) return std::move(connected).error();
   const int round = *connected;
   if (round < last) {
-    print_warning(fmt::format("what lies there of rounds after round-{} is from before its last "
-                              "build, and is left out: evolve build round-{} says whether it "
+    print_warning(fmt::format("rounds after round-{} are older than its last build and are left "
+                              "out: evolve build round-{} says whether it "
                               "still holds",
                               round, last),
                   common.color);

@@ -33,9 +33,9 @@ Status check_folder(const std::string& work, const std::string& folder, bool is_
     return internal_error("delivered.py answers in another form");
   const json& differs = *parsed;
   if (differs.empty()) return {};
-  Error error =
-      failed(fmt::format("{}: what would be given out is not what was judged, in {} of its cases",
-                         fs::path(folder).filename().string(), differs.size()));
+  Error error = failed(fmt::format(
+      "{}: the kernel that would be written differs from what was judged, in {} of its cases",
+      fs::path(folder).filename().string(), differs.size()));
   for (const auto& [name, why] : differs.items()) {
     error.detail += fmt::format("{}{}: {}", error.detail.empty() ? "" : "\n", name,
                                 why.is_string() ? why.get<std::string>() : "");

@@ -149,7 +149,7 @@ Error in_dump(Error error, const ir::DumpPaths& files) {
   }
   if (error.message.find("the model cannot follow") != std::string::npos)
     error.hint =
-        "--operands gives what its control flow hangs on; engine/ir/README.md has the forms";
+        "--operands gives what its control flow depends on; engine/ir/README.md has the forms";
   return error;
 }
 

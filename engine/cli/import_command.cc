@@ -84,7 +84,8 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
 Status import_table(const CommonOptions& common, const ImportCommand& command,
                     const fs::path& file) {
   if (command.name.empty())
-    return bad_input("whose block sizes are these?", "", "--name KERNEL, a folder of kernels/");
+    return bad_input("the kernel that the block sizes are for is missing", "",
+                     "--name KERNEL, a folder of kernels/");
   const fs::path folder = kernels_root() / "kernels" / command.name;
   auto spec = read_yaml((folder / "spec.yaml").string());
   if (!spec) return std::move(spec).error();

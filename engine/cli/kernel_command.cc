@@ -165,8 +165,7 @@ Status run_kernel_check(const CommonOptions& common, const std::string& name, in
   if (!own) return std::move(own).error();
   if (auto status = run_build(*own, build_of({"task", "v0000"}, jobs)); !status) return status;
   if (!common.json) {
-    print_out(fmt::format("{}: the seed passes, and nothing does that nobody has to compute\n",
-                          kernel_of(*spec)));
+    print_out(fmt::format("{}: the seed passes, and no trivial answer does\n", kernel_of(*spec)));
   }
   return {};
 }

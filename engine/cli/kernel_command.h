@@ -20,7 +20,7 @@ std::string kernel_of(const std::string& spec);
 Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::string& spec,
                                         const std::string& name, const std::string& settings);
 
-// Audits every check case of the kernel's spec, so that nothing that nobody has to compute passes,
+// Audits every check case of the kernel's spec, so that no trivial answer passes,
 // and has the seed pass every step.
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs);
 

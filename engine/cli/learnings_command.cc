@@ -116,7 +116,7 @@ Result<search::Learning> find_entry(const Standing& standing, const std::string&
     known.push_back(one.id);
   }
   auto near = nearest(handle, known);
-  return bad_input(fmt::format("'{}': nothing is called so{}", handle,
+  return bad_input(fmt::format("no learning is called '{}'{}", handle,
                                near ? fmt::format(", did you mean '{}'?", *near) : ""),
                    "", "evolve learnings lists them");
 }

@@ -89,7 +89,7 @@ Status dispatch_import(const Arguments& arguments) {
   if (!given.file.empty()) return run_import_task(arguments.common, given);
   const auto& formats = task_formats();
   if (std::find(formats.begin(), formats.end(), given.format) != formats.end())
-    return bad_input(fmt::format("evolve import {}: which file?", given.format));
+    return bad_input(fmt::format("evolve import {}: no file is given", given.format));
   BundleCommand bundle = arguments.bundle;
   bundle.path = given.format;
   return run_import_bundle(arguments.common, bundle);

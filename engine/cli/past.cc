@@ -89,9 +89,9 @@ Result<Past> open_past(const CommonOptions& common) {
   auto campaigns = out.state->ledger->campaigns();
   if (!campaigns) return std::move(campaigns).error();
   if (campaigns->size() != 1) {
-    return bad_input(campaigns->empty()
-                         ? "no round was recorded here"
-                         : fmt::format("which campaign? there are {}", fmt::join(*campaigns, ", ")),
+    return bad_input(campaigns->empty() ? "no round was recorded here"
+                                        : fmt::format("several campaigns are here: {}",
+                                                      fmt::join(*campaigns, ", ")),
                      "", "name its pipeline with -p");
   }
   out.campaign = campaigns->front();

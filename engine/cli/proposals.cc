@@ -230,14 +230,14 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
   }
   if (id.empty()) {
     return bad_input(
-        fmt::format("{}: something is proposed for every place", shown_path(campaign.path)), "",
+        fmt::format("{}: every place has a proposal already", shown_path(campaign.path)), "",
         fmt::format("evolve propose --variant {} --replace", variant_id(all.back())));
   }
   constexpr size_t kShown = 8;
   std::vector<std::string> shown;
   for (size_t i = 0; i < std::min(kShown, all.size()); ++i) shown.push_back(variant_id(all[i]));
   return bad_input(
-      fmt::format("'{}' is not a person's to propose: {} are", id, fmt::join(shown, ", ")));
+      fmt::format("'{}' is not open to proposals: {} are", id, fmt::join(shown, ", ")));
 }
 
 Status check_none_open(const Campaign& campaign, const Graph& graph,

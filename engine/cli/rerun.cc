@@ -177,7 +177,7 @@ Status Rerun::check_steps() const {
                    [&](const RecordedFile& file, NodeId node) {
                      return file.path == symbolic_path(graph_->path(node), machine);
                    });
-    if (!is_same) return wrong(fmt::format("{} is told otherwise", name));
+    if (!is_same) return wrong(fmt::format("{} differs from the record", name));
   }
   if (recorded.empty()) return {};
   const RecordedStep& other = *recorded.begin()->second;

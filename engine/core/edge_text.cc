@@ -12,7 +12,8 @@ namespace evolve {
 namespace {
 
 // The steps that a candidate's code or programs run in, or are read in.
-constexpr std::array kEnclosed = {"lower", "contract", "check", "interpret", "measure", "values"};
+constexpr std::array kEnclosed = {"rewrite",   "lower",   "contract", "check",
+                                  "interpret", "measure", "values"};
 
 // Bindings that are parts of a command.
 constexpr std::array kOfCommands = {"arguments", "compiled", "cost",  "dumps",
@@ -82,9 +83,18 @@ void ManifestText::add(const EdgeText& edge) {
 }
 
 void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
+  std::string words;
+  for (const auto& [flag, value] : flags) words += fmt::format(" --{} {}", flag, value);
+  add_warm(std::move(edge), words, true);
+}
+
+void ManifestText::add_named_python(EdgeText edge, const std::string& flags) {
+  add_warm(std::move(edge), " " + flags, false);
+}
+
+void ManifestText::add_warm(EdgeText edge, const std::string& flags, bool is_portable) {
   std::string source = fmt::format("$work/steps/{}.py", edge.rule);
-  std::string arguments = source;
-  for (const auto& [flag, value] : flags) arguments += fmt::format(" --{} {}", flag, value);
+  std::string arguments = source + flags;
   for (const auto& [name, value] : edge.bindings) {
     if (name == "depfile") arguments += " --depfile " + value;
   }
@@ -96,7 +106,7 @@ void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
   edge.bindings.emplace_back("arguments", arguments);
   edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
   edge.bindings.emplace_back("toolchain", "$toolchain");
-  edge.bindings.emplace_back("portable", "1");
+  if (is_portable) edge.bindings.emplace_back("portable", "1");
   edge.bindings.emplace_back("retries", "3");
   edge.bindings.emplace_back("final_exit_codes", "2");
   add(edge);

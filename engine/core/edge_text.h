@@ -45,10 +45,14 @@ class ManifestText {
   // fault alone, never for a verdict, or with 2 where the user's files are wrong. What its files
   // are called does not matter to it.
   void add_python(EdgeText edge, const Bindings& flags);
+  // The same of a step that asks what its files are called; `flags` as a command line has them.
+  void add_named_python(EdgeText edge, const std::string& flags);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
+  void add_warm(EdgeText edge, const std::string& flags, bool is_portable);
+
   bool is_sandboxed_;
   std::map<std::string, std::string> node_pools_;
   std::string text_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "engine/core/round_task.h"
 
@@ -68,6 +69,17 @@ void add_history(EdgeText& edge, const CampaignShape& shape, int round) {
   add_flags(edge, fmt::format(" --round {} --random-seed {}", round, shape.random_seed));
   const Ancestry ancestry = ancestry_of(shape, round);
   if (!ancestry.history.empty()) add_input(edge, "history", ancestry.history);
+}
+
+// What a proposal is held to before it is proposed.
+void add_cases(EdgeText& edge, const CampaignShape& shape) {
+  add_flags(edge, " --entry " + shape.entry);
+  for (const JudgedCase& one : judged_cases(shape)) {
+    const std::string at = "$work/cases/" + one.name;
+    add_flags(edge, fmt::format(" --{}-case {}/signature.json {}/terms.json",
+                                one.is_check ? "check" : "timed", at, at));
+    edge.inputs.insert(edge.inputs.end(), {at + "/signature.json", at + "/terms.json"});
+  }
 }
 
 // What the round before proposed: a model may be asked to mend what was turned down.
@@ -362,14 +374,14 @@ void write_mutators(const CampaignShape& shape, int round, ManifestText& text) {
       text.add(edge);
     } else {
       EdgeText edge = proposals("rewrite", subject, share.ids, folder);
-      edge.implicit = {"$work/steps/rewrite.py"};
-      edge.order_only = {"$work/steps/all"};
+      add_flags(edge, places);
       add_ancestry(edge, shape, round);
       add_history(edge, shape, round);
-      const std::string depfile = folder + "/rewrite.d";
-      add_flags(edge, fmt::format("{} --depfile {}", places, depfile));
-      edge.bindings.emplace_back("depfile", depfile);
-      text.add(edge);
+      add_cases(edge, shape);
+      const std::string flags = edge.bindings.back().second;
+      edge.bindings.pop_back();
+      edge.bindings.emplace_back("depfile", folder + "/rewrite.d");
+      text.add_named_python(std::move(edge), flags);
     }
   }
 }

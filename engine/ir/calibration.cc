@@ -98,7 +98,7 @@ Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observati
         auto cycles = one.cycles(pair.device);
         if (!cycles) return std::move(cycles).error();
         if (!(*cycles > 0) || !std::isfinite(*cycles))
-          return bad_input(fmt::format("of '{}' nothing runs in the model", one.group));
+          return bad_input(fmt::format("nothing of '{}' runs in the model", one.group));
         pair.cycles.push_back(*cycles);
       }
       out.push_back(std::move(pair));

@@ -159,7 +159,7 @@ std::optional<int64_t> begin_of(const HloModule& module, const HloInstruction& l
 Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& loop) {
   const auto test = test_of(module, loop);
   if (!test)
-    return failed("its condition is no comparison of an element of its tuple with a constant");
+    return failed("its condition does not compare an element of its tuple with a constant");
   const auto begin = begin_of(module, loop, test->element);
   if (!begin)
     return failed(fmt::format("element {}, its counter, starts at no constant", test->element));

@@ -224,7 +224,7 @@ class Core {
         options_.on_data->asked = {
             *maker, fmt::format("line {}, on {}", schedule_.bundles[at].line, words)};
     }
-    return failed("a predicate that is not known to it: it depends on " + words);
+    return failed("a predicate that it does not know: it depends on " + words);
   }
 
   // Whether it is computed from what the arrays hold; nobody can give that.
@@ -244,7 +244,7 @@ class Core {
   }
   // What a value that is not known comes from, for people.
   [[nodiscard]] std::string origin_words(const std::optional<Origin>& origin) const {
-    if (!origin) return "a value that the schedule does not say the origin of";
+    if (!origin) return "a value whose origin the schedule does not say";
     const Instruction& one = *origin->instruction;
     std::optional<uint32_t> number;
     if (one.op == Op::parameter) number = one.operands[0].constant;
@@ -393,7 +393,7 @@ class Core {
   Status start_dma(const Instruction& one) {
     Value size = read(one.operands[1]);
     Value flag = read(one.operands[3]);
-    if (!size || !flag) return failed("a DMA whose size or flag is not known to it");
+    if (!size || !flag) return failed("a DMA whose size or flag it does not know");
     if (state_.flags.size() > kMostFlags || state_.flags[*flag].arrivals.size() > kMostArrivals ||
         state_.smem.size() > kMostSmemWords)
       return failed("more DMAs, flags or words in SMEM than there can be");
@@ -433,7 +433,7 @@ class Core {
   Status wait(const Instruction& one, uint32_t at) {
     Value address = read(one.operands[0]);
     Value wanted = read(one.operands[1]);
-    if (!address || !wanted) return failed("a wait for a flag that is not known to it");
+    if (!address || !wanted) return failed("a wait for a flag that it does not know");
     Flag& flag = state_.flags[*address];
     double start = state_.cycle;
     uint32_t last = kNoOperand;
@@ -468,7 +468,7 @@ class Core {
   Status set_flag(const Instruction& one, bool add) {
     Value address = read(one.operands[0]);
     Value amount = read(one.operands[1]);
-    if (!address || !amount) return failed("a flag that is not known to it");
+    if (!address || !amount) return failed("a signal whose flag or amount it does not know");
     int64_t signed_amount = static_cast<int32_t>(*amount);
     Flag& flag = state_.flags[*address];
     flag.count = add ? flag.count + signed_amount : 0;

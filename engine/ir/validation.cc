@@ -45,7 +45,7 @@ Result<Validation> validate(const Device& device, std::span<const Observation> o
     out.modelled.push_back(is_time ? std::optional(*cycles / device.clock_hz) : std::nullopt);
     if (!is_time) {
       out.not_modelled.push_back(cycles
-                                     ? fmt::format("of '{}' nothing runs in the model", one.group)
+                                     ? fmt::format("nothing of '{}' runs in the model", one.group)
                                      : cycles.error().message);
       continue;
     }

@@ -181,7 +181,7 @@ std::string facts_words(const std::string& name, const json& facts) {
     out += fmt::format("modelled time {:.4g} ms", 1e3 * seconds.get<double>());
   const json& cheaper = member(member(facts, "modelled"), "cheaper_seconds");
   if (cheaper.is_number())
-    out += fmt::format(" ({:.4g} ms on the cheaper side of what hangs on data)",
+    out += fmt::format(" ({:.4g} ms on the cheaper side of branches on data)",
                        1e3 * cheaper.get<double>());
   if (seconds.is_number()) out += "; ";
   out += fmt::format("bottleneck {}: {}", words_in(member(facts, "bottleneck")),

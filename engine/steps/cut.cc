@@ -68,7 +68,7 @@ class Cut {
       modelled_.push_back({id, *ratio, variant->programs});
       entries_[id]["modelled"] = search::rounded(std::exp(*ratio));
     } else {
-      entries_[id]["reason"] = "the model has no time of it, or of the seed";
+      entries_[id]["reason"] = "the model gives no time for the variant or for the seed";
     }
     return {};
   }

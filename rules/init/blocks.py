@@ -179,7 +179,7 @@ def excess_of(task: Task, cut: Cut) -> str:
         return ""
     names = uncut(task, cut)
     said = f"a block of its arrays takes {least / 2**20:.0f} MiB at the sizes given, of {VMEM_BYTES >> 20} MiB of VMEM"
-    return f"{said}; no part of {', '.join(names)} is computed by itself" if names else said
+    return f"{said}; the function cannot be computed in parts along {', '.join(names)}" if names else said
 
 
 def made_bytes(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:

@@ -48,7 +48,7 @@ _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
 def narrowed(found: Imported) -> Imported:
     """With dtypes that a TPU's kernels take."""
     if any(one.dtype == "float16" for one in found.inputs):
-        found.notices.append("float16 is nothing that kernels for TPUs take: inputs are bfloat16")
+        found.notices.append("TPU kernels take no float16: its inputs are bfloat16 here")
     inputs = tuple(replace(one, dtype={"float16": "bfloat16"}.get(one.dtype, one.dtype)) for one in found.inputs)
     return replace(found, inputs=inputs)
 

@@ -170,7 +170,7 @@ def _numbers(path: Path, forward: ast.FunctionDef, given: dict[str, Any], notice
         value = given.get(name)
         if isinstance(value, (bool, int, float)):
             found[name] = int(value) if isinstance(value, Size) else value
-            notices.append(f"'{name}' is {value} always: it is a number of the function, and no input")
+            notices.append(f"'{name}' is {value} always: it becomes a number of the function, not an input")
         elif not isinstance(value, Sample) and name not in found:
             what = "nothing" if name not in given else f"a {type(value).__name__}"
             raise Wrong(f"{path}: get_inputs gives {what} for '{name}': expected an array or a number")

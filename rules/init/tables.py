@@ -5,9 +5,10 @@ The module has dictionaries as kernels that are tuned in the style of tokamax an
     TUNED_BLOCK_SIZES = {"TPU v5p": {("bfloat16", "small-vocab"): BlockSizes(b_block_size=1024, …), …}, …}
     SHAPE_BUCKETS = [ShapeBucket(name="small-vocab", b_min=512, b_max=2048, …), …]
 
-It is read, and not run. A field goes to the parameter of the same letter (b_block_size, BLOCK_B), a range to the
-dimension (b_min and b_max, B): its bucket is that of the range's middle, for tuned.json takes what is nearest. What was
-tuned for another kernel is a beginning for this one; so an entry says that it is "told", and has no times.
+Modules of tpu-inference and JSON files of tokamax are read, too (table_forms.py). A module is read, and not run. A
+field goes to the parameter of the same letter (b_block_size, BLOCK_B), a range to the dimension (b_min and b_max, B):
+its bucket is that of the range's middle, for tuned.json takes what is nearest. What was tuned for another kernel is a
+beginning for this one; so an entry says that it is "told", and has no times.
 """
 
 from __future__ import annotations
@@ -20,25 +21,17 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from source import Wrong, one_line, text_of
+from table_forms import DEFAULT_DEVICE, json_rows, module_rows
+from table_rows import Row
 
 _STEM = re.compile(r"_?(?:block|tile)s?_?(?:size)?_?")
 _FORMAT = "evolve-tuned-1"  # kernels/tuned.py
-
-
-@dataclass(frozen=True)
-class Row:
-    """Block sizes for a device, a dtype and a range of sizes, as the module has them."""
-
-    device: str
-    dtype: str
-    ranges: dict[str, tuple[int, int]]  # by the letters of dimensions
-    sizes: dict[str, int]  # by the names of fields
 
 
 class Module:
@@ -46,8 +39,9 @@ class Module:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.text = text_of(path)
         try:
-            tree = ast.parse(text_of(path), str(path))
+            tree = ast.parse(self.text, str(path))
         except (SyntaxError, ValueError) as error:
             raise Wrong(f"{path}: {error}") from error
         self._assigned = {
@@ -61,6 +55,15 @@ class Module:
             for node in tree.body
             if isinstance(node, ast.ClassDef)
         }
+        self._defaults = {
+            node.name: {
+                one.target.id: one.value  # type: ignore[union-attr]
+                for one in node.body
+                if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Constant)
+            }
+            for node in tree.body
+            if isinstance(node, ast.ClassDef) and node.name.lower().endswith("key")
+        }
         self._known: dict[str, Any] = {}  # values of names
         self._asked: set[str] = set()  # those that are being found
 
@@ -68,15 +71,28 @@ class Module:
         """The value of the first name that fits."""
         return next((value for name, value in self._assigned.items() if fits(name, value)), None)
 
+    def classes(self) -> list[tuple[str, list[str]]]:
+        """The names of the module's classes, and of their fields."""
+        return list(self._fields.items())
+
     def value(self, node: ast.expr) -> Any:
         """A literal: of a call the fields, by their names."""
         if isinstance(node, ast.Name) and node.id in self._assigned:
             return self._value_of(node)
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(one) for one in node.elts)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            # 256 * 6
+            left, right = self.value(node.left), self.value(node.right)
+            if type(left) is int and type(right) is int and max(abs(left), abs(right)) < 2**31:
+                return left * right
         if isinstance(node, ast.Call):
-            names = self._fields.get(ast.unparse(node.func), [])
+            called = ast.unparse(node.func)
+            names = self._fields.get(called, [])
             if len(node.args) > len(names):
-                raise self.wrong(node, f"the fields of {ast.unparse(node.func)} are not known here: name them")
-            fields = {name: self.value(one) for name, one in zip(names, node.args, strict=False)}
+                raise self.wrong(node, f"the fields of {called} are not known here: name them")
+            fields = {name: one.value for name, one in self._defaults.get(called, {}).items()}
+            fields |= {name: self.value(one) for name, one in zip(names, node.args, strict=False)}
             return fields | {str(one.arg): self.value(one.value) for one in node.keywords}
         try:
             return ast.literal_eval(node)
@@ -120,10 +136,10 @@ def _assignments(node: ast.stmt) -> list[tuple[ast.expr, ast.expr | None]]:
     return [(node.target, node.value)] if isinstance(node, ast.AnnAssign) else []
 
 
-def rows_of(path: Path) -> list[Row]:
-    """All entries of the module's table. Raises Wrong."""
+def rows_of(path: Path, inputs: Sequence[tuple[str, Sequence[str]]] = ()) -> list[Row]:
+    """All entries of a table; `inputs` are the kernel's arrays, with the names of their axes. Raises Wrong."""
     try:
-        return _rows_of(Module(path))
+        return json_rows(path, inputs) if path.suffix == ".json" else _rows_of(Module(path))
     except (RecursionError, MemoryError) as error:
         raise Wrong(f"{path}: it is nested too deeply") from error
     except ValueError as error:
@@ -141,10 +157,12 @@ def _range(module: Module, node: ast.expr, fields: dict[str, Any], letter: str) 
 
 def _rows_of(module: Module) -> list[Row]:
     path = module.path
-    table = module.first(lambda name, value: name.startswith("TUNED") and isinstance(value, ast.Dict))
+    table = module.first(lambda name, value: name.upper().startswith("TUNED") and isinstance(value, ast.Dict))
     buckets = module.first(lambda name, value: "BUCKET" in name and isinstance(value, (ast.List, ast.Tuple)))
-    if not isinstance(table, ast.Dict) or not isinstance(buckets, (ast.List, ast.Tuple)):
-        raise Wrong(f"{path}: there is no dictionary TUNED_…, or no list …BUCKETS")
+    if not isinstance(table, ast.Dict):
+        raise Wrong(f"{path}: there is no dictionary TUNED_…")
+    if not isinstance(buckets, (ast.List, ast.Tuple)):
+        return module_rows(module, table)
     ranges: dict[str, dict[str, tuple[int, int]]] = {}
     for node in buckets.elts:
         fields = module.fields(node)
@@ -160,7 +178,7 @@ def _rows_of(module: Module) -> list[Row]:
             pair = module.value(key) if key is not None else None
             if not _is_pair(pair) or pair[1] not in ranges:
                 shown = one_line(ast.unparse(key)) if key is not None else "None"
-                raise module.wrong(entries, f"{shown} is no pair of a dtype and a bucket that there is")
+                raise module.wrong(entries, f"{shown} is no pair of a dtype and a known bucket")
             fields = module.fields(sizes)
             odd = [name for name, size in fields.items() if type(size) is not int]
             if odd:
@@ -195,21 +213,30 @@ class Kernel:
             {str(name).lower(): str(name) for name in spec.get("dimensions") or []},
         )
 
+    def parameter_of(self, field: str) -> str | None:
+        """The parameter that a field is of: of block_m, tile_m, bm and tm it is BLOCK_M."""
+        stem = _stem(field)
+        short = stem[1:] if re.fullmatch("[bt][a-z]", stem) else ""
+        return next((self.parameters[one][0] for one in (stem, short) if one in self.parameters), None)
+
     def block_sizes(self, row: Row) -> dict[str, int]:
         """Those fields that are parameters."""
-        known = {_stem(field): size for field, size in row.sizes.items()}
-        return {name: known[stem] for stem, (name, _) in sorted(self.parameters.items()) if stem in known}
+        known = {self.parameter_of(field): size for field, size in row.sizes.items()}
+        return {name: known[name] for name, _ in sorted(self.parameters.values()) if name in known}
 
     def refusals(self, row: Row) -> list[str]:
         """Why the row has no meaning for the kernel; empty: it has one."""
-        found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they are for no device"]
+        if row.left:
+            return [row.left]
+        found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they name no device"]
+        found += [] if row.dtype else ["they name no dtype"]
         found += [
             f"dimension {name} has no range" for letter, name in self.dimensions.items() if letter not in row.ranges
         ]
         allowed, sizes = dict(self.parameters.values()), self.block_sizes(row)
         odd = [f"{name}={size}" for name, size in sizes.items() if size not in allowed[name]]
         found += [f"{one} is none of the spec's values" for one in odd]
-        return found or ([] if sizes else ["none of their fields is a parameter"])
+        return found or ([] if sizes else ["no field of theirs is a parameter"])
 
     def bucket(self, row: Row) -> dict[str, int]:
         """That of the middle of the row's ranges."""
@@ -223,7 +250,9 @@ def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str
     found = []
     for row in rows:
         left.update(
-            f"'{one_line(field)}' is no parameter's" for field in row.sizes if _stem(field) not in kernel.parameters
+            f"'{one_line(field)}' belongs to no parameter"
+            for field in (*row.sizes, *row.dropped)
+            if field in row.dropped or kernel.parameter_of(field) is None
         )
         refused = kernel.refusals(row)
         left.update(f"entries are left out: {reason}" for reason in refused)
@@ -244,6 +273,13 @@ def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str
     return found
 
 
+def _inputs_of(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """A spec's inputs, and the axes of their shapes."""
+    return [
+        (str(name), [str(axis) for axis in one.get("shape", [])]) for name, one in (spec.get("inputs") or {}).items()
+    ]
+
+
 def _key(entry: dict[str, Any]) -> str:
     return json.dumps([entry["device"], entry["dtype"], entry["bucket"]], sort_keys=True)
 
@@ -258,9 +294,19 @@ def main(argv: list[str]) -> int:
     path, table = Path(args.origin), Path(args.table)
     notices: list[str] = []
     try:
-        rows = rows_of(path)
+        spec = json.loads(args.spec)
+        rows = rows_of(path, _inputs_of(spec))
+        if rows and not any(row.device for row in rows):
+            notices.append(f"the table names no device: its entries are taken for {DEFAULT_DEVICE}")
+            rows = [replace(row, device=DEFAULT_DEVICE) for row in rows]
+        if rows and not any(row.dtype for row in rows):
+            dtype = str(next(iter((spec.get("inputs") or {"": {}}).values())).get("dtype", ""))
+            notices.append(f"the table names no dtype: its entries are taken for {dtype}")
+            rows = [replace(row, dtype=dtype) for row in rows]
+        if not rows:
+            raise Wrong(f"{path}: the table has no entries")
         evidence = hashlib.sha256(path.read_bytes()).hexdigest()[:32]
-        entries = entries_of(rows, Kernel.of(json.loads(args.spec)), evidence, notices)
+        entries = entries_of(rows, Kernel.of(spec), evidence, notices)
         if not entries:
             raise Wrong(f"{path}: no entry has a meaning for '{args.kernel}': {'; '.join(notices)}")
     except Wrong as why:

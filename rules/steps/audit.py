@@ -126,7 +126,9 @@ def main(argv: list[str]) -> int:
     findings = task.findings()
     if findings:
         print(f"audit: the task asks for too little: case '{args.case}': {'; '.join(findings)}", file=sys.stderr)
-        print("hint: a narrower tolerance, other input ranges, or an output that hangs on its inputs", file=sys.stderr)
+        print(
+            "hint: a narrower tolerance, other input ranges, or an output that depends on its inputs", file=sys.stderr
+        )
         return 2
     verdict.write_report(args.out, verdict.ok())
     write_depfile(args.depfile, args.out)

@@ -59,8 +59,8 @@ Expected = dict[str, Array]
 
 # What helps where a timed case is too large for a CPU.
 IN_PARTS = (
-    "a timed case that has the tag 'parts' in the spec is compared at places that are drawn; "
-    "limits: { check: …, interpret: … } in the pipeline are how many seconds are waited"
+    "tag the case 'parts' in the spec to compare it at drawn places only, "
+    "or raise limits: { check: SECONDS, interpret: SECONDS } in the pipeline"
 )
 
 
@@ -123,12 +123,12 @@ def check_shapes(outputs: list[dict[str, Any]], signature: dict[str, Any]) -> No
     """Raises Refusal where outputs' shapes and dtypes are not those declared."""
     declared = signature["outputs"]
     if len(outputs) != len(declared):
-        raise Refusal("contract", f"{len(outputs)} outputs, the spec declares {len(declared)}")
+        raise Refusal("contract", f"the program returns {len(outputs)} outputs, the spec declares {len(declared)}")
     for got, entry in zip(outputs, declared, strict=True):
         if got["shape"] != entry["shape"]:
-            raise Refusal("contract", f"'{entry['name']}': {got['shape']}, not {entry['shape']}")
+            raise Refusal("contract", f"'{entry['name']}' has shape {got['shape']}, not {entry['shape']}")
         if program.dtype_of(got["dtype"]) != program.dtype_of(entry["dtype"]):
-            raise Refusal("contract", f"'{entry['name']}': {got['dtype']}, not {entry['dtype']}")
+            raise Refusal("contract", f"'{entry['name']}' has dtype {got['dtype']}, not {entry['dtype']}")
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,9 @@ def check_error(output: Output, tolerance: dict[str, float]) -> None:
     own = max(output.own_error, _LUCK * float(program.float_info(dtype).eps) * output.size)
     limit = tolerance["max_error_ratio"] * (_OF_FEW if output.drawn.has_few_large else 1)
     if output.error > limit * own:
-        reason = f"error {output.error / own:.2f}x the reference's own, limit {limit}x"
+        reason = (
+            f"its error as a whole is {output.error / own:.2f} times the reference's own, the limit is {limit} times"
+        )
         raise output.refusal("precision", reason, int(np.argmax(output.difference)))
 
 
@@ -306,7 +308,7 @@ def check_again(first: list[Array], again: list[Array], signature: dict[str, Any
     """Raises Refusal where the same call gave other bits."""
     for a, b, declared in zip(first, again, signature["outputs"], strict=True):
         if a.tobytes() != b.tobytes():
-            raise Refusal("nondeterministic", f"'{declared['name']}': the same call gave other bits")
+            raise Refusal("nondeterministic", f"'{declared['name']}': two identical calls gave different bits")
 
 
 def judge(
@@ -393,7 +395,9 @@ def check_program(
         return verdict.of_ending(ending, limits)
     gap = json.loads(ending.answer.partition(b"\n")[0]).get("gap")
     if gap:
-        return verdict.not_done(f"JAX has no CPU form of it, and neither does the TPU interpreter run it: {gap}")
+        return verdict.not_done(
+            f"the program cannot run on a CPU, neither compiled by JAX nor in the TPU interpreter: {gap}"
+        )
     try:
         runs = _split(ending.answer, expected, signature)
     except Refusal as refusal:

@@ -66,10 +66,10 @@ class Ending:
         if self.how == "memory":
             return f"needed more than {limits.memory_bytes // 2**20} MiB of memory"
         if self.how == "output":
-            return f"gave more than {limits.answer_bytes // 2**20} MiB"
+            return f"wrote more than {limits.answer_bytes // 2**20} MiB of results"
         if self.how == "exited":
             return f"ended the process itself, with exit code {self.code}"
-        return f"died of {signal.Signals(self.code).name}" if self.code else "answered out of turn"
+        return f"was ended by {signal.Signals(self.code).name}" if self.code else "answered when nothing was asked"
 
 
 def die_with_parent() -> None:

@@ -14,6 +14,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,9 @@ _ELEMENT_TYPES = {
     "float64": "f64",
 }
 
+
+# What makes a case that is only timed like one that is checked.
+_SHOWN_BY = "tag it 'check', or add a checked case whose sizes take the same way through the code"
 
 # Narrower whole numbers than these stand for numbers that were rounded.
 _LEAST_WHOLE_BITS = 32
@@ -110,21 +114,21 @@ def _range(count: Count) -> dict[str, float | None]:
 def _check_calls(survey: Surroundings) -> None:
     unknown = sorted(set(survey.targets) - _ALLOWED_TARGETS)
     if unknown:
-        raise Breach(f"calls '{unknown[0]}': of custom calls only kernels are allowed")
+        raise Breach(f"the program calls '{unknown[0]}': the only custom calls that are allowed are Pallas kernels")
     refused = sorted(set(survey.work.calls) & _REFUSED_OPERATIONS)
     if refused:
-        raise Breach(f"'{refused[0]}' is not allowed: it talks to others than the judge")
+        raise Breach(f"'{refused[0]}' is not allowed: it exchanges data with other devices or with the host")
 
 
 def _check_constants(total: int, most: int) -> None:
     if total > most:
-        raise Breach(f"{total} bytes of constants are baked in, allowed are {most}")
+        raise Breach(f"the program holds {total} bytes of constants, {most} are allowed (contract.max_constant_bytes)")
 
 
 def _check_kernels(survey: Surroundings) -> None:
     if not any(survey.kernel_outputs):
-        why = "no output comes from one" if survey.kernels else "no pallas_call is left in the program"
-        raise Breach(f"there is no kernel that does the work: {why}")
+        why = "no output comes from a kernel" if survey.kernels else "the program has no pallas_call"
+        raise Breach(f"no Pallas kernel does the work: {why}")
 
 
 def _check_dependence(survey: Surroundings, signature: dict[str, Any]) -> None:
@@ -136,8 +140,8 @@ def _check_dependence(survey: Surroundings, signature: dict[str, Any]) -> None:
 def _check_inside(inside: float, terms: dict[str, Any]) -> None:
     if inside < terms["min_flops"] * terms["flops"]:
         raise Breach(
-            f"{inside:.4g} floating-point operations in kernels, {100 * inside / terms['flops']:.0f} % of "
-            f"what the spec's formula gives; at least {100 * terms['min_flops']:.0f} % are asked for"
+            f"kernels do {inside:.4g} floating-point operations, {100 * inside / terms['flops']:.0f} % of what the "
+            f"spec's cost.flops gives; at least {100 * terms['min_flops']:.0f} % are required (contract.min_flops)"
         )
 
 
@@ -148,8 +152,9 @@ def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
     if outside.most > terms["max_outside_flops"] * terms["flops"]:
         much = "any number of" if math.isinf(outside.most) else f"{outside.most:.4g}"
         raise Breach(
-            f"{much} floating-point operations outside of kernels; allowed are "
-            f"{100 * terms['max_outside_flops']:.0f} % of what the spec's formula gives (contract.max_outside_flops)"
+            f"{much} floating-point operations are done outside of kernels; at most "
+            f"{100 * terms['max_outside_flops']:.0f} % of what the spec's cost.flops gives are allowed "
+            "(contract.max_outside_flops)"
         )
 
 
@@ -164,15 +169,22 @@ def _check_precision(work: Work, terms: dict[str, Any], signature: dict[str, Any
         for name in dot.operands:
             is_narrow = bits[name] < bits.get(operand, 0) if name in bits else 0 < _whole_bits(name) < narrowest
             if is_narrow and operand:
-                raise Breach(f"a dot of {name}, the spec asks for {operand} at least", "precision")
+                raise Breach(
+                    f"a dot has {name} operands, the spec asks for {operand} at least (contract.operand)", "precision"
+                )
         if floats and bits.get(dot.result, 0) < bits.get(accumulator, 0):
-            reason = f"a dot is summed in {dot.result}, the spec asks for {accumulator} at least"
+            reason = f"a dot is summed in {dot.result}, the spec asks for {accumulator} at least (contract.accumulator)"
             raise Breach(reason, "precision")
         if terms["precision"] == "highest" and "f32" in floats and "fp32" not in dot.precision:
-            raise Breach("a dot of f32 at default precision, the spec asks for the highest", "precision")
+            raise Breach(
+                "a dot of f32 has the default precision, the spec asks for the highest (contract.precision)",
+                "precision",
+            )
     for name in sorted(work.sums):
         if name in bits and bits[name] < bits.get(accumulator, 0):
-            raise Breach(f"a sum in {name}, the spec asks for {accumulator} at least", "precision")
+            raise Breach(
+                f"a sum is made in {name}, the spec asks for {accumulator} at least (contract.accumulator)", "precision"
+            )
 
 
 def _check_words(traced: core.Jaxpr, terms: dict[str, Any], signature: dict[str, Any]) -> None:
@@ -209,8 +221,16 @@ def _check_additions(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
 def _check_copies(work: Work) -> None:
     share = _AWAITED if work.is_sampled else 1
     for done, waited, what in (
-        (work.copied.least, work.awaited.most, "elements are copied, and {} of them are waited for"),
-        (work.signalled.least, work.taken.most, "is signalled to semaphores, and {} of it is waited for"),
+        (
+            work.copied.least,
+            work.awaited.most,
+            "elements are copied, but a kernel waits for only {} of them: wait for every copy",
+        ),
+        (
+            work.signalled.least,
+            work.taken.most,
+            "is signalled to semaphores, but a kernel waits for only {}: every signal needs a wait",
+        ),
     ):
         if waited < share * done:
             raise Breach(f"{done:.12g} {what.format(f'{waited:.12g}')}", "race")
@@ -243,7 +263,39 @@ def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
     timed = skeleton.Skeleton(traced.jaxpr)
     unseen = skeleton.uncovered(timed, skeletons, signature, [one.signature for one in checked])
     if unseen:
-        raise Breach(f"for this case, which is only timed, {unseen}")
+        raise Breach(f"this case is only timed, and {unseen}; {_SHOWN_BY}")
+
+
+def check(
+    traced: Traced, signature: dict[str, Any], terms: dict[str, Any], surveys: Sequence[Surroundings] = ()
+) -> None:
+    """Raises Breach where a candidate breaks the contract.
+
+    `surveys`: what its exported programs are made of, the TPU's first. Without them, what needs them is not checked.
+    """
+    jaxpr = wire.unpack(traced.jaxpr).jaxpr
+    tpu = surveys[:1]
+    kernels = [kernel.work for survey in tpu for kernel in survey.kernels]
+    for survey in tpu:
+        _check_kernels(survey)
+    for survey in surveys:
+        _check_calls(survey)
+    for work in (*(survey.work for survey in surveys), *kernels):
+        _check_constants(work.constant_bytes, terms["max_constant_bytes"])
+    _check_words(jaxpr, terms, signature)
+    for survey in tpu:
+        _check_dependence(survey, signature)
+        _check_inside(survey.surely_inside, terms)
+        _check_outside(survey.work.flops, terms)
+    for work in (*kernels, *(survey.work for survey in tpu)):
+        _check_precision(work, terms, signature)
+    _check_rounding(jaxpr, terms)
+    _check_additions(jaxpr, terms)
+    _check_order(jaxpr)
+    _check_inputs(jaxpr)
+    for work in kernels:
+        _check_copies(work)
+    _check_coverage(traced, signature)
 
 
 def _summary(survey: Surroundings, kernels: list[Work]) -> dict[str, Any]:
@@ -291,7 +343,6 @@ def examine(
 
 
 def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
-    jaxpr = wire.unpack(traced.jaxpr).jaxpr
     other = None
     if not program.is_traced(cpu):
         with program.opened(cpu) as module:
@@ -302,24 +353,7 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
         kernels = [kernel.work for kernel in survey.kernels]
         summary = _summary(survey, kernels)
         try:
-            _check_kernels(survey)
-            for each in surveys:
-                _check_calls(each)
-            for one in (*(each.work for each in surveys), *kernels):
-                _check_constants(one.constant_bytes, terms["max_constant_bytes"])
-            _check_words(jaxpr, terms, signature)
-            _check_dependence(survey, signature)
-            _check_inside(survey.surely_inside, terms)
-            _check_outside(survey.work.flops, terms)
-            for one in (*kernels, survey.work):
-                _check_precision(one, terms, signature)
-            _check_rounding(jaxpr, terms)
-            _check_additions(jaxpr, terms)
-            _check_order(jaxpr)
-            _check_inputs(jaxpr)
-            for one in kernels:
-                _check_copies(one)
-            _check_coverage(traced, signature)
+            check(traced, signature, terms, surveys)
         except Breach as breach:
             return verdict.rejected(breach.kind, str(breach), **summary)
     return verdict.ok(**summary)

@@ -47,7 +47,11 @@ def difference(source: bytes, entry: str, signature: Signature, recorded: dict[s
     except Rejection as rejection:
         return str(rejection)
     other = [name for name, made in report["programs"].items() if recorded.get("programs", {}).get(name) != made]
-    return f"its program for the {' and the '.join(name.upper() for name in other)} is another one" if other else ""
+    return (
+        f"its program for the {' and the '.join(name.upper() for name in other)} differs from the one that was judged"
+        if other
+        else ""
+    )
 
 
 # Secret, and compared as a whole.

@@ -188,7 +188,10 @@ class Blocks:
         turns = of_step[np.flatnonzero(np.diff(of_step, prepend=-1))]
         again = np.flatnonzero(np.bincount(turns) > 1)
         if again.size:
-            raise Overlap(f"the block of {called} at {starts[again[0]].tolist()} is left and come back to")
+            raise Overlap(
+                f"the block of {called} at {starts[again[0]].tolist()} is left and written again: "
+                "its steps must follow one another"
+            )
         for axis in parallel_axes(self._kernel):
             # With one core each, a block that is written at two indices is written by two.
             pairs = np.unique(of_step.astype(np.int64) * (1 << 31) + self.points[:, axis])
@@ -323,7 +326,9 @@ class _Writes:
 
     def __init__(self, parts: list[_Part], grid: Grid) -> None:
         if any(part.points(grid) > _MOST_POINTS for part in parts):
-            raise Overlap("which block of an output is written when is not to be seen: its index map is too long")
+            raise Overlap(
+                "the order in which an output's blocks are written is not known: the index map has too many points"
+            )
         self._parts, self._grid = parts, grid
         self._at = [part.at(grid) for part in parts]
         # Of each part's points, the number of what it gives there.
@@ -344,7 +349,7 @@ class _Writes:
                 raise self._left((0,) * len(turns))
             return
         if math.prod(turns) > _MOST_POINTS:
-            raise Overlap("which block of an output is written when is not to be seen: its grid is too large")
+            raise Overlap("the order in which an output's blocks are written is not known: the grid is too large")
         order = self._order(turns)
         starts = np.flatnonzero(np.diff(order, prepend=-1))
         _, first = np.unique(order[starts], return_index=True)
@@ -380,7 +385,9 @@ class _Writes:
         return order.ravel()
 
     def _left(self, point: Any) -> Overlap:
-        return Overlap(f"block {self._block(point)} of an output is left and come back to")
+        return Overlap(
+            f"block {self._block(point)} of an output is left and written again: its steps must follow one another"
+        )
 
     def _block(self, point: Any) -> tuple[int, ...]:
         """The block at a point of the grid."""

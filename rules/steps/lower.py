@@ -61,7 +61,7 @@ def _check_outputs(avals: Any, signature: Signature) -> None:
     """Raises Rejection where the outputs are not those declared."""
     wanted = signature["outputs"]
     if len(avals) != len(wanted):
-        raise Rejection("contract", f"{len(avals)} outputs, the spec declares {len(wanted)}")
+        raise Rejection("contract", f"the function returns {len(avals)} outputs, the spec declares {len(wanted)}")
     for aval, declared in zip(avals, wanted, strict=True):
         if list(aval.shape) != declared["shape"]:
             raise Rejection("contract", f"'{declared['name']}' has shape {list(aval.shape)}, not {declared['shape']}")
@@ -69,7 +69,7 @@ def _check_outputs(avals: Any, signature: Signature) -> None:
             raise Rejection("contract", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
 
 
-def _traced(source: bytes, entry: str, signature: Signature) -> bytes:
+def traced(source: bytes, entry: str, signature: Signature) -> bytes:
     """The first child's work: the candidate's jaxpr on the wire, after a line of JSON."""
     try:
         program.configure_jax()
@@ -99,7 +99,7 @@ def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[
     answer = ask(FACTORS)
     if answer.get("digest") == digest:
         return
-    told = ", which ends so: " + answer["reason"] if "reason" in answer else ""
+    told = "; there it fails: " + answer["reason"] if "reason" in answer else ""
     raise Rejection("nondeterministic", f"not reproducible: {_why(digest, answer, ask, deadline)}{told}")
 
 
@@ -112,13 +112,13 @@ def _why(digest: str, answer: dict[str, str], ask: Callable[[Sequence[str]], dic
     alone: list[str] = []
     for factors in ((), *((factor,) for factor in FACTORS)):
         if answer.get("kind") == "timeout" or time.monotonic() > deadline:
-            return f"it is another program where other things differ{': ' if alone else ''}{'; '.join(alone)}"
+            return f"the program changes with what it must not depend on{': ' if alone else ''}{'; '.join(alone)}"
         answer = ask(factors)
         if answer.get("digest") != digest and not factors:
-            return "it is another program in another process of Python: it hangs on hashes, addresses or chance"
+            return "the program differs in another Python process: it depends on hashes, addresses or chance"
         if answer.get("digest") != digest:
             alone += factors
-    return f"it is another program where other things differ: {'; '.join(alone or FACTORS)}"
+    return f"the program changes with what it must not depend on: {'; '.join(alone or FACTORS)}"
 
 
 def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
@@ -191,8 +191,8 @@ def lower(
     `others`: signatures of other cases, which it is traced for before, where it is traced again.
     """
     try:
-        traced = sandbox.run(lambda: _traced(source, entry, signature), limits, is_trusted=False)
-        _, packed = open_answer(traced, limits)
+        ending = sandbox.run(lambda: traced(source, entry, signature), limits, is_trusted=False)
+        _, packed = open_answer(ending, limits)
         _check_again(packed, source, entry, [signature, *others], limits)
         return exported(packed, signature, limits)
     except Rejection as rejection:

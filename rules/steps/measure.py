@@ -282,7 +282,7 @@ def main(argv: list[str]) -> int:
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         for said, here in ((args.device, device_name()), (args.protocol, PROTOCOL)):
             if said != here:
-                raise ChildFault(f"'{said}' is asked for, this is '{here}'")
+                raise ChildFault(f"the pipeline asks for the device '{said}', this machine is '{here}'")
         candidate = verdict.passed(args.gate, args.program)
         if args.race and not verdict.read_json(args.race)["is_in"]:
             return verdict.not_reached()

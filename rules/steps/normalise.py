@@ -32,10 +32,10 @@ def decoded(source: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         before = source[: error.start].split(b"\n")
         column = len(before[-1].decode("utf-8-sig")) + 1
-        raise SyntaxError("a source is UTF-8, and this byte is not", (name, len(before), column, None)) from error
+        raise SyntaxError("a source must be UTF-8, and this byte is not", (name, len(before), column, None)) from error
     for number, line in enumerate(re.split("\r\n|\r|\n", text, maxsplit=2)[:2], 1):
         if found := _COOKIE.match(line):
-            message = f"a source is UTF-8, and needs no line that says '{found[1]}'"
+            message = f"a source must be UTF-8: remove the line that declares '{found[1]}'"
             raise SyntaxError(message, (name, number, found.start(1) + 1, line))
         if line.strip() and not line.lstrip().startswith("#"):
             break
@@ -52,7 +52,7 @@ def read_source(path: str) -> bytes:
     # Before it is opened, which may wait, or do something to a device.
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind != stat.S_IFREG:
-        raise NoSource(f"a source is a regular file, and this is {kinds.get(kind, 'a device')}")
+        raise NoSource(f"a source must be a regular file, and this is {kinds.get(kind, 'a device')}")
     # It may be another one by now, and a file of the kernel's may have no end, or say that it is empty.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     content = bytearray()
@@ -62,7 +62,7 @@ def read_source(path: str) -> bytes:
     finally:
         os.close(descriptor)
     if len(content) > _MOST_BYTES:
-        raise NoSource(f"a source has at most {_MOST_BYTES // 2**10} KiB, and this has more")
+        raise NoSource(f"a source may have at most {_MOST_BYTES // 2**10} KiB, and this one has more")
     return bytes(content)
 
 

@@ -92,5 +92,5 @@ def _stack(slices: Sequence[Any]) -> Any:
 
 def _known(value: Any) -> Any:
     if value is UNKNOWN:
-        raise NotImplementedError("a loop or a branch around a kernel hangs on what is not known")
+        raise NotImplementedError("a loop or a branch around a kernel depends on values that are not known")
     return value

@@ -191,7 +191,7 @@ class _Walk:
             carry = again
 
 
-_CHOSEN = "a {} hangs on floating-point values and chooses between kernels: a TPU may choose another one than a CPU"
+_CHOSEN = "a {} depends on floating-point values and chooses between kernels: a TPU may choose another one than a CPU"
 
 
 def _joined(facts: Iterable[Fact]) -> Fact:

@@ -1,4 +1,4 @@
-"""Step rewrite: the round's variants that are rewrites of their parents' structure (rewrites.py). Runs without JAX.
+"""Step rewrite: the round's variants that are rewrites of their parents' structure (rewrites.py), within its contract.
 
 Writes DIR/ID/kernel.py and DIR/ID/variant.json (engine/search/README.md) for each of its places in the round. The
 parents are those that the selection of the round before gave the places to; where there is none, the seed.
@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
 import normalise
+from child import ChildFault
 from depfile import write_depfile
 from rewrite_choice import Parent, Proposal, propose, source_digest
+from rewrite_contract import Case, Permits
 from source_text import Source
 
 SEED_ID = "v0000"
@@ -40,6 +45,10 @@ def main(argv: list[str]) -> int:
         "--ids", type=lambda text: text.split(","), required=True, help="of the same: v0011,v0014,v0016"
     )
     parser.add_argument("--history", help="history.jsonl of the round before: what is in it is not proposed")
+    parser.add_argument("--entry", default="", help="the function that is called")
+    parser.add_argument("--check-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
+    parser.add_argument("--timed-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
+    parser.add_argument("--unsafe-no-sandbox", action="store_true")
     parser.add_argument("--round-dir", required=True)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
@@ -48,10 +57,14 @@ def main(argv: list[str]) -> int:
             raise BadInput(f"--ids: expected {len(args.places)}, as many as --places, got {len(args.ids)}")
         parents = _parents(args)
         known = {source_digest(_read(args.seed)), *_known(args.history)}
-        proposals = propose([one.parent for one in parents], args.round, args.places, args.random_seed, known)
+        permits = Permits(args.entry, _cases(args), is_sandboxed=not args.unsafe_no_sandbox).permits
+        proposals = propose([one.parent for one in parents], args.round, args.places, args.random_seed, known, permits)
     except BadInput as error:
         print(f"evolve: error: {error}", file=sys.stderr)
         return 2
+    except ChildFault as fault:
+        print(f"rewrite: {fault}", file=sys.stderr)
+        return 3
     for id_, proposal, parent in zip(args.ids, proposals, parents, strict=True):
         folder = Path(args.round_dir) / id_
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,6 +109,15 @@ def _parents(args: argparse.Namespace) -> list[_Parent]:
         return [survivors[numbers[place] - 1] if place in numbers else of_seed for place in args.places]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{args.selection}: no survivors or no places as a selection has them: {error!r}") from error
+
+
+def _cases(args: argparse.Namespace) -> list[Case]:
+    """The cases that a rewrite is held to; each is called as its folder is."""
+    return [
+        Case(Path(signature).parent.name, _read_json(signature), _read_json(terms), is_checked)
+        for is_checked, of_kind in ((True, args.check_case), (False, args.timed_case))
+        for signature, terms in of_kind
+    ]
 
 
 def _parameter_names(path: str) -> list[str]:

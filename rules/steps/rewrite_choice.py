@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rewrite_record import Rewrite
@@ -53,10 +53,19 @@ def source_digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
+# Says of a parent's text and of a rewrite's whether it may be proposed.
+Permits = Callable[[str, str], bool]
+
+
 def propose(
-    parents: Sequence[Parent], round_: int, places: Sequence[int], random_seed: int, known: set[str]
+    parents: Sequence[Parent],
+    round_: int,
+    places: Sequence[int],
+    random_seed: int,
+    known: set[str],
+    permits: Permits = lambda parent, text: True,
 ) -> list[Proposal]:
-    """A proposal for each place, of the parent beside it; none is known, and no two are the same.
+    """A proposal for each place, of the parent beside it; none is known, no two are the same, and all are permitted.
 
     Where no rewrite of a parent is left, rewrites of its rewrites are tried, and then the parent is repeated.
     """
@@ -65,8 +74,8 @@ def propose(
     out = []
     for parent, place in zip(parents, places, strict=True):
         draws = Draws(random_seed, round_, place)
-        proposal = _draw(parent, "", singles[parent.id], known, draws)
-        proposal = proposal or _draw_pair(parent, singles[parent.id], known, draws)
+        proposal = _draw(parent, "", singles[parent.id], known, draws, permits)
+        proposal = proposal or _draw_pair(parent, singles[parent.id], known, draws, permits)
         if proposal is None:
             note = f"nothing new is left: repeats {parent.id}"
             proposal = Proposal(parent, note, parent.text, source_digest(parent.text))
@@ -83,26 +92,30 @@ def _by_digest(text: str) -> _Rewrites:
     return {kind: [(source_digest(one.text), one) for one in found] for kind, found in rewrites(text).items()}
 
 
-def _draw(parent: Parent, before: str, found: _Rewrites, known: set[str], draws: Draws) -> Proposal | None:
-    """A kind that has something new, each with the same chance, and one of it."""
+def _draw(
+    parent: Parent, before: str, found: _Rewrites, known: set[str], draws: Draws, permits: Permits
+) -> Proposal | None:
+    """A kind that has something new, each with the same chance, and one of it; what is not permitted is drawn again."""
     new = {kind: [one for one in of_kind if one[0] not in known] for kind, of_kind in found.items()}
-    kinds = [kind for kind, of_kind in new.items() if of_kind]
-    if not kinds:
-        return None
-    of_kind = new[kinds[draws.below(len(kinds))]]
-    digest, rewritten = of_kind[draws.below(len(of_kind))]
-    return Proposal(parent, before + rewritten.description, rewritten.text, digest)
+    while kinds := [kind for kind, of_kind in new.items() if of_kind]:
+        of_kind = new[kinds[draws.below(len(kinds))]]
+        drawn = of_kind[draws.below(len(of_kind))]
+        digest, rewritten = drawn
+        if permits(parent.text, rewritten.text):
+            return Proposal(parent, before + rewritten.description, rewritten.text, digest)
+        of_kind.remove(drawn)
+    return None
 
 
-def _draw_pair(parent: Parent, found: _Rewrites, known: set[str], draws: Draws) -> Proposal | None:
+def _draw_pair(parent: Parent, found: _Rewrites, known: set[str], draws: Draws, permits: Permits) -> Proposal | None:
     """A rewrite of a rewrite; the first of the two is drawn as a single one is, known or not."""
     used: set[str] = set()
     for _ in range(_MAX_FIRSTS):
-        first = _draw(parent, "", found, used, draws)
+        first = _draw(parent, "", found, used, draws, permits)
         if first is None:
             return None
         used.add(first.source)
-        second = _draw(parent, f"{first.note}; ", _by_digest(first.text), known, draws)
+        second = _draw(parent, f"{first.note}; ", _by_digest(first.text), known, draws, permits)
         if second is not None:
             return second
     return None

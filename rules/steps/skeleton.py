@@ -212,19 +212,17 @@ def uncovered(
     for operation, numbers in timed.operations.items():
         name = operation.split(" ", 2)[1]
         if operation not in known:
-            return (
-                f"{_difference(operation, known)}; a check case whose sizes take the same way through the code shows it"
-            )
+            return _difference(operation, known)
         # A number that is the same for sizes that differ does not hang on them.
         if is_strict and len(known[operation]) == 1 and not numbers <= next(iter(known[operation])):
-            return f"'{name}' has another number than in every case that is checked"
+            return f"'{name}' has another constant than in every checked case"
     for operand, share in timed.footprints.items():
         if share < 1 and all(skeleton.footprints.get(operand) == 1 for skeleton in checked):
-            return f"a kernel touches {100 * share:.3g} % of an operand's blocks, and all in every case that is checked"
+            return f"a kernel touches {100 * share:.3g} % of an operand's blocks, but all of them in every checked case"
     unknown = set.intersection(*(set(skeleton.footprints) for skeleton in checked)) - set(timed.footprints)
     if unknown:
-        return "which of an operand's blocks a kernel touches is not to be seen, and is in every case that is checked"
+        return "the blocks of an operand that a kernel touches are not known, but they are in every checked case"
     missing = set.intersection(*(skeleton.arithmetic for skeleton in checked)) - timed.arithmetic
     if missing:
-        return f"'{min(missing)}' is missing, which every case that is checked has"
+        return f"'{min(missing)}' is missing, which every checked case has"
     return None

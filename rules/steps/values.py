@@ -239,8 +239,8 @@ def values_of(
     if ending.how in ("timeout", "memory"):
         why = f"its values cannot be computed here: the program {ending.reason(limits)}"
         return verdict.not_done(
-            f"{why}; a smaller bench case, longer limits: {{ values: … }} in the pipeline, "
-            "or contract: { excused: [values] } in the spec lets it survive"
+            f"{why}; make the bench case smaller, raise limits: {{ values: SECONDS }} in the pipeline, "
+            "or excuse the step by contract: { excused: [values] } in the spec"
         )
     if ending.how != "answered":
         return verdict.of_ending(ending, limits)

@@ -67,6 +67,19 @@ def of_ending(ending: Ending, limits: Limits) -> Report:
     return rejected(kind, ending.reason(limits))
 
 
+# What a compiler says to its own authors: "Please file a bug at https://…", "See go/… for details".
+_FOR_ITS_AUTHORS = re.compile(
+    r"""
+    [\s;,]* (?: \( | \b(?:This\sis\san?\s(?:internal\s)?bug|This\sis\sunexpected|If\s[^.;]{1,80}?),?\s*(?:and\s)? )?
+    (?: [Pp]lease\s(?:also\s)?(?:file|open|report|contact|comment|leave|create|submit)
+      | (?:[Ff]ile|[Oo]pen|[Rr]eport)\san?\s(?:new\s)?(?:bug|issue)
+      | (?:[Ss]ee|[Rr]ead)\s(?:https?://)?(?:go|b)/ )
+    (?: https?://[^\s)]*[^\s.)] | [^.;)] | \.(?=[^\s.]) )* [.;)]*
+    """,
+    re.VERBOSE,
+)
+
+
 def not_done(reason: str, **fields: Any) -> Report:
     """The report of a step that could not do its work on a variant; the reason is cut to one clean line."""
     return {"verdict": "not_done", "reason": one_line(reason), **fields}
@@ -84,7 +97,7 @@ def one_line(text: str) -> str:
     # A candidate may have written it: no halves of characters, and nothing that a terminal takes for an order.
     line = "".join(character if character.isprintable() else "?" for character in line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
-    line = re.sub(r" *Please file an issue at https?://\S+", "", line)
+    line = _FOR_ITS_AUTHORS.sub("", line).strip()
     line = re.sub(r"(?<![\w.])(?<!:/)/(?!/)(?:[\w.+-]+/)+", "", line)
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 

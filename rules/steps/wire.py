@@ -154,11 +154,11 @@ def _without_own_words(primitive: str, params: dict[str, Any]) -> dict[str, Any]
 
 def _check_random(implementation: Any) -> None:
     if implementation is not prng.prngs["threefry2x32"]:
-        raise Unsendable("random numbers are drawn by threefry: other generators give others on a TPU than on a CPU")
+        raise Unsendable("random numbers must come from threefry keys: other generators differ between a TPU and a CPU")
 
 
 def _differentiated(*_: Any) -> Any:
-    raise NotImplementedError("a program is not differentiated any more")
+    raise NotImplementedError("the program is already traced and cannot be differentiated")
 
 
 _NO_DERIVATIVE = lu.wrap_init(_differentiated, debug_info=lu.DebugInfo("wire", "differentiated", None, None))
@@ -192,7 +192,7 @@ class _Packer:
 
     def equation(self, equation: core.JaxprEqn) -> dict[str, Any]:
         if equation.ctx.compute_type is not None or equation.ctx.xla_metadata:
-            raise Unsendable(f"{equation.primitive.name}: compute_on and XLA metadata are not for candidates")
+            raise Unsendable(f"'{equation.primitive.name}' has compute_on or XLA metadata: remove them")
         params = {name: value for name, value in equation.params.items() if name not in _DERIVATIVES}
         params = _without_own_words(equation.primitive.name, params)
         try:
@@ -227,7 +227,7 @@ class _Packer:
                 out.append([name, None])
                 continue
             if name not in _EFFECTS:
-                raise Unsendable(f"the effect {name} is not for candidates")
+                raise Unsendable(f"the program has the effect {name}: only reading and writing memory is allowed")
             at = effect.input
             out.append([name, at if isinstance(at, int) else ["var", self.var(at)]])
         return sorted(out, key=str)
@@ -245,7 +245,7 @@ class _Packer:
             packed = pack(value)
             if packed is not None:
                 return packed
-        raise Unsendable(f"a {type(value).__name__} is not for candidates")
+        raise Unsendable(f"the program holds a {type(value).__name__}, which is not allowed")
 
     def _scalar(self, value: Any) -> Any:
         if type(value) is literals.TypedInt:
@@ -286,7 +286,7 @@ class _Packer:
             return ["tree", "leaf"]
         name = getattr(node[0], "__name__", "")
         if _NODES.get(name) is not node[0]:
-            raise Unsendable(f"a tree of {name} is not for candidates")
+            raise Unsendable(f"the program holds a pytree of {name}, which is not allowed")
         return ["tree", name, self.value(node[1]), [self._tree(child) for child in tree.children()]]
 
     def _type(self, value: Any) -> Any:
@@ -306,7 +306,7 @@ class _Packer:
             return ["random", implementation.name, type(value) is prng.KeyTy]
         if isinstance(value, (mesh_lib.Mesh, mesh_lib.AbstractMesh)):
             if not value.empty:
-                raise Unsendable("a mesh of devices is not for candidates")
+                raise Unsendable("the program uses a mesh of devices: a kernel is judged on one device")
             return ["mesh", type(value) is mesh_lib.AbstractMesh]
         return None
 
@@ -441,14 +441,18 @@ class _Unpacker:
         params = {name: self.value(value) for name, value in packed["params"].items()}
         params = _without_own_words(primitive.name, params)
         if primitive.name == "platform_index" or params.get("branches_platforms") is not None:
-            raise Unsendable("what hangs on the platform is not for candidates: what is checked is what is timed")
+            raise Unsendable(
+                "the program depends on the platform: the one that is checked must be the one that is timed"
+            )
         if primitive.name == "semaphore_read":
-            raise Unsendable("what a semaphore holds at a time is not for candidates: it tells who runs them")
+            raise Unsendable(
+                "a kernel reads a semaphore's value, which an interpreter does not have as a TPU does: wait for it"
+            )
         if primitive.name == "semaphore_signal":
             numbers = range(len(packed["invars"]))
             *_, device, of_core = tree_util.tree_unflatten(params["args_tree"], list(numbers))
             if device is not None or of_core is not None:
-                raise Unsendable("a signal to another core or device is not for candidates")
+                raise Unsendable("a kernel signals another core or device: it is judged on one core")
         for name in packed["derivatives"]:
             if name not in _DERIVATIVES:
                 raise Unsendable(f"no derivative: {name}")

@@ -223,7 +223,7 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
             made(with_step, commands=commands),
             "is not of its commands: they have no recorded more",
         ),
-        "output-less": (made(with_output_less), "is not of its commands: lower .* is told otherwise"),
+        "output-less": (made(with_output_less), "is not of its commands: lower .* differs from the record"),
         "class": (made(with_class), "its record is not of its commands: check .* is pure, and not measured"),
     }
 

@@ -121,7 +121,8 @@ def test_rows_that_do_not_fit_vmem_twice_are_there_once_or_refused() -> None:
     assert (cut.seeds, cut.buffers, blocks.excess_of(task, cut)) == ({"D0": 8}, 1, "")
     task = task_of(softmax, (4096, 4 * 393216))
     assert blocks.excess_of(task, blocks.cut_of(softmax, task)) == (
-        "a block of its arrays takes 144 MiB at the sizes given, of 56 MiB of VMEM; no part of D1 is computed by itself"
+        "a block of its arrays takes 144 MiB at the sizes given, of 56 MiB of VMEM; "
+        "the function cannot be computed in parts along D1"
     )
 
 

@@ -233,7 +233,7 @@ def test_a_models_numbers_are_the_texts(read: Read) -> None:
     assert "    s = 3.5\n" in found.given.reference
     assert "jnp.mean(jnp.abs(x), axis=1, keepdims=True) + 0.01) + scale" in found.given.reference
     assert (found.entry, found.summary) == ("some_task", "What it does")
-    assert "'s' is 3.5 always: it is a number of the function, and no input" in found.notices
+    assert "'s' is 3.5 always: it becomes a number of the function, not an input" in found.notices
     assert [one.axes for one in found.inputs] == [("ROWS", "COLUMNS"), ("COLUMNS",)]
 
 

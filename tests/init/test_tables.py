@@ -59,9 +59,9 @@ def test_entries_go_to_the_middle_of_their_ranges(tmp_path: Path, capsys: Captur
         ("float32", "told"): ("TPU v5p", {"B": 4096, "V": 131072}, {"BLOCK_B": 256}),
     }
     assert sorted(report["notices"]) == [
-        "'h_block_size' is no parameter's (2 of 4)",
+        "'h_block_size' belongs to no parameter (2 of 4)",
         "entries are left out: BLOCK_B=4096 is none of the spec's values (1 of 4)",
-        "entries are left out: they are for no device (1 of 4)",
+        "entries are left out: they name no device (1 of 4)",
     ]
 
 
@@ -86,7 +86,7 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
         (_MODULE.replace('"TPU v5p":', "SELF:") + "SELF = SELF\n", None, "'SELF' stands for itself"),
         (_MODULE.replace('"TPU v5p":', "ONE:") + "ONE = TWO\nTWO = ONE\n", None, "'ONE' stands for itself"),
         (_MODULE.replace('"TPU v5p":', '"TPU\x1b":'), None, "'TPU?' is no device's name"),
-        (_MODULE.replace('"TPU v5p":', "5:"), None, "they are for no device (4 of 4)"),
+        (_MODULE.replace('"TPU v5p":', "5:"), None, "they name no device (4 of 4)"),
         (_MODULE + f"X = {9000 * '-'}1\n", None, "it is nested too deeply"),
         (_MODULE.replace("(128, 64)", f"(128, {400 * '-'}1)"), None, "it is nested too deeply"),
         (_MODULE.replace("(128, 64)", f"(128, {'+'.join(600 * '1')})"), None, "it is nested too deeply"),
@@ -102,7 +102,7 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
         (_MODULE.replace(", v_max=131072", ""), None, "'v' has no bounds"),
         (_MODULE.replace('"bfloat16", "small"', '["bfloat16"], ["small"]'), None, "is no pair"),
         (_MODULE, {"dimensions": ["B", "V", "D"], "parameters": _SPEC["parameters"]}, "dimension D has no range"),
-        (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "none of their fields is a parameter"),
+        (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "no field of theirs is a parameter"),
     ],
 )
 def test_what_is_no_such_table_is_refused_in_words(
@@ -113,3 +113,122 @@ def test_what_is_no_such_table_is_refused_in_words(
     assert words in said
     assert len(said.splitlines()) == 1
     assert not (tmp_path / "tuned.json").exists()
+
+
+_MATMUL: dict[str, Any] = {
+    "dimensions": ["M", "N", "K"],
+    "inputs": {"x": {"shape": ["M", "K"], "dtype": "bfloat16"}, "y": {"shape": ["K", "N"], "dtype": "bfloat16"}},
+    "parameters": {"BLOCK_M": {"values": [128, 512]}, "BLOCK_K": {"values": [512]}},
+}
+_ENTRY = ("TPU7x", "bfloat16", {"M": 1024, "N": 4096, "K": 512}, {"BLOCK_M": 128, "BLOCK_K": 512})
+_COMMENTS = """
+# Key:
+#   - m: int, rows
+#   - k: int
+#   - n: int
+#   - lhs_dtype: str
+# Value:
+#   - tm: int, m-dimension tile size
+#   - tk: int
+TUNED_BLOCK_SIZES = {(1024, 512, 4096, "bfloat16"): (128, 256 * 2)}
+"""
+_CLASSES = """
+class TunedKey(NamedTuple):
+    tpu_version: int
+    m: int
+    n: int
+    k: int
+    x_q_dtype: str
+class TunedValue(NamedTuple):
+    block_m: int
+    block_k: int
+    n_lane_multiplier: int = 1
+TUNED_BLOCK_SIZES_RAW = {(7, 1024, 4096, 512, "bfloat16"): (128, 512)}
+"""
+_CALLS = """
+class TuningKey:
+    m: int
+    n: int
+    k: int
+    dtype: str = "bfloat16"
+class TunableParams:
+    block_m: int
+    block_k: int
+tuned_params_mapping: dict = {TuningKey(m=1024, n=4096, k=512): TunableParams(128, block_k=512)}
+"""
+_NESTED = """
+# key
+#   - device_name
+#     - m
+#       - q_{dtype}
+# value:
+#   - (bm, bk)
+TUNED_BLOCK_SIZES = {"TPU v7": {1024: {"q_bfloat16": {"n-4096_k-512-sw-None": (128, 512)}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "notices"),
+    [
+        (_COMMENTS, ["the table names no device: its entries are taken for TPU7x"]),
+        (_CLASSES, []),
+        (_CALLS, ["the table names no device: its entries are taken for TPU7x"]),
+        (_NESTED, []),
+    ],
+)
+def test_tables_are_read_in_all_forms(tmp_path: Path, capsys: Capture, text: str, notices: list[str]) -> None:
+    code, said, error = run(tmp_path, capsys, text, _MATMUL)
+    assert code == 0, error
+    assert json.loads(said)["notices"] == notices
+    (entry,) = json.loads((tmp_path / "tuned.json").read_text())["entries"]
+    assert (entry["device"], entry["dtype"], entry["bucket"], entry["block_sizes"]) == _ENTRY
+
+
+def test_a_table_whose_keys_have_no_names_says_what_to_write(tmp_path: Path, capsys: Capture) -> None:
+    code, _, said = run(tmp_path, capsys, "TUNED = {(1024, 512): (128,)}", _MATMUL)
+    assert code == 2
+    assert "a key has 2 parts, and 0 names: say '# key:' above the table" in said
+
+
+def run_json(folder: Path, capsys: Capture, table: Any, name: str = "tpu7x") -> tuple[int, str, str]:
+    (folder / name).mkdir()
+    path = folder / name / "table.json"
+    path.write_text(table if isinstance(table, str) else json.dumps(table))
+    words = [f"--from={path}", "--kernel=mm", f"--spec={json.dumps(_MATMUL)}", f"--table={folder / 'tuned.json'}"]
+    return tables.main(words), *capsys.readouterr()
+
+
+def _arguments(x: str, y: str) -> str:
+    return json.dumps({"lhs": x, "rhs": y, "precision": ["DEFAULT", "DEFAULT"], "activation": None})
+
+
+def test_tokamax_s_json_gives_the_fastest_configuration_of_each_arguments(tmp_path: Path, capsys: Capture) -> None:
+    slow, fast = ({"tile_m": size, "tile_k": 512, "combine": False} for size in (512, 128))
+    table = {
+        _arguments("bf16[1024,512]", "bf16[512,4096]"): {
+            json.dumps(slow): {"evaluation_times_ms": [3.0, 3.1, 9.0]},
+            json.dumps(fast): {"evaluation_times_ms": [2.0, 2.1, 99.0]},
+            json.dumps(slow | {"tile_k": 64}): {"evaluation_times_ms": [float("nan")]},
+        },
+        _arguments("bf16[1024,512]", "bf16[64,4096]"): {json.dumps(fast): {}},
+        _arguments("bf16[2048,512]", "bf16[512,4096]"): {},
+    }
+    code, said, error = run_json(tmp_path, capsys, table)
+    assert code == 0, error
+    (entry,) = json.loads((tmp_path / "tuned.json").read_text())["entries"]
+    assert (entry["device"], entry["dtype"], entry["bucket"], entry["block_sizes"]) == _ENTRY
+    assert json.loads(said)["notices"] == [
+        "'combine' belongs to no parameter (1 of 3)",
+        "entries are left out: their arrays are not the kernel's (1 of 3)",
+        "entries are left out: nothing was tuned for them (1 of 3)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [("", "no JSON"), ("[]", "expected an object of objects"), ('{"x": {}}', "'x' is no JSON"), ("{}", "no entries")],
+)
+def test_what_is_no_json_table_is_refused_in_words(tmp_path: Path, capsys: Capture, table: str, words: str) -> None:
+    code, _, said = run_json(tmp_path, capsys, table)
+    assert code == 2
+    assert words in said

@@ -66,7 +66,7 @@ def test_whose_doing_it_is() -> None:
         run_in_child(lambda: b"", limits, lambda _: os._exit(3))
     # What is not trusted can claim no fault.
     ending = run_in_child(lambda: _raise(KeyError("x")), limits, is_trusted=False)
-    assert (ending.how, ending.reason(limits)) == ("died", "answered out of turn")
+    assert (ending.how, ending.reason(limits)) == ("died", "answered when nothing was asked")
 
 
 def test_who_sleeps_runs_out_of_wall_time() -> None:
@@ -90,7 +90,7 @@ def test_an_answer_without_end_is_cut_off() -> None:
             os.write(pipe, b"x" * 65536)
 
     ending = run_in_child(lambda: b"", limits, flood, is_trusted=False)
-    assert (ending.how, ending.reason(limits)) == ("output", "gave more than 1 MiB")
+    assert (ending.how, ending.reason(limits)) == ("output", "wrote more than 1 MiB of results")
 
 
 @pytest.mark.parametrize("end", ["died", "hung", "failed", "grew"])

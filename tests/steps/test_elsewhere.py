@@ -136,7 +136,7 @@ def test_a_kernel_that_does_not_end_elsewhere_is_told_so(lower: Lower) -> None:
     report = lower(f"{SEED}\nwhile __name__ != 'kernel':\n    pass\n", cpu_seconds=2)
     assert report["kind"] == "nondeterministic", report
     # On a busy machine the wall time may run out before the CPU time does.
-    told = "not reproducible: it is another program where other things differ, which ends so: did not end within "
+    told = "not reproducible: the program changes with what it must not depend on; there it fails: did not end within "
     assert report["reason"].startswith(told)
 
 
@@ -147,7 +147,7 @@ OTHER, SAME = {"digest": "other"}, {"digest": "same"}
 @pytest.mark.parametrize(
     ("answers", "seconds", "told"),
     [
-        ([ENDLESS], 60, ", which ends so: did not end"),
+        ([ENDLESS], 60, "; there it fails: did not end"),
         ([OTHER, SAME, OTHER, ENDLESS], 60, f": {FACTORS[0]}; {FACTORS[1]}"),
         ([OTHER, SAME, *(OTHER if factor == FACTORS[3] else SAME for factor in FACTORS)], 60, f": {FACTORS[3]}"),
         ([OTHER], 0, ""),
@@ -166,7 +166,7 @@ def test_what_a_kernel_hangs_on_is_not_asked_for_ever(
     monkeypatch.setattr(step_lower.program, "digest", lambda _: "same")
     with pytest.raises(Rejection) as caught:
         step_lower._check_again(b"", b"", "matmul", [{}], Limits(15, seconds, 2**30))
-    assert str(caught.value) == f"not reproducible: it is another program where other things differ{told}"
+    assert str(caught.value) == f"not reproducible: the program changes with what it must not depend on{told}"
     assert next(left, None) is None
 
 
@@ -279,7 +279,7 @@ def test_what_stands_for_no_source_is_turned_down_with_the_reason(lower: Lower, 
     assert normalise.main(words) == 0
     report = lower((tmp_path / "out.py").read_bytes())
     assert report["kind"] == "lower-error"
-    assert "a source is a regular file, and this is a folder" in report["reason"]
+    assert "a source must be a regular file, and this is a folder" in report["reason"]
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the clock is not moved there")

@@ -56,7 +56,7 @@ def test_blocks_that_are_written_in_one_go_are_let_be(grid: Any, index: Index, s
 
 @pytest.mark.parametrize("grid", [(4, 8, 2), (2, 16, 1)])
 def test_a_block_that_was_left_is_not_come_back_to(grid: tuple[int, ...]) -> None:
-    with pytest.raises(Overlap, match=r"block \(0, 0\) of an output is left and come back to"):
+    with pytest.raises(Overlap, match=r"block \(0, 0\) of an output is left and written again"):
         check(of_grid(grid, lambda k, i, j: (i, j)))
 
 
@@ -126,7 +126,7 @@ def test_what_depends_on_memory_is_not_seen_and_all_else_is() -> None:
 
     traced = jax.make_jaxpr(call)(jax.ShapeDtypeStruct((8,), jnp.int32), jax.ShapeDtypeStruct(SHAPE, jnp.float32))
     assert footprints(traced.jaxpr) == {"/pallas_call 1": 1 / 2, "/pallas_call 2": 1 / 2}
-    with pytest.raises(Overlap, match=r"block \(0, 0\) of an output is left and come back to"):
+    with pytest.raises(Overlap, match=r"block \(0, 0\) of an output is left and written again"):
         check_order(traced.jaxpr)
 
 
@@ -137,8 +137,8 @@ def test_what_depends_on_memory_is_not_seen_and_all_else_is() -> None:
         (lambda h, i, j: (i, h), ("parallel", "parallel", "parallel"), "said to be parallel"),
         (lambda h, i, j: (i // 2, h), ("parallel", "arbitrary", "arbitrary"), ""),
         (lambda h, i, j: (i // 2, h), ("parallel", "parallel", "arbitrary"), "said to be parallel"),
-        (lambda h, i, j: (i % 256, h), None, r"block \(0, 0\) of an output is left and come back to"),
-        (lambda h, i, j: (j, h), None, r"block \(0, 0\) of an output is left and come back to"),
+        (lambda h, i, j: (i % 256, h), None, r"block \(0, 0\) of an output is left and written again"),
+        (lambda h, i, j: (j, h), None, r"block \(0, 0\) of an output is left and written again"),
     ],
 )
 def test_the_order_of_writes_is_seen_of_long_grids(index: Index, semantics: Any, what: str) -> None:
@@ -216,8 +216,8 @@ def test_steps_that_are_in_order_are_let_be(grid: Any, read: Any, written: Any, 
         ((8,), _rows(lambda i: (7 - i, 0)), _rows(lambda i: (i, 0)), ALIASED, "reads what an earlier step has written"),
         ((4,), _rows(lambda i: (7 - i, 0)), _rows(lambda i: (i, 0), (16, 128)), ALIASED, "reads what an earlier"),
         ((8,), _rows(lambda i: (i, 0)), pl.BlockSpec(memory_space=pl.ANY), ALIASED, "to which it copies by itself"),
-        ((2, 8), _rows(lambda k, i: (i, 0)), _rows(lambda k, i: (i, 0)), {}, "left and come back to"),
-        ((2, 4), _rows(lambda k, i: (i, 0)), _rows(lambda k, i: (16 * i, 0), ELEMENTS), {}, "left and come back to"),
+        ((2, 8), _rows(lambda k, i: (i, 0)), _rows(lambda k, i: (i, 0)), {}, "left and written again"),
+        ((2, 4), _rows(lambda k, i: (i, 0)), _rows(lambda k, i: (16 * i, 0), ELEMENTS), {}, "left and written again"),
         ((2, 8), _rows(lambda p, i: (i, 0)), _rows(lambda p, i: (0, 0)), PARALLEL, "differ in the parallel axis 0"),
         ((7,), _rows(lambda i: (i, 0)), _rows(lambda i: (8 * i, 0), ELEMENTS), {}, "two blocks of output 0 overlap"),
     ],

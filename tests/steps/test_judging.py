@@ -201,7 +201,7 @@ def test_a_few_elements_may_be_off_by_more(count: int, off: float, passes: bool)
 
 def test_the_same_call_gives_the_same_bits() -> None:
     report = _judge(lambda values: values, lambda values: np.nextafter(values, 9))
-    assert (report["kind"], report["reason"]) == ("nondeterministic", "'out': the same call gave other bits")
+    assert (report["kind"], report["reason"]) == ("nondeterministic", "'out': two identical calls gave different bits")
 
 
 def test_shapes_and_dtypes_are_those_declared() -> None:
@@ -217,7 +217,7 @@ def test_shapes_and_dtypes_are_those_declared() -> None:
 def test_noise_beyond_the_references_own_is_rejected() -> None:
     report = _judge(lambda values: values + np.float32(2e-3))
     assert report["kind"] == "precision"
-    assert "2.00x the reference's own, limit 1.5x" in report["reason"]
+    assert "2.00 times the reference's own, the limit is 1.5 times" in report["reason"]
 
 
 def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,6 +296,23 @@ def test_reasons_are_one_line_without_what_differs_between_runs() -> None:
         "no such thing: see https://a.b/c/d. Please file an issue at https://github.com/jax-ml/jax/issues/new/choose."
     )
     assert verdict.rejected("crash", text)["reason"] == "no such thing: see https://a.b/c/d."
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("An error. Please file a bug at https://github.com/x/y. Error details: op", "An error. Error details: op"),
+        ("An error. If this is wrong, please file a bug against XLA:TPU.", "An error."),
+        ("An error. This is an internal bug, please file a bug report with all of it.", "An error."),
+        ("Not aligned, please file a bug to a-team@", "Not aligned"),
+        ("No memory. See go/scoped-vmem for more details.", "No memory."),
+        ("An error (please report this at https://a.b/c) here", "An error here"),
+        ("Please use jnp.float32: see https://a.b", "Please use jnp.float32: see https://a.b"),
+        ("open: file x cannot be read", "open: file x cannot be read"),
+    ],
+)
+def test_what_a_compiler_asks_of_its_authors_users_is_left_out(text: str, line: str) -> None:
+    assert verdict.one_line(text) == line
 
 
 def test_reasons_hold_no_orders_to_a_terminal() -> None:

@@ -108,7 +108,7 @@ def test_a_loop_that_hangs_on_floats_is_no_guess() -> None:
 
     given = _given(program, SHAPE)
     assert given["kernels"] == {}
-    assert "hangs on what is not known" in given["reason"]
+    assert "depends on values that are not known" in given["reason"]
 
 
 def test_kernels_without_whole_numbers_ask_for_nothing() -> None:

@@ -102,7 +102,7 @@ def test_a_signal_to_another_core_is_refused() -> None:
         out[...] = x[...]
 
     call = pl.pallas_call(body, out_shape=SHAPE, scratch_shapes=[pltpu.SemaphoreType.REGULAR])
-    with pytest.raises(wire.Unsendable, match="a signal to another core or device is not for candidates"):
+    with pytest.raises(wire.Unsendable, match="a kernel signals another core or device"):
         wire.unpack(wire.pack(jax.make_jaxpr(call)(SHAPE)))
     with_own = _signalling("arbitrary", 1, 1)
     assert len(wire.unpack(wire.pack(jax.make_jaxpr(with_own)(SHAPE))).jaxpr.eqns) == 1

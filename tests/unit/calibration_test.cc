@@ -118,5 +118,5 @@ TEST_CASE("times that teach nothing are refused") {
   CHECK_FALSE(calibrate(start(), all));
   all[1] = program(0, 0, 0, "b");
   all[1].seconds = 1;
-  CHECK(calibrate(start(), all).error().message == "of 'b' nothing runs in the model");
+  CHECK(calibrate(start(), all).error().message == "nothing of 'b' runs in the model");
 }

@@ -125,7 +125,7 @@ TEST_CASE("the step is that of the counter itself, and of nothing else that grow
   // Of the condition's tuple, as it is, and not of one of another computation.
   CHECK(why(replaced(counts, "get-tuple-element(%t.1), index=0",
                      "get-tuple-element(%t.2), index=0")) ==
-        "how often the loop 'loop.4' runs is not known: its condition is no comparison of an "
+        "how often the loop 'loop.4' runs is not known: its condition does not compare an "
         "element of its tuple with a constant");
 }
 

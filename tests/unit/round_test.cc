@@ -1,5 +1,8 @@
 #include "engine/core/round.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "engine/core/manifest.h"
@@ -208,9 +211,29 @@ TEST_CASE("what one mutator proposes for a round is one edge") {
   CHECK(rewrite == *graph->node(*graph->find_node("w/round-1/v0008/variant.json")).made_by);
   CHECK(graph->edge(sweep).outputs.size() == 8);
   CHECK(graph->extension(rewrite, "subject") == "round-1 rewrite");
-  const std::string flags = graph->extension(rewrite, "flags");
+  const std::string flags = graph->extension(rewrite, "arguments");
   CHECK(flags.find("--ids v0002,v0004,v0006,v0008 ") != std::string::npos);
   CHECK(flags.find("--places 1,3,5,7 ") != std::string::npos);
+}
+
+TEST_CASE("a rewrite is held to the contract of every case before it is proposed") {
+  CampaignShape campaign = shape();
+  campaign.mix = {{"rewrite", 1}};
+  campaign.is_sandboxed = false;
+  auto graph = graph_of(campaign, "w");
+  const EdgeId rewrite = *graph->node(*graph->find_node("w/round-2/v0009/kernel.py")).made_by;
+  const std::string arguments = graph->extension(rewrite, "arguments") + " ";
+  for (const JudgedCase& one : judged_cases(campaign)) {
+    CHECK(arguments.find(fmt::format(" --{}-case w/cases/{}/signature.json w/cases/{}/terms.json ",
+                                     one.is_check ? "check" : "timed", one.name, one.name)) !=
+          std::string::npos);
+    const auto terms = graph->find_node(fmt::format("w/cases/{}/terms.json", one.name));
+    const auto& inputs = graph->edge(rewrite).inputs;
+    CHECK(std::find(inputs.begin(), inputs.end(), *terms) != inputs.end());
+  }
+  CHECK(arguments.find(fmt::format(" --entry {} ", campaign.entry)) != std::string::npos);
+  CHECK(arguments.find(" --unsafe-no-sandbox ") != std::string::npos);
+  CHECK_FALSE(graph->extension(rewrite, "worker").empty());
 }
 
 TEST_CASE("a step's edges are there for every variant and case that it is for") {
