@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/search/learn.h"
 #include "engine/world/files.h"

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/cli/text_change.h"
 #include "engine/core/content.h"
 #include "engine/core/plan.h"
