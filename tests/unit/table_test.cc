@@ -12,7 +12,7 @@ TEST_CASE("a table's row is one line where there is no limit") {
 TEST_CASE(
     "a cell that is too long for the terminal goes on in further lines, and no word is lost") {
   const Rows rows = {{"id", "reason"}, {"v0001", "a sum is made in bf16, the spec asks for f32"}};
-  CHECK(table(rows, "  ", 30) ==
+  CHECK(table(rows, "  ", 31) ==
         "  id     reason\n  v0001  a sum is made in bf16,\n         the spec asks for f32\n");
   CHECK(table(rows, "  ", 200) == table(rows, "  ", 0));
 }
