@@ -15,6 +15,7 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/cli/state.h"
+#include "engine/cli/table.h"
 #include "engine/core/extensions.h"
 
 namespace evolve::cli {

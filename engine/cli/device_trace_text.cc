@@ -8,6 +8,7 @@
 
 #include "engine/cli/device_trace.h"
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 
 namespace evolve::cli {
 

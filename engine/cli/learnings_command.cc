@@ -7,6 +7,7 @@
 
 #include "engine/cli/report.h"
 #include "engine/cli/shown_path.h"
+#include "engine/cli/table.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/search/learn.h"
 #include "engine/world/files.h"

@@ -225,6 +225,27 @@ std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
   return std::nullopt;
 }
 
+// "evolve help WORD…": each word is a command of the one before.
+Status check_help(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  std::string path = "evolve";
+  for (int i = 2; i < argc; ++i) {
+    std::vector<std::string> commands;
+    for (const CLI::App* command : at->get_subcommands({})) commands.push_back(command->get_name());
+    const std::string word = argv[i];
+    if (commands.empty() || word.starts_with("-")) return {};
+    if (std::find(commands.begin(), commands.end(), word) == commands.end()) {
+      const auto near = nearest(word, commands);
+      return bad_input(fmt::format("unknown command '{}'{}", word,
+                                   near ? fmt::format(", did you mean '{}'?", *near) : ""),
+                       "", path + " --help");
+    }
+    at = at->get_subcommand(word);
+    path += " " + word;
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   if (auto arguments = ninja_arguments(argc, argv)) return run_ninja(*arguments);
   CLI::App app("evolve: a build engine that evolves accelerator kernels", "evolve");
@@ -234,6 +255,10 @@ int run(int argc, char** argv) {
   std::vector<char*> words(argv, argv + argc);
   std::string help = "--help";
   if (argc > 1 && std::string_view(argv[1]) == "help") {
+    if (auto status = check_help(app, argc, argv); !status) {
+      print_error(status.error(), wants_color("auto"));
+      return exit_code(status.error().code);
+    }
     words.erase(words.begin() + 1);
     words.push_back(help.data());
   }

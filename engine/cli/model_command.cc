@@ -13,6 +13,7 @@
 
 #include "engine/cli/dump_reader.h"
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/ir/calibration.h"
 #include "engine/ir/program.h"
 #include "engine/ir/validation.h"

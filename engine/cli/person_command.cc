@@ -15,6 +15,7 @@
 #include "engine/cli/plans.h"
 #include "engine/cli/proposals.h"
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/core/round_mutate.h"
 #include "engine/world/console.h"
 #include "engine/world/disk_files.h"

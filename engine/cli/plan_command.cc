@@ -6,6 +6,7 @@
 
 #include "engine/cli/machine.h"
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/core/lines.h"
 #include "engine/core/plain_text.h"
 #include "engine/core/round_mutate.h"

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/cli/verify.h"
 #include "engine/core/outside_json.h"
 #include "engine/search/decision.h"

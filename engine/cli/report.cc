@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/cli/shown_path.h"
+#include "engine/cli/table.h"
 #include "engine/core/did_you_mean.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/plain_text.h"
@@ -35,12 +36,6 @@ std::string parameters_text(const json& parameters) {
     out += fmt::format("{}{}={}", out.empty() ? "" : " ", plain_line(name), value.dump());
   }
   return out;
-}
-
-// Columns that a text takes on a terminal: its code points.
-size_t width(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 // The times of the variant, the seed and the XLA baseline for each bench case.
@@ -575,24 +570,6 @@ std::string round_text(const json& selection, bool is_imported) {
                     text_of(row, "kind"), text_of(row, "reason")});
   }
   return out + "\n" + table(rows, "  ");
-}
-
-std::string table(const std::vector<std::vector<std::string>>& rows, const std::string& indent) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line = indent;
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
-    }
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
-  }
-  return out;
 }
 
 }  // namespace evolve::cli

@@ -62,7 +62,4 @@ Result<nlohmann::json> rounds_report(const std::string& campaign, cache::SqliteL
 std::string rounds_text(const nlohmann::json& report);
 std::string round_text(const nlohmann::json& selection, bool is_imported);
 
-// Lines of cells as columns, two blanks between them.
-std::string table(const std::vector<std::vector<std::string>>& rows, const std::string& indent);
-
 }  // namespace evolve::cli

@@ -59,7 +59,8 @@ std::string text_of(const std::vector<LineChange>& changes) {
     out += (out.empty() ? "" : ", ") + text_of(changes[i]);
   }
   if (changes.size() > kPlacesShown) {
-    out += fmt::format(" and {} more places", changes.size() - kPlacesShown);
+    const size_t more = changes.size() - kPlacesShown;
+    out += fmt::format(" and {} more place{}", more, more == 1 ? "" : "s");
   }
   return out;
 }

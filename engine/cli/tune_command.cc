@@ -11,6 +11,7 @@
 #include "engine/cli/kernel_command.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/core/digest.h"
 #include "engine/core/outside_json.h"
 #include "engine/search/tuned.h"

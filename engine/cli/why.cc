@@ -12,6 +12,7 @@
 #include "engine/cli/models_file.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
+#include "engine/cli/table.h"
 #include "engine/cli/text_change.h"
 #include "engine/core/content.h"
 #include "engine/core/plan.h"

@@ -62,7 +62,7 @@ TEST_CASE("changed lines are named by their numbers in the newer text") {
   CHECK(told("a\nb\nc\n", "c\n") == "line 1 to 2 are gone");
   CHECK(told("a\nb\nc\n", "X\nb\nc\nd\n") == "line 1 differs, line 4 is new");
   CHECK(told("1\n2\n3\n4\n5\n6\n7\n", "A\n2\nB\n4\nC\n6\nD\n") ==
-        "line 1 differs, line 3 differs, line 5 differs and 1 more places");
+        "line 1 differs, line 3 differs, line 5 differs and 1 more place");
   CHECK(told("a", "a\n") == "line 1 differs");
   CHECK(told(std::string_view("a\0b", 3), "a\n").empty());
 }
