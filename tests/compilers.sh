@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Whether the model can follow JAX's own kernels as each version of libtpu compiles them. Each version is fetched by pip
-# into FOLDER, where it is found again: some 400 MB.
+# into FOLDER, where it is found again: some 500 MB each.
 #   tests/compilers.sh FOLDER [VERSION…]     the versions: those from 0.0.42 on that pip offers
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

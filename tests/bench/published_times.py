@@ -5,7 +5,7 @@
 
 PYTHON is that of an environment with tokamax and this repository's jax and libtpu:
 
-    python3 -m venv ENV && ENV/bin/pip install tokamax -r rules/requirements.lock
+    python3 -m venv ENV && ENV/bin/pip install -r rules/requirements.lock && ENV/bin/pip install tokamax
 
 tokamax comes with tables of what its autotuning measured: an operation's arguments, a configuration, and five times.
 Each row's kernel is compiled here, for one core of a TPU v7x by libtpu on any machine, and its dumps are kept in
@@ -127,7 +127,7 @@ def _least_seconds(row: Row) -> float:
     starts = np.concatenate([[0], ends[:-1]])
     tile = config["tile_m"]
     tiles = int(np.sum((-(-ends // tile) - starts // tile)[ends > starts]))
-    return 2.0 * tiles * tile * contracted * columns / PEAK_FLOPS
+    return float(2.0 * tiles * tile * contracted * columns / PEAK_FLOPS)
 
 
 def _with_sizes(rows: list[Row]) -> list[Row]:
@@ -170,19 +170,15 @@ class Program(NamedTuple):
 
 
 def _program(row: Row) -> Program:
-    from tokamax._src.ops import op  # noqa: PLC0415 - only where tokamax is
-
+    adapter_of = importlib.import_module(f"{OPS}.op")._get_arg_spec_adapter  # so tokamax reads its own tables
     module, name = TABLES[row.table]
     operation = getattr(importlib.import_module(module), name)()
-    # So tokamax reads its own tables.
-    arguments = op._get_arg_spec_adapter(operation).validate_json(row.arguments)
-    import pydantic  # noqa: PLC0415 - it comes with tokamax
-
+    arguments = adapter_of(operation).validate_json(row.arguments)
     if row.is_even:
         sizes = arguments["group_sizes"].value
         even = np.full_like(sizes, sizes.sum() // sizes.size)
         arguments["group_sizes"] = type(arguments["group_sizes"])(even, tuple(even.tolist()))
-    config = pydantic.TypeAdapter(operation.config_cls).validate_json(row.config)
+    config = importlib.import_module("pydantic").TypeAdapter(operation.config_cls).validate_json(row.config)
     bound = operation.bind(**arguments)
     leaves, tree = jax.tree.flatten(dict(bound.arguments), is_leaf=_is_array)
     arrays = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves if _is_array(leaf)]
