@@ -81,12 +81,13 @@ void add_model(CLI::App& app, Arguments& arguments) {
   validate->add_option("times", arguments.model.rows, "a JSON file of measured times")->required();
   validate->add_option("--constants", arguments.model.constants,
                        "constants of its model, as 'evolve model calibrate' writes them");
-  for (auto* command : {calibrate, validate})
+  for (auto* command : {calibrate, validate}) {
     command->add_option("--device", arguments.model.device, "the device (default: tpu7x)");
+    command->add_option("-C", arguments.folder, "change to this folder first");
+    command->add_flag("--json", arguments.common.json, "print JSON");
+  }
   calibrate->add_option("--out", arguments.model.out,
                         "the file to write (default: DEVICE-libtpu-VERSION.json)");
-  calibrate->add_option("-C", arguments.folder, "change to this folder first");
-  calibrate->add_flag("--json", arguments.common.json, "print JSON");
 }
 
 void add_cluster(CLI::App& app, Arguments& arguments) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/ir/hlo_branches.h"
+
 namespace evolve::ir {
 
 namespace {
@@ -23,14 +25,6 @@ std::optional<int64_t> whole(std::string_view text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-// "'while.5' (kernel.py:39)", for people.
-std::string named(const HloInstruction& one) {
-  const HloSource source = source_of(one);
-  if (source.file.empty()) return fmt::format("'{}'", one.name);
-  const std::string file = source.file.substr(source.file.rfind('/') + 1);
-  return fmt::format("'{}' ({}:{})", one.name, file, source.line);
 }
 
 // An operand; nullptr where there is none, or the text does not have it.
@@ -208,7 +202,6 @@ void HloLoops::call(std::string_view computation, Passes passes) {
   Passes& so_far = found->second;
   so_far.times += passes.times;
   if (so_far.why.empty()) so_far.why = std::move(passes.why);
-  if (so_far.conditional.empty()) so_far.conditional = std::move(passes.conditional);
 }
 
 void HloLoops::call_from(const HloModule& module, const HloInstruction& caller,
@@ -230,20 +223,7 @@ void HloLoops::call_from(const HloModule& module, const HloInstruction& caller,
   for (const char* key : {"calls", "to_apply"}) {
     if (const auto called = caller.attribute(key); !called.empty()) call(called, around);
   }
-  if (caller.opcode != "conditional") return;
-  Passes inside = around;
-  inside.conditional = named(caller);
-  for (const char* key : {"true_computation", "false_computation"}) {
-    if (const auto called = caller.attribute(key); !called.empty()) call(called, inside);
-  }
-  // "{%first, %second}"
-  std::string_view branches = caller.attribute("branch_computations");
-  while (!branches.empty()) {
-    branches.remove_prefix(std::min(branches.find_first_not_of("{},% "), branches.size()));
-    const size_t end = std::min(branches.find_first_of("}, "), branches.size());
-    if (end > 0) call(branches.substr(0, end), inside);
-    branches.remove_prefix(end);
-  }
+  for (const std::string_view branch : branches_of(caller)) call(branch, around);
 }
 
 Result<uint64_t> HloLoops::passes_of(const std::string& instruction) const {
@@ -254,13 +234,6 @@ Result<uint64_t> HloLoops::passes_of(const std::string& instruction) const {
     return failed(fmt::format("the program does not call '{}'", instruction));
   if (!passes->second.why.empty()) return failed(passes->second.why);
   return passes->second.times;
-}
-
-std::string HloLoops::conditional_around(const std::string& instruction) const {
-  auto computation = computation_of_.find(instruction);
-  auto passes =
-      computation == computation_of_.end() ? passes_.end() : passes_.find(computation->second);
-  return passes == passes_.end() ? "" : passes->second.conditional;
 }
 
 }  // namespace evolve::ir

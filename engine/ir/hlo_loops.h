@@ -1,5 +1,4 @@
-// How often the instructions of an HLO program run: the loops and conditionals of XLA's own that
-// are around them.
+// How often the instructions of an HLO program run: the loops of XLA's own that are around them.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +24,11 @@ class HloLoops {
   // or that the program does not call the instruction.
   [[nodiscard]] Result<uint64_t> passes_of(const std::string& instruction) const;
 
-  // The conditional around an instruction, named for people; empty where it is in none.
-  [[nodiscard]] std::string conditional_around(const std::string& instruction) const;
-
  private:
   // How often a computation runs; `why` says that it is not known.
   struct Passes {
     uint64_t times = 1;
     std::string why = {};
-    std::string conditional = {};  // around it
   };
   void call(std::string_view computation, Passes passes);
   void call_from(const HloModule& module, const HloInstruction& caller, const Passes& around);

@@ -74,7 +74,9 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"vsyncpa", Op::flag_set},
       {"vsyncadd", Op::flag_add},
       {"vsyncmov", Op::flag_read},
-      {"vpop.sfrf", Op::copy},  // what a vsyncmov read
+      // What a vsyncmov read; the second is its name in newer compilers.
+      {"vpop.sfrf", Op::copy},
+      {"spop.sfrf", Op::copy},
       {"dma.done.wait", Op::wait},
       {"vwait.ge", Op::wait},
       {"inlined_call", Op::call},

@@ -9,6 +9,7 @@
 
 #include "engine/ir/dump_name.h"
 #include "engine/ir/hlo.h"
+#include "engine/ir/hlo_branches.h"
 #include "engine/ir/hlo_loops.h"
 #include "engine/ir/on_data.h"
 
@@ -61,6 +62,7 @@ class Runner {
       if (auto status = run_module(name); !status) return std::move(status).error();
     }
     if (run_.kernels.empty()) return failed("the dumps hold no schedule");
+    take_branches();
     return std::move(run_);
   }
 
@@ -84,6 +86,7 @@ class Runner {
     // which are alike, the program calls for them.
     bool is_for_all = inputs.each->size() == 1 && inputs.each->front().times == 1;
     if (!is_for_all && !counted_.insert(inputs.each).second) return {};
+    if (!is_for_all) with_runs_.insert(name);
     for (const KernelInput& one : *inputs.each) {
       auto parameters = lay_out(*schedule, one.operands);
       if (!parameters) return std::move(parameters).error();
@@ -100,19 +103,12 @@ class Runner {
   }
 
   // A loop of XLA's own that the top-level program was followed through for one pass, its branch
-  // back standing in line `unknown_loop` (0: none), makes as many calls as the HLO says. A kernel
-  // in a conditional may not run at all: which branch was followed says nothing.
+  // back standing in line `unknown_loop` (0: none), makes as many calls as the HLO says.
   void count_calls(uint32_t unknown_loop) {
+    if (unknown_loop == 0) return;
     std::optional<HloLoops> loops;
     if (hlo_) loops.emplace(*hlo_);
     for (auto& [module, times] : calls_.times) {
-      const std::string conditional =
-          loops && has_kernel(module) ? loops->conditional_around(module) : "";
-      if (!conditional.empty()) {
-        run_.not_modelled.emplace(
-            module, fmt::format("whether it runs depends on the conditional {}", conditional));
-      }
-      if (unknown_loop == 0) continue;
       const auto passes =
           loops ? loops->passes_of(module)
                 : failed("how often XLA's own loop runs is not known without the program's HLO");
@@ -133,15 +129,54 @@ class Runner {
     }
     std::map<std::string, uint64_t> shared;
     for (const auto& [module, times] : calls_.times) {
-      if (times == 0 || has_schedule(module)) continue;
+      if (times == 0) continue;
+      own_calls_[module] = {module, times};
+      if (has_schedule(module)) continue;
       auto other = hlo_ ? compiled.find(hlo_->work_of(module)) : compiled.end();
       if (other == compiled.end()) {
         estimate(module, times, "its schedule is not among the dumps");
       } else {
         shared[other->second] += times;
+        own_calls_[module].compiled = other->second;
       }
     }
     for (const auto& [module, times] : shared) calls_.times[module] += times;
+  }
+
+  // The top-level program was followed through all branches of XLA's conditionals, which hang on
+  // data: of each one counts. The runs of a kernel that were given one by one are those that there
+  // are.
+  void take_branches() {
+    if (!hlo_ || own_calls_.empty()) return;
+    std::map<std::string, KernelRun*> kernels;
+    for (KernelRun& one : run_.kernels) {
+      if (!with_runs_.contains(one.name)) kernels[one.name] = &one;
+    }
+    std::map<std::string, CallCost> costs;
+    for (const auto& [module, call] : own_calls_) {
+      auto kernel = kernels.find(call.compiled);
+      if (kernel == kernels.end()) continue;
+      const Simulation& dearer = kernel->second->simulation;
+      const Simulation& cheaper = kernel->second->cheaper.value_or(dearer);
+      const auto times = static_cast<double>(call.times);
+      costs[module] = {times * dearer.cycles, times * cheaper.cycles};
+    }
+    const HloSides sides = sides_of(*hlo_, costs);
+    for (const auto& [module, call] : own_calls_) {
+      auto kernel = kernels.find(call.compiled);
+      auto conditional = sides.conditionals.find(module);
+      if (kernel == kernels.end() || conditional == sides.conditionals.end()) continue;
+      KernelRun& one = *kernel->second;
+      one.conditional = conditional->second;
+      if (!one.cheaper_times) one.cheaper_times = one.times;
+      if (sides.left_out_of_dearer.contains(module)) one.times -= call.times;
+      if (sides.left_out_of_cheaper.contains(module)) *one.cheaper_times -= call.times;
+    }
+    for (KernelRun& one : run_.kernels) {
+      if (one.name != kTopLevel) continue;
+      for (const std::string& what : sides.on_data)
+        one.on_data.push_back(fmt::format("the conditional {}", what));
+    }
   }
 
   // Whether operands are for it: XLA's own modules have none that matter.
@@ -174,6 +209,8 @@ class Runner {
                             .cheaper = std::move(simulation->cheaper),
                             .on_data = std::move(simulation->on_data),
                             .times = times,
+                            .cheaper_times = std::nullopt,
+                            .conditional = "",
                             .has_kernel = name != kTopLevel && has_kernel(name)});
     return {};
   }
@@ -208,6 +245,13 @@ class Runner {
   const ProgramInput& input_;
   std::optional<HloModule> hlo_;
   Calls calls_;
+  // What the top-level program calls, by its name there, before what is alike is put together.
+  struct OwnCalls {
+    std::string compiled;  // the module that it is compiled as
+    uint64_t times = 0;
+  };
+  std::map<std::string, OwnCalls> own_calls_;
+  std::set<std::string> with_runs_;  // modules whose runs are given one by one
   std::set<const std::vector<KernelInput>*> counted_;
   ProgramRun run_;
 };

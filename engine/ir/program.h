@@ -21,16 +21,19 @@ using Dumps = std::map<std::string, std::string>;
 struct KernelRun {
   std::string name;  // "TLP" is the top-level program
   Schedule schedule;
-  Simulation simulation;              // on the dearer side of what hangs on data
-  std::optional<Simulation> cheaper;  // on the cheaper one; none: nothing hangs on data
-  std::vector<std::string> on_data;   // what does (on_data.h)
-  uint64_t times = 1;                 // it runs so
-  bool has_kernel = false;            // of Pallas in it; false: all of it is XLA's own
+  Simulation simulation;                  // on the dearer side of what hangs on data
+  std::optional<Simulation> cheaper;      // on the cheaper one; none: nothing hangs on data
+  std::vector<std::string> on_data;       // what does (on_data.h)
+  uint64_t times = 1;                     // it runs so, on the dearer side of XLA's conditionals
+  std::optional<uint64_t> cheaper_times;  // on the cheaper one; none: it is in no conditional
+  std::string conditional;                // of XLA's own around it, named; empty: none
+  bool has_kernel = false;                // of Pallas in it; false: all of it is XLA's own
   // Of all its runs.
   [[nodiscard]] double all_cycles() const { return static_cast<double>(times) * simulation.cycles; }
   // Of all its runs, on the cheaper side.
   [[nodiscard]] double least_cycles() const {
-    return static_cast<double>(times) * (cheaper ? cheaper->cycles : simulation.cycles);
+    return static_cast<double>(cheaper_times.value_or(times)) *
+           (cheaper ? cheaper->cycles : simulation.cycles);
   }
 };
 
@@ -49,7 +52,8 @@ struct ProgramRun {
 
 // Simulates every module of the dumps that has a schedule: what the top-level program calls as
 // often as it does that, the kernels of the input with their operands. Without a top-level program
-// each runs once.
+// each runs once. Of a conditional of XLA's own one branch counts, the dearer and the cheaper one,
+// and the top-level program's `on_data` names it.
 Result<ProgramRun> run_program(const Dumps& dumps, const Device& device,
                                const ProgramInput& input = {});
 

@@ -83,12 +83,17 @@ double most_flops_of(const Opcode& opcode, const Device& device) {
 Work work_of(const ProgramRun& run, const Device& device) {
   Work out;
   double most_uncertain = 0;
+  // On either side of XLA's conditionals.
+  double load_bytes = 0, store_bytes = 0, least_load_bytes = 0, least_store_bytes = 0;
   for (const KernelRun& kernel : run.kernels) {
     const Simulation& one = kernel.simulation;
     const Simulation& least = kernel.cheaper ? *kernel.cheaper : one;
     const auto times = static_cast<double>(kernel.times);
-    out.load_bytes += times * std::min(one.load_bytes, least.load_bytes);
-    out.store_bytes += times * std::min(one.store_bytes, least.store_bytes);
+    const auto least_times = static_cast<double>(kernel.cheaper_times.value_or(kernel.times));
+    load_bytes += times * std::min(one.load_bytes, least.load_bytes);
+    store_bytes += times * std::min(one.store_bytes, least.store_bytes);
+    least_load_bytes += least_times * std::min(one.load_bytes, least.load_bytes);
+    least_store_bytes += least_times * std::min(one.store_bytes, least.store_bytes);
     if (!kernel.has_kernel) continue;
     auto note = [&](double flops, const std::string& what) {
       out.uncertain_flops += flops;
@@ -96,15 +101,22 @@ Work work_of(const ProgramRun& run, const Device& device) {
       most_uncertain = flops;
       out.guard = fmt::format("{}: {}", kernel.name, what);
     };
-    if (kernel.cheaper) {
+    if (kernel.cheaper && kernel.conditional.empty()) {
       double surplus = 0;
       for (bool of_matrix_units : {true, false})
         surplus += executed_flops(kernel.schedule, one.opcodes, device, of_matrix_units) -
                    executed_flops(kernel.schedule, least.opcodes, device, of_matrix_units);
       note(times * std::max(0.0, surplus), kernel.on_data.front());
     }
-    out.matrix_flops += times * executed_flops(kernel.schedule, one.opcodes, device, true);
-    out.vector_flops += times * executed_flops(kernel.schedule, one.opcodes, device, false);
+    const double matrix_flops = times * executed_flops(kernel.schedule, one.opcodes, device, true);
+    const double vector_flops = times * executed_flops(kernel.schedule, one.opcodes, device, false);
+    out.matrix_flops += matrix_flops;
+    out.vector_flops += vector_flops;
+    if (!kernel.conditional.empty()) {
+      note(matrix_flops + vector_flops,
+           fmt::format("it is in the conditional {}", kernel.conditional));
+      continue;
+    }
     for (const auto& [number, unknown] : one.unknown_guards) {
       const Guard& guard = kernel.schedule.guards[number];
       double flops = 0;
@@ -114,6 +126,8 @@ Work work_of(const ProgramRun& run, const Device& device) {
            fmt::format("line {}, which depends on {}", guard.line, unknown.origin));
     }
   }
+  out.load_bytes = std::min(load_bytes, least_load_bytes);
+  out.store_bytes = std::min(store_bytes, least_store_bytes);
   return out;
 }
 

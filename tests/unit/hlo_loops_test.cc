@@ -145,39 +145,6 @@ TEST_CASE("a counter may go down, and stop at its limit or behind it") {
   CHECK_FALSE(passes(down("-2147483648", "GE"), "outer.1"));
 }
 
-TEST_CASE("a kernel in a conditional may not run") {
-  const auto hlo = [](const char* branches) {
-    return fmt::format(R"(HloModule jit_f
-
-%yes (a.1: s32[8]) -> s32[8] {{
-  %a.1 = s32[8] parameter(0)
-  ROOT %k.1 = s32[8] custom-call(%a.1), custom_call_target="tpu_custom_call"
-}}
-
-%no (a.2: s32[8]) -> s32[8] {{
-  ROOT %a.2 = s32[8] parameter(0)
-}}
-
-ENTRY %main (x: s32[8], p: pred[]) -> s32[8] {{
-  %x = s32[8] parameter(0)
-  %p = pred[] parameter(1)
-  ROOT %either = s32[8] conditional(%p, %x, %x), {}
-}}
-)",
-                       branches);
-  };
-  Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
-                  " 0 : { %5 = inlined_call %s9_s9 /* %k.1 = s32[8]{0} custom-call(%a.1) */ }\n"},
-                 {"k.1/packed-bundles-post-ra.txt", " 0 : {}\n"}};
-  for (const char* branches :
-       {"branch_computations={%no, %yes}", "true_computation=%yes, false_computation=%no"}) {
-    dumps["TLP/hlo.txt"] = hlo(branches);
-    auto run = run_program(dumps, kToy);
-    REQUIRE(run);
-    CHECK(run->not_modelled.at("k.1") == "whether it runs depends on the conditional 'either'");
-  }
-}
-
 TEST_CASE("what a loop of XLA's own calls counts for each pass") {
   // The top-level program does not know how long the loop is: it reads a flag for that.
   Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",

@@ -240,7 +240,7 @@ TEST_CASE("a flag may be read, and waited for from below") {
   Simulation one = run(
       " 0 : { %1 = vsyncpa [#allocation2], 0 ;; %2 = dma.hbm_to_vmem 0, 7, 0, [#allocation2] }\n"
       " 0x1 : { %3 = vsyncmov [#allocation2] }\n"  // nothing has arrived yet
-      " 0x2 : { %s4_s0 = vpop.sfrf %3 }\n"
+      " 0x2 : { %s4_s0 = spop.sfrf %3 }\n"         // its name in newer compilers
       " 0x3 : { %5 = vsyncadd [#allocation2], 4294967289 }\n"
       " 0x4 : { %6 = vwait.ge [#allocation2], 0 }\n"
       " 0x5 : { %7 = vsyncadd [#allocation2], 3 }\n"

@@ -130,7 +130,7 @@ TEST_CASE("compiled kernels are added up as they are walked") {
     auto schedule = parse_schedule(text.str(), path);
     REQUIRE(schedule);
     for (uint32_t turns : {0U, 3U, 100'000U})
-      same_as_walked(*schedule, *find_device("tpu7x"), {{0, {turns, 1, turns, 7, turns}}});
+      same_as_walked(*schedule, *find_device("tpu7x"), {{0, {turns, 1, turns, 7, turns, 1, 3, 2}}});
   }
 }
 
