@@ -74,8 +74,8 @@ std::string find_rules(const std::string& root);
 // of the one that this binary was built in.
 std::string find_python(const std::string& rules = "");
 
-// Bad input: a kind of device that would be more than a word to the shell, or a path that a manifest
-// has no form for.
+// Bad input: a kind of device that would be more than a word to the shell, or a path that a
+// manifest has no form for.
 Status check_bindings(const Campaign& campaign);
 
 // Writes build.ninja, which binds `toolchain` and this machine's paths, beside the rounds.ninja

@@ -13,8 +13,8 @@ namespace {
 // Words of a depfile, by Ninja's rules (its depfile_parser.in.cc): "\#", "\:" and "$$" are escapes,
 // a single backslash before a newline is a blank with it, and backslashes before a blank escape it,
 // and each other, where they are an odd number. Characters that Ninja has no place for, as ";", are
-// of the word here: a path may have any. "$^" is a newline in one, as in a manifest: compilers write
-// no single "$".
+// of the word here: a path may have any. "$^" is a newline in one, as in a manifest: compilers
+// write no single "$".
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
