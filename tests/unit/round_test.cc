@@ -44,8 +44,11 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   rules += "rule models\n  command = cp -- $config $out\n";
   LoadText load = [&](const std::string& path) -> Result<std::string> {
     if (path == "rounds") return write_rounds(campaign);
-    return "work = " + work + "\nrules = rules\nsteps = bin\ndevice_kind = cpu:x\n" + rules +
-           "include rounds\n";
+    std::string bound = "device_kind = cpu:x\n";
+    for (const auto& [name, at] :
+         {std::pair<const char*, std::string>("work", work), {"rules", "rules"}, {"steps", "bin"}})
+      bound += fmt::format("{0} = {1}\n{0}_word = {1}\n", name, at);
+    return bound + rules + "include rounds\n";
   };
   auto parsed = parse_manifest("build.ninja", load, *graph);
   INFO((parsed ? "" : parsed.error().message));
