@@ -242,8 +242,8 @@ def test_below_a_name_that_ends_with_a_dot_all_is_allowed() -> None:
 
 
 FOREIGN = {
-    "another encoding": ("# caf\u00e9\n".encode("latin-1"), "line 1, column 6: a source is UTF-8"),
-    "a cookie": (b"# -*- coding: utf-7 -*-\n", "line 1, column 15: a source is UTF-8"),
+    "another encoding": ("# caf\u00e9\n".encode("latin-1"), "line 1, column 6: a source must be UTF-8"),
+    "a cookie": (b"# -*- coding: utf-7 -*-\n", "line 1, column 15: a source must be UTF-8"),
     "a cookie of the second line": (b"#!/bin/sh\n#vim: set fileencoding=latin-1 :\n", "line 2, column 24: "),
 }
 

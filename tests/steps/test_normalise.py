@@ -71,7 +71,7 @@ NO_SOURCES = {
     "a pipe": "a source must be a regular file, and this is a pipe",
     "a device": "a source must be a regular file, and this is a device",
     "a folder": "a source must be a regular file, and this is a folder",
-    "too much": "a source may have at most 1024 KiB, and this has more",
+    "too much": "a source may have at most 1024 KiB, and this one has more",
 }
 
 
