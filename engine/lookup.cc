@@ -193,7 +193,7 @@ Result<bool> Lookup::is_unchanged(EdgeId id) {
   }
   auto key = quick_key(id, before->discovered);
   if (!key) return std::move(key).error();
-  if (*key != before->key || (is_tentative(id) && !confirmed_.contains(*key))) return false;
+  if (*key != before->key || (is_tentative(id) && !is_confirmed(*key))) return false;
   for (NodeId output : graph_.edge(id).outputs) {
     const FileState* old = snapshot_.file(output);
     if (old == nullptr) return false;
@@ -475,9 +475,13 @@ bool Lookup::is_tentative(EdgeId id) const {
   return graph_.extension(id, "tentative") == "1";
 }
 
+bool Lookup::is_confirmed(const Digest& key) const {
+  return std::find(confirmed_.begin(), confirmed_.end(), key) != confirmed_.end();
+}
+
 Result<std::optional<ActionResult>> Lookup::stored(EdgeId id, const Digest& key) {
   if (is_tentative(id)) {
-    if (confirmed_.contains(key)) return ledger_.recall(key);
+    if (is_confirmed(key)) return ledger_.recall(key);
     return std::optional<ActionResult>{};
   }
   auto result = memo_.find(key);

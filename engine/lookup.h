@@ -70,7 +70,7 @@ class Lookup {
 
   // Of edges with `tentative = 1`, results under these keys are final: no other stored one is, and
   // of these the ledger's.
-  void confirm(std::set<Digest> keys) { confirmed_ = std::move(keys); }
+  void confirm(std::vector<Digest> keys) { confirmed_ = std::move(keys); }
 
   // From now on look_ahead() has the memo foresee what is looked up: it is far away.
   void use_far_memo() { is_memo_far_ = true; }
@@ -186,6 +186,7 @@ class Lookup {
   void note_settled(EdgeId edge);
   Result<std::vector<std::string>> discovered_by(const Digest& declared_key);
   [[nodiscard]] bool is_tentative(EdgeId edge) const;
+  [[nodiscard]] bool is_confirmed(const Digest& key) const;
   Result<std::optional<ActionResult>> stored(EdgeId edge, const Digest& key);
   Graph& graph_;
   Files& files_;
@@ -194,7 +195,7 @@ class Lookup {
   Snapshot& snapshot_;
   UpToDateRule* rule_ = nullptr;
   bool is_memo_far_ = false;
-  std::set<Digest> confirmed_;
+  std::vector<Digest> confirmed_;
   std::vector<bool> foreseen_;  // by edge
   Surroundings surroundings_;
   std::vector<Digest> digests_;  // by node; zero: not known

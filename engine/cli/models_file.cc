@@ -4,28 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/report.h"
 
 namespace evolve::cli {
 
-std::set<Digest> models_keys(const Record& record) {
-  std::set<Digest> out;
+std::vector<Digest> models_keys(const Record& record) {
+  std::vector<Digest> out;
   for (const RecordedStep& step : record.steps) {
-    if (step.step == "models") out.insert(step.key);
+    if (step.step == "models") out.push_back(step.key);
   }
   return out;
 }
 
-Result<std::set<Digest>> models_keys(const Campaign& campaign, State& state) {
-  std::set<Digest> out;
+Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state) {
+  std::vector<Digest> out;
   if (campaign.shape.llm.empty()) return out;
   auto status = state.ledger->for_each_record([&](const cache::StoredRecord& stored) -> Status {
     if (stored.campaign != campaign.name) return {};
     auto record = decode_record(stored.text);
     if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
-    out.merge(models_keys(*record));
+    for (const Digest& key : models_keys(*record)) out.push_back(key);
     return {};
   });
   if (!status) return std::move(status).error();
@@ -35,20 +36,32 @@ Result<std::set<Digest>> models_keys(const Campaign& campaign, State& state) {
 Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
                                const std::vector<Pending>& pending, State& state) {
   AskedAgain out;
+  std::map<int, bool> is_recorded;  // by round
   for (const Pending& one : pending) {
     if (one.need == Pending::Need::restore || graph.extension(one.edge, "step") != "exchange")
       continue;
+    std::string variant = graph.extension(one.edge, "subject");
+    variant.resize(std::min(variant.find(' '), variant.size()));  // "v0001 plan"
+    // Of a round that is still open nobody knows what it will have asked.
+    const int round = round_of(campaign.shape, variant_number(variant).value_or(0));
+    if (!is_recorded.contains(round)) {
+      auto record = state.ledger->last_record(campaign.name, round);
+      if (!record) return std::move(record).error();
+      is_recorded[round] = record->has_value();
+    }
+    if (!is_recorded[round]) continue;
     const std::string path = graph.path(graph.edge(one.edge).outputs.front());
     auto before = state.ledger->last_record(symbolic_path(path, campaign.machine()));
     if (!before) return std::move(before).error();
     if (!*before || (*before)->outcome == Outcome::failed) continue;
     ++out.answers;
-    std::string variant = graph.extension(one.edge, "subject");
-    variant.resize(std::min(variant.find(' '), variant.size()));  // "v0001 plan"
     if (!out.variants.insert(variant).second) continue;
-    const nlohmann::json exchange = read_json(campaign.folder_of(variant) + "/variant.json")
-                                        .value("exchange", nlohmann::json());
-    if (exchange.is_object()) out.usd += exchange.value("cost_usd", 0.0);
+    // Not there where a plan is answered and the code is not.
+    const nlohmann::json made = read_json(campaign.folder_of(variant) + "/variant.json");
+    const auto exchange = made.is_object() ? made.find("exchange") : made.end();
+    if (exchange == made.end() || !exchange->is_object()) continue;
+    const auto cost = exchange->find("cost_usd");
+    if (cost != exchange->end() && cost->is_number()) out.usd += cost->get<double>();
   }
   return out;
 }

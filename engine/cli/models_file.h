@@ -16,11 +16,11 @@
 namespace evolve::cli {
 
 // The keys of the steps `models` of a record: what they gave is final (Lookup::confirm).
-std::set<Digest> models_keys(const Record& record);
+std::vector<Digest> models_keys(const Record& record);
 // Those of all records of a campaign, where it has models.
-Result<std::set<Digest>> models_keys(const Campaign& campaign, State& state);
+Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state);
 
-// Answers that models gave, and may have to give again.
+// Answers that models gave in rounds that are recorded, and may have to give again.
 struct AskedAgain {
   int answers = 0;
   double usd = 0;  // what the variants that they made cost then

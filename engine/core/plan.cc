@@ -102,7 +102,8 @@ Status Plan::learn_makers(std::span<const NodeId> nodes) {
         users_of[*graph_.node(node).made_by].insert(user);
     });
   }
-  for (const auto& [maker, users] : users_of) {
+  for (const auto& [id, users] : users_of) {
+    const EdgeId maker = id;  // a lambda may not take it otherwise
     want(graph_.edge(maker).outputs);
     if (state(maker) == EdgeState::done) continue;
     for (EdgeId user : users) {

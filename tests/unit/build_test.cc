@@ -465,7 +465,7 @@ TEST_CASE("what is tentative runs until it is confirmed, and stays from then on"
     return 0;
   };
   const NodeId kept = *world.graph->find_node("kept");
-  std::set<Digest> confirmed;
+  std::vector<Digest> confirmed;
   // How often it ran, and what lies there.
   auto built = [&](const std::string& said) {
     world.files.files["said"] = said;
@@ -477,7 +477,7 @@ TEST_CASE("what is tentative runs until it is confirmed, and stays from then on"
   };
   auto confirm = [&] {
     const ActionResult result = (*world.ledger.last_record("kept"))->result;
-    confirmed.insert(result.key);
+    confirmed.push_back(result.key);
     world.ledger.results[result.key] = result;
   };
   world.files.files["question"] = "1";
