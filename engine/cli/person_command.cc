@@ -198,8 +198,8 @@ bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& on
   if (!one.place) return true;
   auto text = world::read_file(one.path);
   if (text && *text == one.refused) return false;
-  auto proposal = text ? search::read_proposal_file(*text)
-                       : Result<search::ProposalFile>(std::move(text).error());
+  auto proposal =
+      text ? search::read_proposal_file(*text) : Result<search::ProposalFile>(text.error());
   auto checked = proposal ? check_proposal(campaign, *one.place, *proposal, one.path)
                           : Result<CheckedProposal>(std::move(proposal).error());
   if (checked) return true;
