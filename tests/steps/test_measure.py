@@ -137,7 +137,7 @@ def test_another_device_or_protocol_is_a_fault(run_step: Run, tmp_path: Path) ->
     for device, protocol in (("cpu:another", measure.PROTOCOL), (measure.device_name(), "other-1")):
         done = run_step("measure", program="p", anchor="p", device=device, protocol=protocol, out="s", **FILES)
         assert done.returncode == 3
-        assert "is asked for, this is" in done.stderr
+        assert "the pipeline asks for the " in done.stderr
         assert not (tmp_path / "s").exists()
 
 
