@@ -175,7 +175,11 @@ def _number(value: Value | None) -> float | None:
 
 
 def _counters(samples: list[Event], taken: list[Execution]) -> Report:
-    """What the hardware counted inside of the executions: a sample says the mean of its own time."""
+    """What the hardware counted inside of the executions: a sample says the mean of its own time.
+
+    Where every unit reads zero while ops run, as in rolled loops of Pallas kernels, nothing was counted: who works
+    issues at least scalar instructions.
+    """
     starts = [one.start for one in taken]
     weights: dict[str, float] = defaultdict(float)
     covered: dict[str, list[Interval]] = defaultdict(list)
@@ -200,7 +204,14 @@ def _counters(samples: list[Event], taken: list[Execution]) -> Report:
             if count is not None and inside[0][0] == sample.start:
                 counts[name] = counts.get(name, 0) + count
     window = sum(one.end - one.start for one in taken)
+    sampled = union(span for spans in covered.values() for span in spans)
+    ran = sum(common(one.within(sampled), one.busy) for one in taken)
+    not_credible = None
+    if ran and not any(weights.values()):
+        not_credible = f"{', '.join(sorted(covered))}: 0 % all the time, while ops ran"
+        covered.clear()
     return {
+        "not_credible": not_credible,
         "utilisation": {
             name: {
                 "share": weights[name] / sum(end - start for start, end in spans),

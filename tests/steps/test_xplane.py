@@ -2,91 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import random
-from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import pytest
-from conftest import ROOT, Run
 from jax.profiler import ProfileData
+from traces import Trace, runs_of_one
 
 import executions
-import xspace
-from xplane import Asked, read_traces
-
-US = 1_000_000  # picoseconds
-MATMUL = '%dot.1 = f32[8,128]{1,0:T(8,128)} custom-call(%x), custom_call_target="tpu_custom_call"'
-
-
-@dataclass
-class Trace:
-    """An XSpace as text, an event at a time. Times are microseconds."""
-
-    timestamp_ns: int = 5_000
-    planes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)
-    stats: dict[str, int] = field(default_factory=dict)
-    categories: dict[str, str] = field(default_factory=dict)  # by event name: what is said once
-
-    def add(self, line: str, name: str, start: float, duration: float, core: str = "TPU:0", **stats: Any) -> None:
-        number = self.names.setdefault(name, len(self.names) + 1)
-        times = f"offset_ps: {round(start * US)} duration_ps: {round(duration * US)}"
-        said = "".join(f" stats {{ {self._stat(key, value)} }}" for key, value in stats.items())
-        events = self.planes.setdefault(f"/device:{core}", {}).setdefault(line, [])
-        events.append(f"events {{ metadata_id: {number} {times}{said} }}")
-
-    def run(self, number: int | None, start: float, duration: float = 10, **given: Any) -> None:
-        """An execution of jit_f with three ops, of which one is in another, and one beyond a gap."""
-        name, program, core = given.get("name", "jit_f"), given.get("program", 77), given.get("core", "TPU:0")
-        ids = {key: value for key, value in (("program_id", program), ("run_id", number)) if value is not None}
-        self.add("XLA Modules", f"{name}({program or 99})", start, duration, core, **ids)
-        for op, first, share in given.get("ops", (("while.1", 0.0, 0.5), (MATMUL, 0.1, 0.3), ("copy.2", 0.6, 0.3))):
-            self.add("XLA Ops", op, start + first * duration, share * duration, core)
-
-    def _stat(self, name: str, value: Any) -> str:
-        key = self.stats.setdefault(name.replace("util", "% util"), len(self.stats) + 1)
-        kind = {int: "uint64_value", float: "double_value", str: "str_value"}[type(value)]
-        return f"metadata_id: {key} {kind}: {json.dumps(value)}"
-
-    def text(self) -> str:
-        said = {name: f" stats {{ {self._stat('hlo_category', value)} }}" for name, value in self.categories.items()}
-        tables = [
-            f"{table} {{ key: {key} value {{ id: {key} name: {json.dumps(name)}{said.get(name, '')} }} }}"
-            for table, names in (("event_metadata", self.names), ("stat_metadata", self.stats))
-            for name, key in names.items()
-        ]
-        planes = ['planes { name: "/host:CPU" lines { name: "python3" } }']
-        for plane, lines in self.planes.items():
-            parts = [
-                f"lines {{ name: {json.dumps(name)} timestamp_ns: {self.timestamp_ns} {' '.join(events)} }}"
-                for name, events in lines.items()
-            ]
-            planes.append(f"planes {{ name: {json.dumps(plane)} {' '.join([*parts, *tables])} }}")
-        return "\n".join(planes)
-
-    def bytes(self) -> bytes:
-        return ProfileData.text_proto_to_serialized_xspace(self.text())
-
-    def report(self, **asked: Any) -> dict[str, Any]:
-        return read_traces({"t.xplane.pb": self.bytes()}, Asked(**asked))
-
-    def program(self, number: int = 0, device: int = 0, **asked: Any) -> dict[str, Any]:
-        program: dict[str, Any] = self.report(**asked)["devices"][device]["programs"][number]
-        return program
-
-
-def _runs(count: int = 4, **given: Any) -> Trace:
-    trace = Trace()
-    for number in range(count):
-        trace.run(number, 100.0 * (number + 1), **given)
-    return trace
 
 
 def _kinds(program: dict[str, Any]) -> list[tuple[str | None, str]]:
@@ -94,7 +18,7 @@ def _kinds(program: dict[str, Any]) -> list[tuple[str | None, str]]:
 
 
 def test_time_is_the_union_of_ops_not_their_sum() -> None:
-    program = _runs().program()
+    program = runs_of_one().program()
     assert program["runs"] == 4
     assert program["seconds"] == {"median": 8e-6, "min": 8e-6, "max": 8e-6}
     assert program["window_seconds"]["median"] == 10e-6
@@ -108,7 +32,7 @@ def test_time_is_the_union_of_ops_not_their_sum() -> None:
 
 
 def test_custom_calls_are_known_by_their_hlo_and_by_what_is_said_once_of_all() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     assert [op["name"] for op in trace.program()["ops"] if op["is_custom_call"]] == ["dot.1"]
     trace.categories = {"copy.2": "custom-call", "while.1": "while"}
     ops = {op["name"]: op for op in trace.program()["ops"]}
@@ -118,7 +42,7 @@ def test_custom_calls_are_known_by_their_hlo_and_by_what_is_said_once_of_all() -
 
 
 def test_asynchronous_ops_are_not_the_cores_time() -> None:
-    trace = _runs(1)
+    trace = runs_of_one(1)
     trace.add("Async XLA Ops", "copy-start.1", 104, 5)  # 104 to 109: 1 us beside the loop, 3 us beside the copy
     program = trace.program()
     assert program["seconds"]["median"] == 8e-6
@@ -128,7 +52,7 @@ def test_asynchronous_ops_are_not_the_cores_time() -> None:
 
 def test_overlapping_ops_count_once_and_whole_picoseconds_are_kept() -> None:
     ops = tuple((f"op.{i}", 0.01 * i, 0.5) for i in range(10))
-    trace = _runs(1, ops=ops, duration=0.001999)
+    trace = runs_of_one(1, ops=ops, duration=0.001999)
     (only,) = trace.program()["executions"]
     assert only["seconds"] == pytest.approx(1.999e-9 * 0.59, abs=3e-12)
     # That is why the reader is our own: JAX's cuts start and duration to nanoseconds, here 1.999 to 1.
@@ -137,7 +61,7 @@ def test_overlapping_ops_count_once_and_whole_picoseconds_are_kept() -> None:
 
 
 def test_waits_and_ratios() -> None:
-    trace = _runs(2)
+    trace = runs_of_one(2)
     assert trace.program()["compute_ratio"] is None  # nothing says that there were no waits
     for start in (100, 200):
         # Two flags at a time: the core waits 2 us, of which 1 us is in an op, and not 4.
@@ -151,7 +75,7 @@ def test_waits_and_ratios() -> None:
 
 
 def test_a_wait_or_an_idle_core_is_no_op() -> None:
-    trace = _runs(1)
+    trace = runs_of_one(1)
     trace.add("XLA Ops", "SyncWait", 109.2, 0.5)
     trace.add("Tensor Core", "idle", 101, 1)
     program = trace.program()
@@ -160,18 +84,18 @@ def test_a_wait_or_an_idle_core_is_no_op() -> None:
 
 
 def test_an_ops_own_overlaps_count_once() -> None:
-    program = _runs(1, ops=(("a", 0.0, 0.5), ("a", 0.25, 0.5))).program()
+    program = runs_of_one(1, ops=(("a", 0.0, 0.5), ("a", 0.25, 0.5))).program()
     assert [(op["times"], op["seconds"]) for op in program["ops"]] == [(2, 7.5e-6)]
 
 
 def test_of_many_ops_the_longest_are_told() -> None:
-    program = _runs(1, ops=tuple((f"op.{i}", i / 500, (i + 1) / 1e6) for i in range(300))).program()
+    program = runs_of_one(1, ops=tuple((f"op.{i}", i / 500, (i + 1) / 1e6) for i in range(300))).program()
     assert (program["op_count"], len(program["ops"])) == (300, 200)
     assert program["ops"][0]["name"] == "op.299"
 
 
 def test_ops_in_no_window_are_counted_and_starts_are_of_the_devices_first() -> None:
-    trace = _runs(2)
+    trace = runs_of_one(2)
     trace.add("XLA Ops", "copy.7", 150, 1)
     (device,) = trace.report()["devices"]
     assert device["ops_between"] == 1
@@ -179,7 +103,7 @@ def test_ops_in_no_window_are_counted_and_starts_are_of_the_devices_first() -> N
 
 
 def test_counters_are_weighted_by_their_time_in_the_executions() -> None:
-    trace = _runs(2)
+    trace = runs_of_one(2)
     trace.add("counters_0", "MXU", 100, 6, util="80.0")
     trace.add("counters_0", "MXU", 106, 2, util=20.0)
     trace.add("counters_0", "MXU", 150, 20, util=100.0)  # between the executions
@@ -193,10 +117,25 @@ def test_counters_are_weighted_by_their_time_in_the_executions() -> None:
     assert counters["utilisation"]["MXU"]["share"] == pytest.approx(0.65)
     assert counters["utilisation"]["MXU"]["covered_share"] == pytest.approx(0.4)
     assert (counters["fills"], counters["spills"], counters["refused"]) == (3, 4, 1)
+    assert counters["not_credible"] is None
+
+
+@pytest.mark.parametrize("other", [0.0, 1.0])
+def test_counters_that_all_read_zero_while_ops_run_are_not_believed(other: float) -> None:
+    trace = runs_of_one(2)
+    for unit, util in (("MXU", 0.0), ("Scalar ALU", other)):
+        trace.add("_counters_", unit, 100, 8, util=util)
+    counters = trace.program()["counters"]
+    if other:
+        assert counters["not_credible"] is None
+        assert counters["utilisation"]["MXU"]["share"] == 0
+    else:
+        assert counters["not_credible"] == "MXU, Scalar ALU: 0 % all the time, while ops ran"
+        assert counters["utilisation"] == {}
 
 
 def test_programs_are_told_by_id_and_asked_for_by_name() -> None:
-    trace = _runs(3)
+    trace = runs_of_one(3)
     trace.run(9, 500, name="jit_g", program=5)
     trace.run(10, 600, program=78)
     assert {(one["name"], one["program_id"]) for one in trace.report()["devices"][0]["programs"]} == {
@@ -231,7 +170,7 @@ def test_ids_are_whole_numbers_of_64_bits() -> None:
 
 
 def test_each_core_is_told_by_itself_and_a_run_that_one_lacks_is_named() -> None:
-    trace = _runs(3)
+    trace = runs_of_one(3)
     for number, start in ((0, 100), (2, 300)):
         trace.run(number, start, duration=20, core="TPU:1")
     first, second = trace.report()["devices"]
@@ -243,33 +182,33 @@ def test_each_core_is_told_by_itself_and_a_run_that_one_lacks_is_named() -> None
 
 
 def test_cores_that_never_run_together_miss_nothing() -> None:
-    trace = _runs(2)
+    trace = runs_of_one(2)
     trace.run(8, 500, core="TPU:1")
     assert [one["programs"][0]["missing_runs"] for one in trace.report()["devices"]] == [[], []]
 
 
 def test_as_many_executions_as_are_expected() -> None:
-    assert _runs(4).report(runs=4)["verdict"] == "ok"
+    assert runs_of_one(4).report(runs=4)["verdict"] == "ok"
     for expected in (3, 5):
-        report = _runs(4).report(runs=expected)
+        report = runs_of_one(4).report(runs=expected)
         assert report["reason"] == f"jit_f on /device:TPU:0: 4 of {expected} executions count"
 
 
 @pytest.mark.parametrize("duration", [0, -3])
 def test_no_execution_takes_no_time(duration: float) -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.add("XLA Modules", "jit_f(77)", 900, duration, program_id=77, run_id=9)
     assert _kinds(trace.program()) == [("9", "duration")]
 
 
 def test_no_op_takes_less_than_no_time() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.add("XLA Ops", "copy.2", 109.5, -0.2)
     assert _kinds(trace.program()) == [("0", "duration")]
 
 
 def test_ops_lie_in_their_window() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.add("XLA Ops", "copy.3", 209, 4)
     program = trace.program()
     assert _kinds(program) == [("1", "outside")]
@@ -278,11 +217,11 @@ def test_ops_lie_in_their_window() -> None:
 
 def test_rounding_is_no_reason_to_refuse() -> None:
     ops = (("while.1", 0.0, 0.5), ("copy.2", 0.5, 0.50005))
-    assert _runs(3, ops=ops).program()["refused"] == []
+    assert runs_of_one(3, ops=ops).program()["refused"] == []
 
 
 def test_a_core_runs_one_program_at_a_time() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.run(7, 308, name="jit_g", program=5)
     report = trace.report()
     refused = {one["name"]: _kinds(one) for one in report["devices"][0]["programs"]}
@@ -294,7 +233,7 @@ def test_a_core_runs_one_program_at_a_time() -> None:
 
 
 def test_a_long_execution_overlaps_all_that_it_spans() -> None:
-    trace = _runs(2)
+    trace = runs_of_one(2)
     trace.add("XLA Modules", "jit_g(5)", 90, 500, program_id=5, run_id=8)
     trace.add("XLA Ops", "copy.5", 300, 100)
     report = trace.report()
@@ -328,7 +267,7 @@ def test_a_run_that_is_cut_off_where_the_trace_is(number: int, where: str) -> No
 
 
 def test_who_has_other_ops_is_another() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.run(9, 250, ops=(("while.1", 0.0, 0.5), ("copy.9", 0.5, 0.1)))
     program = trace.program()
     assert _kinds(program) == [("9", "ops")]
@@ -336,7 +275,7 @@ def test_who_has_other_ops_is_another() -> None:
 
 
 def test_what_lacks_ops_amid_the_trace_is_not_cut_off() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.run(9, 250, ops=(("while.1", 0.0, 0.5),))
     assert _kinds(trace.program()) == [("9", "ops")]
 
@@ -372,14 +311,14 @@ def test_6_us_among_13_ms_are_no_sample(is_whole: bool) -> None:
 
 
 def test_below_the_floor_is_impossible() -> None:
-    report = _runs().report(floor=9e-6)
+    report = runs_of_one().report(floor=9e-6)
     assert report["verdict"] == "rejected"
     assert report["reason"] == "all executions are refused: 8 us, the least that can be is 9 us"
-    assert _runs().report(floor=7e-6)["verdict"] == "ok"
+    assert runs_of_one().report(floor=7e-6)["verdict"] == "ok"
 
 
 def test_each_device_must_have_one_of_what_is_asked_for() -> None:
-    trace = _runs(2)
+    trace = runs_of_one(2)
     trace.add("XLA Modules", "jit_f(77)", 100, 0, "TPU:1", program_id=77, run_id=0)
     assert trace.report()["verdict"] == "ok"
     reason = "jit_f on /device:TPU:1: 0 executions count, 1 refused: a duration of 0 ps"
@@ -387,13 +326,13 @@ def test_each_device_must_have_one_of_what_is_asked_for() -> None:
 
 
 def test_two_executions_are_not_one_run() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.run(2, 900)
     assert _kinds(trace.program()) == [("2", "repeated-run")] * 2
 
 
 def test_an_execution_without_ops_has_no_time() -> None:
-    trace = _runs()
+    trace = runs_of_one()
     trace.add("XLA Modules", "jit_f(77)", 900, 10, program_id=77, run_id=9)
     assert _kinds(trace.program()) == [("9", "no-ops")]
 
@@ -430,168 +369,3 @@ def test_device_time_is_at_most_the_sum_of_ops_and_the_window() -> None:
         taken = program["seconds"]["median"]
         assert taken <= program["window_seconds"]["median"] + 1e-15
         assert taken <= sum(op["seconds"] for op in program["ops"]) + 1e-15
-
-
-def test_the_reader_sees_what_jaxs_own_sees() -> None:
-    trace = _runs()
-    trace.add("counters_0", "MXU", 100, 6, util="80.0")
-    data = trace.bytes()
-    own = xspace.read_space(data).planes
-    theirs = list(ProfileData.from_serialized_xspace(data).planes)
-    assert [plane.name for plane in own] == [plane.name for plane in theirs]
-    for one, other in zip(own, theirs, strict=True):
-        for line, their_line in zip(one.lines, other.lines, strict=True):
-            assert line.name == their_line.name
-            for event, their_event in zip(line.events, their_line.events, strict=True):
-                assert event.name == their_event.name
-                assert event.start // 1000 == their_event.start_ns
-                assert event.duration // 1000 == their_event.duration_ns
-                assert event.stats == dict(their_event.stats)
-
-
-def _of_text(text: str) -> bytes:
-    return ProfileData.text_proto_to_serialized_xspace(text)
-
-
-def test_events_that_do_not_say_when_they_were_are_counted() -> None:
-    text = """planes { name: "/device:TPU:0"
-      lines { display_name: "XLA Modules"
-        events { metadata_id: 1 duration_ps: 9000000 stats { metadata_id: 1 uint64_value: 3 } }
-        events { metadata_id: 1 num_occurrences: 4 duration_ps: 9000000 } }
-      lines { name: "XLA Ops" events { metadata_id: 2 duration_ps: 5000000 stats { metadata_id: 2 ref_value: 3 } } }
-      event_metadata { key: 1 value { name: "jit_f(5)" } }
-      event_metadata { key: 2 value { name: "%fusion.1 = f32[] fusion()" display_name: "fusion.1" } }
-      stat_metadata { key: 1 value { name: "program_id" } }
-      stat_metadata { key: 2 value { name: "hlo_category" } }
-      stat_metadata { key: 3 value { name: "loop fusion" } } }"""
-    report = read_traces({"t": _of_text(text)}, Asked())
-    assert report["devices"][0]["degradations"]["aggregated_events"] == 1
-    (program,) = report["devices"][0]["programs"]
-    assert (program["program_id"], program["runs"]) == ("3", 1)
-    assert (program["ops"][0]["name"], program["ops"][0]["category"]) == ("fusion.1", "loop fusion")
-
-
-def test_a_device_without_programs_says_what_it_has() -> None:
-    text = 'planes { name: "/device:GPU:0" lines { name: "Stream #13" events { metadata_id: 1 duration_ps: 5 } } }'
-    with pytest.raises(xspace.BrokenTrace, match=r"^t: no line 'XLA Modules' .* only Stream #13$"):
-        read_traces({"t": _of_text(text)}, Asked())
-
-
-def test_what_the_profiler_says_is_passed_on() -> None:
-    data = _runs().bytes() + _of_text('warnings: "dropped events" planes { name: "/device:TPU:0 SparseCore 0" }')
-    report = read_traces({"t": data}, Asked())
-    assert report["remarks"] == ["dropped events"]
-    assert {one["plane"] for one in report["planes_left_out"]} == {"/host:CPU", "/device:TPU:0 SparseCore 0"}
-
-
-def test_a_number_in_a_names_place_is_no_name() -> None:
-    line = bytes([0x10, 0x01])  # field 2 as a number
-    plane = bytes([0x12, 13]) + b"/device:TPU:0" + bytes([0x1A, len(line)]) + line
-    (read,) = xspace.read_space(bytes([0x0A, len(plane)]) + plane).planes
-    assert [one.name for one in read.lines] == [""]
-
-
-def test_a_truncated_file_is_told_wherever_it_ends() -> None:
-    data = _runs(2).bytes()
-    host = ProfileData.text_proto_to_serialized_xspace('planes { name: "/host:CPU" lines { name: "python3" } }')
-    assert data.startswith(host)
-    for end in range(len(data)):
-        with pytest.raises(xspace.BrokenTrace, match=r"^t: "):
-            read_traces({"t": data[:end]}, Asked())
-
-
-def test_other_bytes_are_no_reason_to_fall_over() -> None:
-    data = bytearray(_runs(2).bytes())
-    draw = random.Random(5)
-    for _ in range(1500):
-        broken = bytearray(data)
-        for _ in range(draw.randint(1, 4)):
-            broken[draw.randrange(len(broken))] = draw.randrange(256)
-        with contextlib.suppress(xspace.BrokenTrace):
-            read_traces({"t": bytes(broken)}, Asked())
-
-
-def test_what_is_no_trace_ends_the_step_in_words(run_step: Run, tmp_path: Path) -> None:
-    for name, content, words in (
-        ("empty", b"", "the file is empty"),
-        ("text", b"hello, world\n" * 9, "no XPlane trace, or not all of one: byte 2: no field begins with 0x6c"),
-        ("cut", _runs().bytes()[:-40], "are missing"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        done = run_step("xplane", trace=name, out="device_trace.json")
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"xplane: {name}: ")
-        assert words in done.stderr
-        assert done.stderr.count("\n") == 1
-    done = run_step("xplane", trace="absent", out="device_trace.json")
-    assert (done.returncode, done.stderr) == (2, "xplane: absent: No such file or directory\n")
-    assert not (tmp_path / "device_trace.json").exists()
-
-
-def test_two_planes_of_one_name_are_no_device() -> None:
-    text = _runs().text()
-    with pytest.raises(xspace.BrokenTrace, match="more than one plane is called '/device:TPU:0'"):
-        read_traces({"t": _of_text(text + text)}, Asked())
-
-
-def test_a_name_of_any_bytes_is_printed(run_step: Run, tmp_path: Path) -> None:
-    name = os.fsdecode(b"a\xff.xplane.pb")
-    done = run_step("xplane", trace=name, out="device_trace.json")
-    assert done.stderr == "xplane: a\ufffd.xplane.pb: No such file or directory\n"
-    (tmp_path / name).write_bytes(_runs().bytes())
-    assert run_step("xplane", trace=name, out="-").returncode == 0
-
-
-def test_a_floor_is_a_number(run_step: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.xplane.pb").write_bytes(_runs().bytes())
-    done = run_step("xplane", trace="a.xplane.pb", out="-", floor="nan")
-    assert done.returncode == 2
-    assert "--floor" in done.stderr
-
-
-def test_a_trace_of_this_machines_cpu_says_what_is_in_it(run_step: Run, tmp_path: Path) -> None:
-    with jax.profiler.trace(str(tmp_path / "log")):
-        jax.jit(lambda x: x @ x)(jnp.ones((64, 64))).block_until_ready()
-    (path,) = (tmp_path / "log").glob("plugins/profile/*/*.xplane.pb")
-    done = run_step("xplane", trace=path, out="device_trace.json")
-    assert done.returncode == 2
-    assert "no TPU or GPU is in this trace, only '" in done.stderr
-    assert "'/host:CPU' with " in done.stderr
-
-
-def _of_two_cores() -> Trace:
-    """The trace that tests/golden/xplane shows: a run that is cut off, one that one core lacks, and a fragment."""
-    trace = Trace()
-    for core, slower in (("TPU:0", 1.0), ("TPU:1", 1.02)):
-        for number in range(5):
-            if (core, number) == ("TPU:1", 3):
-                continue
-            start = 20_000.0 * (number + 1)
-            given = {"name": "jit_gmm", "program": 7350941, "core": core}
-            if (core, number) == ("TPU:0", 0):
-                given["ops"] = (("copy.2", 0.6, 0.3),)
-            trace.run(number, start, duration=(13_500 + 20 * number) * slower, **given)
-            trace.add("Tensor Core Sync Flag", "SyncWait", start + 1500, 900, core)
-            trace.add("Async XLA Ops", "copy-start.3", start + 7000, 2500, core)
-            trace.add("counters_0", "MXU", start + 2000, 4000, core, util="61.5")
-            trace.add("counters_0", "Vector ALU", start + 2000, 4000, core, util="12.25")
-            trace.add("_counters_", "Vector Spills", start + 2000, 4000, core, spills=3)
-    trace.run(9, 115_000, duration=5.7, name="jit_gmm", program=7350941)
-    trace.run(20, 130_000, duration=40, name="jit_convert", program=11)
-    return trace
-
-
-def test_the_golden_trace_is_made_of_text() -> None:
-    path = ROOT / "tests/data/traces/plugins/profile/2026_11_23/host.xplane.pb"
-    made = _of_two_cores().bytes()
-    assert read_traces({"t": path.read_bytes()}, Asked()) == read_traces({"t": made}, Asked())
-
-
-def test_the_step_writes_the_same_report_each_time(run_step: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.xplane.pb").write_bytes(_runs().bytes())
-    for out in ("one.json", "two.json"):
-        done = run_step("xplane", trace="a.xplane.pb", out=out, module="jit_f", runs=4, floor=1e-6, depfile="d")
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    assert json.loads((tmp_path / "one.json").read_text())["format"] == "evolve-device-trace-1"
-    assert "xspace.py" in (tmp_path / "d").read_text()
