@@ -39,7 +39,7 @@ done
 manifest readonly
 "$EVOLVE" ninja --quiet a >/dev/null || fail "before it was read-only"
 bwrap --dev-bind / / --ro-bind "$PWD/.evolve" "$PWD/.evolve" "$EVOLVE" ninja >said 2>&1 && fail "a read-only state folder: no error"
-grep -q 'error: .*\.evolve.*[Rr]ead-only\|error: .*\.evolve.*readonly' said || fail "a read-only state folder: $(cat said)"
+grep -q '\(error\|build stopped\): .*\.evolve.*[Rr]ead-\?only' said || fail "a read-only state folder: $(cat said)"
 ends_well "a read-only state folder"
 [ "$(sort ran.log | uniq -d)" = "" ] || fail "a read-only state folder: $(cat ran.log)"
 
