@@ -84,8 +84,9 @@ std::string counters_text(const json& counters) {
     covered = std::max(covered, unit["covered_share"].get<double>());
   }
   std::string text;
-  if (const json why = counters.value("not_credible", json()); why.is_string())
-    text += fmt::format("  units    not credible, left out: {}\n", why.get<std::string>());
+  if (!counters["not_credible"].is_null())
+    text += fmt::format("  units    not credible, left out: {}\n",
+                        counters["not_credible"].get<std::string>());
   if (!units.empty())
     text += fmt::format("  units    {}; {} of the time was sampled\n", fmt::join(units, ", "),
                         percent(covered));

@@ -204,10 +204,10 @@ def _counters(samples: list[Event], taken: list[Execution]) -> Report:
             if count is not None and inside[0][0] == sample.start:
                 counts[name] = counts.get(name, 0) + count
     window = sum(one.end - one.start for one in taken)
-    sampled = union(span for spans in covered.values() for span in spans)
-    ran = sum(common(one.within(sampled), one.busy) for one in taken)
+    sampled = (span for spans in covered.values() for span in spans)
+    ran = (span for one in taken for span in one.busy)
     not_credible = None
-    if ran and not any(weights.values()):
+    if not any(weights.values()) and common(sampled, ran):
         not_credible = f"{', '.join(sorted(covered))}: 0 % all the time, while ops ran"
         covered.clear()
     return {
