@@ -27,8 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Python files of rules/steps that are no step's of a campaign: they run from where they are.
-constexpr std::array<std::string_view, 5> kNotSteps = {"delivered.py", "executions.py", "worker.py",
-                                                       "xplane.py", "xspace.py"};
+constexpr std::array<std::string_view, 6> kNotSteps = {
+    "authored.py", "delivered.py", "executions.py", "worker.py", "xplane.py", "xspace.py"};
 
 std::string absolute(const std::string& path) {
   std::string out = fs::absolute(path).lexically_normal().string();

@@ -161,9 +161,8 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   json best = selection["best"];
   std::string variant = best.value("variant", "");
   if (auto status = check_judged(*campaign, variant, round); !status) return status;
-  auto kernel = world::read_file(campaign->folder_of(variant) + "/kernel.py");
+  auto kernel = deliver(*campaign, variant);
   if (!kernel) return std::move(kernel).error();
-  if (auto status = check_delivery(*campaign, variant); !status) return status;
   if (!out_path.empty()) {
     if (auto status = world::write_file_atomic(out_path, *kernel); !status) return status;
   }

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "engine/cli/delivery.h"
 #include "engine/cli/machine.h"
 #include "engine/cli/plan_command.h"
 #include "engine/cli/plans.h"
@@ -278,7 +279,7 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   if (auto status = check_free(*place, command.replace); !status) return status;
   auto folder = built_folder(*campaign, variant);
   if (!folder) return std::move(folder).error();
-  auto kernel = world::read_file(*folder + "/kernel.py");
+  auto kernel = authored(*campaign, variant);
   if (!kernel) return std::move(kernel).error();
   // Beside what is proposed: a clean-up of the state folder is none of a person's work.
   const std::string proposals = fs::absolute(campaign->shape.proposals).string();

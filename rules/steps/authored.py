@@ -1,0 +1,140 @@
+"""A variant as its author would have written it: the seed's own text wherever the variant has the same statements.
+
+Run by evolve, as no step. Variants are made of the seed's canonical form, without comments, docstrings and layout
+(normalise.py); who gets one back wants theirs. What differs is taken from the variant, statement by statement, and the
+result has the variant's canonical form: else the variant's text is given as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from normalise import canonical
+
+# What has its own statements below a first line.
+_Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """Lines of the author's text, from `start` up to before `end`, from 0, and what stands there instead."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
+class _Source:
+    """A text and its statements."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.splitlines(keepends=True)
+        self.body = _statements(ast.parse(text).body)
+
+    def lines_of(self, node: ast.stmt) -> tuple[int, int]:
+        """Its first line, and that behind its last, from 0."""
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        return first - 1, node.end_lineno or node.lineno
+
+    def text_of(self, node: ast.stmt, indent: int) -> list[str]:
+        """Its lines, indented by so much; a comment behind it stays there."""
+        start, end = self.lines_of(node)
+        shift = indent - node.col_offset
+        lines = [line if line.endswith("\n") else line + "\n" for line in self.lines[start:end]]
+        if shift >= 0:
+            return [" " * shift + line if line.strip() else line for line in lines]
+        return [line[-shift:] if line[:-shift].isspace() else line for line in lines]
+
+
+def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Without a docstring, which a canonical source has not."""
+    is_documented = body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    return list(body[1:] if is_documented and isinstance(body[0].value.value, str) else body)  # type: ignore[attr-defined]
+
+
+def _same(node: ast.AST) -> str:
+    """What two statements have in common that differ in layout, comments and docstrings alone."""
+    return ast.unparse(ast.parse(canonical(ast.unparse(node), "")))
+
+
+def _first_line(node: ast.stmt) -> str | None:
+    """Of a block, what stands before its statements; None of what is none, or has a part behind them."""
+    if not isinstance(node, _Block) or getattr(node, "orelse", []):
+        return None
+    bare = type(node)(**{**dict(ast.iter_fields(node)), "body": [ast.Pass()]})
+    return ast.unparse(ast.fix_missing_locations(bare))
+
+
+def _trailing_comment(source: _Source, node: ast.stmt) -> str:
+    line = source.lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset :].decode().rstrip("\n")
+    return line if line.lstrip().startswith("#") else ""
+
+
+def _edits(author: _Source, variant: _Source, old: list[ast.stmt], new: list[ast.stmt]) -> list[_Edit]:
+    """What makes the author's statements the variant's."""
+    found: list[_Edit] = []
+    matcher = difflib.SequenceMatcher(None, [_same(one) for one in old], [_same(one) for one in new], autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        if b - a == d - c:
+            for was, now in zip(old[a:b], new[c:d], strict=True):
+                found += _edit_of_one(author, variant, was, now)
+            continue
+        indent = (old[0] if old else new[0]).col_offset
+        written = [line for one in new[c:d] for line in variant.text_of(one, indent)]
+        if a < b:
+            start, end = author.lines_of(old[a])[0], author.lines_of(old[b - 1])[1]
+        else:
+            # Behind the statement before, or before the first.
+            start = author.lines_of(old[a - 1])[1] if a > 0 else author.lines_of(old[0])[0]
+            end = start
+        found.append(_Edit(start, end, written))
+    return found
+
+
+def _edit_of_one(author: _Source, variant: _Source, was: ast.stmt, now: ast.stmt) -> list[_Edit]:
+    head = _first_line(was)
+    if head is not None and head == _first_line(now):
+        return _edits(author, variant, _statements(was.body), _statements(now.body))  # type: ignore[attr-defined]
+    start, end = author.lines_of(was)
+    lines = variant.text_of(now, was.col_offset)
+    comment = _trailing_comment(author, was)
+    if comment and not _trailing_comment(variant, now):
+        lines[-1] = lines[-1].rstrip("\n") + comment + "\n"
+    return [_Edit(start, end, lines)]
+
+
+def authored(seed: str, variant: str) -> str:
+    """The variant in the seed's own words; the variant's text where that is not the same program."""
+    try:
+        author, made = _Source(seed), _Source(variant)
+        lines = list(author.lines)
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
+        for edit in sorted(_edits(author, made, author.body, made.body), key=lambda one: one.start, reverse=True):
+            lines[edit.start : edit.end] = edit.lines
+        text = "".join(lines)
+        return text if canonical(text, "") == canonical(variant, "") else variant
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return variant
+
+
+def main(argv: list[str]) -> int:
+    """Prints it."""
+    parser = argparse.ArgumentParser(prog="authored")
+    parser.add_argument("--seed", type=Path, required=True, help="the author's text")
+    parser.add_argument("--variant", type=Path, required=True)
+    args = parser.parse_args(argv)
+    sys.stdout.write(authored(args.seed.read_text(), args.variant.read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
