@@ -21,9 +21,10 @@ from blocks import drawn, halved_sizes, small_sizes
 from dimensions import Axis, Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, Tolerance
 from source import Imported, Wrong, called, executed, number
+from torch_calls import helpers_of, imports_of, is_helper
 from torch_forms import NARROWED
 from torch_stand_in import Sample, Size, standing_in
-from torch_text import Translator, helpers_of, imports_of, is_helper
+from torch_text import File, Translator
 
 _FLOATS = ("float16", "bfloat16", "float32")
 # What kernel.py and its template call their own.
@@ -100,16 +101,19 @@ class Translated:
         given = dict(zip(names, problem.given, strict=False))
         numbers = _numbers(path, forward, given, notices)
         entry = entry_of(path, {*names, *_assigned(forward)})
-        translator = Translator(str(path), problem.tree, problem.model, vars(problem.module))
+        file = File(str(path), problem.tree, vars(problem.module))
+        file.taken.add(entry)
+        translator = Translator(file, problem.model)
         function = translator.function(forward, entry, summary or entry, numbers)
-        text = "\n\n\n".join([*helpers_of(function), function])
+        text = "\n\n\n".join([*file.functions_in_jax(), function])
+        text = "\n\n\n".join([*helpers_of(text), text])
         imports = imports_of(text)
         text = "\n\n\n".join(["\n".join(imports), text] if imports else [text])
         text = f'"""What {path.name} of KernelBench computes, in JAX."""\n\n{text}'
         samples = {name: one for name, one in given.items() if isinstance(one, Sample)}
         samples |= {name: Sample(one.shape, one.dtype) for name, one in translator.weights.items()}
         windows = {name: one.numbers for name, one in translator.weights.items()}
-        notices += _notices(samples, translator)
+        notices += _notices(samples, list(translator.weights)) + list(dict.fromkeys(file.notices))
         return Translated(entry, summary or entry, text, samples, windows, notices)
 
     def function(self) -> Callable[..., Any]:
@@ -177,17 +181,16 @@ def _numbers(path: Path, forward: ast.FunctionDef, given: dict[str, Any], notice
     return found
 
 
-def _notices(samples: dict[str, Sample], translator: Translator) -> list[str]:
+def _notices(samples: dict[str, Sample], weights: list[str]) -> list[str]:
     found = []
     for name, one in samples.items():
         for trait in sorted(one.traits):
             found.append(f"'{name}' is {trait} there, and is drawn here without that")
         if one.dtype in NARROWED:
             found.append(f"'{name}' is {one.dtype} there, and {NARROWED[one.dtype]} here")
-    if translator.weights:
-        listed = ", ".join(translator.weights)
-        found.append(f"weights are inputs here, and are drawn anew each time: {listed}")
-    return found + list(dict.fromkeys(translator.notices))
+    if weights:
+        found.append(f"weights are inputs here, and are drawn anew each time: {', '.join(weights)}")
+    return found
 
 
 def dimensions_of(

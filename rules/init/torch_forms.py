@@ -33,7 +33,18 @@ FORMS = {
     "view": "input, *shape: input.reshape(shape)",
     "flatten": "input, start_dim=0: input.reshape(input.shape[:start_dim] + (-1,))",
     "tensor": "data, dtype=None: jnp.asarray(data, dtype=dtype)",
-    "expand": "input, *size: jnp.broadcast_to(input, size)",
+    "expand": "input, *size: expanded_of(input, size)",
+    "expand_as": "input, other: jnp.broadcast_to(input, other.shape)",
+    "split": "input, split_size, dim=0: split(input, split_size, dim)",
+    "chunk": "input, chunks, dim=0: chunks(input, chunks, dim)",
+    "unbind": "input, dim=0: unbound(input, dim)",
+    "unfold": "input, dimension, size, step: unfolded(input, dimension, size, step)",
+    "repeat_interleave": "input, repeats, dim=None: jnp.repeat(input, repeats, axis=dim)",
+    "pad": "input, pad, mode='constant', value=0: padded(input, pad, value)",
+    "zeros": "*size, dtype=None: jnp.zeros(size, dtype=dtype)",
+    "ones": "*size, dtype=None: jnp.ones(size, dtype=dtype)",
+    "arange": "*bounds, dtype=None: jnp.arange(*bounds, dtype=dtype)",
+    "eye": "n, dtype=None: jnp.eye(n, dtype=dtype)",
     "repeat": "input, *repeats: jnp.tile(input, repeats)",
     "unsqueeze": "input, dim: jnp.expand_dims(input, dim)",
     "squeeze": "input, dim=None: jnp.squeeze(input, axis=dim)",
@@ -58,7 +69,9 @@ FORMS = {
     "tril": "input, diagonal=0: jnp.tril(input, diagonal)",
     "triu": "input, diagonal=0: jnp.triu(input, diagonal)",
     "diag": "input, diagonal=0: jnp.diag(input, diagonal)",
-    "to": "input, dtype: input.astype(dtype)",
+    "to": "input, dtype=None: cast_of(input, dtype)",
+    "cuda": "input: input",
+    "cpu": "input: input",
     "type_as": "input, other: input.astype(other.dtype)",
     "float": "input: input.astype(jnp.float32)",
     "half": "input: input.astype(jnp.bfloat16)",
@@ -170,7 +183,7 @@ FORMS = {
     "size_average=None, reduce=None, reduction='mean': "
     "reduced(triplet_losses(anchor, positive, negative, margin, p, eps), reduction)",
     "max_pool": "input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False: "
-    "max_pool(input, kernel_size, stride, padding, dilation)",
+    "max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)",
     "avg_pool": "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
     "divisor_override=None: average_pool(input, kernel_size, stride, padding)",
     "adaptive_avg_pool": "input, output_size: pooled_to(input, output_size)",
@@ -266,10 +279,12 @@ FORMS["max_pool_layer"] = FORMS["max_pool"].replace(
 
 @dataclass(frozen=True)
 class Weighted:
-    """A layer with weights: their shapes by the layer's own arguments (false: it has none), and what it makes of x."""
+    """A layer with weights: their shapes by the layer's own arguments (false: it has none), and what it makes of its
+    inputs, with all `weights` as a tuple."""
 
     shapes: Callable[..., dict[str, Any]]
     call: str
+    inputs: str = "x"
 
 
 def _norm_shapes(num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> dict[str, Any]:
@@ -314,6 +329,57 @@ def _conv_shapes(rank: int) -> Callable[..., dict[str, Any]]:
     return shapes
 
 
+def _attention_shapes(
+    embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, batch_first: bool = False
+) -> dict[str, Any]:
+    return {
+        "in_proj_weight": (3 * embed_dim, embed_dim),
+        "in_proj_bias": bias and (3 * embed_dim,),
+        "out_proj.weight": (embed_dim, embed_dim),
+        "out_proj.bias": bias and (embed_dim,),
+    }
+
+
+def _transformer_shapes(
+    d_model: int,
+    nhead: int,
+    dim_feedforward: int = 2048,
+    dropout: float = 0.1,
+    activation: str = "relu",
+    layer_norm_eps: float = 1e-5,
+    batch_first: bool = False,
+    norm_first: bool = False,
+) -> dict[str, Any]:
+    return {
+        **{f"self_attn.{name}": shape for name, shape in _attention_shapes(d_model, nhead).items()},
+        **{f"linear1.{name}": shape for name, shape in _linear_shapes(d_model, dim_feedforward).items()},
+        **{f"linear2.{name}": shape for name, shape in _linear_shapes(dim_feedforward, d_model).items()},
+        **{f"norm{at}.{name}": shape for at in (1, 2) for name, shape in _norm_shapes(d_model).items()},
+    }
+
+
+def _recurrent_shapes(gates: int) -> Callable[..., dict[str, Any]]:
+    def shapes(
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for layer in range(num_layers):
+            width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
+            for end in [f"_l{layer}", f"_l{layer}_reverse"][: 1 + bidirectional]:
+                found[f"weight_ih{end}"] = (gates * hidden_size, width)
+                found[f"weight_hh{end}"] = (gates * hidden_size, hidden_size)
+                found[f"bias_ih{end}"] = found[f"bias_hh{end}"] = bias and (gates * hidden_size,)
+        return found
+
+    return shapes
+
+
 def _transposed_shapes(rank: int) -> Callable[..., dict[str, Any]]:
     def shapes(
         in_channels: int,
@@ -336,6 +402,22 @@ WEIGHTED_LAYERS = {
     "Linear": Weighted(_linear_shapes, "linear(x, weight, bias)"),
     "LayerNorm": Weighted(_layer_norm_shapes, "norm_of_last(x, len(normalized_shape), weight, bias, eps)"),
     "GroupNorm": Weighted(_group_norm_shapes, "norm_of_groups(x, num_groups, weight, bias, eps)"),
+    "MultiheadAttention": Weighted(
+        _attention_shapes,
+        "multi_head(query, key, value, weights, num_heads, batch_first, attn_mask)",
+        "query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None",
+    ),
+    "TransformerEncoderLayer": Weighted(
+        _transformer_shapes,
+        "transformer_layer(src, weights, nhead, activation, batch_first, norm_first, layer_norm_eps)",
+        "src, src_mask=None",
+    ),
+    "GRU": Weighted(
+        _recurrent_shapes(3), "gru(input, hx, weights, bias, 1 + bidirectional, batch_first)", "input, hx=None"
+    ),
+    "LSTM": Weighted(
+        _recurrent_shapes(4), "lstm(input, hx, weights, bias, 1 + bidirectional, batch_first)", "input, hx=None"
+    ),
 }
 for _rank in (1, 2, 3):
     WEIGHTED_LAYERS |= {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from torch_forms import DTYPES
+from torch_forms import DTYPES, NARROWED
 
 _FLOATS = {"float16", "bfloat16", "float32", "float64"}
 # As `torch.NAME` and `x.NAME()` have them, and nothing shorter.
@@ -49,11 +50,16 @@ class Sample:
     high: float | None = None
     traits: frozenset[str] = frozenset()
     draws: frozenset[int] = frozenset()
+    recipe: str = ""  # of one that is the same each time, its text in JAX
 
     @property
     def T(self) -> Sample:  # noqa: N802 - their name
         """Transposed."""
-        return replace(self, shape=self.shape[::-1])
+        return self.changed(f"{self.recipe}.T", shape=self.shape[::-1])
+
+    def changed(self, recipe: str = "", **changes: Any) -> Sample:
+        """With other fields; its recipe is that, if it has one."""
+        return replace(self, recipe=recipe if self.recipe else "", **changes)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in _METHODS:
@@ -119,6 +125,13 @@ class Weight:
     numbers: int = 0
 
 
+@dataclass(frozen=True)
+class Made:
+    """A model's own array that is the same each time, as a mask is: its text in JAX."""
+
+    recipe: str
+
+
 class Module:
     """What models are made from: what they set they have."""
 
@@ -127,9 +140,111 @@ class Module:
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> None:
         """As an attribute."""
+        if isinstance(value, Sample):
+            value = Made(value.recipe) if value.recipe else parameter(value)
+        setattr(self, name, value)
+
+    def register_parameter(self, name: str, value: Any) -> None:
+        """As an attribute."""
         setattr(self, name, parameter(value) if isinstance(value, Sample) else value)
 
-    register_parameter = register_buffer
+    def add_module(self, name: str, value: Any) -> None:
+        """As an attribute."""
+        setattr(self, name, value)
+
+    def modules(self) -> Iterator[Any]:
+        """None: whoever goes through them sets their weights, and there are none."""
+        return iter(())
+
+    children = parameters = named_modules = named_children = named_parameters = modules
+
+    def apply(self, _: Any) -> Module:
+        """As it is, for the same reason."""
+        return self
+
+    def to(self, *_: Any, **__: Any) -> Module:
+        """As it is, on whatever device."""
+        return self
+
+    eval = train = cuda = cpu = float = requires_grad_ = to
+
+
+class Group(Module):
+    """Layers by number or by name: Sequential, ModuleList and ModuleDict, told by `kind`."""
+
+    kind = "ModuleList"
+
+    def __init__(self, parts: Any = ()) -> None:
+        super().__init__()
+        named = parts.items() if isinstance(parts, dict) else parts
+        self.parts: dict[str, Any] = dict(named) if self.kind == "ModuleDict" else {}
+        if self.kind != "ModuleDict":
+            self.extend(parts)
+
+    def append(self, part: Any) -> Group:
+        """Behind the others."""
+        return self.extend([part])
+
+    def extend(self, parts: Any) -> Group:
+        """Behind the others."""
+        for part in parts:
+            self.parts[str(len(self.parts))] = part
+        return self
+
+    def add_module(self, name: str, value: Any) -> None:
+        """Under a name."""
+        self.parts[name] = value
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts if self.kind == "ModuleDict" else self.parts.values())
+
+    def __getitem__(self, at: Any) -> Any:
+        if self.kind == "ModuleDict":
+            return self.parts[at]
+        found = list(self.parts.values())[at]
+        return type(self)(found) if isinstance(at, slice) else found
+
+    def __setitem__(self, at: str, part: Any) -> None:
+        self.parts[at] = part
+
+    def __getattr__(self, name: str) -> Any:
+        parts = self.__dict__.get("parts", {})
+        if name not in parts:
+            raise AttributeError(name)
+        return parts[name]
+
+    def items(self) -> Any:
+        """With their names."""
+        return self.parts.items()
+
+    def values(self) -> Any:
+        """Without their names."""
+        return self.parts.values()
+
+
+class Sequential(Group):
+    """One after another: given as they are, or as an OrderedDict."""
+
+    kind = "Sequential"
+
+    def __init__(self, *parts: Any) -> None:
+        is_named = len(parts) == 1 and isinstance(parts[0], dict)
+        super().__init__(() if is_named else parts)
+        if is_named:
+            self.parts = dict(parts[0])
+
+    def __getitem__(self, at: Any) -> Any:
+        found = list(self.parts.values())[at]
+        return Sequential(*found) if isinstance(at, slice) else found
+
+
+class ModuleDict(Group):
+    """By name."""
+
+    kind = "ModuleDict"
 
 
 def parameter(value: Sample, requires_grad: bool = True) -> Weight:
@@ -160,12 +275,17 @@ class Unknown:
 _NUMBERS = itertools.count()
 
 
+def _of_dtype(x: Sample, name: str, **changes: Any) -> Sample:
+    known = (NARROWED | DTYPES).get(name, name)
+    return x.changed(f"{x.recipe}.astype(jnp.{known})", dtype=name, **changes)
+
+
 def _drawer(function: Callable[..., Sample]) -> Callable[..., Sample]:
     """A function that draws anew each time, of any dtype."""
 
     def drawn(*args: Any, size: Any = None, dtype: Dtype | None = None, **_: Any) -> Sample:
-        made = function(*args) if size is None else function(*args, size)
-        return replace(made, dtype=dtype.name if dtype else made.dtype, draws=frozenset({next(_NUMBERS)}))
+        made = replace(function(*args) if size is None else function(*args, size), draws=frozenset({next(_NUMBERS)}))
+        return _of_dtype(made, dtype.name) if dtype else made
 
     return drawn
 
@@ -180,7 +300,9 @@ def _whole(low: int, high: Any, size: Any = None) -> Sample:
 
 
 def _constant(value: float, *size: Any) -> Sample:
-    return Sample(_shape(size), low=value, high=value, traits=frozenset({f"{value:g} everywhere"}))
+    shape = _shape(size)
+    recipe = f"jnp.full({tuple(map(int, shape))}, {float(value)!r})"
+    return Sample(shape, low=value, high=value, traits=frozenset({f"{value:g} everywhere"}), recipe=recipe)
 
 
 _DRAWERS: dict[str, Callable[..., Sample]] = {
@@ -191,7 +313,9 @@ _DRAWERS: dict[str, Callable[..., Sample]] = {
     "zeros": lambda *size: _constant(0, *size),
     "empty": lambda *size: Sample(_shape(size)),
     "full": lambda size, value: _constant(value, size),
-    "arange": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"one number after another"})),
+    "arange": lambda count: Sample(
+        (count,), "int64", 0, count - 1, frozenset({"one number after another"}), recipe=f"jnp.arange({int(count)})"
+    ),
     "tensor": lambda value: (
         Sample(np.shape(value), "float32" if isinstance(value, float) else "int64", value, value)
         if isinstance(value, (int, float))
@@ -201,10 +325,10 @@ _DRAWERS: dict[str, Callable[..., Sample]] = {
 }
 
 
-def _traited(trait: str) -> Callable[..., Sample]:
-    def made(x: Sample, *_: Any, **__: Any) -> Sample:
+def _triangular(name: str, trait: str) -> Callable[..., Sample]:
+    def made(x: Sample, diagonal: int = 0) -> Sample:
         low, high = (None, None) if x.low is None or x.high is None else (min(x.low, 0), max(x.high, 0))
-        return replace(x, low=low, high=high, traits=x.traits | {trait})
+        return x.changed(f"jnp.{name}({x.recipe}, {diagonal})", low=low, high=high, traits=x.traits | {trait})
 
     return made
 
@@ -214,13 +338,13 @@ def _same(x: Sample, *_: Any, **__: Any) -> Sample:
 
 
 def _within(low: float, high: float, *traits: str) -> Callable[..., Sample]:
-    return lambda x, *_, **__: replace(x, low=low, high=high, traits=x.traits | set(traits))
+    return lambda x, *_, **__: x.changed(low=low, high=high, traits=x.traits | set(traits))
 
 
 def _cast(name: str) -> Callable[[Sample], Sample]:
     def cast(x: Sample) -> Sample:
         was_whole = x.dtype not in _FLOATS and name in _FLOATS
-        return replace(x, dtype=name, traits=x.traits | ({"of whole numbers"} if was_whole else set()))
+        return _of_dtype(x, name, traits=x.traits | ({"of whole numbers"} if was_whole else set()))
 
     return cast
 
@@ -231,29 +355,37 @@ def _to(x: Sample, *args: Any, dtype: Any = None, **_: Any) -> Sample:
 
 
 def _moved(x: Sample, *axes: Any) -> Sample:
-    return replace(x, shape=tuple(x.shape[axis] for axis in _shape(axes)))
+    return x.changed(shape=tuple(x.shape[axis] for axis in _shape(axes)))
 
 
 def _swapped(x: Sample, one: int, other: int) -> Sample:
     sides = list(x.shape)
     sides[one], sides[other] = sides[other], sides[one]
-    return replace(x, shape=tuple(sides))
+    return x.changed(f"jnp.swapaxes({x.recipe}, {one}, {other})", shape=tuple(sides))
+
+
+def _reshaped(x: Sample, *size: Any) -> Sample:
+    shape = _shape(size)
+    if -1 in shape:
+        rest = math.prod(side for side in shape if side != -1)
+        shape = tuple(math.prod(x.shape) // rest if side == -1 else side for side in shape)
+    return x.changed(f"{x.recipe}.reshape({tuple(map(int, shape))})", shape=shape)
 
 
 def _unsqueezed(x: Sample, dim: int) -> Sample:
     sides = list(x.shape)
     sides.insert(dim if dim >= 0 else dim + len(sides) + 1, 1)
-    return replace(x, shape=tuple(sides))
+    return _reshaped(x, *sides)
 
 
 def _clamped(x: Sample, min: float | None = None, max: float | None = None) -> Sample:  # noqa: A002 - theirs
     low, high = (x.low if min is None else min), (x.high if max is None else max)
-    return replace(x, low=low, high=high)
+    return x.changed(low=low, high=high)
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    "triu": _traited("upper triangular"),
-    "tril": _traited("lower triangular"),
+    "triu": _triangular("triu", "upper triangular"),
+    "tril": _triangular("tril", "lower triangular"),
     "softmax": _within(0, 1, "of rows that sum to one"),
     "sigmoid": _within(0, 1),
     "tanh": _within(-1, 1),
@@ -265,8 +397,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "permute": _moved,
     "transpose": _swapped,
     "unsqueeze": _unsqueezed,
-    "view": lambda x, *size: replace(x, shape=_shape(size)),
-    "reshape": lambda x, *size: replace(x, shape=_shape(size)),
+    "view": _reshaped,
+    "reshape": _reshaped,
     "size": lambda x, dim=None: x.shape if dim is None else x.shape[dim],
     "dim": lambda x: len(x.shape),
     **dict.fromkeys(("contiguous", "clone", "detach", "cuda", "cpu", "requires_grad_"), _same),
@@ -326,16 +458,24 @@ class _Torch(ModuleType):
         if name in _DTYPES:
             return Dtype(_DTYPES[name])
         if name.endswith("_like") and name[:-5] in _DRAWERS:
-            return lambda x, **_: replace(_DRAWERS[name[:-5]](*x.shape), dtype=x.dtype)
+            return lambda x, **_: _of_dtype(_DRAWERS[name[:-5]](*x.shape), x.dtype)
         if name in _METHODS:
             return _METHODS[name]
         return Unknown(f"torch.{name}")
+
+
+def _copies(layer: Layer, num_layers: int, norm: Any = None, **_: Any) -> Sequential:
+    """A layer many times, one after another."""
+    parts: dict[str, Any] = {f"layers.{at}": layer for at in range(num_layers)}
+    return Sequential(parts | ({} if norm is None else {"norm": norm}))
 
 
 class _Layers(ModuleType):
     """The module `torch.nn`."""
 
     Module, Parameter = Module, staticmethod(parameter)
+    Sequential, ModuleList, ModuleDict = Sequential, Group, ModuleDict
+    TransformerEncoder = staticmethod(_copies)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
