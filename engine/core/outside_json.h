@@ -17,8 +17,9 @@ struct JsonLimits {
   size_t values = size_t{16} << 20;
 };
 
-// The value that a text is; or bad input that says why it is not taken: "not JSON", "nested more
-// than 128 deep". `Json` is nlohmann::json, or nlohmann::ordered_json.
+// The value that a text is; or bad input that says why it is not taken: "not JSON: line 3, column
+// 7: NaN, which JSON does not have", "nested more than 128 deep". `Json` is nlohmann::json, or
+// nlohmann::ordered_json.
 template <typename Json = nlohmann::json>
 Result<Json> parse_outside(std::string_view text, const JsonLimits& limits = {});
 

@@ -1,8 +1,12 @@
 // JSON that others wrote: what is taken, and what is refused, and why.
 #include "engine/core/outside_json.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace evolve;
 using nlohmann::json;
@@ -42,13 +46,31 @@ TEST_CASE("what is large, or has many values, is refused before it is read") {
   CHECK(why("[1, 2, 3]", {9, 99, 4}).empty());
 }
 
-TEST_CASE("what is no JSON is refused") {
-  for (const char* text : {"", "[", "]", "]]]]", "\"", "\"\\", "{\"a\"}", "nan", "1e999",
-                           "\"\\ud800\"", "\"\xff\"", "[1] [2]"}) {
+TEST_CASE("what is no JSON is refused, and where it is none is said") {
+  const std::vector<std::pair<std::string_view, std::string_view>> cases = {
+      {"", "it is empty"},
+      {" \n ", "it is empty"},
+      {"[", "it ends too early"},
+      {"\"", "it ends too early"},
+      {"\"\\", "it ends too early"},
+      {"]", "column 1: at ']'"},
+      {"{\"a\"}", "column 5: at '}'"},
+      {"[1] [2]", "column 5: at '['"},
+      {"[1, NaN]", "column 5: NaN, which JSON does not have"},
+      {"{\"a\": -Infinity}\n", "column 7: -Infinity, which JSON does not have"},
+      {"[1,\n \"\u00e4\", nan, 2]", "line 2, column 7: nan, which JSON does not have"},
+      {"{\"a\": True}", "column 7: at 'True'"},
+      {"{'a': 1}", "column 2: at '''"},
+      {"1e999", "column 1: at '1e999'"},
+      {"[\x1b[2J]", "column 2"},
+      {"\"\xff\"", "column 2"},
+  };
+  for (const auto& [text, said] : cases) {
     INFO(text);
-    CHECK(why(text) == "not JSON");
+    CHECK(why(text) == fmt::format("not JSON: {}", said));
     CHECK(json_or_null(text).is_null());
   }
+  CHECK(why("\"\\ud800\"").starts_with("not JSON: column "));
 }
 
 TEST_CASE("the order of members is kept where it is asked for") {
