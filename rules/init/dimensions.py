@@ -20,8 +20,9 @@ Shape = tuple[int, ...]
 Axis = str | int
 # Sizes that are tried in place of one: what divides, and what is a multiple.
 _OTHERS = (2, 3)
-# A set of axes that is tied together has no more than this.
+# Of a few axes that are equal, sets of as many as that besides the first are tried one by one; of more, all at once.
 _MOST_TIED = 4
+_MOST_TRIED = 64
 
 
 class Unclear(Exception):
@@ -99,19 +100,46 @@ def named(function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[tuple
         if first in names or size == 1:
             continue
         others = [p for p in places if p != first and p not in names and sizes[p[0]][p[1]] == size]
-        for tied in _with(first, others):
-            if all(takes(tied, factor) for factor in _OTHERS):
-                name = f"D{len(known)}"
-                known[name] = size
-                names.update(dict.fromkeys(tied, name))
-                break
+        tied = _tied(first, others, lambda tied: all(takes(tied, factor) for factor in _OTHERS))
+        if tied:
+            name = f"D{len(known)}"
+            known[name] = size
+            names.update(dict.fromkeys(tied, name))
     return tuple(
         replace(one, axes=tuple(names.get((i, a), axis) for a, axis in enumerate(one.axes)))
         for i, one in enumerate(inputs)
     ), known
 
 
-def _with(first: tuple[int, int], others: list[tuple[int, int]]) -> Iterator[frozenset[tuple[int, int]]]:
+_Place = tuple[int, int]
+
+
+def _tied(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Place]], bool]) -> frozenset[_Place] | None:
+    """The smallest set of axes with the first in it that may change together; None: there is none."""
+    sets = list(itertools.islice(_with(first, others), _MOST_TRIED + 1))
+    # Where they are many, the axes that need not change are left out of all of them.
+    if len(sets) > _MOST_TRIED and takes(frozenset((first, *others))):
+        return _least(first, others, takes)
+    return next((tied for tied in sets if takes(tied)), None)
+
+
+def _least(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Place]], bool]) -> frozenset[_Place]:
+    """What is left of the axes that may change together when as many as possible are left out: halves first."""
+    kept = list(others)
+    share = len(kept)
+    while share:
+        at = 0
+        while at < len(kept):
+            fewer = kept[:at] + kept[at + share :]
+            if takes(frozenset((first, *fewer))):
+                kept = fewer
+            else:
+                at += share
+        share //= 2
+    return frozenset((first, *kept))
+
+
+def _with(first: _Place, others: list[_Place]) -> Iterator[frozenset[_Place]]:
     """Sets of axes with the first in it, the smallest first."""
     for count in range(min(len(others), _MOST_TIED) + 1):
         for chosen in itertools.combinations(others, count):

@@ -130,6 +130,8 @@ def recurrent(cell, x, starts, weights, has_biases, directions, batch_first):
     if starts is None:
         zeros = jnp.zeros((len(layers), x.shape[1], weights[1].shape[1]), x.dtype)
         starts = (zeros,) * (2 if cell is lstm_cell else 1)
+    if starts[0].shape[0] != len(layers):
+        raise ValueError(f"{len(layers)} states to start from were expected, and not {starts[0].shape[0]}")
     ends = []
     for first in range(0, len(layers), directions):
         outputs = []

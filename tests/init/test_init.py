@@ -62,6 +62,12 @@ def running(x: Any) -> Any:
     return jnp.cumsum(x, axis=0)
 
 
+def layers(x: Any, *weights: Any) -> Any:
+    for weight in weights:
+        x = x + x @ weight
+    return x
+
+
 @pytest.mark.parametrize(
     ("function", "shapes", "axes"),
     [
@@ -72,6 +78,7 @@ def running(x: Any) -> Any:
         (heads, [(SIZE, SIZE)], [("D0", SIZE), ("D0", "4")]),
         (joined, [(SIZE, 8), (SIZE, 8)], [("D0", "D1"), ("D2", "D1"), ("D0 + D2", "D1")]),
         (gram, [(SIZE, 8)], [("D0", "D1"), ("D0", "D0")]),
+        (layers, [(SIZE, SIZE)] * 9, [("D0", "D1"), *[("D1", "D1")] * 8, ("D0", "D1")]),
     ],
 )
 def test_sizes_that_go_together_are_one_dimension(
