@@ -236,7 +236,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
         header = {"tpu": len(tpu), "cpu": len(cpu), "calls": 1}
         return json.dumps(header).encode() + b"\n" + tpu + cpu + pack(closed)
 
-    stack.enter_context(mock.patch.object(lower, "_traced", traced))
+    stack.enter_context(mock.patch.object(lower, "traced", traced))
     # What came is what is sent on.
     opened = lower.open_answer
 
