@@ -28,10 +28,12 @@ LONG = {
     "honest/gathered_rows/one_wait",
     "honest/heads_first/semaphores",
     "honest/local_attention/splash",
+    "honest/matmul/loop_outside",
     "honest/rms_norm/two_kernels",
     "honest/router/two_maxima",
     "honest/scale_shift/alias_after_two_blocks",
     "honest/scale_shift/core_map",
+    "honest/scale_shift/mesh",
 }
 
 judge = Judge()
