@@ -55,6 +55,24 @@ def top_k_by_maxima(x: Any, k: int) -> tuple[Any, Any]:
     return jnp.concatenate(values, axis=-1), jnp.concatenate(indices, axis=-1)
 
 
+def take_along_by_masks(x: Any, indices: Any, axis: int) -> Any:
+    """jnp.take_along_axis of a few places: each is the sum of what a mask leaves of an axis."""
+    place = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis % x.ndim)
+    indices = jnp.where(indices < 0, indices + x.shape[axis], indices)
+    taken = []
+    for at in range(indices.shape[axis]):
+        wanted = jax.lax.slice_in_dim(indices, at, at + 1, axis=axis)
+        taken.append(jnp.sum(jnp.where(place == wanted, x, jnp.zeros_like(x)), axis=axis, keepdims=True))
+    return taken[0] if len(taken) == 1 else jnp.concatenate(taken, axis=axis)
+
+
+def one_of_each_row(x: Any, places: Any) -> Any:
+    """x[jnp.arange(rows), places]: the sum of what a mask leaves of each row."""
+    place = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)
+    wanted = jnp.where(places < 0, places + x.shape[1], places)[:, None]
+    return jnp.sum(jnp.where(place == wanted, x, jnp.zeros_like(x)), axis=1)
+
+
 def scan_in_vmem(step: Callable[[Any, Any], Any], state: Any, inputs: Any) -> tuple[Any, Any]:
     """jax.lax.scan along arrays' first axes, which lie in VMEM meanwhile, as do the outputs."""
     arrays, tree = jax.tree.flatten(inputs)

@@ -27,10 +27,18 @@ _FILE = "on_block.py"
 # Calls that take the dtype of their sums.
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "vdot", "inner", "dot_general", "vecdot", "matvec"})
 _BY_BATCH = {"einsum": in_kernel.einsum_by_batch, "matmul": in_kernel.matmul_by_batch}
-_CALLS = {"top_k": in_kernel.top_k_by_maxima, "scan": in_kernel.scan_in_vmem}
-# How many arguments those take, and no others.
-_ARGUMENTS = {"top_k": 2, "scan": 3}
+_CALLS = {
+    "top_k": in_kernel.top_k_by_maxima,
+    "scan": in_kernel.scan_in_vmem,
+    "take_along_axis": in_kernel.take_along_by_masks,
+}
+# How many arguments those take, and no others; all may be called by their names where the names are those.
+_ARGUMENTS = {"top_k": 2, "scan": 3, "take_along_axis": 3}
+_NAMES = {"take_along_axis": {"indices", "axis"}}
 _BITS = 4
+# As many places are taken by a mask each; Mosaic takes any from as long an axis.
+_MOST_TAKEN = 16
+_GATHERED = {1: 128, 2: 8}
 
 # Where an expression begins and ends: lines from 1, columns in bytes from 0.
 _Span = tuple[int, int, int, int]
@@ -57,7 +65,8 @@ def with_stand_ins(source: Source, shapes: Sequence[jax.ShapeDtypeStruct]) -> So
         closed = jax.make_jaxpr(function)(*shapes)
     except Exception:  # noqa: BLE001 - it is the user's
         return source
-    nodes = {_span_of(one): one for one in ast.walk(ast.parse(text)) if isinstance(one, (ast.BinOp, ast.Call))}
+    kinds = (ast.BinOp, ast.Call, ast.Subscript)
+    nodes = {_span_of(one): one for one in ast.walk(ast.parse(text)) if isinstance(one, kinds)}
     # A function that is called twice is written once.
     changes = dict(_changes(closed.jaxpr, nodes))
     edits = _Edits(text)
@@ -105,10 +114,37 @@ def _change_of(eqn: Any, node: Any) -> _Change | None:
         instead = _BY_BATCH.get(name) if batch > 1 else None
         wide = narrow[0] if narrow and not is_said else None
         return _Change(wide, instead) if wide is not None or instead is not None else None
-    is_lacking = {"top_k": eqn.primitive.name == "top_k", "scan": _walks_arrays(eqn)}.get(name, False)
-    if is_lacking and len(node.args) == _ARGUMENTS[name] and not node.keywords:
-        return _Change(instead=_CALLS[name])
-    return None
+    if eqn.primitive.name == "gather" and _is_of_each_row(node):
+        return _Change(instead=in_kernel.one_of_each_row)
+    is_lacking = {
+        "top_k": eqn.primitive.name == "top_k",
+        "scan": _walks_arrays(eqn),
+        "take_along_axis": _takes_far(eqn),
+    }.get(name, False)
+    if not is_lacking or len(node.args) + len(node.keywords) != _ARGUMENTS[name]:
+        return None
+    return _Change(instead=_CALLS[name]) if {one.arg for one in node.keywords} <= _NAMES.get(name, set()) else None
+
+
+def _is_of_each_row(node: Any) -> bool:
+    """Whether that is `x[jnp.arange(rows), places]`, of names and on one line."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or node.lineno != node.end_lineno:
+        return False
+    rows, *places = node.slice.elts
+    are_names = [isinstance(one, (ast.Name, ast.Attribute)) for one in (node.value, *places)]
+    return are_names == [True, True] and _name_of(rows) == "arange" and len(getattr(rows, "args", ())) == 1
+
+
+def _takes_far(eqn: Any) -> bool:
+    """Whether a call of take_along_axis takes a few places of a longer axis than Mosaic does."""
+    if len(eqn.invars) != len(("x", "indices")):
+        return False
+    whole, taken = (one.aval.shape for one in eqn.invars)
+    axes = [axis for axis, (of, to) in enumerate(zip(whole, taken, strict=False)) if of != to]
+    if len(whole) != len(taken) or len(axes) != 1:
+        return False
+    longest = _GATHERED.get(len(whole) - axes[0], 0)
+    return bool(whole[axes[0]] > longest and taken[axes[0]] <= _MOST_TAKEN)
 
 
 def _products(eqn: Any) -> Iterator[Any]:
@@ -164,6 +200,10 @@ class _Edits:
             self._comma_for_operator(node)
             self.put(first_line, first, 0, f"{change.instead.__name__ if change.instead else 'jnp.matmul'}(")
             self.put(last_line, last, 0, f"{', ' if wide else ''}{wide}){narrowed}")
+            return
+        if isinstance(node, ast.Subscript):
+            words = ast.unparse(node.value), ast.unparse(node.slice.elts[1])  # type: ignore[attr-defined]
+            self.put(first_line, first, last - first, f"{change.instead.__name__}({', '.join(words)})")
             return
         if change.instead is not None:
             called = node.func

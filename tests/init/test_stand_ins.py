@@ -61,6 +61,10 @@ def f(x, decay):
     return rows["twice"] + last"""
 
 
+LABELLED = [jax.ShapeDtypeStruct((8, 256), jnp.float32), jax.ShapeDtypeStruct((8,), jnp.int32)]
+TALL = [jax.ShapeDtypeStruct((16, 3), jnp.float32), jax.ShapeDtypeStruct((8,), jnp.int32)]
+
+
 @pytest.mark.parametrize(
     ("body", "shapes", "helper"),
     [
@@ -73,6 +77,9 @@ def f(x, decay):
             "top_k_by_maxima",
         ),
         (SELECTIVE, [jax.ShapeDtypeStruct((16, 128), jnp.float32)] * 2, "scan_in_vmem"),
+        ("def f(x, i):\n    return jnp.take_along_axis(x, i[:, None], axis=-1)[:, 0]", LABELLED, "take_along_by_masks"),
+        ("def f(x, i):\n    return jnp.take_along_axis(x, i[None, :3], 0)", TALL, "take_along_by_masks"),
+        ("def f(x, i):\n    return -x[jnp.arange(x.shape[0]), i] + 1", LABELLED, "one_of_each_row"),
     ],
 )
 def test_what_stands_in_for_a_call_gives_what_it_gives(
@@ -86,7 +93,7 @@ def test_what_stands_in_for_a_call_gives_what_it_gives(
     instead: dict[str, Any] = {"pl": pl, "pltpu": in_kernel.pltpu}
     exec(f"{IMPORTS}\n{text}", instead)
     generator = np.random.default_rng(0)
-    inputs = [jnp.asarray(generator.standard_normal(one.shape), one.dtype) for one in shapes]
+    inputs = [jnp.asarray(3 * generator.standard_normal(one.shape), one.dtype) for one in shapes]
     expected = written["f"](*inputs)
 
     def kernel(*refs: Any) -> None:
