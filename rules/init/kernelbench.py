@@ -21,10 +21,11 @@ from blocks import drawn, halved_sizes, small_sizes
 from dimensions import Axis, Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
 from folder import Given, Tolerance
 from source import Imported, Wrong, called, executed, number
-from torch_calls import helpers_of, imports_of, is_helper
+from torch_calls import LITERALS, helpers_of, imports_of, is_helper
+from torch_file import File
 from torch_forms import NARROWED
 from torch_stand_in import Sample, Size, standing_in
-from torch_text import File, Translator
+from torch_text import Translator
 
 _FLOATS = ("float16", "bfloat16", "float32")
 # What kernel.py and its template call their own.
@@ -99,14 +100,17 @@ class Translated:
         forward, summary = problem.forward()
         names = _arguments(problem, forward)
         given = dict(zip(names, problem.given, strict=False))
-        numbers = _numbers(path, forward, given, notices)
+        numbers = _numbers(path, forward, type(problem.model).forward.__defaults__ or (), given, notices)
         entry = entry_of(path, {*names, *_assigned(forward)})
-        file = File(str(path), problem.tree, vars(problem.module))
+        file = File(str(path), problem.tree, problem.model, vars(problem.module))
         file.taken.add(entry)
         translator = Translator(file, problem.model)
         function = translator.function(forward, entry, summary or entry, numbers)
         text = "\n\n\n".join([*file.functions_in_jax(), function])
-        text = "\n\n\n".join([*helpers_of(text), text])
+        try:
+            text = "\n\n\n".join([*helpers_of(text), text])
+        except SyntaxError as error:
+            raise Wrong(f"{path}: what it computes has no form in JAX here: write its reference.py") from error
         imports = imports_of(text)
         text = "\n\n\n".join(["\n".join(imports), text] if imports else [text])
         text = f'"""What {path.name} of KernelBench computes, in JAX."""\n\n{text}'
@@ -162,14 +166,17 @@ def _assigned(node: ast.FunctionDef) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
-def _numbers(path: Path, forward: ast.FunctionDef, given: dict[str, Any], notices: list[str]) -> dict[str, Any]:
+def _numbers(
+    path: Path, forward: ast.FunctionDef, defaults: Sequence[Any], given: dict[str, Any], notices: list[str]
+) -> dict[str, Any]:
     """Inputs that are no arrays, and those that get_inputs leaves to their defaults."""
     found = {}
-    defaults = forward.args.defaults
     names = [one.arg for one in forward.args.args]
     for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
         if name not in given:
-            found[name] = ast.literal_eval(default)
+            if not isinstance(default, (*LITERALS, tuple)):
+                raise Wrong(f"{path}: '{name}' of forward is a {type(default).__name__}: get_inputs is to give it")
+            found[name] = int(default) if isinstance(default, Size) else default
     for name in names[1:]:
         value = given.get(name)
         if isinstance(value, (bool, int, float)):

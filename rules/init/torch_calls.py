@@ -108,7 +108,7 @@ def _call(name: str, args: Sequence[ast.expr], **keywords: ast.expr) -> ast.Call
 def _reduced(args: list[ast.expr]) -> ast.expr:
     how = _constant(args[1], "reduction")
     if how == "batchmean" and len(args) > 2:
-        count = ast.parse(f"{ast.unparse(args[2])}.shape[0]", mode="eval").body
+        count = ast.parse(f"({ast.unparse(args[2])}).shape[0]", mode="eval").body
         return ast.BinOp(_call("jnp.sum", args[:1]), ast.Div(), count)
     if how not in ("mean", "sum", "none"):
         raise Refused(f"with reduction='{how}'")
@@ -174,7 +174,12 @@ def _pooled_to(args: list[ast.expr]) -> ast.expr:
     size = _constant(args[1], "output_size")
     if size != 1 and set(size if isinstance(size, (tuple, list)) else ()) != {1}:
         raise Refused(f"with output_size={size!r}")
-    return _call("mean_of_each", args[:1])
+    return _call("mean_of_each", [args[0], args[2]])
+
+
+def _sides_of(args: list[ast.expr]) -> ast.expr:
+    sides, rank = args[0], _constant(args[1], "rank")
+    return ast.Tuple([sides] * rank, ast.Load()) if isinstance(sides, ast.Constant) else sides
 
 
 _MACROS: dict[str, Callable[[list[ast.expr]], ast.expr]] = {
@@ -184,6 +189,7 @@ _MACROS: dict[str, Callable[[list[ast.expr]], ast.expr]] = {
     "with_places": _with_places,
     "size_of": _size_of,
     "pooled_to": _pooled_to,
+    "sides_of": _sides_of,
     "expanded_of": _expanded_of,
     "cast_of": _cast_of,
     "len": _len,
@@ -206,6 +212,10 @@ def applied(form: str, args: Sequence[ast.expr], keywords: dict[str, ast.expr]) 
     elif len(args) > len(names):
         raise Refused(f"with {len(args)} arguments")
     values |= keywords
+    if isinstance(dim := values.get("dim"), ast.Constant) and isinstance(dim.value, bool):
+        raise Refused(f"with dim={dim.value}")
+    if isinstance(dim, (ast.Tuple, ast.List)) and not dim.elts:
+        raise Refused("with dim=()")
     values = {name: ast.Tuple(one.elts, one.ctx) if isinstance(one, ast.List) else one for name, one in values.items()}
     used = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     for name, value in values.items():

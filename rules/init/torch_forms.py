@@ -130,9 +130,9 @@ FORMS = {
     "logical_not": "input: jnp.logical_not(input)",
     "isnan": "input: jnp.isnan(input)",
     # Along an axis, or over all.
-    "softmax": "input, dim, _stacklevel=3, dtype=None: jax.nn.softmax(input, axis=dim)",
-    "log_softmax": "input, dim, _stacklevel=3, dtype=None: jax.nn.log_softmax(input, axis=dim)",
-    "softmin": "input, dim, _stacklevel=3, dtype=None: jax.nn.softmax(-input, axis=dim)",
+    "softmax": "input, dim, dtype=None, _stacklevel=3: jax.nn.softmax(input, axis=dim)",
+    "log_softmax": "input, dim, dtype=None, _stacklevel=3: jax.nn.log_softmax(input, axis=dim)",
+    "softmin": "input, dim, dtype=None, _stacklevel=3: jax.nn.softmax(-input, axis=dim)",
     "logsumexp": "input, dim, keepdim=False: jax.nn.logsumexp(input, axis=dim, keepdims=keepdim)",
     "sum": "input, dim=None, keepdim=False, dtype=None: jnp.sum(input, axis=dim, keepdims=keepdim, dtype=dtype)",
     "mean": "input, dim=None, keepdim=False, dtype=None: jnp.mean(input, axis=dim, keepdims=keepdim, dtype=dtype)",
@@ -176,7 +176,7 @@ FORMS = {
     "kl_div": "input, target, size_average=None, reduce=None, reduction='mean', log_target=False: "
     "reduced(jax.scipy.special.xlogy(target, target) - target * input, reduction, input)",
     "hinge_embedding_loss": "input, target, margin=1.0, size_average=None, reduce=None, reduction='mean': "
-    "reduced(jnp.where(target == 1, input, jnp.maximum(margin - input, 0)), reduction)",
+    "reduced(hinge_losses(input, target, margin), reduction)",
     "binary_cross_entropy_with_logits": "input, target, weight=None, size_average=None, reduce=None, "
     "reduction='mean': reduced(jax.nn.softplus(input) - target * input, reduction)",
     "triplet_margin_loss": "anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, "
@@ -186,7 +186,7 @@ FORMS = {
     "max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)",
     "avg_pool": "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
     "divisor_override=None: average_pool(input, kernel_size, stride, padding)",
-    "adaptive_avg_pool": "input, output_size: pooled_to(input, output_size)",
+    "adaptive_avg_pool": "input, output_size: pooled_to(input, output_size, rank)",
     "conv": "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1: "
     "convolution(input, weight, bias, stride, padding, dilation, groups)",
     "conv_transpose": "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1: "
@@ -203,11 +203,7 @@ ALSO = {
     "swish": "silu",
     "concatenate": "cat",
     "expit": "sigmoid",
-    **{
-        f"{name}{rank}d": name
-        for name in ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool")
-        for rank in (1, 2, 3)
-    },
+    **{f"{name}{rank}d": name for name in ("conv", "conv_transpose") for rank in (1, 2, 3)},
 }
 # Attributes of tensors.
 ATTRIBUTES = {"T", "mT", "shape", "ndim", "dtype"}
@@ -265,9 +261,9 @@ PLAIN_LAYERS = {
     "HingeEmbeddingLoss": (2, "hinge_embedding_loss"),
     "BCEWithLogitsLoss": (2, "binary_cross_entropy_with_logits"),
     "TripletMarginLoss": (3, "triplet_margin_loss"),
-    **{f"MaxPool{rank}d": (1, "max_pool_layer") for rank in (1, 2, 3)},
-    **{f"AvgPool{rank}d": (1, "avg_pool") for rank in (1, 2, 3)},
-    **{f"AdaptiveAvgPool{rank}d": (1, "adaptive_avg_pool") for rank in (1, 2, 3)},
+    **{f"MaxPool{rank}d": (1, f"max_pool_layer{rank}d") for rank in (1, 2, 3)},
+    **{f"AvgPool{rank}d": (1, f"avg_pool{rank}d") for rank in (1, 2, 3)},
+    **{f"AdaptiveAvgPool{rank}d": (1, f"adaptive_avg_pool{rank}d") for rank in (1, 2, 3)},
     "Flatten": (1, "flatten_layer"),
 }
 # As F.max_pool, with two arguments in another order.
@@ -275,6 +271,12 @@ FORMS["flatten_layer"] = FORMS["flatten"].replace("start_dim=0", "start_dim=1")
 FORMS["max_pool_layer"] = FORMS["max_pool"].replace(
     "ceil_mode=False, return_indices=False", "return_indices=False, ceil_mode=False"
 )
+# Windows have as many sides as the name says, so that an array of another rank is turned down.
+for _name in ("max_pool", "max_pool_layer", "avg_pool", "adaptive_avg_pool"):
+    _form = FORMS.pop(_name)
+    for _rank in (1, 2, 3):
+        _of_rank = _form.replace("pool(input, kernel_size", f"pool(input, sides_of(kernel_size, {_rank})")
+        FORMS[f"{_name}{_rank}d"] = _of_rank.replace("output_size, rank)", f"output_size, {_rank})")
 
 
 @dataclass(frozen=True)
@@ -422,7 +424,7 @@ WEIGHTED_LAYERS = {
 for _rank in (1, 2, 3):
     WEIGHTED_LAYERS |= {
         f"BatchNorm{_rank}d": Weighted(_norm_shapes, "norm_of_batch(x, weight, bias, eps)"),
-        f"InstanceNorm{_rank}d": Weighted(_plain_norm_shapes, "norm_of_instances(x, weight, bias, eps)"),
+        f"InstanceNorm{_rank}d": Weighted(_plain_norm_shapes, f"norm_of_instances(x, {_rank}, weight, bias, eps)"),
         f"Conv{_rank}d": Weighted(
             _conv_shapes(_rank), "convolution(x, weight, bias, stride, padding, dilation, groups)"
         ),

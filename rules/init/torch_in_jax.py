@@ -45,8 +45,8 @@ def norm_of_batch(x, weight=None, bias=None, eps=1e-5):
     return with_channels(normalized(x, (0, *range(2, x.ndim)), eps), weight, bias)
 
 
-def norm_of_instances(x, weight=None, bias=None, eps=1e-5):
-    return with_channels(normalized(x, tuple(range(2, x.ndim)), eps), weight, bias)
+def norm_of_instances(x, rank, weight=None, bias=None, eps=1e-5):
+    return with_channels(normalized(x, tuple(range(-rank, 0)), eps), weight, bias)
 
 
 def norm_of_groups(x, groups, weight=None, bias=None, eps=1e-5):
@@ -62,10 +62,15 @@ def huber(x, delta):
 def class_losses(logits, target, label_smoothing=0.0):
     log = jax.nn.log_softmax(logits, axis=1)
     if target.ndim == logits.ndim:
+        target = target * (1 - label_smoothing) + label_smoothing / logits.shape[1]
         return -jnp.sum(log * target, axis=1)
     wanted = jax.nn.one_hot(target, logits.shape[1], axis=1, dtype=logits.dtype)
     wanted = wanted * (1 - label_smoothing) + label_smoothing / logits.shape[1]
     return -jnp.sum(log * wanted, axis=1)
+
+
+def hinge_losses(x, target, margin=1.0):
+    return jnp.where(target != 1, jnp.maximum(margin - x, 0), 0) + jnp.where(target != -1, x, 0)
 
 
 def distance(x, y, p=2.0, eps=1e-6):
@@ -124,6 +129,8 @@ def transformer_layer(x, weights, heads, activation, batch_first=False, norm_fir
 
 
 def recurrent(cell, x, starts, weights, has_biases, directions, batch_first):
+    if x.ndim != 3:
+        raise ValueError("an array of steps, batches and features was expected")
     x = jnp.swapaxes(x, 0, 1) if batch_first else x
     count = 4 if has_biases else 2
     layers = [weights[at : at + count] for at in range(0, len(weights), count)]
@@ -193,6 +200,7 @@ def unbound(x, axis):
 
 
 def unfolded(x, axis, size, step):
+    axis %= x.ndim
     starts = range(0, x.shape[axis] - size + 1, step)
     windows = [jax.lax.slice_in_dim(x, start, start + size, axis=axis) for start in starts]
     return jnp.moveaxis(jnp.stack(windows, axis=axis), axis + 1, -1)
@@ -244,8 +252,8 @@ def average_pool(x, kernel, stride=None, padding=0):
     return windows(x, jax.lax.add, 0.0, kernel, stride, padding) / count
 
 
-def mean_of_each(x):
-    return jnp.mean(x, axis=tuple(range(2, x.ndim)), keepdims=True)
+def mean_of_each(x, rank):
+    return jnp.mean(x, axis=tuple(range(-rank, 0)), keepdims=True)
 
 
 def convolution(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):

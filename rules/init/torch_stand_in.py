@@ -21,6 +21,12 @@ _DTYPES = DTYPES | {"half": "float16", "float16": "float16"}
 _DTYPES |= {"double": "float64", "float64": "float64", "long": "int64", "int64": "int64", "bool": "bool"}
 
 
+def _text(value: Any) -> str:
+    """A number as JAX's texts have it."""
+    text = repr(int(value) if isinstance(value, Size) else value)
+    return text.replace("inf", "jnp.inf").replace("nan", "jnp.nan") if isinstance(value, float) else text
+
+
 class Size(int):
     """A size that knows what the file calls it."""
 
@@ -66,10 +72,10 @@ class Sample:
             raise AttributeError(f"a tensor's {name} is not known here")
         return lambda *args, **kwargs: _METHODS[name](self, *args, **kwargs)
 
-    def with_(self, other: Any, function: Callable[[float, float], float]) -> Sample:
-        """Of two, element by element."""
+    def with_(self, other: Any, function: Callable[[float, float], float], text: str) -> Sample:
+        """Of two, element by element; `text` is what that is of two texts."""
         if not isinstance(other, Sample):
-            other = Sample((), "float32" if isinstance(other, float) else "int64", other, other)
+            other = Sample((), "float32" if isinstance(other, float) else "int64", other, other, recipe=_text(other))
         traits = self.traits | other.traits
         if self.draws & other.draws:
             traits |= {"made of one draw twice, as a symmetric matrix is"}
@@ -84,27 +90,65 @@ class Sample:
         # Of normal numbers there are no ends.
         traits |= {"scaled or shifted"} if len(ends) < 4 else set()
         low, high = (min(ends), max(ends)) if len(ends) == 4 else (None, None)
-        return Sample(shape, dtype, low, high, traits, self.draws | other.draws)
+        recipe = text.format(self.recipe, other.recipe) if self.recipe and other.recipe else ""
+        return Sample(shape, dtype, low, high, traits, self.draws | other.draws, recipe)
+
+    def compared(self, other: Any, text: str) -> Sample:
+        """What a comparison of two gives."""
+        made = self.with_(other, operator.sub, text)
+        return replace(made, dtype="bool", low=0, high=1, traits=made.traits | {"what a comparison gives"})
 
     def __add__(self, other: Any) -> Sample:
-        return self.with_(other, operator.add)
+        return self.with_(other, operator.add, "({} + {})")
 
     def __sub__(self, other: Any) -> Sample:
-        return self.with_(other, operator.sub)
+        return self.with_(other, operator.sub, "({} - {})")
 
     def __rsub__(self, other: Any) -> Sample:
-        return self.with_(other, lambda a, b: b - a)
+        return self.with_(other, lambda a, b: b - a, "({1} - {0})")
 
     def __mul__(self, other: Any) -> Sample:
-        return self.with_(other, operator.mul)
+        return self.with_(other, operator.mul, "({} * {})")
 
     def __truediv__(self, other: Any) -> Sample:
-        return self.with_(other, operator.truediv)
+        return self.with_(other, operator.truediv, "({} / {})")
 
     def __neg__(self) -> Sample:
         return self * -1
 
     __radd__, __rmul__ = __add__, __mul__
+
+    def __eq__(self, other: object) -> Any:
+        return self.compared(other, "({} == {})")
+
+    def __ne__(self, other: object) -> Any:
+        return self.compared(other, "({} != {})")
+
+    def __lt__(self, other: Any) -> Sample:
+        return self.compared(other, "({} < {})")
+
+    def __le__(self, other: Any) -> Sample:
+        return self.compared(other, "({} <= {})")
+
+    def __gt__(self, other: Any) -> Sample:
+        return self.compared(other, "({} > {})")
+
+    def __ge__(self, other: Any) -> Sample:
+        return self.compared(other, "({} >= {})")
+
+    def __and__(self, other: Any) -> Sample:
+        return self.compared(other, "({} & {})")
+
+    def __or__(self, other: Any) -> Sample:
+        return self.compared(other, "({} | {})")
+
+    def __invert__(self) -> Sample:
+        return self.changed(f"(~{self.recipe})")
+
+    def __bool__(self) -> bool:
+        raise NotImplementedError("whether an array holds is not known before it is there")
+
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)
@@ -135,6 +179,8 @@ class Made:
 class Module:
     """What models are made from: what they set they have."""
 
+    training = True
+
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
@@ -152,11 +198,19 @@ class Module:
         """As an attribute."""
         setattr(self, name, value)
 
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """Its layers and models, with their names."""
+        return iter([(name, one) for name, one in vars(self).items() if isinstance(one, (Layer, Module))])
+
+    def children(self) -> Iterator[Any]:
+        """Without them."""
+        return iter([one for _, one in self.named_children()])
+
     def modules(self) -> Iterator[Any]:
-        """None: whoever goes through them sets their weights, and there are none."""
+        """None: whoever goes through all of them sets their weights, and there are none."""
         return iter(())
 
-    children = parameters = named_modules = named_children = named_parameters = modules
+    parameters = named_modules = named_parameters = buffers = modules
 
     def apply(self, _: Any) -> Module:
         """As it is, for the same reason."""
@@ -166,7 +220,17 @@ class Module:
         """As it is, on whatever device."""
         return self
 
-    eval = train = cuda = cpu = float = requires_grad_ = to
+    cuda = cpu = float = requires_grad_ = to
+
+    def train(self, mode: bool = True) -> Module:
+        """As it is: a model is in training until it is said not to be."""
+        if not mode:
+            self.eval()
+        return self
+
+    def eval(self) -> Module:
+        """There is none in evaluation here: statistics of batches that are kept are not known."""
+        raise NotImplementedError("a model in evaluation (`eval()`) has no form here: batches' statistics are not kept")
 
 
 class Group(Module):
@@ -195,6 +259,16 @@ class Group(Module):
         """Under a name."""
         self.parts[name] = value
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, (Layer, Module)):
+            self.parts[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """Its layers, with their numbers or names."""
+        return iter(list(self.parts.items()))
+
     def __len__(self) -> int:
         return len(self.parts)
 
@@ -207,8 +281,8 @@ class Group(Module):
         found = list(self.parts.values())[at]
         return type(self)(found) if isinstance(at, slice) else found
 
-    def __setitem__(self, at: str, part: Any) -> None:
-        self.parts[at] = part
+    def __setitem__(self, at: Any, part: Any) -> None:
+        self.parts[list(self.parts)[at] if isinstance(at, int) else at] = part
 
     def __getattr__(self, name: str) -> Any:
         parts = self.__dict__.get("parts", {})
@@ -301,8 +375,18 @@ def _whole(low: int, high: Any, size: Any = None) -> Sample:
 
 def _constant(value: float, *size: Any) -> Sample:
     shape = _shape(size)
-    recipe = f"jnp.full({tuple(map(int, shape))}, {float(value)!r})"
+    recipe = f"jnp.full({tuple(map(int, shape))}, {_text(float(value))})"
     return Sample(shape, low=value, high=value, traits=frozenset({f"{value:g} everywhere"}), recipe=recipe)
+
+
+def _given(value: Any) -> Sample:
+    array = np.asarray(value)
+    dtype = {"f": "float32", "b": "bool"}.get(array.dtype.kind, "int64")
+    low, high = (array.min().item(), array.max().item()) if array.size else (None, None)
+    traits = frozenset[str]() if array.ndim == 0 else frozenset({"what the file says"})
+    text = f"jnp.asarray({np.array2string(array, separator=', ', threshold=sys.maxsize, floatmode='unique')})"
+    text = text.replace("inf", "jnp.inf").replace("nan", "jnp.nan")
+    return Sample(array.shape, dtype, low, high, traits, recipe=" ".join(text.split()))
 
 
 _DRAWERS: dict[str, Callable[..., Sample]] = {
@@ -316,11 +400,7 @@ _DRAWERS: dict[str, Callable[..., Sample]] = {
     "arange": lambda count: Sample(
         (count,), "int64", 0, count - 1, frozenset({"one number after another"}), recipe=f"jnp.arange({int(count)})"
     ),
-    "tensor": lambda value: (
-        Sample(np.shape(value), "float32" if isinstance(value, float) else "int64", value, value)
-        if isinstance(value, (int, float))
-        else Sample(np.shape(value))
-    ),
+    "tensor": _given,
     "randperm": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"a permutation"})),
 }
 
@@ -432,11 +512,17 @@ def _as_it_is(*_: Any, **__: Any) -> Iterator[None]:
     yield
 
 
+def _check_default(dtype: Dtype) -> None:
+    if dtype.name != "float32":
+        raise NotImplementedError(f"numbers are float32 here unless an array says otherwise, and not {dtype.name}")
+
+
 _SETTINGS = {
     **dict.fromkeys(
-        ("manual_seed", "set_default_dtype", "set_default_device", "set_float32_matmul_precision", "set_num_threads"),
+        ("manual_seed", "set_default_device", "set_float32_matmul_precision", "set_num_threads"),
         lambda *_, **__: None,
     ),
+    "set_default_dtype": _check_default,
     **dict.fromkeys(("no_grad", "inference_mode", "enable_grad", "autocast"), _as_it_is),
     **dict.fromkeys(("device", "Generator"), lambda *_, **__: "device"),
 }
@@ -466,7 +552,7 @@ class _Torch(ModuleType):
 
 def _copies(layer: Layer, num_layers: int, norm: Any = None, **_: Any) -> Sequential:
     """A layer many times, one after another."""
-    parts: dict[str, Any] = {f"layers.{at}": layer for at in range(num_layers)}
+    parts: dict[str, Any] = {f"layers.{at}": replace(layer) for at in range(num_layers)}
     return Sequential(parts | ({} if norm is None else {"norm": norm}))
 
 

@@ -22,18 +22,24 @@ class Unset(NotStatic):
     """The model has no such part; the message is its name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """A layer, a weight or a function of the model, and where it is: "self.layers.3"."""
 
     dotted: str
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
 
 _PARTS = (Module, Layer, Weight, Made, Sample, FunctionType, MethodType)
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
+    ast.Is: lambda one, other: one == other if isinstance(one, Part) else one is other,
+    ast.IsNot: lambda one, other: one != other if isinstance(one, Part) else one is not other,
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -65,11 +71,15 @@ _CALLED: dict[str, Callable[..., Any]] = {
 
 
 class Static:
-    """The values of expressions of a method, where they do not hang on its inputs. `names` are local names' values."""
+    """The values of expressions of a method, where they do not hang on its inputs.
+
+    `names` are values of local names, which are `locals`: no other local name has a value here.
+    """
 
     def __init__(self, model: Any, values: dict[str, Any]) -> None:
         self.model, self.values = model, values
         self.names: dict[str, Any] = {}
+        self.locals: set[str] = set()
 
     def of(self, node: ast.AST) -> Any:
         """A number, a text, a Part, or a list of such. Raises NotStatic."""
@@ -98,22 +108,27 @@ class Static:
             return None
         return found if isinstance(found, Part) else None
 
+    def truth(self, node: ast.AST) -> bool:
+        """Whether a condition holds. Raises NotStatic."""
+        return _truth(self.of(node))
+
     @contextmanager
     def where(self, target: ast.expr, value: Any) -> Iterator[None]:
-        """Meanwhile a target of a loop has a value."""
+        """Meanwhile a target of a comprehension has a value."""
         before = dict(self.names)
-        self._bind(target, value)
+        self.bind(target, value)
         try:
             yield
         finally:
             self.names = before
 
-    def _bind(self, target: ast.expr, value: Any) -> None:
+    def bind(self, target: ast.expr, value: Any) -> None:
+        """From here on a target of a loop has a value. Raises NotStatic."""
         if isinstance(target, ast.Name):
             self.names[target.id] = value
-        elif isinstance(target, ast.Tuple):
+        elif isinstance(target, ast.Tuple) and len(target.elts) == len(value):
             for one, of in zip(target.elts, value, strict=True):
-                self._bind(one, of)
+                self.bind(one, of)
         else:
             raise NotStatic
 
@@ -123,6 +138,8 @@ class Static:
     def _name(self, node: ast.Name) -> Any:
         if node.id in self.names:
             return self.names[node.id]
+        if node.id in self.locals:
+            raise NotStatic
         if node.id == "self" and self.model is not None:
             return Part("self", self.model)
         if isinstance(self.values.get(node.id, ...), LITERALS):
@@ -155,7 +172,7 @@ class Static:
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         value = self.of(node.operand)
         if isinstance(node.op, ast.Not):
-            return not value
+            return not _truth(value)
         if isinstance(node.op, ast.USub):
             return -value
         raise NotStatic
@@ -168,7 +185,7 @@ class Static:
         value: Any = is_and
         for one in node.values:
             value = self.of(one)
-            if bool(value) is not is_and:
+            if _truth(value) is not is_and:
                 break
         return value
 
@@ -186,10 +203,28 @@ class Static:
             raise NotStatic
         args = [self.of(one) for one in node.args]
         if node.func.id == "hasattr":
-            return isinstance(args[0], Part) and hasattr(args[0].value, args[1])
+            return _has(*args)
         if node.func.id == "getattr":
             return _child(args[0], args[1])
         return _CALLED[node.func.id](*(_items(one) if isinstance(one, Part) else one for one in args))
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, Part):
+        return bool(value)
+    if isinstance(value.value, (Weight, Made, Sample)):
+        raise NotStatic
+    return len(value.value) > 0 if isinstance(value.value, Group) else True
+
+
+def _has(of: Any, name: str) -> bool:
+    if not isinstance(of, Part) or not isinstance(of.value, Module):
+        raise NotStatic
+    has: bool = hasattr(of.value, name)
+    # Of what PyTorch's own models have, the stand-in has a part alone.
+    if not has and hasattr(Module, name):
+        raise NotStatic
+    return has
 
 
 def _child(of: Any, name: str) -> Any:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import keyword
 import re
 import textwrap
+from collections import Counter
 from copy import deepcopy
 from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 from source import Wrong
 from torch_calls import HELPERS, LITERALS, Refused, applied, literal, renamed
+from torch_file import File, Function
 from torch_forms import (
     ALSO,
     ATTRIBUTES,
@@ -30,52 +31,14 @@ from torch_forms import (
     WITHOUT_MEANING,
     Weighted,
 )
-from torch_stand_in import Group, Layer, Made, Module, Sample, Weight
+from torch_memory import CALLERS, Memory
+from torch_stand_in import Group, Layer, Made, Module, Sample, Sequential, Weight
 from torch_static import NotStatic, Part, Static, Unset
 
 _SPACES = ("torch", "torch.nn.functional", "torch.special", "torch.Tensor")
 _ADVICE = "write its reference.py and use evolve init"
-_Function = ast.FunctionDef | ast.Lambda
-
-
-class File:
-    """A problem's file: what it imports, defines and says, the functions that its parts have become, and notices."""
-
-    def __init__(self, path: str, tree: ast.Module, values: dict[str, Any]) -> None:
-        self.path, self.values = path, values
-        self.modules = _modules_of(tree)
-        self.classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
-        self.functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-        self.texts: dict[str, str] = {}
-        self.notices: list[str] = []
-        self.pending: set[tuple[int, int]] = set()
-        used = {getattr(one, "id", None) or getattr(one, "arg", None) for one in ast.walk(tree)}
-        self.taken = {one for one in used if one} | {"jax", "jnp", "math"} | set(HELPERS)
-
-    def named(self, name: str, text: str) -> str:
-        """The name of a function with that text below its own name; a new one unless there is the same already."""
-        name += "_" if name in self.taken or keyword.iskeyword(name) else ""
-        for at in range(1, len(self.texts) + 2):
-            numbered = name if at == 1 else f"{name}_{at}"
-            if self.texts.setdefault(numbered, text) == text:
-                return numbered
-        raise AssertionError("there are more names than texts")
-
-    def functions_in_jax(self) -> list[str]:
-        """Their texts under their names."""
-        return [text.replace("def (", f"def {name}(", 1).rstrip() for name, text in self.texts.items()]
-
-    def method(self, model: Any, name: str) -> _Function | None:
-        """A function of a model's class, or of the classes that it is made from; a lambda that it sets."""
-        for made_from in type(model).__mro__:
-            found = self.classes.get(made_from.__name__)
-            for one in ast.walk(found) if found else []:
-                if isinstance(one, ast.FunctionDef) and one.name == name:
-                    return one
-                is_lambda = isinstance(one, ast.Assign) and isinstance(one.value, ast.Lambda)
-                if is_lambda and ast.unparse(one.targets[0]) == f"self.{name}":  # type: ignore[attr-defined]
-                    return one.value  # type: ignore[attr-defined]
-        return None
+# A layer or an array of the model, and the name of its weight.
+_Key = tuple[int, str]
 
 
 class Translator(ast.NodeTransformer):
@@ -85,18 +48,31 @@ class Translator(ast.NodeTransformer):
         self.file, self.model = file, model
         self.static = Static(model, file.values)
         self.locals: set[str] = set()
+        self.once: set[str] = set()  # names that are set in one place
+        self.counters: set[str] = set()  # names that loops set, and nothing else
         self.lists: set[str] = set()
+        self.is_sure = True  # not in what is run, or run again, as the inputs are
+        self.memory = Memory(file.texts)
         self.weights: dict[str, Weight] = {}
         self.places: dict[str, str] = {}  # where the model has a weight
+        self.keys: dict[str, _Key] = {}  # whose it is: two names of the model may have one
 
-    def function(self, node: _Function, entry: str, summary: str, numbers: dict[str, Any]) -> str:
+    def function(self, node: Function, entry: str, summary: str, numbers: dict[str, Any]) -> str:
         """Its text. `numbers` are arguments that are numbers, and no arguments of it."""
         if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             self._refuse(node, f"'{getattr(node, 'name', 'lambda')}' takes any arguments")
         names = [one.arg for one in node.args.args if one.arg != "self"]
-        stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _is_set(one)}
-        self.locals = set(names) | stored
+        stored = Counter(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _is_set(one))
+        looped = Counter(name for one in ast.walk(node) for name in _targets(one))
+        self.locals = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg) and one.arg != "self"} | set(
+            stored
+        )
+        self.static.locals = self.locals
+        self.once = {name for name, count in stored.items() if count == 1 and name not in names}
+        self.counters = {name for name in looped if looped[name] == stored[name] and name not in names}
         self.static.names |= {name: value for name, value in numbers.items() if name not in stored}
+        # What forward does to an input changes nothing that it gives.
+        self.memory.arguments([] if entry else names)
         body = [f"{name} = {value!r}" for name, value in numbers.items()]
         statements: list[ast.stmt] = [ast.Return(node.body)] if isinstance(node, ast.Lambda) else node.body
         body += [ast.unparse(ast.fix_missing_locations(one)) for one in self._statements(statements)]
@@ -142,15 +118,34 @@ class Translator(ast.NodeTransformer):
             if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in ast.walk(one)):
                 what = "changes the model" if ast.unparse(one).startswith("self.") else "writes into an array"
                 self._refuse(node, f"'{ast.unparse(one)} = …', which {what},")
+        stored = [name for one in node.targets for name in _names_set(one)]
         if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
             found = self._part(node.value)
             if found and isinstance(found.value, (Module, Layer)):
+                if target.id not in self.once or not self.is_sure:
+                    self._refuse(node, f"'{target.id}', which is one layer here and another elsewhere,")
                 self.static.names[target.id] = found
                 return None
-            self.static.names.pop(target.id, None)
+            known = self._known(node.value)
+            if type(known) is int and target.id in self.once and self.is_sure:
+                self.static.names[target.id] = known
             if isinstance(node.value, (ast.List, ast.ListComp)):
                 self.lists.add(target.id)
-        return self.generic_visit(node)
+        node.value = self.visit(node.value)
+        self.memory.now(stored, self.memory.shared(node.value))
+        node.targets = [self.visit(one) for one in node.targets]
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """It changes an array, and not what another name has."""
+        if not isinstance(node.target, ast.Name):
+            self._refuse(node, f"'{ast.unparse(node.target)} … =', which changes what is not a name")
+        node.value = self.visit(node.value)
+        name = node.target.id
+        if name not in self.lists and self.memory.of(name) != {name}:
+            self._refuse(node, f"'{name} … =', which changes what another name may have, too,")
+        self.memory.now([name], set())
+        return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         """Without the annotation."""
@@ -161,15 +156,34 @@ class Translator(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         """One side, where it is known which."""
-        known = self._known(node.test)
-        return self.generic_visit(node) if known is NotStatic else self._statements(node.body if known else node.orelse)
+        try:
+            return self._statements(node.body if self.static.truth(node.test) else node.orelse)
+        except NotStatic:
+            return self._unsure(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """The same."""
-        known = self._known(node.test)
-        if known is NotStatic:
+        try:
+            made: ast.AST = self.visit(node.body if self.static.truth(node.test) else node.orelse)
+        except NotStatic:
             return self.generic_visit(node)
-        made: ast.AST = self.visit(node.body if known else node.orelse)
+        return made
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """As it stands."""
+        return self._unsure(node)
+
+    visit_With = visit_Try = visit_While  # type: ignore[assignment]
+
+    def _unsure(self, node: Any) -> ast.AST:
+        """Statements that are run as the inputs are: what they set is not known from here on."""
+        for name in {name for one in ast.walk(node) for name in _names_set(one)}:
+            self.static.names.pop(name, None)
+        before, self.is_sure = self.is_sure, False
+        made: Any = self.generic_visit(node)
+        self.is_sure = before
+        if isinstance(made, (ast.If, ast.For, ast.While)) and not made.body:
+            made.body = [ast.Pass()]
         return made
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST | None:
@@ -178,23 +192,36 @@ class Translator(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         """Over layers it is unrolled."""
-        items = self._layers(node.iter, [node])
+        items = self._layers(node.iter, [*node.body])
         if items is None:
-            return self.generic_visit(node)
-        if node.orelse or any(isinstance(one, (ast.Break, ast.Continue)) for one in ast.walk(node)):
+            return self._unsure(node)
+        if node.orelse or any(isinstance(one, (ast.Break, ast.Continue, ast.Return)) for one in ast.walk(node)):
             self._refuse(node, "a loop over layers that ends early")
+        own = set(_names_set(node.target))
+        if not own <= self.counters or own & {name for part in node.body for name in _all_set(part)}:
+            self._refuse(node, f"a loop over layers whose '{ast.unparse(node.target)}' is set elsewhere, too,")
         found: list[ast.stmt] = []
         for item in items:
-            with self.static.where(node.target, item):
-                found += self._statements(deepcopy(node.body))
+            self._bind(node.target, item)
+            found += self._statements(deepcopy(node.body))
         return found
+
+    def _bind(self, target: ast.expr, item: Any) -> None:
+        try:
+            self.static.bind(target, item)
+        except NotStatic:
+            self._refuse(target, f"a loop over layers with '{ast.unparse(target)}'")
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
         """The same."""
         (first, *others) = node.generators
         items = None if others or first.ifs else self._layers(first.iter, [node.elt])
-        if items is None:
-            return self.generic_visit(node)
+        own = set(_names_set(first.target))
+        if items is None or own & set(_all_set(node.elt)):
+            hidden = {name: self.static.names.pop(name) for name in set(_all_set(node)) & set(self.static.names)}
+            made = self.generic_visit(node)
+            self.static.names |= hidden
+            return made
         found: list[ast.expr] = []
         for item in items:
             with self.static.where(first.target, item):
@@ -226,6 +253,8 @@ class Translator(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """A local one, a number of the file, or Python's own."""
+        if node.id in self.memory.changed and not _is_set(node):
+            self._refuse(node, f"'{node.id}', which was changed in place through another name,")
         if node.id in self.static.names and not _is_set(node):
             return self._own(node, self.static.names[node.id])
         if node.id in self.locals or node.id in self.file.modules:
@@ -272,23 +301,29 @@ class Translator(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A form of the tables, a layer, or what Python has itself."""
-        keywords = {one.arg: one.value for one in node.keywords if one.arg and one.arg not in WITHOUT_MEANING}
+        if any(one.arg is None for one in node.keywords):
+            self._refuse(node, f"'{ast.unparse(node)}', whose keywords are not written out,")
+        keywords = {str(one.arg): one.value for one in node.keywords if one.arg not in WITHOUT_MEANING}
         # What has no meaning may have no form, either, as x.device.
         args = [self.visit(one) for one in node.args if self._known(one) != "device"]
         said = {name: self.visit(value) for name, value in keywords.items()}
         part = self._part(node.func)
         dotted = part.dotted if part else self._dotted(node.func)
+        self._changes(node, part)
         try:
             if part:
                 return self._of_part(part, args, said)
             if dotted.startswith("torch."):
                 space, _, name = dotted.rpartition(".")
-                return self._of_form(name if space in _SPACES else "", args, said)
+                # What tensors have under that name is something else.
+                is_other = space == "torch.nn.functional" and name in ("unfold", "fold")
+                return self._of_form(name if space in _SPACES and not is_other else "", args, said)
             if isinstance(node.func, ast.Attribute) and not dotted:
                 return self._of_method(node.func, args, said)
             if isinstance(node.func, ast.Name) and node.func.id in self.file.functions:
                 function = self.file.functions[node.func.id]
-                return self._inlined(Part("self", None), function, node.func.id, args, said)
+                made = self.file.values.get(node.func.id)
+                return self._inlined(Part("self", None), function, made, args, said)
         except Refused as why:
             what = f"'{dotted}'" if dotted else f"a tensor's '{ast.unparse(node.func).rpartition('.')[2]}'"
             self._refuse(node, f"{what} {why}".strip())
@@ -302,9 +337,30 @@ class Translator(ast.NodeTransformer):
     def _of_method(self, func: ast.Attribute, args: list[ast.expr], keywords: dict[str, ast.expr]) -> ast.expr:
         """Of a tensor, or of a list of them."""
         of = func.value
-        if isinstance(of, ast.Name) and of.id in self.lists and func.attr in ("append", "extend", "insert", "pop"):
+        if isinstance(of, ast.Name) and of.id in self.lists and func.attr in ("append", "extend"):
             return ast.Call(ast.Attribute(self.visit(of), func.attr, ast.Load()), args, [])
+        if func.attr == "where" and args and not keywords:
+            return self._of_form("where", [args[0], self.visit(of), *args[1:]], {})
         return self._of_form(func.attr, [self.visit(of), *args], keywords)
+
+    def _changes(self, node: ast.Call, part: Part | None) -> None:
+        """What a call changes in place is not what other names have, from here on, and not what it was."""
+        layer = part.value if part else None
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        said = [one.value for one in node.keywords if one.arg == "inplace"]
+        is_inplace = any(not isinstance(one, ast.Constant) or one.value for one in said)
+        if isinstance(layer, Sequential) and len(layer):
+            layer = next(iter(layer))
+        if isinstance(layer, Layer):
+            is_inplace = layer.kwargs.get("inplace", False) or (
+                layer.kind in ("ReLU", "ReLU6", "SiLU") and any(layer.args)
+            )
+        if not is_inplace or not node.args:
+            return
+        names = self.memory.shared(node.args[0]) if isinstance(node.args[0], (ast.Name, ast.Subscript)) else set()
+        if CALLERS in names:
+            self._refuse(node, f"'{last}' in place, which changes what the caller has, too,")
+        self.memory.changed |= names - {CALLERS}
 
     def _of_form(self, name: str, args: list[ast.expr], keywords: dict[str, ast.expr]) -> ast.expr:
         name = ALSO.get(name, name)
@@ -312,32 +368,41 @@ class Translator(ast.NodeTransformer):
             raise Refused("")
         if name in NARROWED:
             self._narrowed(name)
+        if name in ("max", "min"):
+            self._check_axis(args, keywords)
         return applied(FORMS[name], args, renamed(keywords))
+
+    def _check_axis(self, args: list[ast.expr], keywords: dict[str, ast.expr]) -> None:
+        """Raises Refused where an axis is no number: it might be an array, element by element."""
+        for one in [*args[1:2], *(keywords[name] for name in ("dim", "axis") if name in keywords)]:
+            is_number = _number_of(one) is not None
+            is_axis = bool(keywords) or len(args) > 2 or (isinstance(one, ast.Name) and one.id in self.counters)
+            if not is_number and is_axis:
+                raise Refused(f"along '{ast.unparse(one)}', which may be another axis each time")
 
     def _of_part(self, part: Part, args: list[ast.expr], keywords: dict[str, ast.expr]) -> ast.expr:
         value = part.value
+        own = self.file.method(value, "forward") if isinstance(value, (Module, Layer)) else None
+        if own is not None:
+            return self._inlined(part, own, type(value).forward, args, keywords)
         if isinstance(value, Layer):
             return self._of_layer(value, part.dotted, args, keywords)
         if isinstance(value, Group):
-            if value.kind != "Sequential":
+            are_told = {getattr(one, "kind", "") for one in value} == {"TransformerEncoderLayer"}
+            if value.kind != "Sequential" or not args or (keywords and not are_told):
                 raise Refused(f"(nn.{value.kind})")
             for name, one in value.items():
-                args = [self._of_part(Part(f"{part.dotted}.{name}", one), args, {})]
+                args = [self._of_part(Part(f"{part.dotted}.{name}", one), args, keywords)]
             return args[0]
-        owner, _, name = part.dotted.rpartition(".")
-        if isinstance(value, Module):
-            node = self.file.method(value, "forward")
-            owner, name, model = part.dotted, type(value).__name__, value
-        elif isinstance(value, (MethodType, FunctionType)):
-            model = self._model(owner)
-            node = self.file.method(model, name)
-        else:
-            node = None
+        if not isinstance(value, (MethodType, FunctionType)):
+            raise Refused("")
+        dotted = part.dotted.rpartition(".")[0]
+        owner = Part(dotted, value.__self__ if isinstance(value, MethodType) else self._model(dotted))
+        node = self.file.defined(owner.value, value)
         if node is None:
             raise Refused("")
-        is_lambda = isinstance(node, ast.Lambda) and isinstance(value, FunctionType)
-        around = dict(inspect.getclosurevars(value).nonlocals) if is_lambda else {}
-        return self._inlined(Part(owner, model), node, name, args, keywords, around)
+        around = dict(inspect.getclosurevars(value).nonlocals) if isinstance(node, ast.Lambda) else {}
+        return self._inlined(owner, node, value, args, keywords, around)
 
     def _model(self, dotted: str) -> Any:
         found = self.model
@@ -348,33 +413,40 @@ class Translator(ast.NodeTransformer):
     def _inlined(
         self,
         owner: Part,
-        node: _Function,
-        name: str,
+        node: Function,
+        made: Any,
         args: list[ast.expr],
         keywords: dict[str, ast.expr],
         around: dict[str, Any] | None = None,
     ) -> ast.expr:
-        """A call of a function of the file, which becomes one of the text's."""
+        """A call of a function of the file, which becomes one of the text's; `made` is the function itself."""
         names = [one.arg for one in node.args.args if one.arg != "self"]
+        if any(isinstance(one, ast.Starred) for one in args):
+            raise Refused("with arguments that are not written out")
         if len(args) > len(names) or not set(keywords) <= set(names):
             raise Refused(f"with {len(args) + len(keywords)} arguments")
-        defaults = node.args.defaults
-        given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        defaults = getattr(made, "__defaults__", None) or ()
+        given = {
+            name: literal(value) for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True)
+        }
         given |= dict(zip(names, args, strict=False)) | keywords
         if missing := [one for one in names if one not in given]:
             raise Refused(f"without {missing[0]}")
         numbers = {one: value.value for one, value in given.items() if isinstance(value, ast.Constant)}
+        numbers |= {one: number for one, value in given.items() if (number := _number_of(value)) is not None}
         key = (id(node), id(owner.value))
         if key in self.file.pending:
             raise Refused("calls itself")
         self.file.pending.add(key)
         child = Translator(self.file, owner.value)
         child.static.names |= {name: child.place_of(value) for name, value in (around or {}).items()}
+        called = getattr(made, "__name__", "lambda")
+        name = type(owner.value).__name__ if called == "forward" else called if called.isidentifier() else "function"
         text = child.function(deepcopy(node), "", f"{name} of the file", numbers)
         self.file.pending.discard(key)
         called = self.file.named(_snake(name), text)
         weights = [
-            self._weight(owner.dotted + place.removeprefix("self"), child.weights[of])
+            self._weight(owner.dotted + place.removeprefix("self"), child.weights[of], child.keys[of])
             for of, place in child.places.items()
         ]
         inputs = [given[one] for one in names if one not in numbers]
@@ -390,6 +462,8 @@ class Translator(ast.NodeTransformer):
         return Part("self", value) if value is self.model else value
 
     def _of_layer(self, layer: Layer, dotted: str, args: list[ast.expr], keywords: dict[str, ast.expr]) -> ast.expr:
+        if not args:
+            raise Refused(f"(nn.{layer.kind}) without its input")
         if layer.kind == "Identity" or (layer.kind.startswith("Dropout") and _chance(layer) == 0):
             return args[0]
         if layer.kind in LAYER_NOTICES:
@@ -424,17 +498,21 @@ class Translator(ast.NodeTransformer):
         for name, shape in shapes.items():
             values[name] = ast.Constant(None)
             if shape:
-                values[name] = self._weight(f"{dotted}.{name}", Weight(tuple(map(int, shape)), numbers=len(shape[2:])))
+                weight = Weight(tuple(map(int, shape)), numbers=len(shape[2:]))
+                values[name] = self._weight(f"{dotted}.{name}", weight, (id(layer), name))
                 weights.append(values[name])
         values["weights"] = ast.Tuple(weights, ast.Load())
         used = {one.id for one in ast.walk(ast.parse(of.call, mode="eval")) if isinstance(one, ast.Name)}
         own = {name: value for name, value in values.items() if name in used}
         return applied(f"{of.inputs}: {of.call}", args, own | keywords)
 
-    def _weight(self, dotted: str, weight: Weight) -> ast.Name:
-        name = dotted.removeprefix("self.").replace(".", "_")
-        name += "_" if name in self.locals or name in HELPERS else ""
-        self.weights[name], self.places[name] = weight, dotted
+    def _weight(self, dotted: str, weight: Weight, key: _Key) -> ast.Name:
+        known = [name for name, one in self.keys.items() if one == key]
+        name = known[0] if known else dotted.removeprefix("self.").replace(".", "_")
+        while not known and (name in self.locals or name in HELPERS or name in self.places):
+            name += "_"
+        if not known:
+            self.weights[name], self.places[name], self.keys[name] = weight, dotted, key
         return ast.Name(name, ast.Load())
 
     def _own(self, node: ast.AST, value: Any) -> ast.expr:
@@ -442,8 +520,8 @@ class Translator(ast.NodeTransformer):
         dotted = value.dotted if isinstance(value, Part) else ast.unparse(node)
         if isinstance(value, Part):
             if isinstance(value.value, Weight):
-                return self._weight(dotted, value.value)
-            if isinstance(value.value, Made):
+                return self._weight(dotted, value.value, (id(value.value), ""))
+            if isinstance(value.value, Made) or (isinstance(value.value, Sample) and value.value.recipe):
                 return ast.parse(value.value.recipe, mode="eval").body
             is_drawn = isinstance(value.value, Sample)
             what = "which is drawn when the model is made" if is_drawn else f"a {type(value.value).__name__}"
@@ -464,6 +542,32 @@ class Translator(ast.NodeTransformer):
         return ".".join([self.file.modules[node.id], *names[::-1]])
 
 
+def _names_set(target: ast.AST) -> list[str]:
+    """The names that a target, or a statement by itself, sets."""
+    if isinstance(target, ast.Name):
+        return [target.id] if _is_set(target) else []
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for one in target.elts for name in _names_set(one)]
+    return _names_set(target.value) if isinstance(target, ast.Starred) else []
+
+
+def _all_set(node: ast.AST) -> list[str]:
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _is_set(one)]
+
+
+def _targets(node: ast.AST) -> list[str]:
+    return _names_set(node.target) if isinstance(node, (ast.For, ast.comprehension)) else []
+
+
+def _number_of(node: ast.expr) -> Any:
+    """A number that is written out; None: it is none."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).strip("_").lower()
 
@@ -474,15 +578,3 @@ def _is_set(node: ast.Name) -> bool:
 
 def _chance(layer: Layer) -> Any:
     return layer.args[0] if layer.args else layer.kwargs.get("p", 0.5)
-
-
-def _modules_of(tree: ast.Module) -> dict[str, str]:
-    """What the names that the file imports stand for."""
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                found[one.asname or one.name.partition(".")[0]] = one.name if one.asname else one.name.partition(".")[0]
-        elif isinstance(node, ast.ImportFrom):
-            found.update({one.asname or one.name: f"{node.module}.{one.name}" for one in node.names})
-    return found

@@ -128,6 +128,8 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
         ("a, b = x.chunk(2, dim=-1)\nreturn a - b", lambda x: x[:, :8] - x[:, 8:]),
         ("first, *_ = x.view(3, 8, 16).unbind(0)\nreturn first", lambda x: x[:8]),
         ("return x.unfold(1, 4, 3)", lambda x: np.stack([x[:, s : s + 4] for s in range(0, 13, 3)], 1)),
+        ("return x.unfold(-1, 2, 1)", lambda x: np.stack([x[:, s : s + 2] for s in range(15)], 1)),
+        ("return torch.softmax(x, 1).sum((0, 1))", lambda x: softmax(x).sum()),
         ("return F.pad(x, (1, 2))", lambda x: np.pad(x, ((0, 0), (1, 2)))),
         ("return x[:, :1].expand(-1, 5)", lambda x: np.repeat(x[:, :1], 5, 1)),
         ("return x.to(x.device) + torch.arange(16, device=x.device)", lambda x: x + np.arange(16)),
@@ -152,6 +154,11 @@ LOSSES: list[tuple[str, Callable[..., Any]]] = [
         ("return F.l1_loss(x, y, reduction='sum')", lambda x, y: np.abs(x - y).sum()),
         ("return F.smooth_l1_loss(x, y)", lambda x, y: huber(x - y).mean()),
         ("return F.kl_div(x, y * y, reduction='batchmean')", lambda x, y: (y * y * (np.log(y * y) - x)).sum() / 24),
+        ("return F.kl_div(x - y, y * y, reduction='batchmean')", lambda x, y: (y * y * (np.log(y * y) - x + y)).sum()
+         / 24),
+        ("return F.hinge_embedding_loss(x, y)", lambda x, y: (np.maximum(1 - x, 0) + x).mean()),
+        ("return F.cross_entropy(x, y * y, label_smoothing=0.5)",
+         lambda x, y: -((y * y / 2 + 0.5 / 16) * np.log(softmax(x))).sum(1).mean()),
         ("return F.cosine_similarity(x, y)", lambda x, y: (x * y).sum(1)
          / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)),
 ]  # fmt: skip

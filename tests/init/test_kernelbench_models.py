@@ -18,8 +18,33 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 
+n, k = 9, 2
+
+
 def swish(x, beta=1.0):
     return x * torch.sigmoid(beta * x)
+
+
+def scaled(x, by=k):
+    return x * by
+
+
+def raised(x):
+    x += 1
+    return x
+
+
+class Chain(nn.Sequential):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4, bias=False)
+
+
+class Doubled(nn.Sequential):
+    def forward(self, x):
+        for layer in self:
+            x = x + layer(x)
+        return x
 
 
 class Block(nn.Module):
@@ -154,6 +179,66 @@ def test_heads_of_a_list_are_written_out(translated: Callable[..., Translated]) 
     assert np.allclose(y, np.concatenate([of["x"] @ of[f"heads_{at}_weight"].T for at in range(3)], 1), 1e-4, 1e-5)
 
 
+def relu(x: Any) -> Any:
+    return np.maximum(x, 0)
+
+
+TWO = """self.a, self.b = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
+self.parts = nn.ModuleList([self.a, self.b])"""
+# What looks like something else at first sight.
+LIKE_OTHERS: list[tuple[str, str, list[str], Callable[..., Any]]] = [
+    ("pass", "n = x.shape[1]\nif n > 5:\n    x = x * 2\nreturn x", [], lambda x: x),
+    ("pass", "k = 5\nreturn scaled(x) + k", [], lambda x: 2 * x + 5),
+    ("pass", "d = 1\nreturn torch.max(x, dim=d)[0]", [], lambda x: x.max(1)),
+    ("pass", "return x.where(x > 0, 0.0)", [], relu),
+    (
+        TWO,
+        "for one in self.parts:\n    x = one(x)\n    if one is not self.parts[-1]:\n        x = x.relu()\nreturn x",
+        ["parts_0_weight", "parts_1_weight"],
+        lambda x, a, b: relu(x @ a.T) @ b.T,
+    ),
+    (TWO, "return self.parts[0](self.b(self.a(x)))", ["a_weight", "b_weight"], lambda x, a, b: x @ a.T @ b.T @ a.T),
+    ("self.f = Chain()", "return self.f(x)", ["f_fc_weight"], lambda x, w: x @ w.T),
+    ("self.f = Doubled(nn.ReLU())", "return self.f(x)", [], lambda x: x + relu(x)),
+    (
+        TWO + "\nself.f = nn.Sequential(*list(nn.Sequential(self.a, self.b, nn.ReLU()).children())[:-2])",
+        "return self.f(x)",
+        ["f_0_weight"],
+        lambda x, w: x @ w.T,
+    ),
+    (
+        "self.fc_1 = nn.Linear(4, 4, bias=False)\nself.fc = nn.ModuleList([nn.ReLU(), nn.Linear(4, 4, bias=False)])",
+        "return self.fc_1(self.fc[1](x))",
+        ["fc_1_weight", "fc_1_weight_"],
+        lambda x, a, b: x @ a.T @ b.T,
+    ),
+    (
+        "self.f = nn.ModuleList([nn.ReLU()])\nself.f[0] = nn.Tanh()",
+        "for f in self.f:\n    x = f(x)\nreturn x",
+        [],
+        np.tanh,
+    ),
+    (
+        "self.register_buffer('hidden', torch.tril(torch.ones(4, 4)) == 0)",
+        "return x.masked_fill(self.hidden[0], 7.0)",
+        [],
+        lambda x: np.where([False, True, True, True], 7, x),
+    ),
+    ("self.w = torch.tensor([1.0, 2.0, 3.0, float('inf')])", "return x / self.w", [], lambda x: x / [1, 2, 3, np.inf]),
+    ("pass", "r = x\nx = x * 2\nx += 1\nreturn x * r", [], lambda x: (2 * x + 1) * x),
+]
+
+
+@pytest.mark.parametrize(("init", "text", "weights", "expected"), LIKE_OTHERS)
+def test_what_a_name_means_is_what_it_means_there(
+    translated: Callable[..., Translated], init: str, text: str, weights: list[str], expected: Callable[..., Any]
+) -> None:
+    found = translated(init, text)
+    assert list(found.samples) == ["x", *weights]
+    y, of = given(found)
+    assert np.allclose(y, expected(*of.values()), 1e-4, 1e-5), found.text
+
+
 CAUSAL = """B, T, C = x.size()
 q, k, v = self.qkv(x).split(self.width, dim=2)
 q, k, v = [one.view(B, T, self.heads, C // self.heads).transpose(1, 2) for one in (q, k, v)]
@@ -224,16 +309,48 @@ def test_recurrent_layers_go_both_ways(translated: Callable[..., Translated], ki
         (
             "self.h = torch.randn(4)",
             "return x + self.h",
-            ":39: 'self.h', which is drawn when the model is made, has no",
+            ": 'self.h', which is drawn when the model is made, has no",
         ),
         ("pass", "self.seen = x\nreturn x", "'self.seen = …', which changes the model, has no form"),
-        ("pass", "return self.absent(x)", ":39: 'self.absent', which __init__ does not set, has no form in JAX here"),
+        ("pass", "return self.absent(x)", ": 'self.absent', which __init__ does not set, has no form in JAX here"),
         ("self.f = nn.ModuleList([Block(4)])", "return self.f(x)", "'self.f' (nn.ModuleList) has no form"),
         (
             "self.f = nn.ModuleList([Block(4)])",
             "for f in self.f:\n    break\nreturn x",
             "a loop over layers that ends early",
         ),
+        (
+            TWO,
+            "f = self.a\nfor one in self.parts:\n    x = f(x)\n    f = one\nreturn x",
+            "'f', which is one layer here and",
+        ),
+        (TWO, "if x.sum() > 0:\n    f = self.a\nreturn f(x)", "'f', which is one layer here and another elsewhere,"),
+        (
+            TWO,
+            "i = 7\nfor i, f in enumerate(self.parts):\n    x = f(x)\nreturn x * i",
+            "whose '(i, f)' is set elsewhere, too",
+        ),
+        (TWO, "for f in self.parts:\n    x = sum([f * x for f in range(2)])\nreturn x", "'f' is set elsewhere, too"),
+        ("pass", "said = {'dim': 1}\nreturn torch.sum(x, **said)", "whose keywords are not written out"),
+        ("pass", "return F.unfold(x, 2, 1, 1)", "'torch.nn.functional.unfold' has no form"),
+        (
+            "pass",
+            "y = x.view(-1)\ny += 1\nreturn x.view(-1) + y",
+            "'y … =', which changes what another name may have, too",
+        ),
+        ("pass", "return raised(x * 1) + x", "'x … =', which changes what another name may have, too"),
+        ("pass", "y = F.relu(x, inplace=True)\nreturn x + y", "'x', which was changed in place through another name"),
+        ("self.f = nn.ReLU(inplace=True)", "return self.f(x) + x", "'x', which was changed in place"),
+        ("self.eval()", "return x", "a model in evaluation (`eval()`) has no form here"),
+        ("self.n = 0", "self.n += 1\nreturn x", "'self.n … =', which changes what is not a name"),
+        ("self.f = nn.Sequential(nn.ReLU())", "return self.f(input=x)", "'self.f' (nn.Sequential) has no form"),
+        (
+            "pass",
+            "for d in range(2):\n    x = x + torch.max(x, d)[0]\nreturn x",
+            "along 'd', which may be another axis",
+        ),
+        ("pass", "return x.var(False)", "with dim=False has no form"),
+        ("pass", "return scaled(x, **{})", "whose keywords are not written out"),
         ("self.f = Block(4)", "return self.f(x, x, x)", "'self.f' with 3 arguments has no form"),
         ("self.f = nn.Fold(4, 2)", "return self.f(x)", "'self.f' (nn.Fold) has no form in JAX here"),
     ],
