@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from normalise import canonical
+from normalise import END, START, canonical
 
 # What has its own statements below a first line.
 _Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With
@@ -92,11 +92,31 @@ def _edits(author: _Source, variant: _Source, old: list[ast.stmt], new: list[ast
         if a < b:
             start, end = author.lines_of(old[a])[0], author.lines_of(old[b - 1])[1]
         else:
-            # Behind the statement before, or before the first.
-            start = author.lines_of(old[a - 1])[1] if a > 0 else author.lines_of(old[0])[0]
-            end = start
+            start = end = _place_for(author, variant, old, a, new, c)
         found.append(_Edit(start, end, written))
     return found
+
+
+def _place_for(author: _Source, variant: _Source, old: list[ast.stmt], at: int, new: list[ast.stmt], first: int) -> int:
+    """The author's line before which statements go that come before `old[at]`: behind as many of the EVOLVE block's
+    marks as in the variant, or else behind the statement before. Raises ValueError where there are none."""
+    if not old:
+        raise ValueError("nothing but a docstring")
+    begin = author.lines_of(old[at - 1])[1] if at > 0 else 0
+    end = author.lines_of(old[at])[0] if at < len(old) else len(author.lines)
+    before = variant.lines_of(new[first - 1])[1] if first > 0 else 0
+    passed = len(_marks(variant.lines, before, variant.lines_of(new[first])[0]))
+    marks = _marks(author.lines, begin, end)
+    if passed > len(marks):
+        raise ValueError("the EVOLVE block is marked in another way")
+    if passed:
+        return marks[passed - 1] + 1
+    # Before the first statement its comments stay with it.
+    return begin if at > 0 else end
+
+
+def _marks(lines: list[str], begin: int, end: int) -> list[int]:
+    return [at for at in range(begin, end) if lines[at].startswith("#") and ("EVOLVE-BLOCK-" in lines[at])]
 
 
 def _edit_of_one(author: _Source, variant: _Source, was: ast.stmt, now: ast.stmt) -> list[_Edit]:
@@ -111,6 +131,13 @@ def _edit_of_one(author: _Source, variant: _Source, was: ast.stmt, now: ast.stmt
     return [_Edit(start, end, lines)]
 
 
+def _are_one(text: str, variant: str) -> bool:
+    """Whether two texts are one kernel; of a variant that has an EVOLVE block, with the same in it."""
+    is_marked = any(line.startswith(START) for line in variant.splitlines())
+    markers = (START, END) if is_marked else None
+    return canonical(text, "", markers) == canonical(variant, "", markers)
+
+
 def authored(seed: str, variant: str) -> str:
     """The variant in the seed's own words; the variant's text where that is not the same program."""
     try:
@@ -121,8 +148,8 @@ def authored(seed: str, variant: str) -> str:
         for edit in sorted(_edits(author, made, author.body, made.body), key=lambda one: one.start, reverse=True):
             lines[edit.start : edit.end] = edit.lines
         text = "".join(lines)
-        return text if canonical(text, "") == canonical(variant, "") else variant
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text if _are_one(text, variant) else variant
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         return variant
 
 
@@ -132,7 +159,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=Path, required=True, help="the author's text")
     parser.add_argument("--variant", type=Path, required=True)
     args = parser.parse_args(argv)
-    sys.stdout.write(authored(args.seed.read_text(), args.variant.read_text()))
+    sys.stdout.write(authored(*(one.read_text(encoding="utf-8") for one in (args.seed, args.variant))))
     return 0
 
 

@@ -81,6 +81,26 @@ def test_what_a_model_wrote_beside_its_code_stays() -> None:
     assert "    y = (x\n         + 2)  # two\n" in authored(SEED, variant)
 
 
+@pytest.mark.parametrize(
+    ("block", "made", "told"),
+    [
+        ("A = 1  # one\n", "NEW = 4\nA = 1\n", "NEW = 4\nA = 1  # one\n"),
+        ("", "NEW = 4\n", "NEW = 4\n"),
+        ("A = 1  # one\n", "A = 1\nNEW = 4\n", "A = 1  # one\nNEW = 4\n"),
+    ],
+)
+def test_what_is_new_stays_in_the_block_that_it_is_in(block: str, made: str, told: str) -> None:
+    around = "import jax  # it\n\n# EVOLVE-BLOCK-START\n{}# EVOLVE-BLOCK-END\n\nlast = 1  # the last\n"
+    variant = f"import jax\n# EVOLVE-BLOCK-START\n{made}# EVOLVE-BLOCK-END\nlast = 1\n"
+    assert authored(around.format(block), variant) == around.format(told)
+
+
+def test_a_body_of_a_docstring_alone_may_get_another() -> None:
+    seed = 'class Bad(Exception):\n    """It is bad."""\n'
+    variant = "class Bad(Exception):\n    text = 1\n"
+    assert canonical(authored(seed, variant), "") == canonical(variant, "")
+
+
 @pytest.mark.parametrize("variant", ["x = (", "", "def kernel(): pass\n", "x = 1; y = 2\n"])
 def test_who_has_nothing_of_the_seed_is_as_it_is(variant: str) -> None:
     text = authored(SEED, variant)
