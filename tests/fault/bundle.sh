@@ -3,7 +3,7 @@
 # and refused with the place named when one bit of it is another, or when it was made to harm.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 # In which of its calls a process fails.
-CALLS=${CALLS:-$([ -z "${THOROUGH:-}" ] || echo 4 40)}
+CALLS=${CALLS:-$([ -z "${THOROUGH:-}" ] || echo 40)}
 FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 25 || echo 8)}
 
 warm_up
