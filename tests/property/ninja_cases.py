@@ -52,6 +52,9 @@ def main() -> int:
     prelude, *parts = re.split(r"(?m)^### (.*)\n", (Path(__file__).parent / "ninja_cases.txt").read_text())
     cases = [(name, prelude + script) for name, script in zip(parts[::2], parts[1::2], strict=True) if pattern in name]
     programs = [str(ROOT / ".venv/bin/ninja"), os.environ.get("EVOLVE", str(ROOT / "build/release/evolve"))]
+    if missing := [program for program in programs if not os.access(program, os.X_OK)]:
+        print(f"{missing[0]} is not there")
+        return 1
     different = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
 
