@@ -10,7 +10,7 @@ as() { # as USER COMMAND…: a member of the group 61005, but for USER 61003
 }
 STATE=$PROJECT/state
 chmod 755 "$PROJECT"
-[ -x "$EVOLVE" ] || { fail "$EVOLVE is not there"; finish 0; }
+[ -x "$EVOLVE" ] || { fail "$EVOLVE is not there"; finish 1; }
 if ! as 61001 "$EVOLVE" --version >"$PROJECT/out" 2>&1; then
   echo "skipped: no other user can run $EVOLVE here"
   finish 0
