@@ -114,7 +114,7 @@ def _change_of(eqn: Any, node: Any) -> _Change | None:
         instead = _BY_BATCH.get(name) if batch > 1 else None
         wide = narrow[0] if narrow and not is_said else None
         return _Change(wide, instead) if wide is not None or instead is not None else None
-    if eqn.primitive.name == "gather" and _is_of_each_row(node):
+    if eqn.primitive.name == "gather" and _is_of_each_row(eqn, node):
         return _Change(instead=in_kernel.one_of_each_row)
     is_lacking = {
         "top_k": eqn.primitive.name == "top_k",
@@ -126,8 +126,10 @@ def _change_of(eqn: Any, node: Any) -> _Change | None:
     return _Change(instead=_CALLS[name]) if {one.arg for one in node.keywords} <= _NAMES.get(name, set()) else None
 
 
-def _is_of_each_row(node: Any) -> bool:
-    """Whether that is `x[jnp.arange(rows), places]`, of names and on one line."""
+def _is_of_each_row(eqn: Any, node: Any) -> bool:
+    """Whether that is `x[jnp.arange(rows), places]` of all rows, of names and on one line."""
+    if eqn.outvars[0].aval.shape != eqn.invars[0].aval.shape[:-1] or eqn.outvars[0].aval.ndim != 1:
+        return False
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or node.lineno != node.end_lineno:
         return False
     rows, *places = node.slice.elts

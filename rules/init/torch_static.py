@@ -98,16 +98,6 @@ class Static:
             raise NotStatic
         return list(found)
 
-    def part(self, node: ast.AST) -> Part | None:
-        """The part of the model that an expression is; None: it is none. Raises Unset."""
-        try:
-            found = self.of(node)
-        except Unset:
-            raise
-        except NotStatic:
-            return None
-        return found if isinstance(found, Part) else None
-
     def truth(self, node: ast.AST) -> bool:
         """Whether a condition holds. Raises NotStatic."""
         return _truth(self.of(node))
@@ -198,7 +188,7 @@ class Static:
         if node.keywords:
             raise NotStatic
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values", "keys"):
-            return _named_items(self.of(node.func.value), node.func.attr)
+            return list(getattr(_layers_of(self.of(node.func.value)), node.func.attr)())
         if not isinstance(node.func, ast.Name):
             raise NotStatic
         args = [self.of(one) for one in node.args]
@@ -245,18 +235,16 @@ def _told(dotted: str, value: Any) -> Any:
     raise NotStatic
 
 
-def _items(of: Any) -> Any:
-    """A group's layers by number or name; of a list, itself."""
-    if not isinstance(of, Part):
-        return of
-    if not isinstance(of.value, Group):
-        raise NotStatic
-    named = {name: _told(f"{of.dotted}.{name}", one) for name, one in of.value.items()}
-    return named if of.value.kind == "ModuleDict" else list(named.values())
-
-
-def _named_items(of: Any, how: str) -> list[Any]:
+def _layers_of(of: Any) -> dict[str, Any]:
+    """A group's layers by number or name. Raises NotStatic."""
     if not isinstance(of, Part) or not isinstance(of.value, Group):
         raise NotStatic
-    named = {name: _told(f"{of.dotted}.{name}", one) for name, one in of.value.items()}
-    return list(getattr(named, how)())
+    return {name: _told(f"{of.dotted}.{name}", one) for name, one in of.value.items()}
+
+
+def _items(of: Any) -> Any:
+    """A group's layers, by number or name; of what is no part of the model, itself."""
+    if not isinstance(of, Part):
+        return of
+    named = _layers_of(of)
+    return named if of.value.kind == "ModuleDict" else list(named.values())

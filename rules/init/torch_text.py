@@ -103,14 +103,14 @@ class Translator(ast.NodeTransformer):
         """Its value; NotStatic: it hangs on the inputs."""
         try:
             return self.static.of(node)
+        except Unset as why:
+            self._refuse(node, f"'{why}', which __init__ does not set,")
         except NotStatic:
             return NotStatic
 
     def _part(self, node: ast.AST) -> Part | None:
-        try:
-            return self.static.part(node)
-        except Unset as why:
-            self._refuse(node, f"'{why}', which __init__ does not set,")
+        found = self._known(node)
+        return found if isinstance(found, Part) else None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         """Not into a part of an array; another name of a layer is known from here on."""
@@ -288,7 +288,6 @@ class Translator(ast.NodeTransformer):
             return ast.parse(f"jnp.{(NARROWED | DTYPES)[name]}", mode="eval").body
         if dotted:
             return node
-        self._part(node)
         known = self._known(node)
         if known is not NotStatic and node.attr != "device":
             return self._own(node, known)

@@ -105,6 +105,11 @@ def test_what_stands_in_for_a_call_gives_what_it_gives(
     np.testing.assert_allclose(got, expected, 1e-5, 1e-5)
 
 
+def test_what_is_taken_of_some_rows_stays() -> None:
+    body = "def f(x, i):\n    return x[jnp.arange(4), i]"
+    assert _text(body, [LABELLED[0], jax.ShapeDtypeStruct((4,), jnp.int32)]) == body
+
+
 def test_what_is_written_in_another_way_stays() -> None:
     body = SELECTIVE.replace("(x, decay))", "(x, decay), reverse=True)")
     assert _text(body, [jax.ShapeDtypeStruct((16, 128), jnp.float32)] * 2) == body
