@@ -177,6 +177,21 @@ std::vector<const CLI::App*> named_commands(const CLI::App& app) {
   return out;
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::App* command : app.get_subcommands({})) out.push_back(command->get_name());
+  return out;
+}
+
+// Of a word that is none of `known`; `path` is the command whose help names them.
+Error unknown_word(std::string_view what, const std::string& word,
+                   const std::vector<std::string>& known, const std::string& path) {
+  const auto near = nearest(word, known);
+  return bad_input(fmt::format("unknown {} '{}'{}", what, word,
+                               near ? fmt::format(", did you mean '{}'?", *near) : ""),
+                   "", path + " --help");
+}
+
 // A usage error in our own words, with the nearest command or option where a word is unknown.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const auto named = named_commands(app);
@@ -191,11 +206,9 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
       for (const std::string& name : option->get_snames()) options.push_back("-" + name);
     }
   }
-  std::vector<std::string> commands;
-  for (const CLI::App* command : last.get_subcommands({})) commands.push_back(command->get_name());
+  const std::vector<std::string> commands = command_names(last);
   known.insert(known.end(), options.begin(), options.end());
   known.insert(known.end(), commands.begin(), commands.end());
-  const std::string hint = path + " --help";
   std::string message = error.what();
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -203,14 +216,12 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
     const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
     if (!is_named || is_known) continue;
     const bool is_option = word.starts_with("-");
-    auto near = nearest(word, is_option ? options : commands);
-    return bad_input(fmt::format("unknown {} '{}'{}", is_option ? "option" : "command", word,
-                                 near ? fmt::format(", did you mean '{}'?", *near) : ""),
-                     "", hint);
+    return unknown_word(is_option ? "option" : "command", word, is_option ? options : commands,
+                        path);
   }
   if (!message.empty())
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  return bad_input(message, "", hint);
+  return bad_input(message, "", path + " --help");
 }
 
 // What follows the word that asks for the ninja front end, if anything does.
@@ -230,16 +241,11 @@ Status check_help(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   std::string path = "evolve";
   for (int i = 2; i < argc; ++i) {
-    std::vector<std::string> commands;
-    for (const CLI::App* command : at->get_subcommands({})) commands.push_back(command->get_name());
+    const std::vector<std::string> commands = command_names(*at);
     const std::string word = argv[i];
     if (commands.empty() || word.starts_with("-")) return {};
-    if (std::find(commands.begin(), commands.end(), word) == commands.end()) {
-      const auto near = nearest(word, commands);
-      return bad_input(fmt::format("unknown command '{}'{}", word,
-                                   near ? fmt::format(", did you mean '{}'?", *near) : ""),
-                       "", path + " --help");
-    }
+    if (std::find(commands.begin(), commands.end(), word) == commands.end())
+      return unknown_word("command", word, commands, path);
     at = at->get_subcommand(word);
     path += " " + word;
   }
