@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/ir/simulator.h"
+#include "tests/toy_device.h"
 
 using namespace evolve::ir;
 
@@ -14,8 +15,6 @@ Schedule with_operands(std::vector<KernelOperand> operands) {
   out.operands = std::move(operands);
   return out;
 }
-
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 }  // namespace
 

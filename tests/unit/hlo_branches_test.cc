@@ -10,12 +10,11 @@
 
 #include "engine/ir/program.h"
 #include "engine/ir/work.h"
+#include "tests/toy_device.h"
 
 using namespace evolve::ir;
 
 namespace {
-
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 // A conditional of three branches, the second with a conditional of its own, and what is around.
 std::string three_branches(std::string_view attributes =

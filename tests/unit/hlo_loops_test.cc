@@ -6,13 +6,12 @@
 #include <catch2/catch.hpp>
 
 #include "engine/ir/program.h"
+#include "tests/toy_device.h"
 
 using namespace evolve;
 using namespace evolve::ir;
 
 namespace {
-
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 // A loop in a loop: `%inner.1` is in both.
 std::string text_of(const char* begin, const char* step, const char* test) {

@@ -4,12 +4,12 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "tests/toy_device.h"
+
 using namespace evolve;
 using namespace evolve::ir;
 
 namespace {
-
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 CyclesByCause causes(const std::string& text) {
   auto schedule = parse_schedule(text, "toy");

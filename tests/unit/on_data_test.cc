@@ -5,14 +5,12 @@
 
 #include "engine/ir/facts.h"
 #include "engine/ir/work.h"
+#include "tests/toy_device.h"
 
 using namespace evolve;
 using namespace evolve::ir;
 
 namespace {
-
-// One cycle a granule of 32 bytes, ten cycles of latency, two delay bundles.
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 DataRange range_of(const std::string& text, const Parameters& parameters = {}) {
   auto schedule = parse_schedule(text, "toy");

@@ -5,13 +5,12 @@
 
 #include "engine/ir/cut_names.h"
 #include "engine/ir/dump_name.h"
+#include "tests/toy_device.h"
 
 using namespace evolve;
 using namespace evolve::ir;
 
 namespace {
-
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 // Calls the kernel three times and a fusion once.
 constexpr const char* kTopLevelText =

@@ -6,14 +6,12 @@
 #include <catch2/catch.hpp>
 
 #include "engine/ir/simulator.h"
+#include "tests/toy_device.h"
 
 using namespace evolve;
 using namespace evolve::ir;
 
 namespace {
-
-// One cycle a granule of 32 bytes, ten cycles of latency, two delay bundles.
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 Simulation run(const std::string& text, const Parameters& parameters = {}) {
   auto schedule = parse_schedule(text, "toy");

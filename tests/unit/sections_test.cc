@@ -4,15 +4,12 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/toy_device.h"
+
 using namespace evolve;
 using namespace evolve::ir;
 
-namespace {
-
-// 32 bytes a cycle, 10 cycles of latency, 2 bundles after a branch.
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("sections are what control flow runs as one, and add up to the whole") {
   // A prologue, a loop of five bundles that runs four times, a piece that is jumped over, the end.

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/toy_device.h"
+
 using namespace evolve;
 using namespace evolve::ir;
 
 namespace {
-
-constexpr Device kToy = {"toy", 1.0, 32.0, 10.0, 1, 1, 2, 0};
 
 void same_as_walked(const Schedule& schedule, const Device& device, const Parameters& parameters) {
   auto run = simulate(schedule, device, parameters);
