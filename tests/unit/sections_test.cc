@@ -9,8 +9,6 @@
 using namespace evolve;
 using namespace evolve::ir;
 
-namespace {}  // namespace
-
 TEST_CASE("sections are what control flow runs as one, and add up to the whole") {
   // A prologue, a loop of five bundles that runs four times, a piece that is jumped over, the end.
   auto schedule = parse_schedule(
