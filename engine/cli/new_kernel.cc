@@ -1,10 +1,12 @@
 #include "engine/cli/new_kernel.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "engine/cli/python.h"
 #include "engine/cli/report.h"
 #include "engine/core/outside_json.h"
+#include "engine/world/terminal.h"
 
 namespace evolve::cli {
 
@@ -59,7 +61,12 @@ Result<json> write_kernel(const std::string& script, std::vector<std::string> wo
   std::error_code error;
   if (!fs::exists(root / "kernels" / "implementations.py", error))
     words.emplace_back("--without-api");
-  return python_report(script, words);
+  const bool is_live = world::is_terminal(STDERR_FILENO);
+  if (is_live)
+    print_err(Lead::none, "trying the seed with the TPU's compiler, which may take minutes ...");
+  auto report = python_report(script, words);
+  if (is_live) print_err(Lead::rewind, "");
+  return report;
 }
 
 void say_written(const CommonOptions& common, const json& report, const std::string& done) {

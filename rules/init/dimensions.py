@@ -146,6 +146,24 @@ def _with(first: _Place, others: list[_Place]) -> Iterator[frozenset[_Place]]:
             yield frozenset((first, *chosen))
 
 
+def only_free(
+    function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]
+) -> tuple[tuple[Tensor, ...], dict[str, int], list[str]]:
+    """The inputs with only those dimensions named that can change by themselves, their sizes, and the other names.
+
+    A size that hangs on another, as half a head's width does, becomes a number, as does the size that it hangs on.
+    """
+
+    def takes(name: str) -> bool:
+        changed = [sizes | {name: factor * sizes[name]} for factor in _OTHERS]
+        return all(shapes_given(function, structs(inputs, values)) is not None for values in changed)
+
+    fixed = [name for name in sizes if not takes(name)]
+    numbers: dict[Axis, int] = {name: sizes[name] for name in fixed}
+    left = tuple(replace(one, axes=tuple(numbers.get(axis, axis) for axis in one.axes)) for one in inputs)
+    return left, {name: size for name, size in sizes.items() if name not in fixed}, fixed
+
+
 def outputs_of(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> tuple[Tensor, ...]:
     """The outputs, each axis a formula: a product of dimensions, or a sum of multiples of them."""
     made = jax.eval_shape(function, *structs(inputs, sizes))

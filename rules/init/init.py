@@ -27,7 +27,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 from blocks import cut_of, small_sizes
-from dimensions import Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
+from dimensions import Task, Tensor, Unclear, named, only_free, outputs_of, shapes_given, structs
 from folder import Given, files_of, read_source
 from project import Place
 from ranges import with_ranges
@@ -109,7 +109,11 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
             raise Wrong(f"an input is called '{one.name}', which the kernel needs for itself")
     if shapes_given(function, structs(inputs, sizes)) is None:
         called(f"'{entry}' does not take these inputs", jax.eval_shape, function, *structs(inputs, sizes))
-    if not sizes:
+    if sizes:
+        said_sizes = sizes
+        inputs, sizes, fixed = only_free(function, inputs, sizes)
+        notices += [f"'{entry}' takes no other {name}: it is always {said_sizes[name]}" for name in fixed]
+    else:
         inputs, sizes = named(function, inputs)
     if not sizes:
         raise Wrong(f"'{entry}' takes no other sizes than these: there is nothing to search")

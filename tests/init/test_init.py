@@ -257,6 +257,27 @@ def test_inputs_that_are_said_name_the_dimensions(made: Callable[..., dict[str, 
     assert "flops: 2 * M * K * N" in spec
 
 
+ROTARY = """
+import jax.numpy as jnp
+
+
+def layer(x, cos, sin):
+    first, second = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+"""
+
+
+def test_a_size_that_hangs_on_another_stays_as_it_is(made: Callable[..., dict[str, Any]]) -> None:
+    tables = [f"--input={name}=float32[T,H=64]" for name in ("cos", "sin")]
+    report = made("--input=x=float32[T=512,D=128]", *tables, text=ROTARY)
+    assert report["code"] == 0, report["said"]
+    assert report["dimensions"] == {"T": 512}
+    assert report["notices"] == [
+        "'layer' takes no other D: it is always 128",
+        "'layer' takes no other H: it is always 64",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "text", "said"),
     [
