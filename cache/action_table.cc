@@ -95,23 +95,19 @@ const char* ActionTable::schema() {
 }
 
 Result<ActionTable> ActionTable::open(Database& database) {
-  auto find = database.prepare("SELECT result FROM action WHERE key = ?");
-  if (!find) return std::move(find).error();
-  auto discovered = database.prepare("SELECT paths FROM discovered WHERE declared_key = ?");
-  if (!discovered) return std::move(discovered).error();
-  auto put = database.prepare("INSERT OR REPLACE INTO action VALUES (?, ?)");
-  if (!put) return std::move(put).error();
-  auto put_discovered = database.prepare("INSERT OR REPLACE INTO discovered VALUES (?, ?)");
-  if (!put_discovered) return std::move(put_discovered).error();
-  auto drop_discovered = database.prepare("DELETE FROM discovered WHERE declared_key = ?");
-  if (!drop_discovered) return std::move(drop_discovered).error();
-  auto drop = database.prepare("DELETE FROM action WHERE key = ?");
-  if (!drop) return std::move(drop).error();
-  auto all = database.prepare("SELECT key, result FROM action");
-  if (!all) return std::move(all).error();
-  return ActionTable(*std::move(find), *std::move(discovered), *std::move(put),
-                     *std::move(put_discovered), *std::move(drop_discovered), *std::move(drop),
-                     *std::move(all));
+  TRY_ASSIGN(auto find, database.prepare("SELECT result FROM action WHERE key = ?"));
+  TRY_ASSIGN(auto discovered,
+             database.prepare("SELECT paths FROM discovered WHERE declared_key = ?"));
+  TRY_ASSIGN(auto put, database.prepare("INSERT OR REPLACE INTO action VALUES (?, ?)"));
+  TRY_ASSIGN(auto put_discovered,
+             database.prepare("INSERT OR REPLACE INTO discovered VALUES (?, ?)"));
+  TRY_ASSIGN(auto drop_discovered,
+             database.prepare("DELETE FROM discovered WHERE declared_key = ?"));
+  TRY_ASSIGN(auto drop, database.prepare("DELETE FROM action WHERE key = ?"));
+  TRY_ASSIGN(auto all, database.prepare("SELECT key, result FROM action"));
+  return ActionTable(std::move(find), std::move(discovered), std::move(put),
+                     std::move(put_discovered), std::move(drop_discovered), std::move(drop),
+                     std::move(all));
 }
 
 Result<std::optional<ActionResult>> ActionTable::find(const Digest& key) {

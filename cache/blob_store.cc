@@ -48,10 +48,9 @@ Status FolderBlobStore::put_file(const std::string& path, const Digest& digest) 
     note_use(blob);
     return {};
   }
-  if (auto status = files_.make_folders(blob.substr(0, blob.rfind('/'))); !status) return status;
-  auto placed = files_.place(path, blob, sharing_, digest);
-  if (!placed) return std::move(placed).error();
-  if (!*placed) return external(fmt::format("'{}' was changed while it was stored", path));
+  TRY(files_.make_folders(blob.substr(0, blob.rfind('/'))));
+  TRY_ASSIGN(auto placed, files_.place(path, blob, sharing_, digest));
+  if (!placed) return external(fmt::format("'{}' was changed while it was stored", path));
   return {};
 }
 
@@ -61,7 +60,7 @@ Result<bool> FolderBlobStore::fetch(const Digest& digest, const std::string& pat
   if (placed && *placed) note_use(blob);
   if (!placed || *placed) return placed;
   // Absent, or damaged: a file that is not what its name says is of no use to anybody.
-  if (auto removed = files_.remove(blob); !removed) return std::move(removed).error();
+  TRY(files_.remove(blob));
   return false;
 }
 
@@ -69,15 +68,14 @@ Result<bool> FolderBlobStore::check(const Digest& digest) {
   const std::string blob = path_of(digest);
   struct stat before = {};
   const bool is_there = ::stat(blob.c_str(), &before) == 0;
-  auto found = files_.digest(blob);
-  if (!found) return std::move(found).error();
-  if (*found && **found == digest) {
+  TRY_ASSIGN(auto found, files_.digest(blob));
+  if (found && *found == digest) {
     // To be read here is not to be used.
     const std::array<timespec, 2> times = {before.st_atim, timespec{0, UTIME_OMIT}};
     if (is_there) (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
     return true;
   }
-  if (auto removed = files_.remove(blob); !removed) return std::move(removed).error();
+  TRY(files_.remove(blob));
   return false;
 }
 
@@ -96,7 +94,7 @@ Result<std::vector<StoredBlob>> FolderBlobStore::list() {
     if (digest) {
       out.push_back({*digest, st.st_size, seconds_of(st.st_atim)});
     } else if (now - seconds_of(st.st_mtim) > kDay) {
-      if (auto removed = files_.remove(path); !removed) return std::move(removed).error();
+      TRY(files_.remove(path));
     }
   }
   if (error) return external(fmt::format("read '{}': {}", folder_, error.message()));
@@ -110,9 +108,8 @@ Result<std::vector<Digest>> lost_blobs(const ActionResult& result, BlobStore& bl
   std::vector<Digest> out;
   for (const Digest& output : result.outputs) {
     if (output == missing_digest() || output == folder_digest()) continue;
-    auto is_there = blobs.contains(output);
-    if (!is_there) return std::move(is_there).error();
-    if (!*is_there) out.push_back(output);
+    TRY_ASSIGN(auto is_there, blobs.contains(output));
+    if (!is_there) out.push_back(output);
   }
   return out;
 }

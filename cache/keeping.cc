@@ -27,13 +27,12 @@ double worth(const Weighed& blob) {
 Result<int64_t> drop_broken(const Keeping& keeping) {
   std::vector<Digest> broken;
   auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
-    auto lost = lost_blobs(result, keeping.blobs);
-    if (!lost) return std::move(lost).error();
-    if (!lost->empty()) broken.push_back(result.key);
+    TRY_ASSIGN(auto lost, lost_blobs(result, keeping.blobs));
+    if (!lost.empty()) broken.push_back(result.key);
     return {};
   });
   if (!status) return std::move(status).error();
-  if (auto dropped = keeping.memo.drop(broken); !dropped) return std::move(dropped).error();
+  TRY(keeping.memo.drop(broken));
   return static_cast<int64_t>(broken.size());
 }
 
@@ -44,7 +43,7 @@ Status for_each_file(SqliteLedger& ledger,
     auto record = decode_record(stored.text);
     if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
     for (const RecordedFile& file : files_of(*record)) {
-      if (auto status = visit(stored, file); !status) return status;
+      TRY(visit(stored, file));
     }
     return {};
   });
@@ -87,8 +86,7 @@ Result<std::unordered_set<Digest>> pinned(SqliteLedger& ledger) {
 }
 
 Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, bool dry_run) {
-  auto needed = pinned(keeping.ledger);
-  if (!needed) return std::move(needed).error();
+  TRY_ASSIGN(auto needed, pinned(keeping.ledger));
   std::unordered_map<Digest, double> costs;
   auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
     for (const Digest& output : result.outputs) {
@@ -97,30 +95,26 @@ Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, 
     return {};
   });
   if (!status) return std::move(status).error();
-  auto blobs = keeping.blobs.list();
-  if (!blobs) return std::move(blobs).error();
+  TRY_ASSIGN(auto blobs, keeping.blobs.list());
   GcReport report;
   std::vector<Weighed> weighed;
-  for (const StoredBlob& blob : *blobs) {
+  for (const StoredBlob& blob : blobs) {
     auto cost = costs.find(blob.digest);
     weighed.push_back({blob.bytes, now - blob.used, cost == costs.end() ? 0 : cost->second,
-                       needed->contains(blob.digest)});
+                       needed.contains(blob.digest)});
     ++report.blobs;
     report.bytes += blob.bytes;
     if (weighed.back().is_pinned) report.pinned_bytes += blob.bytes;
   }
   for (size_t i : what_goes(weighed, limits)) {
     ++report.removed_blobs;
-    report.removed_bytes += (*blobs)[i].bytes;
+    report.removed_bytes += blobs[i].bytes;
     if (dry_run) continue;
-    if (auto removed = keeping.blobs.remove((*blobs)[i].digest); !removed) {
-      return std::move(removed).error();
-    }
+    TRY(keeping.blobs.remove(blobs[i].digest));
   }
   if (dry_run) return report;
-  auto dropped = drop_broken(keeping);
-  if (!dropped) return std::move(dropped).error();
-  report.removed_results = *dropped;
+  TRY_ASSIGN(auto dropped, drop_broken(keeping));
+  report.removed_results = dropped;
   return report;
 }
 
@@ -132,22 +126,19 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
   std::vector<Digest> keys;
   std::unordered_set<Digest> lost;
   auto note = [&](const ActionResult& result) -> Status {
-    auto its = lost_blobs(result, keeping.blobs);
-    if (!its) return std::move(its).error();
-    lost.insert(its->begin(), its->end());
-    if (!its->empty()) keys.push_back(result.key);
+    TRY_ASSIGN(auto its, lost_blobs(result, keeping.blobs));
+    lost.insert(its.begin(), its.end());
+    if (!its.empty()) keys.push_back(result.key);
     return {};
   };
-  if (auto status = keeping.memo.for_each(note); !status) return std::move(status).error();
+  TRY(keeping.memo.for_each(note));
   // Of the ledger's history what records need: gc has let the rest go on purpose.
   auto status = keeping.ledger.for_each_record([&](const StoredRecord& stored) -> Status {
-    auto record = decode_record(stored.text);
-    if (!record) return std::move(record).error();
-    for (const RecordedStep& step : record->steps) {
-      auto result = keeping.ledger.recall(step.key);
-      if (!result) return std::move(result).error();
-      if (!*result) continue;
-      if (auto noted = note(**result); !noted) return noted;
+    TRY_ASSIGN(auto record, decode_record(stored.text));
+    for (const RecordedStep& step : record.steps) {
+      TRY_ASSIGN(auto result, keeping.ledger.recall(step.key));
+      if (!result) continue;
+      TRY(note(*result));
     }
     return {};
   });
@@ -155,9 +146,8 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
   if (status = remote.foresee(keys); !status) return std::move(status).error();
   std::unordered_set<Digest> found;
   for (const Digest& blob : lost) {
-    auto is_there = keeping.blobs.contains(blob);
-    if (!is_there) return std::move(is_there).error();
-    if (*is_there) found.insert(blob);
+    TRY_ASSIGN(auto is_there, keeping.blobs.contains(blob));
+    if (is_there) found.insert(blob);
   }
   return found;
 }
@@ -166,40 +156,35 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
 
 Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote) {
   VerifyReport report;
-  auto blobs = keeping.blobs.list();
-  if (!blobs) return std::move(blobs).error();
-  for (const StoredBlob& blob : *blobs) {
+  TRY_ASSIGN(auto blobs, keeping.blobs.list());
+  for (const StoredBlob& blob : blobs) {
     ++report.blobs;
     report.bytes += blob.bytes;
-    auto is_sound = keeping.blobs.check(blob.digest);
-    if (!is_sound) return std::move(is_sound).error();
-    if (!*is_sound) report.damaged.push_back(blob.digest.hex());
+    TRY_ASSIGN(auto is_sound, keeping.blobs.check(blob.digest));
+    if (!is_sound) report.damaged.push_back(blob.digest.hex());
   }
   if (remote != nullptr) {
-    auto found = fetch_lost(keeping, *remote);
-    if (!found) return std::move(found).error();
+    TRY_ASSIGN(auto found, fetch_lost(keeping, *remote));
     for (const std::string& blob : report.damaged) {
-      if (found->contains(Digest::from_hex(blob).value_or(Digest{}))) {
+      if (found.contains(Digest::from_hex(blob).value_or(Digest{}))) {
         report.repaired.push_back(blob);
       }
     }
-    report.fetched = static_cast<int64_t>(found->size() - report.repaired.size());
+    report.fetched = static_cast<int64_t>(found.size() - report.repaired.size());
   }
   std::set<std::string> missing;
   auto status = for_each_file(
       keeping.ledger, [&](const StoredRecord& stored, const RecordedFile& file) -> Status {
         if (file.content == folder_digest()) return {};
-        auto is_there = keeping.blobs.contains(file.content);
-        if (!is_there) return std::move(is_there).error();
-        if (*is_there) return {};
+        TRY_ASSIGN(auto is_there, keeping.blobs.contains(file.content));
+        if (is_there) return {};
         missing.insert(fmt::format("round-{} of {}: {}", stored.round, stored.campaign, file.path));
         return {};
       });
   if (!status) return std::move(status).error();
   report.missing.assign(missing.begin(), missing.end());
-  auto dropped = drop_broken(keeping);
-  if (!dropped) return std::move(dropped).error();
-  report.removed_results = *dropped;
+  TRY_ASSIGN(auto dropped, drop_broken(keeping));
+  report.removed_results = dropped;
   auto faults = keeping.memo.check();
   if (!faults) return std::move(faults).error();
   report.faults = *std::move(faults);

@@ -45,33 +45,30 @@ Outcome outcome_from(const std::string& name) {
 
 Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path,
                                                          std::string& warning) {
-  auto database = Database::open_or_set_aside(path, kLedgerVersion,
-                                              std::string(ActionTable::schema()) + kSchema,
-                                              Replaceable::damaged, warning);
-  if (!database) return std::move(database).error();
-  auto owned = std::make_unique<Database>(*std::move(database));
-  auto table = ActionTable::open(*owned);
-  if (!table) return std::move(table).error();
+  TRY_ASSIGN(auto database, Database::open_or_set_aside(
+                                path, kLedgerVersion, std::string(ActionTable::schema()) + kSchema,
+                                Replaceable::damaged, warning));
+  auto owned = std::make_unique<Database>(std::move(database));
+  TRY_ASSIGN(auto table, ActionTable::open(*owned));
   if (!owned->is_read_only()) {
-    if (auto status = owned->execute(kLaterTables); !status) return std::move(status).error();
+    TRY(owned->execute(kLaterTables));
   }
-  auto insert_edge = owned->prepare(
-      "INSERT INTO edge (build, output, step, outcome, reason, key) VALUES (?, ?, ?, ?, ?, ?)");
-  if (!insert_edge) return std::move(insert_edge).error();
-  auto last_edge = owned->prepare(
-      "SELECT output, step, edge.outcome, reason, key FROM edge JOIN build ON build.id = edge.build"
-      " WHERE output = ? AND campaign = ? ORDER BY edge.id DESC LIMIT 1");
-  if (!last_edge) return std::move(last_edge).error();
+  TRY_ASSIGN(auto insert_edge, owned->prepare("INSERT INTO edge (build, output, step, outcome, "
+                                              "reason, key) VALUES (?, ?, ?, ?, ?, ?)"));
+  TRY_ASSIGN(auto last_edge,
+             owned->prepare("SELECT output, step, edge.outcome, reason, key FROM edge JOIN build "
+                            "ON build.id = edge.build"
+                            " WHERE output = ? AND campaign = ? ORDER BY edge.id DESC LIMIT 1"));
   return std::unique_ptr<SqliteLedger>(new SqliteLedger(
-      std::move(owned), *std::move(table), *std::move(insert_edge), *std::move(last_edge)));
+      std::move(owned), std::move(table), std::move(insert_edge), std::move(last_edge)));
 }
 
 Status SqliteLedger::begin_build(const BuildRecord& build) {
-  auto statement = database_->prepare(
-      "INSERT INTO build (started, campaign, targets, toolchain, outcome, ran, cached)"
-      " VALUES (?, ?, ?, ?, '', 0, 0)");
-  if (!statement) return std::move(statement).error();
-  auto status = statement->bind(1, build.started)
+  TRY_ASSIGN(auto statement,
+             database_->prepare(
+                 "INSERT INTO build (started, campaign, targets, toolchain, outcome, ran, cached)"
+                 " VALUES (?, ?, ?, ?, '', 0, 0)"));
+  auto status = statement.bind(1, build.started)
                     .bind(2, build.campaign)
                     .bind(3, build.targets)
                     .bind(4, build.toolchain)
@@ -83,16 +80,15 @@ Status SqliteLedger::begin_build(const BuildRecord& build) {
 
 Status SqliteLedger::end_build(const std::string& outcome,
                                const std::map<std::string, Tally>& by_step) {
-  auto build = database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?");
-  if (!build) return std::move(build).error();
-  auto tally = database_->prepare("INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)");
-  if (!tally) return std::move(tally).error();
+  TRY_ASSIGN(auto build,
+             database_->prepare("UPDATE build SET outcome = ?, ran = ?, cached = ? WHERE id = ?"));
+  TRY_ASSIGN(auto tally, database_->prepare("INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)"));
   return database_->transaction([&]() -> Status {
     int64_t ran = 0, cached = 0;
     for (const auto& [step, its] : by_step) {
       ran += its.ran;
       cached += its.cached;
-      auto status = tally->bind(1, build_)
+      auto status = tally.bind(1, build_)
                         .bind(2, step)
                         .bind(3, its.ran)
                         .bind(4, its.cached)
@@ -102,13 +98,13 @@ Status SqliteLedger::end_build(const std::string& outcome,
                         .run();
       if (!status) return status;
     }
-    return build->bind(1, outcome).bind(2, ran).bind(3, cached).bind(4, build_).run();
+    return build.bind(1, outcome).bind(2, ran).bind(3, cached).bind(4, build_).run();
   });
 }
 
 Status SqliteLedger::record(const EdgeRecord& record) {
   // First: within a transaction each query does without locks of its own.
-  if (auto status = database_->begin(); !status) return status;
+  TRY(database_->begin());
   if (record.outcome == Outcome::hit) {
     auto row = last_edge_.bind(1, record.output).bind(2, campaign_).step();
     bool is_known = row && *row && last_edge_.text(4) == record.result.key.hex();
@@ -119,12 +115,11 @@ Status SqliteLedger::record(const EdgeRecord& record) {
   // A hit may be of a result that another's memo gave, or one that a kill kept from being recorded.
   bool is_recorded = record.outcome == Outcome::failed;
   if (!is_recorded && record.outcome != Outcome::ran) {
-    auto known = table_.find(record.result.key);
-    if (!known) return std::move(known).error();
-    is_recorded = known->has_value();
+    TRY_ASSIGN(auto known, table_.find(record.result.key));
+    is_recorded = known.has_value();
   }
   if (!is_recorded) {
-    if (auto status = table_.put(record.result); !status) return status;
+    TRY(table_.put(record.result));
   }
   return insert_edge_.bind(1, build_)
       .bind(2, record.output)
@@ -142,9 +137,8 @@ Result<EdgeRecord> SqliteLedger::read_edge(const Statement& row) {
   record.outcome = outcome_from(row.text(2));
   record.reason = row.text(3);
   Digest key = Digest::from_hex(row.text(4)).value_or(Digest{});
-  auto result = table_.find(key);
-  if (!result) return std::move(result).error();
-  if (*result) record.result = **std::move(result);
+  TRY_ASSIGN(auto result, table_.find(key));
+  if (result) record.result = *std::move(result);
   return record;
 }
 
@@ -162,15 +156,13 @@ Result<std::optional<EdgeRecord>> SqliteLedger::last_record(const std::string& o
 }
 
 Status SqliteLedger::record_round(const std::string& campaign, const RoundRecord& round) {
-  auto known = rounds(campaign);
-  if (!known) return std::move(known).error();
-  for (const RoundRecord& old : *known) {
+  TRY_ASSIGN(auto known, rounds(campaign));
+  for (const RoundRecord& old : known) {
     if (old.number == round.number && old.selection == round.selection) return {};
   }
-  auto statement = database_->prepare(
-      "INSERT INTO round (build, campaign, number, recorded, selection) VALUES (?, ?, ?, ?, ?)");
-  if (!statement) return std::move(statement).error();
-  return statement->bind(1, build_)
+  TRY_ASSIGN(auto statement, database_->prepare("INSERT INTO round (build, campaign, number, "
+                                                "recorded, selection) VALUES (?, ?, ?, ?, ?)"));
+  return statement.bind(1, build_)
       .bind(2, campaign)
       .bind(3, int64_t{round.number})
       .bind(4, round.recorded)
@@ -232,19 +224,18 @@ Status SqliteLedger::for_each_record(const std::function<Status(const StoredReco
 Result<int64_t> SqliteLedger::add_record(const StoredRecord& record, Origin origin) {
   int64_t id = 0;
   auto status = database_->transaction([&]() -> Status {
-    auto last = last_record(record.campaign, record.round);
-    if (!last) return std::move(last).error();
-    if (*last && (*last)->before == record.before && (*last)->text == record.text) {
-      id = (*last)->id;
+    TRY_ASSIGN(auto last, last_record(record.campaign, record.round));
+    if (last && last->before == record.before && last->text == record.text) {
+      id = last->id;
       if (origin == Origin::imported) return {};
-      auto own = database_->prepare("DELETE FROM imported_record WHERE id = ?");
-      if (!own) return std::move(own).error();
-      return own->bind(1, id).run();
+      TRY_ASSIGN(auto own, database_->prepare("DELETE FROM imported_record WHERE id = ?"));
+      return own.bind(1, id).run();
     }
-    auto insert = database_->prepare(
-        "INSERT INTO record (before, campaign, round, recorded, text) VALUES (?, ?, ?, ?, ?)");
-    if (!insert) return std::move(insert).error();
-    auto inserted = insert->bind(1, record.before)
+    TRY_ASSIGN(
+        auto insert,
+        database_->prepare(
+            "INSERT INTO record (before, campaign, round, recorded, text) VALUES (?, ?, ?, ?, ?)"));
+    auto inserted = insert.bind(1, record.before)
                         .bind(2, record.campaign)
                         .bind(3, int64_t{record.round})
                         .bind(4, record.recorded)
@@ -252,9 +243,9 @@ Result<int64_t> SqliteLedger::add_record(const StoredRecord& record, Origin orig
                         .run();
     id = database_->last_insert_id();
     if (!inserted || origin == Origin::own) return inserted;
-    auto imported = database_->prepare("INSERT OR IGNORE INTO imported_record VALUES (?)");
-    if (!imported) return std::move(imported).error();
-    return imported->bind(1, id).run();
+    TRY_ASSIGN(auto imported,
+               database_->prepare("INSERT OR IGNORE INTO imported_record VALUES (?)"));
+    return imported.bind(1, id).run();
   });
   if (!status) return std::move(status).error();
   return id;
@@ -304,11 +295,10 @@ Result<double> SqliteLedger::spent_seconds(const std::string& campaign, const st
 
 Status SqliteLedger::record_use(const std::map<std::string, NodeUse>& by_pool) {
   if (by_pool.empty()) return {};
-  auto insert = database_->prepare("INSERT INTO node_use VALUES (?, ?, ?, ?, ?)");
-  if (!insert) return std::move(insert).error();
+  TRY_ASSIGN(auto insert, database_->prepare("INSERT INTO node_use VALUES (?, ?, ?, ?, ?)"));
   return database_->transaction([&]() -> Status {
     for (const auto& [pool, its] : by_pool) {
-      auto status = insert->bind(1, build_)
+      auto status = insert.bind(1, build_)
                         .bind(2, pool)
                         .bind(3, its.pods)
                         .bind(4, its.seconds)
@@ -334,9 +324,8 @@ Result<std::map<std::string, NodeUse>> SqliteLedger::uses() {
 }
 
 Status SqliteLedger::add_imported(const ActionResult& result) {
-  auto statement = database_->prepare("INSERT OR IGNORE INTO imported VALUES (?, ?)");
-  if (!statement) return std::move(statement).error();
-  return statement->bind(1, result.key).bind(2, encode_result(result)).run();
+  TRY_ASSIGN(auto statement, database_->prepare("INSERT OR IGNORE INTO imported VALUES (?, ?)"));
+  return statement.bind(1, result.key).bind(2, encode_result(result)).run();
 }
 
 Result<std::optional<ActionResult>> SqliteLedger::recall_any(const Digest& key) {
@@ -386,9 +375,8 @@ Result<std::vector<EdgeRecord>> SqliteLedger::edges_where(const std::string& whe
   std::vector<EdgeRecord> out;
   auto status = database_->query("SELECT output, step, outcome, reason, key FROM edge " + where,
                                  bind, [&](Statement& row) -> Status {
-                                   auto record = read_edge(row);
-                                   if (!record) return std::move(record).error();
-                                   out.push_back(*std::move(record));
+                                   TRY_ASSIGN(auto record, read_edge(row));
+                                   out.push_back(std::move(record));
                                    return {};
                                  });
   if (!status) return std::move(status).error();
@@ -414,13 +402,14 @@ Result<std::vector<EdgeRecord>> SqliteLedger::last_records_of(const std::string&
 
 Result<std::optional<EdgeRecord>> SqliteLedger::record_before(const std::string& output,
                                                               int64_t build) {
-  auto found = edges_where(
-      "WHERE output = ?1 AND build < ?2 AND build IN"
-      " (SELECT id FROM build WHERE campaign = (SELECT campaign FROM build WHERE id = ?2))"
-      " ORDER BY id DESC LIMIT 1",
-      [&](Statement& statement) { statement.bind(1, output).bind(2, build); });
-  if (!found) return std::move(found).error();
-  return found->empty() ? std::nullopt : std::optional(std::move(found->front()));
+  TRY_ASSIGN(
+      auto found,
+      edges_where(
+          "WHERE output = ?1 AND build < ?2 AND build IN"
+          " (SELECT id FROM build WHERE campaign = (SELECT campaign FROM build WHERE id = ?2))"
+          " ORDER BY id DESC LIMIT 1",
+          [&](Statement& statement) { statement.bind(1, output).bind(2, build); }));
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 Result<std::optional<BuildRecord>> SqliteLedger::build_that_ran(const Digest& key) {

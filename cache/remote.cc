@@ -101,9 +101,8 @@ Result<std::vector<RemoteCache::Wanted>> RemoteCache::missing(const Entries& ent
     for (size_t i = 0; i < entry.files.size(); ++i) {
       const Digest& digest = entry.result->outputs[i];
       if (!seen.insert(digest).second) continue;
-      auto is_here = blobs_.contains(digest);
-      if (!is_here) return std::move(is_here).error();
-      if (!*is_here && entry.files[i].bytes <= kMostRemoteBytes) {
+      TRY_ASSIGN(auto is_here, blobs_.contains(digest));
+      if (!is_here && entry.files[i].bytes <= kMostRemoteBytes) {
         out.push_back({digest, entry.files[i]});
       }
     }
@@ -113,7 +112,7 @@ Result<std::vector<RemoteCache::Wanted>> RemoteCache::missing(const Entries& ent
 
 Status RemoteCache::take(const std::vector<Wanted>& blobs) {
   if (blobs.empty()) return {};
-  if (auto status = files_.make_folders(folder_); !status) return status;
+  TRY(files_.make_folders(folder_));
   std::vector<HttpRequest> requests;
   requests.reserve(blobs.size());
   for (const Wanted& blob : blobs) {
@@ -127,7 +126,7 @@ Status RemoteCache::take(const std::vector<Wanted>& blobs) {
     if (responses[i].status == kOk && responses[i].is_too_long)
       damaged_.insert(blobs[i].file.sha256);
     if (body_of(requests[i], responses[i])) taken = take(blobs[i], requests[i].url, path);
-    if (auto removed = files_.remove(path); !removed) return removed;
+    TRY(files_.remove(path));
     if (!taken) return taken;
   }
   return {};
@@ -154,7 +153,7 @@ Status RemoteCache::foresee(std::span<const Digest> keys) {
   }
   for (size_t i = 0; i < unknown.size(); i += kAtOnce) {
     const size_t count = std::min(kAtOnce, unknown.size() - i);
-    if (auto status = ask(std::span(unknown).subspan(i, count)); !status) return status;
+    TRY(ask(std::span(unknown).subspan(i, count)));
   }
   return {};
 }
@@ -162,9 +161,8 @@ Status RemoteCache::foresee(std::span<const Digest> keys) {
 Status RemoteCache::ask(std::span<const Digest> keys) {
   if (!counts_.fault.empty()) return {};
   auto entries = entries_of(keys);
-  auto blobs = missing(entries);
-  if (!blobs) return std::move(blobs).error();
-  if (auto status = take(*blobs); !status) return status;
+  TRY_ASSIGN(auto blobs, missing(entries));
+  TRY(take(blobs));
   for (const Digest& key : keys) {
     auto entry = entries.find(key);
     if (entry == entries.end()) {
@@ -174,9 +172,8 @@ Status RemoteCache::ask(std::span<const Digest> keys) {
     Known& known = known_.at(key);
     known.discovered = std::move(entry->second.discovered);
     if (!entry->second.result) continue;
-    auto lost = lost_blobs(*entry->second.result, blobs_);
-    if (!lost) return std::move(lost).error();
-    if (lost->empty() && is_of_files(*entry->second.result)) {
+    TRY_ASSIGN(auto lost, lost_blobs(*entry->second.result, blobs_));
+    if (lost.empty() && is_of_files(*entry->second.result)) {
       known.result = std::move(entry->second.result);
     } else {
       ++counts_.missed;
@@ -186,14 +183,14 @@ Status RemoteCache::ask(std::span<const Digest> keys) {
 }
 
 Result<std::optional<ActionResult>> RemoteCache::find(const Digest& key) {
-  if (auto status = foresee({&key, 1}); !status) return std::move(status).error();
+  TRY(foresee({&key, 1}));
   const auto& result = known_.at(key).result;
   if (result) ++counts_.taken;
   return result;
 }
 
 Result<std::vector<std::string>> RemoteCache::discovered(const Digest& declared_key) {
-  if (auto status = foresee({&declared_key, 1}); !status) return std::move(status).error();
+  TRY(foresee({&declared_key, 1}));
   return known_.at(declared_key).discovered;
 }
 

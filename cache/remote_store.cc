@@ -39,18 +39,17 @@ Result<StoredFile> RemoteStore::identify(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (auto known = known_.find(path); known != known_.end()) before = known->second;
   }
-  auto now = files_.look(path, &before.state);
-  if (!now) return std::move(now).error();
-  if (!*now) return failed(fmt::format("{}: is not there", path));
-  if (!before.file.sha256.empty() && (*now)->content == before.state.content) return before.file;
+  TRY_ASSIGN(auto now, files_.look(path, &before.state));
+  if (!now) return failed(fmt::format("{}: is not there", path));
+  if (!before.file.sha256.empty() && now->content == before.state.content) return before.file;
   auto found = look_at_file(path);
   if (!found || found->file.bytes > kMostRemoteBytes) {
     return failed(
         fmt::format("{}: {}", path, found ? "is too large for the store" : "cannot be read"));
   }
-  if (found->digest != (*now)->content) return failed(path + ": changed while it was read");
+  if (found->digest != now->content) return failed(path + ": changed while it was read");
   const std::lock_guard lock(mutex_);
-  known_.insert_or_assign(path, Known{**now, found->file});
+  known_.insert_or_assign(path, Known{*now, found->file});
   return found->file;
 }
 
@@ -60,22 +59,20 @@ Result<std::vector<StoredFile>> RemoteStore::put(std::span<const std::string> pa
   std::vector<std::string> asked;  // what the looks are for, by SHA-256
   std::unordered_map<std::string, std::string> absent;
   for (const std::string& path : paths) {
-    auto file = identify(path);
-    if (!file) return std::move(file).error();
-    out.push_back(*file);
+    TRY_ASSIGN(auto file, identify(path));
+    out.push_back(file);
     const std::lock_guard lock(mutex_);
-    if (there_.contains(file->sha256) || !absent.emplace(file->sha256, path).second) continue;
-    looks.push_back(address_.look(RemoteAddress::file(file->sha256)));
-    asked.push_back(file->sha256);
+    if (there_.contains(file.sha256) || !absent.emplace(file.sha256, path).second) continue;
+    looks.push_back(address_.look(RemoteAddress::file(file.sha256)));
+    asked.push_back(file.sha256);
   }
-  auto answers = perform(looks, true);
-  if (!answers) return std::move(answers).error();
+  TRY_ASSIGN(auto answers, perform(looks, true));
   for (size_t i = 0; i < asked.size(); ++i) {
-    if (!is_there(looks[i], (*answers)[i])) {
+    if (!is_there(looks[i], answers[i])) {
       puts.push_back(address_.put_file(RemoteAddress::file(asked[i]), absent.at(asked[i])));
     }
   }
-  if (auto stored = perform(puts, false); !stored) return std::move(stored).error();
+  TRY(perform(puts, false));
   const std::lock_guard lock(mutex_);
   there_.insert(asked.begin(), asked.end());
   return out;
@@ -88,12 +85,11 @@ Status RemoteStore::fetch(std::span<const WantedFile> files) {
     requests.push_back(
         address_.get(RemoteAddress::file(wanted.file.sha256), wanted.file.bytes, wanted.path));
   }
-  auto answers = perform(requests, false);
-  if (!answers) return std::move(answers).error();
+  TRY_ASSIGN(auto answers, perform(requests, false));
   for (size_t i = 0; i < files.size(); ++i) {
     const auto& [file, path] = files[i];
     const auto found = look_at_file(path);
-    const bool is_it = found && !(*answers)[i].is_too_long && found->file.bytes == file.bytes &&
+    const bool is_it = found && !answers[i].is_too_long && found->file.bytes == file.bytes &&
                        found->file.sha256 == file.sha256;
     if (!is_it) return failed(requests[i].url + ": is not what its name says");
     if (file.is_executable) (void)::chmod(path.c_str(), S_IRWXU);
@@ -106,8 +102,7 @@ Status RemoteStore::put_record(const std::string& name, const StoreRecord& recor
   if (static_cast<int64_t>(request.body.size()) > kMostEntryBytes) {
     return failed(fmt::format("record {}: has more than {} bytes", name, kMostEntryBytes));
   }
-  auto stored = perform(std::span(&request, 1), false);
-  if (!stored) return std::move(stored).error();
+  TRY(perform(std::span(&request, 1), false));
   return {};
 }
 
@@ -118,12 +113,11 @@ Result<std::vector<std::optional<StoreRecord>>> RemoteStore::records(
   for (const std::string& name : names) {
     requests.push_back(address_.get(RemoteAddress::record(name), kMostEntryBytes));
   }
-  auto answers = perform(requests, true);
-  if (!answers) return std::move(answers).error();
+  TRY_ASSIGN(auto answers, perform(requests, true));
   std::vector<std::optional<StoreRecord>> out;
   out.reserve(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
-    const HttpResponse& answer = (*answers)[i];
+    const HttpResponse& answer = answers[i];
     const bool is_whole = is_there(requests[i], answer) && !answer.is_too_long;
     out.push_back(is_whole ? decode_record(answer.body) : std::nullopt);
   }

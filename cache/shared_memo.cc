@@ -8,19 +8,18 @@ Result<std::optional<ActionResult>> SharedMemo::find_here(const Digest& key) {
   auto result = own_.find(key);
   if (result && !*result) result = ledger_.recall(key);
   if (!result || !*result) return result;
-  auto lost = lost_blobs(**result, blobs_);
-  if (!lost) return std::move(lost).error();
-  return lost->empty() ? result : std::optional<ActionResult>{};
+  TRY_ASSIGN(auto lost, lost_blobs(**result, blobs_));
+  return lost.empty() ? result : std::optional<ActionResult>{};
 }
 
 Result<std::optional<ActionResult>> SharedMemo::find(const Digest& key) {
   auto here = find_here(key);
   if (!here || *here) return here;
-  if (auto flushed = ledger_.flush(); !flushed) return std::move(flushed).error();
+  TRY(ledger_.flush());
   auto found = remote_.find(key);
   if (!found || !*found) return found;
   if (!is_answer(**found)) return std::optional<ActionResult>{};
-  if (auto status = own_.put(**found); !status) return std::move(status).error();
+  TRY(own_.put(**found));
   return found;
 }
 
@@ -35,14 +34,14 @@ Result<std::vector<std::string>> SharedMemo::discovered(const Digest& declared_k
   if (here && here->empty()) here = ledger_.recall_discovered(declared_key);
   if (here && !here->empty()) discovered_[declared_key] = *here;
   if (!here || !here->empty()) return here;
-  if (auto flushed = ledger_.flush(); !flushed) return std::move(flushed).error();
+  TRY(ledger_.flush());
   auto found = remote_.discovered(declared_key);
   if (found) discovered_[declared_key] = *found;
   return found;
 }
 
 Status SharedMemo::put(const ActionResult& result) {
-  if (auto status = own_.put(result); !status) return status;
+  TRY(own_.put(result));
   if (uploads_ != nullptr) uploads_->offer(result, remote_.damaged());
   return {};
 }
@@ -50,12 +49,11 @@ Status SharedMemo::put(const ActionResult& result) {
 Status SharedMemo::foresee(std::span<const Digest> keys) {
   std::vector<Digest> unknown;
   for (const Digest& key : keys) {
-    auto here = find_here(key);
-    if (!here) return std::move(here).error();
-    if (!*here) unknown.push_back(key);
+    TRY_ASSIGN(auto here, find_here(key));
+    if (!here) unknown.push_back(key);
   }
   if (unknown.empty()) return {};
-  if (auto flushed = ledger_.flush(); !flushed) return flushed;
+  TRY(ledger_.flush());
   return remote_.foresee(unknown);
 }
 

@@ -163,16 +163,16 @@ Result<Database> Database::connect(const std::string& path) {
   // NORMAL with WAL: a commit survives the end of the process at any instant; only a power cut can
   // take the last ones, and what they recorded is then built again.
   // Rows come in the order of their keys, which is none: a longer log spares writing pages twice.
-  auto status = database.execute(
-      "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;");
-  if (!status) return std::move(status).error();
+  TRY(
+      database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA "
+                       "wal_autocheckpoint = 4000;"));
   follow_group(path);
   return database;
 }
 
 Status Database::make_schema(int version, const std::string& schema) {
-  if (auto status = execute("PRAGMA journal_mode = WAL;"); !status) return status;
-  if (auto status = begin(); !status) return status;
+  TRY(execute("PRAGMA journal_mode = WAL;"));
+  TRY(begin());
   // Another process may have been first.
   auto found = this->version();
   const bool is_new = found && *found == 0;
@@ -210,18 +210,15 @@ Result<Database> Database::open(const std::string& path, int version, const std:
   if (is_cut(path)) return external(path + ": the file was cut off");
   auto database = connect(path);
   if (!database) return database;
-  auto found = database->version();
-  if (!found) return std::move(found).error();
-  if (*found == version) return database;
-  if (*found != 0) {
+  TRY_ASSIGN(auto found, database->version());
+  if (found == version) return database;
+  if (found != 0) {
     Error other =
-        external(fmt::format("{}: schema version {}, this evolve reads {}", path, *found, version));
+        external(fmt::format("{}: schema version {}, this evolve reads {}", path, found, version));
     other.hint = "use the evolve that wrote it, or move it away";
     return other;
   }
-  if (auto status = database->make_schema(version, schema); !status) {
-    return std::move(status).error();
-  }
+  TRY(database->make_schema(version, schema));
   return database;
 }
 
@@ -268,23 +265,21 @@ bool Database::is_replaceable(const std::string& path, int version, Replaceable 
 
 Status Database::query(std::string_view sql, const std::function<void(Statement&)>& bind,
                        const std::function<Status(Statement&)>& visit) {
-  auto statement = prepare(sql);
-  if (!statement) return std::move(statement).error();
-  bind(*statement);
+  TRY_ASSIGN(auto statement, prepare(sql));
+  bind(statement);
   while (true) {
-    auto row = statement->step();
-    if (!row) return std::move(row).error();
-    if (!*row) return {};
-    if (auto status = visit(*statement); !status) return status;
+    TRY_ASSIGN(auto row, statement.step());
+    if (!row) return {};
+    TRY(visit(statement));
   }
 }
 
 Status Database::transaction(const std::function<Status()>& work) {
   const bool was_open = sqlite3_get_autocommit(handle_.get()) == 0;
-  if (auto status = begin(); !status) return status;
+  TRY(begin());
   // Within another's transaction only what is done here is taken back.
   if (was_open) {
-    if (auto status = execute("SAVEPOINT work"); !status) return status;
+    TRY(execute("SAVEPOINT work"));
   }
   Status status = work();
   if (status) return was_open ? execute("RELEASE work") : commit();
@@ -306,11 +301,9 @@ Result<std::vector<std::string>> Database::check() {
 }
 
 Result<int> Database::version() {
-  auto statement = prepare("PRAGMA user_version");
-  if (!statement) return std::move(statement).error();
-  auto row = statement->step();
-  if (!row) return std::move(row).error();
-  return static_cast<int>(statement->integer(0));
+  TRY_ASSIGN(auto statement, prepare("PRAGMA user_version"));
+  TRY(statement.step());
+  return static_cast<int>(statement.integer(0));
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {

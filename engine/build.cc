@@ -91,28 +91,27 @@ class Build {
 
   Status loop() {
     while (true) {
-      if (auto status = read_version(); !status) return status;
-      if (auto status = read_dyndep_sources(); !status) return status;
+      TRY(read_version());
+      TRY(read_dyndep_sources());
       // A few at a time: commands run while the rest is looked up.
       for (int i = 0; i < kLookUpsAtOnce; ++i) {
-        if (auto status = lookup_.look_ahead(plan_); !status) return status;
+        TRY(lookup_.look_ahead(plan_));
         auto edge = plan_.next_ready();
         if (!edge) break;
-        if (auto status = look_up(*edge); !status) return status;
+        TRY(look_up(*edge));
       }
-      if (auto status = start_queued(); !status) return status;
+      TRY(start_queued());
       const bool has_ready = plan_.next_ready().has_value();
       if (running_ == 0 && has_ready) continue;
-      if (auto status = write_records(); !status) return status;
+      TRY(write_records());
       const bool is_waiting = payments_.has_waiting() && may_start();
       if (running_ == 0 && !is_waiting) return check_end();
-      auto event = ports_.runner.wait(has_ready ? 0 : kTickSeconds);
-      if (!event) return std::move(event).error();
-      if (std::holds_alternative<Interrupted>(*event)) {
+      TRY_ASSIGN(auto event, ports_.runner.wait(has_ready ? 0 : kTickSeconds));
+      if (std::holds_alternative<Interrupted>(event)) {
         return interrupted();
       }
-      if (auto* completed = std::get_if<Completed>(&*event)) {
-        if (auto status = complete(*completed); !status) return status;
+      if (auto* completed = std::get_if<Completed>(&event)) {
+        TRY(complete(*completed));
       }
       ports_.listener.tick(plan_);
     }
@@ -121,9 +120,8 @@ class Build {
   // From now on look-ups find what others have put by now.
   Status read_version() {
     if (!plan_.next_ready()) return {};
-    auto version = ports_.memo.version();
-    if (!version) return std::move(version).error();
-    memo_version_ = *version;
+    TRY_ASSIGN(auto version, ports_.memo.version());
+    memo_version_ = version;
     return {};
   }
 
@@ -158,42 +156,36 @@ class Build {
   Status look_up(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.is_phony()) {
-      if (auto status = lookup_.settle_phony(id); !status) return status;
+      TRY(lookup_.settle_phony(id));
       plan_.finish(id);
       return read_dyndeps_of(id);
     }
     // Its dyndep file is made by now.
-    auto waits_for_dyndep = dyndeps_.settle(id);
-    if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
-    if (*waits_for_dyndep) return {};
-    auto is_settled = lookup_.is_settled(id);
-    if (!is_settled) return std::move(is_settled).error();
+    TRY_ASSIGN(auto waits_for_dyndep, dyndeps_.settle(id));
+    if (waits_for_dyndep) return {};
+    TRY_ASSIGN(auto is_settled, lookup_.is_settled(id));
     // An edge with a report is told of, for its verdict.
-    if (*is_settled && graph_.extension(id, "report").empty()) {
+    if (is_settled && graph_.extension(id, "report").empty()) {
       return finish_settled(id);
     }
     if (auto hit = lookup_.take_hit(id)) {
-      auto is_done = finish_with(id, *hit);
-      if (!is_done) return std::move(is_done).error();
-      if (*is_done) return {};
+      TRY_ASSIGN(auto is_done, finish_with(id, *hit));
+      if (is_done) return {};
     }
-    auto finding = lookup_.find(id);
-    if (!finding) return std::move(finding).error();
-    if (!finding->unmade.empty()) {
-      auto waits = plan_.wait_for(id, finding->unmade);
+    TRY_ASSIGN(auto finding, lookup_.find(id));
+    if (!finding.unmade.empty()) {
+      auto waits = plan_.wait_for(id, finding.unmade);
       // A list of another machine's may be none that can be in this graph: then the edge runs.
       if (!waits && !lookup_.has_far_memo()) return std::move(waits).error();
       if (waits) return *waits ? Status{} : internal_error("a file was made and has no digest");
     }
-    if (finding->result) {
-      auto is_done = finish_with(id, {*finding->result});
-      if (!is_done) return std::move(is_done).error();
-      if (*is_done) return {};
+    if (finding.result) {
+      TRY_ASSIGN(auto is_done, finish_with(id, {*finding.result}));
+      if (is_done) return {};
     }
-    auto reasons = lookup_.reasons(id, *finding);
-    if (!reasons) return std::move(reasons).error();
-    found_.insert_or_assign(id, Running{.finding = *std::move(finding),
-                                        .reasons = *std::move(reasons),
+    TRY_ASSIGN(auto reasons, lookup_.reasons(id, finding));
+    found_.insert_or_assign(id, Running{.finding = std::move(finding),
+                                        .reasons = std::move(reasons),
                                         .memo_version = memo_version_,
                                         .earlier_output = "",
                                         .since = {.moment = lookup_.moment()}});
@@ -216,7 +208,7 @@ class Build {
     for (; dyndeps_read_ < plan_.wanted_edges().size(); ++dyndeps_read_) {
       const auto file = graph_.edge(plan_.wanted_edges()[dyndeps_read_]).dyndep;
       if (!file || graph_.node(*file).made_by) continue;
-      if (auto status = dyndeps_.read(*file); !status) return status;
+      TRY(dyndeps_.read(*file));
     }
     return {};
   }
@@ -225,24 +217,23 @@ class Build {
   Status read_dyndeps_of(EdgeId id) {
     for (NodeId output : graph_.edge(id).outputs) {
       if (!graph_.is_dyndep(output)) continue;
-      if (auto status = dyndeps_.read(output); !status) return status;
+      TRY(dyndeps_.read(output));
     }
     return {};
   }
 
   // Ends an edge with a stored result. False: it could not be put in place.
   Result<bool> finish_with(EdgeId id, const Hit& hit) {
-    auto restored = outputs_.restore(id, hit);
-    if (!restored) return std::move(restored).error();
-    if (*restored == Outputs::Restored::not_at_all) return false;
+    TRY_ASSIGN(auto restored, outputs_.restore(id, hit));
+    if (restored == Outputs::Restored::not_at_all) return false;
     auto status =
-        finish(event_of(id, Outcome::hit, *restored == Outputs::Restored::now), hit.result, "");
+        finish(event_of(id, Outcome::hit, restored == Outputs::Restored::now), hit.result, "");
     if (!status) return std::move(status).error();
     return true;
   }
 
   Status start_queued() {
-    if (auto status = start_waiting(); !status) return status;
+    TRY(start_waiting());
     bool has_slot = true;
     while (may_start()) {
       const auto where = has_slot && has_room() ? Plan::Where::anywhere : Plan::Where::elsewhere;
@@ -255,13 +246,12 @@ class Build {
       plan_.run(*id);
       const Digest action = action_of(*id);
       if (const ActionResult* paid = payments_.result_of(action)) {
-        if (auto status = join(*id, *paid); !status) return status;
+        TRY(join(*id, *paid));
         continue;
       }
-      auto turn = payments_.enter(*id, action);
-      if (!turn) return std::move(turn).error();
-      if (*turn != Payments::Turn::pays) continue;
-      if (auto status = pay(*id); !status) return status;
+      TRY_ASSIGN(auto turn, payments_.enter(*id, action));
+      if (turn != Payments::Turn::pays) continue;
+      TRY(pay(*id));
     }
     return {};
   }
@@ -273,10 +263,9 @@ class Build {
     asked_ = now;
     while (may_start() && has_room()) {
       if (!ports_.runner.acquire()) return {};
-      auto id = payments_.next_to_pay();
-      if (!id) return std::move(id).error();
-      if (!*id) return {};
-      if (auto status = pay(**id); !status) return status;
+      TRY_ASSIGN(auto id, payments_.next_to_pay());
+      if (!id) return {};
+      TRY(pay(*id));
     }
     return {};
   }
@@ -284,16 +273,13 @@ class Build {
   // Starts an edge's command, unless another process has run it since the look-up.
   Status pay(EdgeId id) {
     Running& running = found_.at(id);
-    auto version = ports_.memo.version();
-    if (!version) return std::move(version).error();
-    if (*version == running.memo_version) return start(id);
-    auto finding = lookup_.find(id);
-    if (!finding) return std::move(finding).error();
-    if (!finding->result) return start(id);
-    auto is_done = finish_with(id, {*finding->result});
-    if (!is_done) return std::move(is_done).error();
-    if (!*is_done) return start(id);
-    return end_payment(id, *finding->result);
+    TRY_ASSIGN(auto version, ports_.memo.version());
+    if (version == running.memo_version) return start(id);
+    TRY_ASSIGN(auto finding, lookup_.find(id));
+    if (!finding.result) return start(id);
+    TRY_ASSIGN(auto is_done, finish_with(id, {*finding.result}));
+    if (!is_done) return start(id);
+    return end_payment(id, *finding.result);
   }
 
   // Ends the edges that joined one that is done.
@@ -301,7 +287,7 @@ class Build {
     const Digest action = action_of(id);
     found_.erase(id);
     for (EdgeId other : payments_.end(action, &result)) {
-      if (auto status = join(other, result); !status) return status;
+      TRY(join(other, result));
     }
     return {};
   }
@@ -309,31 +295,28 @@ class Build {
   [[nodiscard]] Digest action_of(EdgeId id) const { return found_.at(id).finding.declared.key(); }
 
   Status start(EdgeId id) {
-    if (auto status = outputs_.prepare(id); !status) return status;
-    auto placement = placement_in(id);
-    if (!placement) return std::move(placement).error();
-    if (auto status = check_capacity(id, placement->needs); !status) return status;
+    TRY(outputs_.prepare(id));
+    TRY_ASSIGN(auto placement, placement_in(id));
+    TRY(check_capacity(id, placement.needs));
     Running& running = found_.at(id);
-    running.is_elsewhere = placement->is_elsewhere;
-    auto command = command_of(graph_, id, lookup_, options_.command_environment, *placement,
-                              running.finding.declared.key());
-    if (!command) return std::move(command).error();
-    command->keeps_leftovers = !options_.rules.are_strict;
+    running.is_elsewhere = placement.is_elsewhere;
+    TRY_ASSIGN(auto command, command_of(graph_, id, lookup_, options_.command_environment,
+                                        placement, running.finding.declared.key()));
+    command.keeps_leftovers = !options_.rules.are_strict;
     // Told before it starts: what it writes to the terminal comes behind its line.
     if (running.failures == 0 && !changed_.contains(id))
       ports_.listener.started(event_of(id, Outcome::ran, false));
     running.since.started = ports_.clock.file_time();
-    if (auto status = ports_.runner.start(*command); !status) return status;
+    TRY(ports_.runner.start(command));
     ++running_;
-    if (placement->is_elsewhere) ++elsewhere_;
+    if (placement.is_elsewhere) ++elsewhere_;
     started_.insert(id);
     return {};
   }
 
   Result<Placement> placement_in(EdgeId id) const {
-    auto extensions = extensions_of(graph_, id);
-    if (!extensions) return std::move(extensions).error();
-    return placement_of(*std::move(extensions), options_.capacity);
+    TRY_ASSIGN(auto extensions, extensions_of(graph_, id));
+    return placement_of(std::move(extensions), options_.capacity);
   }
 
   // Memory is an estimate, and may be more than there is; a device is there or not.
@@ -352,28 +335,27 @@ class Build {
 
   Status remove_half_written() {
     for (EdgeId id : started_) {
-      if (auto status = outputs_.remove_half_written(id); !status) return status;
+      TRY(outputs_.remove_half_written(id));
     }
     return {};
   }
 
   // Has a command that failed run again, where its edge says so: true.
   Result<bool> retry(EdgeId id, Running& running, const Completed& completed) {
-    auto extensions = extensions_of(graph_, id);
-    if (!extensions) return std::move(extensions).error();
+    TRY_ASSIGN(auto extensions, extensions_of(graph_, id));
     const bool is_final =
         completed.is_final ||
-        (!completed.timed_out && extensions->final_exit_codes.count(completed.exit_status) > 0);
-    if (is_final || running.failures >= extensions->retries) return false;
-    if (auto status = outputs_.remove_half_written(id); !status) return std::move(status).error();
+        (!completed.timed_out && extensions.final_exit_codes.count(completed.exit_status) > 0);
+    if (is_final || running.failures >= extensions.retries) return false;
+    TRY(outputs_.remove_half_written(id));
     ++running.failures;
     ++summary_.retried;
     const std::string end = completed.timed_out
-                                ? fmt::format("took over {} s", extensions->timeout_seconds)
+                                ? fmt::format("took over {} s", extensions.timeout_seconds)
                                 : fmt::format("ended with {}", completed.exit_status);
     running.earlier_output +=
         completed.output + fmt::format("evolve: warning: attempt {} of {} {}: trying again\n",
-                                       running.failures, extensions->retries + 1, end);
+                                       running.failures, extensions.retries + 1, end);
     plan_.queue(id);
     return true;
   }
@@ -388,22 +370,18 @@ class Build {
     auto result = collector_.collect(id, running.finding, completed);
     if (!result && result.error().code != ErrorCode::failed) return std::move(result).error();
     if (!result) {
-      auto is_retried = retry(id, running, completed);
-      if (!is_retried) return std::move(is_retried).error();
-      if (*is_retried) return {};
+      TRY_ASSIGN(auto is_retried, retry(id, running, completed));
+      if (is_retried) return {};
       completed.output.insert(0, running.earlier_output);
       return fail(id, completed, std::move(result).error());
     }
-    auto is_rerun = rerun_if_changed(id, running, *result);
-    if (!is_rerun) return std::move(is_rerun).error();
-    if (*is_rerun) return {};
-    if (auto status = ports_.memo.put(*result); !status) return status;
-    if (auto status = outputs_.remove_response_file(id); !status) return status;
+    TRY_ASSIGN(auto is_rerun, rerun_if_changed(id, running, *result));
+    if (is_rerun) return {};
+    TRY(ports_.memo.put(*result));
+    TRY(outputs_.remove_response_file(id));
     EdgeEvent event = event_of(id, Outcome::ran, false);
     event.output = running.earlier_output;
-    if (auto status = finish(std::move(event), *result, joined_text(running.reasons)); !status) {
-      return status;
-    }
+    TRY(finish(std::move(event), *result, joined_text(running.reasons)));
     return end_payment(id, *result);
   }
 
@@ -411,25 +389,24 @@ class Build {
   // result is dropped, and the edge is looked up again: true.
   Result<bool> rerun_if_changed(EdgeId id, const Running& running, ActionResult& result) {
     const bool is_strict = options_.rules.are_strict;
-    auto node = lookup_.changed_since(id, result.discovered, running.since, is_strict);
-    if (!node) return std::move(node).error();
-    if (!*node) return false;
+    TRY_ASSIGN(auto node, lookup_.changed_since(id, result.discovered, running.since, is_strict));
+    if (!node) return false;
     Changed& its = changed_[id];
     ++its.times;
     // Somebody else's command may itself write what it reads: what counts is how it left that.
     if (its.times > 1 && !is_strict) {
-      if (auto status = lookup_.rekey(id, result); !status) return std::move(status).error();
+      TRY(lookup_.rekey(id, result));
       return false;
     }
     const std::string what =
-        fmt::format("'{}' was changed while the command read it", graph_.path(**node));
+        fmt::format("'{}' was changed while the command read it", graph_.path(*node));
     if (its.times > kMostReruns) {
       Completed completed;
       Error error = failed(fmt::format(
           "{}: {}, {} times", graph_.path(graph_.edge(id).outputs.front()), what, its.times));
       error.hint = "build again when nothing writes to it";
-      if (auto status = outputs_.remove_half_written(id); !status) return std::move(status).error();
-      if (auto status = fail(id, completed, error); !status) return std::move(status).error();
+      TRY(outputs_.remove_half_written(id));
+      TRY(fail(id, completed, error));
       return true;
     }
     its.output += fmt::format("evolve: warning: {}: it runs again\n", what);
@@ -445,9 +422,8 @@ class Build {
 
   // Ends an edge with the result of another edge that ran the same action in this build.
   Status join(EdgeId id, const ActionResult& result) {
-    auto restored = outputs_.restore(id, {result});
-    if (!restored) return std::move(restored).error();
-    if (*restored == Outputs::Restored::not_at_all) {
+    TRY_ASSIGN(auto restored, outputs_.restore(id, {result}));
+    if (restored == Outputs::Restored::not_at_all) {
       return internal_error("a blob that was just stored is gone");
     }
     std::string reason = joined_text(found_.at(id).reasons);
@@ -462,14 +438,14 @@ class Build {
       lookup_.set_digest(edge.outputs[i], result.outputs[i]);
     }
     if (result.has_all_outputs()) {
-      if (auto status = lookup_.settle(id, result); !status) return status;
+      TRY(lookup_.settle(id, result));
     }
     event.verdict = result.verdict;
     event.seconds = event.outcome == Outcome::ran ? result.seconds : 0;
     if (auto changed = changed_.extract(id)) event.output.insert(0, changed.mapped().output);
     if (event.is_restored || event.outcome == Outcome::ran) event.output += result.output;
     EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
-    if (auto status = ports_.ledger.record(record); !status) return status;
+    TRY(ports_.ledger.record(record));
     plan_.finish(id);
     count(event.step, event.outcome, result.seconds);
     ports_.listener.finished(event, plan_);
@@ -497,7 +473,7 @@ class Build {
       if (completed.exit_status == 0 || completed.timed_out) event.output += error.message + "\n";
       EdgeRecord record{lookup_.record_name(edge), event.step, Outcome::failed, error.message, {}};
       record.result.built_at = ports_.clock.utc();
-      if (auto status = ports_.ledger.record(record); !status) return status;
+      TRY(ports_.ledger.record(record));
       plan_.fail(edge);
       ++summary_.failed;
       ++summary_.by_step[event.step].outcomes[Outcome::failed];

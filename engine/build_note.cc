@@ -60,14 +60,13 @@ class Noting {
     seen_[index(node)] = true;
     const auto maker = graph_.node(node).made_by;
     if (maker && graph_.edge(*maker).is_phony()) return true;
-    auto state = lookup_.look(node);
-    if (!state) return std::move(state).error();
-    if (*state && (*state)->content == folder_digest()) return false;
+    TRY_ASSIGN(auto state, lookup_.look(node));
+    if (state && state->content == folder_digest()) return false;
     const auto known = lookup_.known_digest(node);
-    const auto now = *state ? std::optional((*state)->content) : std::nullopt;
+    const auto now = state ? std::optional(state->content) : std::nullopt;
     // In a key stands what was there then, or that there was nothing.
     if ((known || part == Part::of_a_key) && known != now) return false;
-    note_.files.push_back({graph_.path(node), *state});
+    note_.files.push_back({graph_.path(node), state});
     return true;
   }
 
@@ -84,23 +83,21 @@ Result<std::optional<BuildNote>> note_of(const Graph& graph, const std::vector<N
   Noting noting(graph, lookup);
   const Plan plan(graph, targets);
   for (EdgeId id : plan.wanted_edges()) {
-    auto is_noted = noting.add_edge(id);
-    if (!is_noted) return std::move(is_noted).error();
-    if (!*is_noted) return std::optional<BuildNote>{};
+    TRY_ASSIGN(auto is_noted, noting.add_edge(id));
+    if (!is_noted) return std::optional<BuildNote>{};
   }
   return std::optional(noting.take());
 }
 
 Result<bool> still_holds(BuildNote& note, Files& files, bool& is_changed) {
   for (NotedFile& file : note.files) {
-    auto now = files.look(file.path, file.state ? &*file.state : nullptr);
-    if (!now) return std::move(now).error();
-    const bool is_there = now->has_value();
+    TRY_ASSIGN(auto now, files.look(file.path, file.state ? &*file.state : nullptr));
+    const bool is_there = now.has_value();
     if (is_there != file.state.has_value()) return false;
     if (!is_there) continue;
-    if ((*now)->content != file.state->content) return false;
-    if ((*now)->stamp == file.state->stamp) continue;
-    file.state = **now;
+    if (now->content != file.state->content) return false;
+    if (now->stamp == file.state->stamp) continue;
+    file.state = *now;
     is_changed = true;
   }
   return true;

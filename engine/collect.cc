@@ -26,55 +26,46 @@ std::string last_lines(const std::string& text, size_t count) {
 }  // namespace
 
 Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Completed& completed) {
-  auto discovered = read_discovered(id, completed);
-  if (!discovered) return std::move(discovered).error();
+  TRY_ASSIGN(auto discovered, read_discovered(id, completed));
   if (completed.exit_status != 0 || completed.timed_out) return command_error(id, completed);
   ActionResult result;
-  result.discovered = *std::move(discovered);
+  result.discovered = std::move(discovered);
   result.output = completed.output;
   result.seconds = completed.seconds;
   result.paid_by = lookup_.record_name(id);
   result.built_at = clock_.utc();
   result.built_on = completed.machine.empty() ? rules_.machine : completed.machine;
   for (NodeId output : graph_.edge(id).outputs) {
-    auto digest = store_output(id, output);
-    if (!digest) return std::move(digest).error();
-    result.outputs.push_back(*digest);
+    TRY_ASSIGN(auto digest, store_output(id, output));
+    result.outputs.push_back(digest);
   }
   if (links_ != nullptr) {
-    auto links = find_links(id, result.discovered);
-    if (!links) return std::move(links).error();
-    result.links = *std::move(links);
+    TRY_ASSIGN(auto links, find_links(id, result.discovered));
+    result.links = std::move(links);
   }
   if (!rules_.are_strict) {
-    if (auto status = find_machine_paths(id, result); !status) return std::move(status).error();
+    TRY(find_machine_paths(id, result));
   }
-  auto declared = lookup_.declared_after(id, finding.declared, result.discovered);
-  if (!declared) return std::move(declared).error();
-  result.declared_key = declared->key();
-  auto full = lookup_.full_key(id, *declared, result.discovered);
-  if (!full) return std::move(full).error();
-  result.key = full->key();
-  result.parts = full->parts();
-  auto verdict = read_verdict(id);
-  if (!verdict) return std::move(verdict).error();
-  result.verdict = *std::move(verdict);
+  TRY_ASSIGN(auto declared, lookup_.declared_after(id, finding.declared, result.discovered));
+  result.declared_key = declared.key();
+  TRY_ASSIGN(auto full, lookup_.full_key(id, declared, result.discovered));
+  result.key = full.key();
+  result.parts = full.parts();
+  TRY_ASSIGN(auto verdict, read_verdict(id));
+  result.verdict = std::move(verdict);
   return result;
 }
 
 Result<Digest> Collector::store_output(EdgeId id, NodeId output) {
-  auto state = lookup_.look(output);
-  if (!state) return std::move(state).error();
-  if (!*state && rules_.are_strict) {
+  TRY_ASSIGN(auto state, lookup_.look(output));
+  if (!state && rules_.are_strict) {
     return failed(
         fmt::format("{}: the command did not write '{}'", first_output(id), graph_.path(output)));
   }
-  if (!*state) return missing_digest();
-  const Digest content = (*state)->content;
+  if (!state) return missing_digest();
+  const Digest content = state->content;
   if (content == folder_digest()) return content;
-  if (auto status = blobs_.put_file(graph_.path(output), content); !status) {
-    return std::move(status).error();
-  }
+  TRY(blobs_.put_file(graph_.path(output), content));
   return content;
 }
 
@@ -88,12 +79,11 @@ Result<std::vector<OutputLink>> Collector::find_links(EdgeId id,
   auto outputs = graph_.edge(id).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& path = graph_.path(outputs[i]);
-    auto link = links_->look(path, names);
-    if (!link) return std::move(link).error();
+    TRY_ASSIGN(auto link, links_->look(path, names));
     names.push_back(path);
-    if (!*link) continue;
-    const bool is_hard = (*link)->is_hard;
-    std::string target = (*std::move(link))->target;
+    if (!link) continue;
+    const bool is_hard = link->is_hard;
+    std::string target = (std::move(link))->target;
     if (is_hard) target = symbolic_path(target, lookup_.machine());
     out.push_back({i, std::move(target), is_hard});
   }
@@ -116,9 +106,8 @@ Status Collector::find_machine_paths(EdgeId id, ActionResult& result) {
   auto outputs = graph_.edge(id).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (result.outputs[i] == missing_digest() || result.outputs[i] == folder_digest()) continue;
-    auto bytes = files_.read(graph_.path(outputs[i]));
-    if (!bytes) return std::move(bytes).error();
-    note(*bytes);
+    TRY_ASSIGN(auto bytes, files_.read(graph_.path(outputs[i])));
+    note(bytes);
   }
   return {};
 }
@@ -172,16 +161,14 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
     return failed("edge with deps=gcc but no depfile makes no sense");
   }
   if (path.empty()) return std::vector<std::string>{};
-  auto there = files_.digest(path);
-  if (!there) return std::move(there).error();
-  if (!*there && rules_.are_strict) {
+  TRY_ASSIGN(auto there, files_.digest(path));
+  if (!there && rules_.are_strict) {
     return failed(
         fmt::format("{}: the command did not write its depfile '{}'", first_output(id), path));
   }
-  if (!*there) return std::vector<std::string>{};
-  auto text = files_.read(path);
-  if (!text) return std::move(text).error();
-  auto depfile = parse_depfile(*text);
+  if (!there) return std::vector<std::string>{};
+  TRY_ASSIGN(auto text, files_.read(path));
+  auto depfile = parse_depfile(text);
   // As in Ninja, compilers may name an output otherwise where they say themselves what they read.
   if (depfile && kind.empty()) {
     if (auto status = check_depfile(id, *depfile); !status) depfile = std::move(status).error();
@@ -191,7 +178,7 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
     return failed(kind.empty() ? fmt::format("{}: {}", path, why) : why);
   }
   if (kind == "gcc" && !rules_.keep_depfile) {
-    if (auto status = files_.remove(path); !status) return std::move(status).error();
+    TRY(files_.remove(path));
   }
   return std::move(depfile->inputs);
 }
@@ -211,9 +198,8 @@ Status Collector::check_depfile(EdgeId id, const Depfile& depfile) const {
 Result<std::string> Collector::read_verdict(EdgeId id) {
   std::string path = graph_.extension(id, "report");
   if (path.empty()) return std::string();
-  auto text = files_.read(path);
-  if (!text) return std::move(text).error();
-  auto report = json_or_null(*text);
+  TRY_ASSIGN(auto text, files_.read(path));
+  auto report = json_or_null(text);
   if (!report.is_object() || !report.contains("verdict") || !report["verdict"].is_string()) {
     return failed(fmt::format("{}: the report has no verdict", path));
   }

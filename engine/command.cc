@@ -62,24 +62,21 @@ std::string folder_of(const std::string& path) {
 Result<Command> command_of(const Graph& graph, EdgeId id, const Lookup& lookup,
                            const std::map<std::string, std::string>& environment,
                            const Placement& placement, const Digest& key) {
-  auto extensions = extensions_of(graph, id);
-  if (!extensions) return std::move(extensions).error();
+  TRY_ASSIGN(auto extensions, extensions_of(graph, id));
   Command out;
   out.id = static_cast<uint64_t>(index(id));
   out.line = graph.binding(id, "command");
-  if (auto status = graph.check_length(id, "command", out.line); !status) {
-    return std::move(status).error();
-  }
+  TRY(graph.check_length(id, "command", out.line));
   out.worker = graph.extension(id, "worker");
   out.arguments = graph.extension(id, "arguments");
   if (!placement.is_elsewhere) out.environment = environment;
   for (const auto& [name, value] : lookup.declared_environment(id)) out.environment[name] = value;
   for (const auto& [name, value] : lookup.secrets(id)) out.environment[name] = value;
-  out.timeout_seconds = extensions->timeout_seconds;
+  out.timeout_seconds = extensions.timeout_seconds;
   out.console = graph.binding(id, "pool") == "console";
-  out.is_sandboxed = extensions->is_sandboxed;
+  out.is_sandboxed = extensions.is_sandboxed;
   if (out.is_sandboxed) out.writable = folders_of_outputs(graph, id);
-  if (placement.is_elsewhere) out.errand = errand_of(graph, id, extensions->node_pool, key);
+  if (placement.is_elsewhere) out.errand = errand_of(graph, id, extensions.node_pool, key);
   return out;
 }
 

@@ -17,15 +17,14 @@ Status Dyndeps::read(NodeId file) {
     return std::move(text).error();
   }
   tell_(file);
-  auto outputs = load_dyndep(graph_, file, *std::move(text));
-  if (!outputs) return std::move(outputs).error();
-  return plan_.learn_makers(*outputs);
+  TRY_ASSIGN(auto outputs, load_dyndep(graph_, file, *std::move(text)));
+  return plan_.learn_makers(outputs);
 }
 
 Result<bool> Dyndeps::settle(EdgeId id) {
   const auto file = graph_.edge(id).dyndep;
   if (!file) return false;
-  if (auto status = read(*file); !status) return std::move(status).error();
+  TRY(read(*file));
   return plan_.wait_for(id, graph_.edge(id).inputs);
 }
 

@@ -67,30 +67,27 @@ void Lookup::set_state(NodeId node, const FileState& state) {
 
 Result<Digest> Lookup::digest(NodeId node, EdgeId needed_by) {
   if (auto known = known_digest(node)) return *known;
-  auto content = source_digest(node);
-  if (!content) return std::move(content).error();
-  if (!*content) {
+  TRY_ASSIGN(auto content, source_digest(node));
+  if (!content) {
     return bad_input(fmt::format("'{}', needed by '{}', missing and no known rule to make it",
                                  graph_.path(node),
                                  graph_.path(graph_.edge(needed_by).outputs.front())));
   }
-  set_digest(node, **content);
-  return **content;
+  set_digest(node, *content);
+  return *content;
 }
 
 Result<std::optional<Digest>> Lookup::source_digest(NodeId node) {
-  auto state = look(node);
-  if (!state) return std::move(state).error();
-  const bool is_folder = *state && (*state)->content == folder_digest();
-  if (!graph_.node(node).made_by && !is_folder) note_source(node, *state, false);
-  if (!*state) return std::optional<Digest>{};
-  if ((*state)->content != folder_digest() || graph_.node(node).made_by) {
-    return std::optional((*state)->content);
+  TRY_ASSIGN(auto state, look(node));
+  const bool is_folder = state && state->content == folder_digest();
+  if (!graph_.node(node).made_by && !is_folder) note_source(node, state, false);
+  if (!state) return std::optional<Digest>{};
+  if (state->content != folder_digest() || graph_.node(node).made_by) {
+    return std::optional(state->content);
   }
   folders_.insert(node);
-  auto names = files_.read(graph_.path(node));
-  if (!names) return std::move(names).error();
-  return std::optional(digest_of(*names));
+  TRY_ASSIGN(auto names, files_.read(graph_.path(node)));
+  return std::optional(digest_of(names));
 }
 
 std::vector<std::pair<std::string, std::string>> Lookup::declared_environment(EdgeId edge) const {
@@ -124,9 +121,8 @@ Status Lookup::settle_phony(EdgeId id) {
   Hasher hasher;
   bool has_dirty = false;
   for (NodeId input : edge.content_inputs()) {
-    auto input_digest = digest(input, id);
-    if (!input_digest) return std::move(input_digest).error();
-    hasher.add(input_digest->hex());
+    TRY_ASSIGN(auto input_digest, digest(input, id));
+    hasher.add(input_digest.hex());
     has_dirty = has_dirty || is_dirty(input);
   }
   const bool is_bare = edge.inputs.empty() && edge.validations.empty();
@@ -146,22 +142,20 @@ Status Lookup::settle_phony(EdgeId id) {
 Status Lookup::read_inputs(EdgeId id) {
   inputs_.content.clear();
   for (NodeId input : graph_.edge(id).content_inputs()) {
-    auto input_digest = digest(input, id);
-    if (!input_digest) return std::move(input_digest).error();
-    inputs_.content.push_back(*input_digest);
+    TRY_ASSIGN(auto input_digest, digest(input, id));
+    inputs_.content.push_back(input_digest);
   }
   inputs_.environment = declared_environment(id);
   return {};
 }
 
 Result<Digest> Lookup::quick_key(EdgeId id, std::span<const NodeId> discovered) {
-  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  TRY(read_inputs(id));
   quick_.clear();
   write_key(graph_, id, inputs_, surroundings_.machine, quick_);
   for (NodeId node : discovered) {
-    auto part = discovered_part(node);
-    if (!part) return std::move(part).error();
-    quick_.add(*part);
+    TRY_ASSIGN(auto part, discovered_part(node));
+    quick_.add(part);
   }
   return quick_.key();
 }
@@ -176,9 +170,8 @@ Result<bool> Lookup::is_settled(EdgeId id) {
   auto is_same = is_unchanged(id);
   if (!is_same) return is_same;
   if (rule_ != nullptr) {
-    auto judgement = rule_->judge(id, *is_same);
-    if (!judgement) return std::move(judgement).error();
-    return judgement->reason.empty() ? adopt(id, *judgement) : false;
+    TRY_ASSIGN(auto judgement, rule_->judge(id, *is_same));
+    return judgement.reason.empty() ? adopt(id, judgement) : false;
   }
   if (*is_same) note_settled(id);
   return is_same;
@@ -191,16 +184,14 @@ Result<bool> Lookup::is_unchanged(EdgeId id) {
                                           [&](NodeId node) { return knows(node); })) {
     return false;
   }
-  auto key = quick_key(id, before->discovered);
-  if (!key) return std::move(key).error();
-  if (*key != before->key || (is_tentative(id) && !is_confirmed(*key))) return false;
+  TRY_ASSIGN(auto key, quick_key(id, before->discovered));
+  if (key != before->key || (is_tentative(id) && !is_confirmed(key))) return false;
   for (NodeId output : graph_.edge(id).outputs) {
     const FileState* old = snapshot_.file(output);
     if (old == nullptr) return false;
     const Digest content = old->content;
-    auto now = look(output);
-    if (!now) return std::move(now).error();
-    if (!*now || (*now)->content != content) return false;
+    TRY_ASSIGN(auto now, look(output));
+    if (!now || now->content != content) return false;
   }
   return true;
 }
@@ -216,15 +207,13 @@ void Lookup::note_settled(EdgeId id) {
 Result<bool> Lookup::adopt(EdgeId id, const Judgement& judgement) {
   if (has_dirty_input(id)) return false;
   for (NodeId output : graph_.edge(id).outputs) {
-    auto state = look(output);
-    if (!state) return std::move(state).error();
-    if (!*state) return false;
+    TRY_ASSIGN(auto state, look(output));
+    if (!state) return false;
   }
   // What is recorded of a run here stays: by content the edge may not be up to date.
   if (!snapshot_.edge(id)) {
-    auto key = quick_key(id, judgement.discovered);
-    if (!key) return std::move(key).error();
-    snapshot_.set_edge(id, {*key, judgement.seconds, judgement.discovered});
+    TRY_ASSIGN(auto key, quick_key(id, judgement.discovered));
+    snapshot_.set_edge(id, {key, judgement.seconds, judgement.discovered});
   }
   note_settled(id);
   return true;
@@ -249,7 +238,7 @@ Status Lookup::settle(EdgeId id, const ActionResult& result) {
 }
 
 Result<KeyWriter> Lookup::declared_key(EdgeId id) {
-  if (auto status = read_inputs(id); !status) return std::move(status).error();
+  TRY(read_inputs(id));
   KeyWriter key;
   write_key(graph_, id, inputs_, surroundings_.machine, key);
   return key;
@@ -263,12 +252,10 @@ Result<std::optional<KeyWriter>> Lookup::key_to_ask(EdgeId id) {
       !std::all_of(inputs.begin(), inputs.end(), [&](NodeId node) { return knows(node); })) {
     return std::optional<KeyWriter>{};
   }
-  auto is_up_to_date = is_settled(id);
-  if (!is_up_to_date) return std::move(is_up_to_date).error();
-  if (*is_up_to_date) return std::optional<KeyWriter>{};
-  auto key = declared_key(id);
-  if (!key) return std::move(key).error();
-  return std::optional(*std::move(key));
+  TRY_ASSIGN(auto is_up_to_date, is_settled(id));
+  if (is_up_to_date) return std::optional<KeyWriter>{};
+  TRY_ASSIGN(auto key, declared_key(id));
+  return std::optional(std::move(key));
 }
 
 Status Lookup::look_ahead(Plan& plan) {
@@ -281,61 +268,53 @@ Status Lookup::look_ahead(Plan& plan) {
   for (EdgeId id : plan.all_ready()) {
     if (foreseen_[index(id)]) continue;
     foreseen_[index(id)] = true;
-    auto key = key_to_ask(id);
-    if (!key) return std::move(key).error();
-    if (!*key) continue;
-    keys.push_back((*key)->key());
-    asked.emplace_back(id, **std::move(key));
+    TRY_ASSIGN(auto key, key_to_ask(id));
+    if (!key) continue;
+    keys.push_back(key->key());
+    asked.emplace_back(id, *std::move(key));
   }
   if (keys.empty()) return {};
-  if (auto status = memo_.foresee(keys); !status) return status;
+  TRY(memo_.foresee(keys));
   // What stands under a declared key may be the inputs that a run discovered, and with those the
   // key of its result.
   keys.clear();
   for (const auto& [id, declared] : asked) {
-    auto discovered = discovered_by(declared.key());
-    if (!discovered) return std::move(discovered).error();
-    const bool are_known = std::all_of(discovered->begin(), discovered->end(),
+    TRY_ASSIGN(auto discovered, discovered_by(declared.key()));
+    const bool are_known = std::all_of(discovered.begin(), discovered.end(),
                                        [&](const auto& path) { return knows(node_of(path)); });
-    if (discovered->empty() || !are_known) continue;
-    auto full = full_key(id, declared, *discovered);
-    if (!full) return std::move(full).error();
-    keys.push_back(full->key());
+    if (discovered.empty() || !are_known) continue;
+    TRY_ASSIGN(auto full, full_key(id, declared, discovered));
+    keys.push_back(full.key());
   }
   return keys.empty() ? Status{} : memo_.foresee(keys);
 }
 
 Result<Finding> Lookup::find(EdgeId id) {
-  auto declared = declared_key(id);
-  if (!declared) return std::move(declared).error();
+  TRY_ASSIGN(auto declared, declared_key(id));
   Finding finding;
-  finding.declared = *std::move(declared);
+  finding.declared = std::move(declared);
   for (NodeId input : graph_.edge(id).content_inputs()) {
     if (is_dirty(input)) finding.dirty.push_back(input);
   }
   const bool may_be_reused = finding.dirty.empty() && rule_ == nullptr;
   // A run that discovered nothing is found at once.
-  auto plain = stored(id, finding.declared.key());
-  if (!plain) return std::move(plain).error();
-  if (*plain) {
+  TRY_ASSIGN(auto plain, stored(id, finding.declared.key()));
+  if (plain) {
     finding.full = finding.declared;
-    if (may_be_reused) finding.result = with_parts(**std::move(plain), finding.declared);
+    if (may_be_reused) finding.result = with_parts(*std::move(plain), finding.declared);
     return finding;
   }
-  auto discovered = discovered_by(finding.declared.key());
-  if (!discovered) return std::move(discovered).error();
-  for (const std::string& path : *discovered) {
+  TRY_ASSIGN(auto discovered, discovered_by(finding.declared.key()));
+  for (const std::string& path : discovered) {
     const NodeId node = node_of(path);
     if (!knows(node)) finding.unmade.push_back(node);
   }
   if (!finding.unmade.empty()) return finding;
-  auto full = full_key(id, finding.declared, *discovered);
-  if (!full) return std::move(full).error();
-  finding.full = *std::move(full);
+  TRY_ASSIGN(auto full, full_key(id, finding.declared, discovered));
+  finding.full = std::move(full);
   if (!may_be_reused) return finding;
-  auto result = stored(id, finding.full->key());
-  if (!result) return std::move(result).error();
-  if (*result) finding.result = with_parts(**std::move(result), *finding.full);
+  TRY_ASSIGN(auto result, stored(id, finding.full->key()));
+  if (result) finding.result = with_parts(*std::move(result), *finding.full);
   return finding;
 }
 
@@ -370,9 +349,8 @@ Result<std::optional<NodeId>> Lookup::changed_since(EdgeId id,
   for (NodeId node : read) {
     // A folder is as the command left it (declared_after).
     if (graph_.node(node).made_by || folders_.contains(node)) continue;
-    auto now = look(node);
-    if (!now) return std::move(now).error();
-    const Source source = note_source(node, *now, is_strict);
+    TRY_ASSIGN(auto now, look(node));
+    const Source source = note_source(node, now, is_strict);
     // Of what was not looked at before nobody knows what lay there when the command began.
     const bool is_new = source.first_moment > since.moment && source.state;
     const bool is_other = source.other_moment > since.moment ||
@@ -383,13 +361,11 @@ Result<std::optional<NodeId>> Lookup::changed_since(EdgeId id,
 }
 
 Status Lookup::rekey(EdgeId id, ActionResult& result) {
-  auto declared = declared_key(id);
-  if (!declared) return std::move(declared).error();
-  auto full = full_key(id, *declared, result.discovered);
-  if (!full) return std::move(full).error();
-  result.declared_key = declared->key();
-  result.key = full->key();
-  result.parts = full->parts();
+  TRY_ASSIGN(auto declared, declared_key(id));
+  TRY_ASSIGN(auto full, full_key(id, declared, result.discovered));
+  result.declared_key = declared.key();
+  result.key = full.key();
+  result.parts = full.parts();
   return {};
 }
 
@@ -405,12 +381,11 @@ Result<std::string> Lookup::discovered_value(NodeId node) {
   if (is_binding(path, surroundings_.machine)) {
     return machine_path(path, surroundings_.machine);
   }
-  auto content = source_digest(node);
-  if (!content) return std::move(content).error();
-  if (!*content) return std::string("missing");
+  TRY_ASSIGN(auto content, source_digest(node));
+  if (!content) return std::string("missing");
   // A made file's digest is known once its edge has ended, and not by what lies there before.
-  if (!graph_.node(node).made_by) set_digest(node, **content);
-  return (*content)->hex();
+  if (!graph_.node(node).made_by) set_digest(node, *content);
+  return (content)->hex();
 }
 
 Result<KeyWriter> Lookup::declared_after(EdgeId id, const KeyWriter& before,
@@ -443,10 +418,9 @@ Result<KeyWriter> Lookup::full_key(EdgeId edge, const KeyWriter& declared,
 Result<Digest> Lookup::discovered_part(NodeId node) {
   if (index(node) >= discovered_parts_.size()) discovered_parts_.resize(graph_.node_count());
   if (discovered_parts_[index(node)] != Digest{}) return discovered_parts_[index(node)];
-  auto value = discovered_value(node);
-  if (!value) return std::move(value).error();
+  TRY_ASSIGN(auto value, discovered_value(node));
   const std::string path = symbolic_path(graph_.node(node).path, surroundings_.machine);
-  return discovered_parts_[index(node)] = part_digest("discovered", path, *value);
+  return discovered_parts_[index(node)] = part_digest("discovered", path, value);
 }
 
 std::string Lookup::record_name(EdgeId id) const {
@@ -510,21 +484,19 @@ std::string Lookup::with_paths(EdgeId id, std::string text) const {
 
 Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& finding) {
   if (rule_ != nullptr && finding.dirty.empty()) {
-    auto judgement = rule_->judge(edge, false);
-    if (!judgement) return std::move(judgement).error();
-    return std::vector<std::string>{judgement->reason};
+    TRY_ASSIGN(auto judgement, rule_->judge(edge, false));
+    return std::vector<std::string>{judgement.reason};
   }
-  auto last = ledger_.last_record(record_name(edge));
-  if (!last) return std::move(last).error();
-  if (!*last) return std::vector<std::string>{"never built"};
-  if ((*last)->outcome == Outcome::failed) return std::vector<std::string>{"failed last time"};
+  TRY_ASSIGN(auto last, ledger_.last_record(record_name(edge)));
+  if (!last) return std::vector<std::string>{"never built"};
+  if (last->outcome == Outcome::failed) return std::vector<std::string>{"failed last time"};
   if (!finding.dirty.empty()) {
     std::vector<std::string> out;
     for (NodeId node : finding.dirty) out.push_back(graph_.path(node) + " is always new");
     return out;
   }
   const KeyWriter& now = finding.full ? *finding.full : finding.declared;
-  std::vector<KeyPart> before = (*last)->result.parts;
+  std::vector<KeyPart> before = last->result.parts;
   auto is_discovered = [](const KeyPart& part) { return part.tag == "discovered"; };
   if (std::none_of(now.parts().begin(), now.parts().end(), is_discovered)) {
     // What it will discover is not known yet; say only what is.

@@ -22,14 +22,12 @@ Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
   Restored restored = Restored::before;
   for (size_t i : order) {
     if (!hit.is_all_absent) {
-      auto there = lookup_.look(edge.outputs[i]);
-      if (!there) return std::move(there).error();
-      if (*there && (*there)->content == result.outputs[i]) continue;
+      TRY_ASSIGN(auto there, lookup_.look(edge.outputs[i]));
+      if (there && there->content == result.outputs[i]) continue;
     }
     if (is_generator) return Restored::not_at_all;
-    auto is_back = restore_one(id, result, i);
-    if (!is_back) return std::move(is_back).error();
-    if (!*is_back) return Restored::not_at_all;
+    TRY_ASSIGN(auto is_back, restore_one(id, result, i));
+    if (!is_back) return Restored::not_at_all;
     lookup_.set_state(edge.outputs[i], {result.outputs[i], {}});
     restored = Restored::now;
   }
@@ -38,9 +36,7 @@ Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
 
 Result<bool> Outputs::restore_one(EdgeId id, const ActionResult& result, size_t i) {
   const std::string path = graph_.path(graph_.edge(id).outputs[i]);
-  if (auto status = files_.make_folders(folder_of(path)); !status) {
-    return std::move(status).error();
-  }
+  TRY(files_.make_folders(folder_of(path)));
   const OutputLink* link = result.link_of(i);
   if (link == nullptr || links_ == nullptr) return blobs_.fetch(result.outputs[i], path);
   const std::string target =
@@ -48,9 +44,8 @@ Result<bool> Outputs::restore_one(EdgeId id, const ActionResult& result, size_t 
   auto is_made = links_->make(path, {target, link->is_hard});
   if (!is_made) return is_made;
   // What it leads to may be other than it was, or not be there.
-  auto there = files_.digest(path);
-  if (!there) return std::move(there).error();
-  if (*is_made && *there == result.outputs[i]) return true;
+  TRY_ASSIGN(auto there, files_.digest(path));
+  if (*is_made && there == result.outputs[i]) return true;
   return link->is_hard ? blobs_.fetch(result.outputs[i], path) : Result<bool>(false);
 }
 
@@ -58,25 +53,24 @@ Status Outputs::prepare(EdgeId id) {
   const Edge& edge = graph_.edge(id);
   for (NodeId output : edge.outputs) {
     const std::string& path = graph_.path(output);
-    if (auto status = files_.make_folders(folder_of(path)); !status) return status;
+    TRY(files_.make_folders(folder_of(path)));
     if (!rules_.are_strict) {
-      auto before = lookup_.look(output);
-      if (!before) return std::move(before).error();
-      before_[output] = *before ? std::optional((*before)->content) : std::nullopt;
+      TRY_ASSIGN(auto before, lookup_.look(output));
+      before_[output] = before ? std::optional(before->content) : std::nullopt;
       continue;
     }
     // What is there may be a second name of a blob, which a command must not write into.
-    if (auto status = files_.remove(path); !status) return status;
+    TRY(files_.remove(path));
   }
   std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
   if (!depfile.empty()) {
-    if (auto status = files_.make_folders(folder_of(depfile)); !status) return status;
+    TRY(files_.make_folders(folder_of(depfile)));
   }
   std::string response_file = graph_.binding(id, "rspfile", Graph::Quoting::none);
   if (!response_file.empty()) {
-    if (auto status = files_.make_folders(folder_of(response_file)); !status) return status;
+    TRY(files_.make_folders(folder_of(response_file)));
     const std::string content = graph_.binding(id, "rspfile_content");
-    if (auto status = graph_.check_length(id, "rspfile_content", content); !status) return status;
+    TRY(graph_.check_length(id, "rspfile_content", content));
     auto written = files_.write(response_file, content);
     if (!written) return written;
   }
@@ -87,12 +81,11 @@ Status Outputs::remove_half_written(EdgeId id) {
   const std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);
   for (NodeId output : graph_.edge(id).outputs) {
     const std::string path = graph_.path(output);
-    auto now = files_.digest(path);
-    if (!now) return std::move(now).error();
+    TRY_ASSIGN(auto now, files_.digest(path));
     auto before = before_.find(output);
-    bool is_untouched = before != before_.end() && before->second == *now && depfile.empty();
-    if (!*now || is_untouched) continue;
-    if (auto status = files_.remove(path); !status) return status;
+    bool is_untouched = before != before_.end() && before->second == now && depfile.empty();
+    if (!now || is_untouched) continue;
+    TRY(files_.remove(path));
   }
   return depfile.empty() ? Status{} : files_.remove(depfile);
 }

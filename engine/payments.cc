@@ -13,18 +13,16 @@ Result<Payments::Turn> Payments::enter(EdgeId edge, const Digest& action) {
     payer->second.joined.push_back(edge);
     return Turn::joins;
   }
-  auto is_ours = claims_.claim(action);
-  if (!is_ours) return std::move(is_ours).error();
-  if (*is_ours) return Turn::pays;
+  TRY_ASSIGN(auto is_ours, claims_.claim(action));
+  if (is_ours) return Turn::pays;
   waiting_.emplace_back(edge, action);
   return Turn::waits;
 }
 
 Result<std::optional<EdgeId>> Payments::next_to_pay() {
   for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
-    auto is_ours = claims_.claim(waiting->second);
-    if (!is_ours) return std::move(is_ours).error();
-    if (!*is_ours) continue;
+    TRY_ASSIGN(auto is_ours, claims_.claim(waiting->second));
+    if (!is_ours) continue;
     const EdgeId edge = waiting->first;
     waiting_.erase(waiting);
     return std::optional(edge);

@@ -22,11 +22,11 @@ class Scan {
 
   Result<std::vector<Pending>> run() {
     while (true) {
-      if (auto status = read_dyndeps(); !status) return std::move(status).error();
+      TRY(read_dyndeps());
       const auto next = plan_.next_ready();
       if (!next) return std::move(pending_);
-      if (auto status = lookup_.look_ahead(plan_); !status) return std::move(status).error();
-      if (auto status = look_at(*next); !status) return std::move(status).error();
+      TRY(lookup_.look_ahead(plan_));
+      TRY(look_at(*next));
     }
   }
 
@@ -44,7 +44,7 @@ class Scan {
         ++at;
         continue;
       }
-      if (auto status = dyndeps_.read(*at); !status) return status;
+      TRY(dyndeps_.read(*at));
       at = unread_.erase(at);
     }
     return {};
@@ -53,9 +53,8 @@ class Scan {
   Status look_at(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.dyndep && graph_.is_dyndep_loaded(*edge.dyndep)) {
-      auto waits_for_dyndep = dyndeps_.settle(id);
-      if (!waits_for_dyndep) return std::move(waits_for_dyndep).error();
-      if (*waits_for_dyndep) return {};
+      TRY_ASSIGN(auto waits_for_dyndep, dyndeps_.settle(id));
+      if (waits_for_dyndep) return {};
     }
     Pending pending;
     pending.edge = id;
@@ -72,27 +71,25 @@ class Scan {
       pending.need = Pending::Need::maybe;
       return add(std::move(pending));
     }
-    auto is_settled = lookup_.is_settled(id);
-    if (!is_settled) return std::move(is_settled).error();
-    if (*is_settled) {
+    TRY_ASSIGN(auto is_settled, lookup_.is_settled(id));
+    if (is_settled) {
       plan_.finish(id);
       return {};
     }
-    auto finding = lookup_.find(id);
-    if (!finding) return std::move(finding).error();
-    if (!finding->unmade.empty()) {
-      auto waits = plan_.wait_for(id, finding->unmade);
+    TRY_ASSIGN(auto finding, lookup_.find(id));
+    if (!finding.unmade.empty()) {
+      auto waits = plan_.wait_for(id, finding.unmade);
       if (!waits && !lookup_.has_far_memo()) return std::move(waits).error();
       if (waits && *waits) return {};
       // Those edges were looked at; what they will make is not known yet.
-      pending.dirty_inputs = finding->unmade;
+      pending.dirty_inputs = finding.unmade;
       pending.need = Pending::Need::maybe;
       plan_.finish(id);
       return add(std::move(pending));
     }
     plan_.finish(id);
-    pending.dirty_inputs = finding->dirty;
-    return look_at_result(*std::move(finding), std::move(pending));
+    pending.dirty_inputs = finding.dirty;
+    return look_at_result(std::move(finding), std::move(pending));
   }
 
   Status look_at_result(Finding finding, Pending pending) {
@@ -101,20 +98,17 @@ class Scan {
                      finding.result->has_all_outputs();
     bool is_in_place = is_stored, is_all_absent = true;
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      auto there = lookup_.look(edge.outputs[i]);
-      if (!there) return std::move(there).error();
-      is_all_absent = is_all_absent && !*there;
-      if (!*there && !pending.missing_output) pending.missing_output = edge.outputs[i];
-      if (!is_stored || (*there && (*there)->content == finding.result->outputs[i])) continue;
+      TRY_ASSIGN(auto there, lookup_.look(edge.outputs[i]));
+      is_all_absent = is_all_absent && !there;
+      if (!there && !pending.missing_output) pending.missing_output = edge.outputs[i];
+      if (!is_stored || (there && there->content == finding.result->outputs[i])) continue;
       is_in_place = false;
-      auto is_blob = blobs_.contains(finding.result->outputs[i]);
-      if (!is_blob) return std::move(is_blob).error();
-      is_stored = *is_blob;
+      TRY_ASSIGN(auto is_blob, blobs_.contains(finding.result->outputs[i]));
+      is_stored = is_blob;
     }
     if (!is_stored) {
-      auto reasons = lookup_.reasons(pending.edge, finding);
-      if (!reasons) return std::move(reasons).error();
-      pending.reasons = *std::move(reasons);
+      TRY_ASSIGN(auto reasons, lookup_.reasons(pending.edge, finding));
+      pending.reasons = std::move(reasons);
       return add(std::move(pending));
     }
     for (size_t i = 0; i < edge.outputs.size(); ++i) {

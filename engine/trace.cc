@@ -105,7 +105,7 @@ std::string Trace::json() const {
 
 Status Trace::write(Files& files, const std::string& path) const {
   if (const size_t slash = path.rfind('/'); slash != std::string::npos) {
-    if (auto made = files.make_folders(path.substr(0, slash)); !made) return made;
+    TRY(files.make_folders(path.substr(0, slash)));
   }
   return files.write(path, json());
 }

@@ -63,11 +63,10 @@ Result<Answer> Api::remove(const std::string& path) {
 Result<std::string> Api::text(const std::string& path) {
   HttpRequest request;
   request.url = server_ + path;
-  auto response = perform(request, false);
-  if (!response) return std::move(response).error();
-  if (is_success(response->status)) return std::move(response->body);
+  TRY_ASSIGN(auto response, perform(request, false));
+  if (is_success(response.status)) return std::move(response.body);
   return external(
-      fmt::format("GET {}: HTTP status {}{}", request.url, response->status, response->fault));
+      fmt::format("GET {}: HTTP status {}{}", request.url, response.status, response.fault));
 }
 
 Result<Answer> Api::stream(const std::string& path,
@@ -103,9 +102,8 @@ void Api::wait_turn() {
 
 Result<HttpResponse> Api::perform(HttpRequest request, bool is_refused) {
   wait_turn();
-  auto token = surroundings_.token(is_refused);
-  if (!token) return std::move(token).error();
-  if (!token->empty()) request.headers.push_back("Authorization: Bearer " + *token);
+  TRY_ASSIGN(auto token, surroundings_.token(is_refused));
+  if (!token.empty()) request.headers.push_back("Authorization: Bearer " + token);
   request.headers.emplace_back("Accept: application/json");
   request.most_bytes = kMostBytes;
   const std::span one(&request, 1);

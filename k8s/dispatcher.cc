@@ -136,15 +136,13 @@ Result<std::string> Dispatcher::prepare(const Command& command, double now) {
   const Errand& errand = *command.errand;
   std::vector<std::string> paths = errand.inputs;
   paths.insert(paths.end(), errand.surroundings.begin(), errand.surroundings.end());
-  auto files = store_.put(paths);
-  if (!files) return std::move(files).error();
-  auto order = order_of(command, settings_.machine, *files);
-  if (!order) return std::move(order).error();
-  std::string name = order_name(*order);
+  TRY_ASSIGN(auto files, store_.put(paths));
+  TRY_ASSIGN(auto order, order_of(command, settings_.machine, files));
+  std::string name = order_name(order);
   Ticket ticket;
   ticket.command = command;
-  ticket.text = encode_order(*order);
-  ticket.order = *std::move(order);
+  ticket.text = encode_order(order);
+  ticket.order = std::move(order);
   ticket.since = now;
   if (auto before = attempts_.find(name); before != attempts_.end()) {
     ticket.attempts = ticket.earlier = before->second;
@@ -262,15 +260,14 @@ Status Dispatcher::create_job(const std::string& name, const std::string& pool,
     for (const std::string& order : orders) give_up(order, job.error().message);
     return {};
   }
-  auto made = api_.create(jobs_path(), *job);
-  if (!made) return std::move(made).error();
-  if (made->status == kConflict) return adopt(name, pool, orders, now);
-  if (!made->is_success()) {
-    const std::string why = fmt::format("job {}: {}", name, made->why());
+  TRY_ASSIGN(auto made, api_.create(jobs_path(), *job));
+  if (made.status == kConflict) return adopt(name, pool, orders, now);
+  if (!made.is_success()) {
+    const std::string why = fmt::format("job {}: {}", name, made.why());
     for (const std::string& order : orders) {
-      if (auto status = claims_.release(order); !status) return status;
+      TRY(claims_.release(order));
     }
-    if (is_quota(*made)) {
+    if (is_quota(made)) {
       put_back(orders, now + kRetrySeconds);
       return external(why);
     }
@@ -278,20 +275,19 @@ Status Dispatcher::create_job(const std::string& name, const std::string& pool,
     return {};
   }
   assign(name, pool, orders, true);
-  const std::string uid = job_sight(made->body).uid;
+  const std::string uid = job_sight(made.body).uid;
   for (const std::string& order : orders) {
-    if (auto status = claims_.bind(order, name, uid); !status) return status;
+    TRY(claims_.bind(order, name, uid));
   }
   return {};
 }
 
 Status Dispatcher::adopt(const std::string& name, const std::string& pool,
                          const std::vector<std::string>& orders, double now) {
-  auto there = api_.get(jobs_path(name));
-  if (!there) return std::move(there).error();
-  const JobSight sight = job_sight(there->body);
+  TRY_ASSIGN(auto there, api_.get(jobs_path(name)));
+  const JobSight sight = job_sight(there.body);
   const bool has_ended = sight.is_complete || sight.is_failed || sight.is_leaving;
-  if (there->is_success() && !has_ended) {
+  if (there.is_success() && !has_ended) {
     assign(name, pool, orders, sight.owner == settings_.labels.at(label::kOwner));
     return {};
   }
@@ -394,12 +390,11 @@ Status Dispatcher::settle(const std::string& name, bool has_ended, double now) {
     // How a command failed for others says nothing of ours.
     names.push_back(run_name(order, is_ours ? name : ""));
   }
-  auto records = store_.records(names);
-  if (!records) return std::move(records).error();
+  TRY_ASSIGN(auto records, store_.records(names));
   const auto words = last_words(name);
   for (size_t i = 0; i < orders.size(); ++i) {
-    auto run = run_of(orders[i], (*records)[2 * i], words);
-    if (!run) run = run_of(orders[i], (*records)[2 * i + 1], words);
+    auto run = run_of(orders[i], records[2 * i], words);
+    if (!run) run = run_of(orders[i], records[2 * i + 1], words);
     if (!run && !has_ended) continue;
     Status delivered = run ? deliver(orders[i], *run) : failed("there is no record");
     if (!delivered && delivered.error().code == ErrorCode::external) return delivered;
@@ -420,7 +415,7 @@ Status Dispatcher::deliver(const std::string& order, const Run& run) {
     for (size_t i = 0; i < errand.outputs.size(); ++i) {
       wanted.push_back({run.files[i], errand.outputs[i]});
     }
-    if (auto status = store_.fetch(wanted); !status) return status;
+    TRY(store_.fetch(wanted));
     if (run.discovered && !errand.depfile.empty()) {
       std::vector<std::string> inputs = *run.discovered;
       for (std::string& input : inputs) input = machine_path(input, settings_.machine);
@@ -497,8 +492,7 @@ void Dispatcher::finish(const std::string& name) {
 Status Dispatcher::remove_finished() {
   for (int i = 0; i < kRemovedAtOnce && !finished_.empty(); ++i) {
     // Its ConfigMaps go with it.
-    auto gone = api_.remove(jobs_path(finished_.front()));
-    if (!gone) return std::move(gone).error();
+    TRY(api_.remove(jobs_path(finished_.front())));
     finished_.pop_front();
   }
   return {};
@@ -562,20 +556,19 @@ Status Dispatcher::clean_up() {
 
   for (const std::string& path :
        {jobs_path(), fmt::format("/api/v1/namespaces/{}/configmaps", settings_.space)}) {
-    if (auto status = clean_up(path); !status) return status;
+    TRY(clean_up(path));
   }
   return {};
 }
 
 Status Dispatcher::clean_up(const std::string& path) {
   const std::string& own = settings_.labels.at(label::kSession);
-  auto list = api_.get(fmt::format("{}?labelSelector={}={}", path, label::kOwner,
-                                   settings_.labels.at(label::kOwner)));
-  if (!list) return std::move(list).error();
-  for (const json& object : field(list->body, "/items")) {
+  TRY_ASSIGN(auto list, api_.get(fmt::format("{}?labelSelector={}={}", path, label::kOwner,
+                                             settings_.labels.at(label::kOwner))));
+  for (const json& object : field(list.body, "/items")) {
     const JobSight sight = job_sight(object);  // a ConfigMap has as much of it
     if (sight.is_leaving || (sight.session != own && !settings_.is_dead(sight.session))) continue;
-    if (auto gone = api_.remove(path + "/" + sight.name); !gone) return std::move(gone).error();
+    TRY(api_.remove(path + "/" + sight.name));
   }
   return {};
 }

@@ -192,10 +192,9 @@ Result<json> make_job(const JobSettings& settings, const std::string& name,
                                            {"REPO", settings.repo},
                                            {"VARIANT_ID", key == labels.end() ? name : key->second},
                                            {"ACTIVE_DEADLINE", std::to_string(deadline)}});
-  auto source = YamlSource::parse(text, settings.template_path);
-  if (!source) return std::move(source).error();
+  TRY_ASSIGN(auto source, YamlSource::parse(text, settings.template_path));
   try {
-    return job_of(*source, settings, name, orders, labels, deadline);
+    return job_of(source, settings, name, orders, labels, deadline);
   } catch (const json::exception&) {
     return no_job(settings, "is no template of a Job");
   }

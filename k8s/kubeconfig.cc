@@ -84,7 +84,7 @@ Status add_file(const std::string& path, const YamlSource& source, Files& out) {
   for (auto [list, key, into] : {std::tuple("clusters", "cluster", &out.clusters),
                                  {"contexts", "context", &out.contexts},
                                  {"users", "user", &out.users}}) {
-    if (auto status = add_entries(source, folder, list, key, *into); !status) return status;
+    TRY(add_entries(source, folder, list, key, *into));
   }
   const YamlNode* current = source.root().find("current-context");
   if (out.current.empty() && current != nullptr) out.current = current->text;
@@ -132,7 +132,7 @@ Result<CredentialPlugin> plugin_of(const Named& user, const YamlNode& node) {
   map.text("installHint", out.install_hint);
   if (map.has("args")) map.texts("args", out.arguments);
   const YamlNode* variables = map.list("env");
-  if (auto status = errors.status(); !status) return std::move(status).error();
+  TRY(errors.status());
   if (variables != nullptr) {
     for (const YamlNode& variable : variables->items) {
       const YamlNode* name = variable.find("name");
@@ -155,20 +155,17 @@ Status read_user(const Named& user, const ReadFile& read, Access& out) {
     error.hint = "a token, a client certificate or an exec plugin";
     return error;
   }
-  auto certificate = data_of(user, "client-certificate", read);
-  if (!certificate) return std::move(certificate).error();
-  auto key = data_of(user, "client-key", read);
-  if (!key) return std::move(key).error();
-  out.credential = {text_of(user, "token"), *std::move(certificate), *std::move(key)};
+  TRY_ASSIGN(auto certificate, data_of(user, "client-certificate", read));
+  TRY_ASSIGN(auto key, data_of(user, "client-key", read));
+  out.credential = {text_of(user, "token"), std::move(certificate), std::move(key)};
   out.token_file = text_of(user, "tokenFile");
   if (!out.token_file.empty() && !out.token_file.starts_with('/')) {
     out.token_file = user.folder + out.token_file;
   }
   const YamlNode* exec = user.value == nullptr ? nullptr : user.value->find("exec");
   if (exec == nullptr) return {};
-  auto plugin = plugin_of(user, *exec);
-  if (!plugin) return std::move(plugin).error();
-  out.plugin = *std::move(plugin);
+  TRY_ASSIGN(auto plugin, plugin_of(user, *exec));
+  out.plugin = std::move(plugin);
   return {};
 }
 
@@ -181,12 +178,9 @@ Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std:
   for (const std::string& path : paths) {
     auto text = read(path);
     if (!text) continue;
-    auto source = YamlSource::parse(*text, path);
-    if (!source) return std::move(source).error();
-    files.sources.push_back(*std::move(source));
-    if (auto status = add_file(path, files.sources.back(), files); !status) {
-      return std::move(status).error();
-    }
+    TRY_ASSIGN(auto source, YamlSource::parse(*text, path));
+    files.sources.push_back(std::move(source));
+    TRY(add_file(path, files.sources.back(), files));
   }
   if (files.sources.empty()) {
     return bad_input(fmt::format("kubeconfig: {}: cannot be read", fmt::join(paths, ", ")), "",
@@ -194,29 +188,25 @@ Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std:
   }
   const std::string name = context.empty() ? files.current : context;
   if (name.empty()) return bad_input("kubeconfig: no current context", "", "--context NAME");
-  auto found = find(files.contexts, name, "context");
-  if (!found) return std::move(found).error();
-  auto cluster = find(files.clusters, text_of(**found, "cluster"), "cluster");
-  if (!cluster) return std::move(cluster).error();
-  auto user = find(files.users, text_of(**found, "user"), "user");
-  if (!user) return std::move(user).error();
+  TRY_ASSIGN(auto found, find(files.contexts, name, "context"));
+  TRY_ASSIGN(auto cluster, find(files.clusters, text_of(*found, "cluster"), "cluster"));
+  TRY_ASSIGN(auto user, find(files.users, text_of(*found, "user"), "user"));
 
   Access out;
   out.context = name;
-  out.user = (*user)->name;
-  out.space = text_of(**found, "namespace");
+  out.user = user->name;
+  out.space = text_of(*found, "namespace");
   if (out.space.empty()) out.space = "default";
-  out.server = text_of(**cluster, "server");
+  out.server = text_of(*cluster, "server");
   while (out.server.ends_with('/')) out.server.pop_back();
   if (!out.server.starts_with("https://") && !out.server.starts_with("http://")) {
     return bad_input(
-        fmt::format("kubeconfig: cluster '{}': '{}' is no server", (*cluster)->name, out.server));
+        fmt::format("kubeconfig: cluster '{}': '{}' is no server", cluster->name, out.server));
   }
-  auto authorities = data_of(**cluster, "certificate-authority", read);
-  if (!authorities) return std::move(authorities).error();
-  out.authorities = *std::move(authorities);
-  out.is_unverified = text_of(**cluster, "insecure-skip-tls-verify") == "true";
-  if (auto status = read_user(**user, read, out); !status) return std::move(status).error();
+  TRY_ASSIGN(auto authorities, data_of(*cluster, "certificate-authority", read));
+  out.authorities = std::move(authorities);
+  out.is_unverified = text_of(*cluster, "insecure-skip-tls-verify") == "true";
+  TRY(read_user(*user, read, out));
   return out;
 }
 
@@ -227,9 +217,8 @@ Result<Access> read_service_account(const std::string& host, const std::string& 
   const bool is_ip6 = host.find(':') != std::string::npos;
   out.server = fmt::format("https://{}:{}", is_ip6 ? "[" + host + "]" : host, port);
   out.token_file = folder + "/token";
-  auto authorities = read(folder + "/ca.crt");
-  if (!authorities) return std::move(authorities).error();
-  out.authorities = *std::move(authorities);
+  TRY_ASSIGN(auto authorities, read(folder + "/ca.crt"));
+  out.authorities = std::move(authorities);
   auto space = read(folder + "/namespace");
   out.space = space ? *std::move(space) : "default";
   return out;

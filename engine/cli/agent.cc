@@ -76,22 +76,21 @@ class Agent {
                   {"python", image_python()}}) {}
 
   Status run() {
-    if (auto status = read_orders(); !status) return status;
-    if (auto status = check_toolchains(); !status) return status;
-    if (auto status = leave_out_done(); !status) return status;
+    TRY(read_orders());
+    TRY(check_toolchains());
+    TRY(leave_out_done());
     size_t next = 0;
     while (next < tasks_.size() || !running_.empty()) {
       while (next < tasks_.size() && std::ssize(running_) < settings_.at_once) {
-        if (auto status = start(next++); !status) return status;
+        TRY(start(next++));
       }
       constexpr double kTickSeconds = 0.5;
-      auto event = runner_.wait(kTickSeconds);
-      if (!event) return std::move(event).error();
-      if (std::holds_alternative<Interrupted>(*event)) {
+      TRY_ASSIGN(auto event, runner_.wait(kTickSeconds));
+      if (std::holds_alternative<Interrupted>(event)) {
         return Error{ErrorCode::interrupted, "interrupted", "", "", false};
       }
-      if (auto* completed = std::get_if<Completed>(&*event)) {
-        if (auto status = finish(*completed); !status) return status;
+      if (auto* completed = std::get_if<Completed>(&event)) {
+        TRY(finish(*completed));
       }
     }
     return {};
@@ -102,15 +101,14 @@ class Agent {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(settings_.orders, error)) {
       if (entry.path().extension() != ".json") continue;
-      auto text = world::read_file(entry.path().string());
-      if (!text) return std::move(text).error();
-      auto order = k8s::decode_order(*text);
+      TRY_ASSIGN(auto text, world::read_file(entry.path().string()));
+      auto order = k8s::decode_order(text);
       if (!order) return std::move(order).error().within(entry.path().string());
-      auto job = world::read_file(fs::path(entry.path()).replace_extension(".job").string());
-      if (!job) return std::move(job).error();
+      TRY_ASSIGN(auto job,
+                 world::read_file(fs::path(entry.path()).replace_extension(".job").string()));
       std::string name = k8s::order_name(*order);
-      if (*job != settings_.job) {
-        print_out(fmt::format("{}: is done by {}\n", name.substr(0, kDigits), *job));
+      if (job != settings_.job) {
+        print_out(fmt::format("{}: is done by {}\n", name.substr(0, kDigits), job));
         continue;
       }
       tasks_.push_back({std::move(name), *std::move(order)});
@@ -126,7 +124,7 @@ class Agent {
     for (const Task& task : tasks_) all.insert(task.order.toolchain);
     for (const std::string& wanted : all) {
       if (wanted.empty()) continue;
-      if (auto status = check_toolchain(machine_.back().value, wanted); !status) return status;
+      TRY(check_toolchain(machine_.back().value, wanted));
     }
     return {};
   }
@@ -135,14 +133,13 @@ class Agent {
     std::vector<std::string> names;
     names.reserve(tasks_.size());
     for (const Task& task : tasks_) names.push_back(k8s::run_name(task.name));
-    auto records = store_.records(names);
-    if (!records) return std::move(records).error();
+    TRY_ASSIGN(auto records, store_.records(names));
     std::vector<Task> left;
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      const auto& record = (*records)[i];
+      const auto& record = records[i];
       if (record && k8s::decode_run(tasks_[i].name, *record)) {
         print_out(fmt::format("{}: was done before\n", tasks_[i].name.substr(0, kDigits)));
-        if (auto status = tell(tasks_[i].name, *record); !status) return status;
+        TRY(tell(tasks_[i].name, *record));
       } else {
         left.push_back(std::move(tasks_[i]));
       }
@@ -172,11 +169,9 @@ class Agent {
     for (const std::string& path : made) paths.push_back(path_in(number, path));
     for (const WantedFile& one : wanted) paths.push_back(one.path);
     for (const std::string& path : paths) {
-      if (auto status = files_.make_folders(fs::path(path).parent_path().string()); !status) {
-        return status;
-      }
+      TRY(files_.make_folders(fs::path(path).parent_path().string()));
     }
-    if (auto status = store_.fetch(wanted); !status) return status;
+    TRY(store_.fetch(wanted));
     Command command;
     command.id = number;
     command.line = "cd ";
@@ -189,7 +184,7 @@ class Agent {
     for (const std::string& path : made) {
       command.writable.push_back(fs::path(path_in(number, path)).parent_path().string());
     }
-    if (auto status = runner_.start(command); !status) return status;
+    TRY(runner_.start(command));
     running_.insert(number);
     return {};
   }
@@ -219,14 +214,14 @@ class Agent {
     run.node = node();
     const bool is_good = completed.exit_status == 0 && !completed.timed_out;
     if (is_good) {
-      if (auto status = keep_outputs(number, run); !status) return status;
+      TRY(keep_outputs(number, run));
     }
     const StoreRecord record = k8s::encode_run(run);
     // What failed is tried again by whoever asks for it next.
     const std::string place = k8s::run_name(
         name, run.exit_status == 0 && !run.timed_out ? "" : std::string_view(settings_.job));
-    if (auto status = store_.put_record(place, record); !status) return status;
-    if (auto status = tell(name, record); !status) return status;
+    TRY(store_.put_record(place, record));
+    TRY(tell(name, record));
     print_out(fmt::format("{}: ended with {} after {:.1f} s\n", name.substr(0, kDigits),
                           run.exit_status, run.seconds));
     std::error_code error;
@@ -255,9 +250,8 @@ class Agent {
       for (std::string& input : depfile->inputs) input = symbolic_input(number, input);
       run.discovered = std::move(depfile->inputs);
     }
-    auto kept = store_.put(paths);
-    if (!kept) return std::move(kept).error();
-    run.files = *std::move(kept);
+    TRY_ASSIGN(auto kept, store_.put(paths));
+    run.files = std::move(kept);
     return {};
   }
 
@@ -291,8 +285,7 @@ class Agent {
 
 Status run(const AgentSettings& settings) {
   world::watch_interrupts();
-  auto guard = world::Guard::start();
-  if (!guard) return std::move(guard).error();
+  TRY_ASSIGN(auto guard, world::Guard::start());
   // Compilers write there, too, and what they then say would be taken for a verdict.
   if (::access("/tmp", W_OK) != 0) {
     return bad_input("/tmp: cannot be written in this container", "",
@@ -305,11 +298,11 @@ Status run(const AgentSettings& settings) {
   if (!address) return std::move(address).error().within("--store");
   if (!*address) return bad_input("--store: no store is named", "", "--store gs://bucket/prefix");
   world::DiskFiles files;
-  if (auto status = files.make_folders(folder); !status) return status;
+  TRY(files.make_folders(folder));
   if (::chdir(folder.c_str()) != 0) return world::system_error("chdir", folder, errno);
   const auto http = remote_http(settings.store, **address);
   cache::RemoteStore store(*http, files, **address, world::patience());
-  return Agent(settings, store, *guard, folder).run();
+  return Agent(settings, store, guard, folder).run();
 }
 
 }  // namespace

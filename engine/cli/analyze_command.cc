@@ -31,25 +31,22 @@ std::string main_kernel(const ir::ProgramRun& run) {
 
 // The facts of every program among the dumps of the paths.
 Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::string>& paths) {
-  auto device = read_device(command.device, command.constants);
-  if (!device) return std::move(device).error();
-  auto input = read_operand_files(command.operands, command.operand);
-  if (!input) return std::move(input).error();
-  auto programs = read_programs_of(paths);
-  if (!programs) return std::move(programs).error();
+  TRY_ASSIGN(auto device, read_device(command.device, command.constants));
+  TRY_ASSIGN(auto input, read_operand_files(command.operands, command.operand));
+  TRY_ASSIGN(auto programs, read_programs_of(paths));
   json all = json::array();
-  for (const ReadProgram& program : *programs) {
+  for (const ReadProgram& program : programs) {
     if (!command.kernel.empty() && !program.has_kernel(command.kernel)) continue;
-    auto run = ir::run_program(program.dumps, *device, *input);
+    auto run = ir::run_program(program.dumps, device, input);
     if (!run) return in_dump(run.error(), program.paths);
-    auto facts = ir::write_facts(*run, program.dumps, {command.flops, command.bytes}, *device);
+    auto facts = ir::write_facts(*run, program.dumps, {command.flops, command.bytes}, device);
     if (!facts) return in_dump(facts.error(), program.paths);
     if (!command.html.empty()) {
       if (!all.empty())
         return bad_input("--html shows one program, there are several", "", "--kernel NAME");
       std::string title = command.kernel.empty() ? main_kernel(*run) : command.kernel;
       auto status =
-          world::write_file_atomic(command.html, ir::write_page(*facts, *run, *device, title));
+          world::write_file_atomic(command.html, ir::write_page(*facts, *run, device, title));
       if (!status) return std::move(status).error();
     }
     all.push_back(*std::move(facts));
@@ -71,12 +68,11 @@ Result<json> facts_of_one(const AnalyzeCommand& command, const std::string& path
     if (facts->is_object() && facts->contains("by_cause")) return facts;
     return bad_input(fmt::format("{}: no facts of a program that was modelled", path));
   }
-  auto all = facts_of(command, {path});
-  if (!all) return std::move(all).error();
-  if (all->size() > 1)
-    return bad_input(fmt::format("{}: {} programs are among the dumps", path, all->size()), "",
+  TRY_ASSIGN(auto all, facts_of(command, {path}));
+  if (all.size() > 1)
+    return bad_input(fmt::format("{}: {} programs are among the dumps", path, all.size()), "",
                      "--kernel NAME takes the one with this kernel");
-  return all->front();
+  return all.front();
 }
 
 // An option that was given and is of dumps alone; empty: none.
@@ -119,27 +115,23 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
     return bad_input(fmt::format("{} is for {}: {} is none", option,
                                  traces.empty() ? "traces" : "dumps", command.paths.front()));
   if (!traces.empty()) return run_analyze_traces(traces, command.trace, json_wanted);
-  auto all = facts_of(command, command.paths);
-  if (!all) return std::move(all).error();
+  TRY_ASSIGN(auto all, facts_of(command, command.paths));
   if (json_wanted) {
-    print_out(all->dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    print_out(all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
     return {};
   }
   std::string text;
-  for (const json& facts : *all) text += (text.empty() ? "" : "\n") + facts_text(facts);
+  for (const json& facts : all) text += (text.empty() ? "" : "\n") + facts_text(facts);
   print_out(text);
   return {};
 }
 
 Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
-  auto before = facts_of_one(command, command.paths.front());
-  if (!before) return std::move(before).error();
-  auto after = facts_of_one(command, command.paths.back());
-  if (!after) return std::move(after).error();
-  auto comparison = ir::compare_facts(*before, *after);
-  if (!comparison) return std::move(comparison).error();
-  print_out(json_wanted ? comparison->dump(2, ' ', false, json::error_handler_t::replace) + "\n"
-                        : comparison_text(*comparison));
+  TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
+  TRY_ASSIGN(auto after, facts_of_one(command, command.paths.back()));
+  TRY_ASSIGN(auto comparison, ir::compare_facts(before, after));
+  print_out(json_wanted ? comparison.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                        : comparison_text(comparison));
   return {};
 }
 

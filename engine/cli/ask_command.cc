@@ -106,19 +106,16 @@ Result<Question> read_question(const ordered_json& from) {
   }
   Question out;
   for (const auto& [name, values] : from["space"].items()) {
-    auto parameter = read_parameter(name, values);
-    if (!parameter) return std::move(parameter).error();
-    out.parameters.push_back(*std::move(parameter));
+    TRY_ASSIGN(auto parameter, read_parameter(name, values));
+    out.parameters.push_back(std::move(parameter));
   }
   if (from.contains("seed")) {
-    auto seed = read_count(from, "seed", 0);
-    if (!seed) return std::move(seed).error();
-    out.seed = *seed;
+    TRY_ASSIGN(auto seed, read_count(from, "seed", 0));
+    out.seed = seed;
   }
   if (from.contains("budget")) {
-    auto budget = read_count(from, "budget", 1);
-    if (!budget) return std::move(budget).error();
-    out.budget = *budget;
+    TRY_ASSIGN(auto budget, read_count(from, "budget", 1));
+    out.budget = budget;
   }
   return out;
 }
@@ -144,10 +141,9 @@ class Conversation {
   explicit Conversation(std::istream& in) : in_(in) {}
 
   Status run(const std::string& sampler_name) {
-    auto begin = read();
-    if (!begin) return std::move(begin).error();
-    if (!*begin) return {};
-    auto question = read_question(**begin);
+    TRY_ASSIGN(auto begin, read());
+    if (!begin) return {};
+    auto question = read_question(*begin);
     if (!question) return here(std::move(question).error());
     parameters_ = std::move(question->parameters);
     std::vector<search::Axis> axes;
@@ -155,9 +151,8 @@ class Conversation {
     auto grid = search::Grid::make(axes);
     if (!grid) return here(std::move(grid).error().within("space"));
     grid_ = *grid;
-    auto sampler = search::make_sampler(sampler_name, *std::move(grid), question->seed);
-    if (!sampler) return std::move(sampler).error();
-    return converse(**sampler, question->budget);
+    TRY_ASSIGN(auto sampler, search::make_sampler(sampler_name, *std::move(grid), question->seed));
+    return converse(*sampler, question->budget);
   }
 
  private:

@@ -144,19 +144,18 @@ class CampaignBuild {
 
  private:
   Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
-    auto nodes = Nodes::open(session_.campaign, state_);
-    if (!nodes) return std::move(nodes).error();
-    if (auto told = look_at_answers(targets); !told) return told;
+    TRY_ASSIGN(auto nodes, Nodes::open(session_.campaign, state_));
+    TRY(look_at_answers(targets));
     auto begun =
         begin_build(state_, session_.campaign.name, command_.targets, session_.toolchain.versions);
     if (!begun) return begun;
     world::LocalRunner local(guard, state_.clock);
-    if (*nodes) {
-      (*nodes)->start(local);
-      options_.capacity.merge((*nodes)->places());
-      progress_.watch([&] { return (*nodes)->state(); });
+    if (nodes) {
+      nodes->start(local);
+      options_.capacity.merge(nodes->places());
+      progress_.watch([&] { return (nodes)->state(); });
     }
-    Runner& runner = *nodes ? (*nodes)->runner() : local;
+    Runner& runner = nodes ? nodes->runner() : local;
     Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
     auto summary = build(*session_.graph, targets, lookup_,
                          {state_.files, *state_.blobs, memo_, *state_.ledger, *state_.claims,
@@ -165,11 +164,11 @@ class CampaignBuild {
     progress_.clear();
     progress_.watch({});
     runner.stop();
-    if (*nodes) tell_of_nodes(**nodes);
+    if (nodes) tell_of_nodes(*nodes);
     if (!state_.memo->lost().empty()) print_warning(state_.memo->lost(), common_.color);
     auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
-      if (auto written = trace_.write(state_.files, command_.trace); !written) return written;
+      TRY(trace_.write(state_.files, command_.trace));
       print_err(fmt::format("evolve: {}: {}\n", command_.trace, trace_.summary()));
     }
     if (!summary) return std::move(summary).error();
@@ -179,15 +178,13 @@ class CampaignBuild {
   // What was paid for once stays, or is told to be paid for again.
   Status look_at_answers(const std::vector<NodeId>& targets) {
     if (session_.campaign.shape.llm.empty()) return {};
-    auto answered = models_keys(session_.campaign, state_);
-    if (!answered) return std::move(answered).error();
-    lookup_.confirm(*std::move(answered));
+    TRY_ASSIGN(auto answered, models_keys(session_.campaign, state_));
+    lookup_.confirm(std::move(answered));
     auto pending =
         scan(*session_.graph, targets, lookup_, state_.files, *state_.blobs, [](NodeId) {});
     if (!pending) return std::move(pending).error();
-    auto asked = asked_again(session_.campaign, *session_.graph, *pending, state_);
-    if (!asked) return std::move(asked).error();
-    if (asked->answers > 0) print_warning(text_of(*asked), common_.color);
+    TRY_ASSIGN(auto asked, asked_again(session_.campaign, *session_.graph, *pending, state_));
+    if (asked.answers > 0) print_warning(text_of(asked), common_.color);
     return {};
   }
 
@@ -217,7 +214,7 @@ class CampaignBuild {
     tell_of_remote();
     if (!status) return status;
     tell(common_, command_, report_, nodes_text_ + remote_text_);
-    if (auto checked = check_seed(session_.campaign); !checked) return checked;
+    TRY(check_seed(session_.campaign));
     auto noted = null_build_.note(targets, lookup_, summary, report, record);
     if (!noted) print_warning(noted.error().message, common_.color);
     return {};
@@ -255,7 +252,7 @@ class CampaignBuild {
   // GitHub shows what is appended to the file that it names.
   Status write_ci(const std::string& fault) {
     const std::string folder = state_.folder + "/ci";
-    if (auto status = state_.files.make_folders(folder); !status) return status;
+    TRY(state_.files.make_folders(folder));
     auto written =
         state_.files.write(folder + "/junit.xml", ci_.junit(session_.campaign.name, fault));
     if (!written) return written;
@@ -298,13 +295,12 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
   Past past = {std::move(session.state), session.campaign.name};
   // Each run has a folder of its own for the current one.
   past.state->folder = fs::absolute(past.state->folder).lexically_normal().string();
-  auto recorded = past.load(fmt::format("round-{}", round), 0);
-  if (!recorded) return std::move(recorded).error();
+  TRY_ASSIGN(auto recorded, past.load(fmt::format("round-{}", round), 0));
   const std::string folder =
       fmt::format("{}/replay/{}-round-{}-determinism", past.state->folder, past.campaign, round);
   std::error_code error;
   fs::remove_all(folder, error);  // of an earlier check
-  return check_determinism(common, *recorded, *past.state, machine, folder, command.check_times,
+  return check_determinism(common, recorded, *past.state, machine, folder, command.check_times,
                            Judge::recorded);
 }
 
@@ -322,44 +318,38 @@ Result<Before> done(Status status) {
 // Builds, unless it needs plans of rounds behind `asked` on which nobody has decided: those are
 // given back, and nothing is done.
 Result<Before> build_once(const CommonOptions& common, const BuildCommand& command, int asked) {
-  auto options = options_of(command);
-  if (!options) return std::move(options).error();
+  TRY_ASSIGN(auto options, options_of(command));
   // Before any file is open: the guard must not hold what is not its own.
   world::watch_interrupts();
-  auto guard = world::Guard::start();
-  if (!guard) return std::move(guard).error();
-  auto session = open_without_graph(common);
-  if (!session) return std::move(session).error();
-  auto remote = Remote::open(command.remote, *session->state);
-  if (!remote) return std::move(remote).error();
-  NullBuild null_build(*session, command.targets);
+  TRY_ASSIGN(auto guard, world::Guard::start());
+  TRY_ASSIGN(auto session, open_without_graph(common));
+  TRY_ASSIGN(auto remote, Remote::open(command.remote, *session.state));
+  NullBuild null_build(session, command.targets);
   // Who asks for more than the outcome is told of each edge.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
-    auto report = null_build.report();
-    if (!report) return std::move(report).error();
-    if (*report) {
-      tell(common, command, **report, "");
+    TRY_ASSIGN(auto report, null_build.report());
+    if (report) {
+      tell(common, command, *report, "");
       return Before();
     }
   }
   null_build.look_at_sources();
-  if (auto status = read_graph(*session); !status) return status.error();
-  auto targets = find_targets(*session, command.targets);
-  if (!targets) return std::move(targets).error();
-  if (command.dry_run) return done(tell_pending(common, *session, *targets));
-  auto plans = undecided_plans(session->campaign, *session->graph, *targets, asked);
+  if (auto status = read_graph(session); !status) return status.error();
+  TRY_ASSIGN(auto targets, find_targets(session, command.targets));
+  if (command.dry_run) return done(tell_pending(common, session, targets));
+  auto plans = undecided_plans(session.campaign, *session.graph, targets, asked);
   if (plans.round > 0)
-    return Before{std::move(plans), reopening(common.campaign, session->campaign)};
-  if (!session->campaign.shape.is_sandboxed) {
+    return Before{std::move(plans), reopening(common.campaign, session.campaign)};
+  if (!session.campaign.shape.is_sandboxed) {
     print_warning("candidates run without the sandbox: --unsafe-no-sandbox", common.color);
   }
-  const int jobs = options->jobs;
+  const int jobs = options.jobs;
   auto status =
-      CampaignBuild(common, command, *std::move(options), *session, null_build, remote->get())
-          .run(*targets, *guard);
+      CampaignBuild(common, command, std::move(options), session, null_build, remote.get())
+          .run(targets, guard);
   if (!status || command.check_times == 0) return done(status);
-  return done(check_built(common, command, *std::move(session), {*guard, jobs}));
+  return done(check_built(common, command, std::move(session), {guard, jobs}));
 }
 
 }  // namespace
@@ -370,21 +360,19 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
   // The session changes to the project's root.
   if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
   for (int round = 0;;) {
-    auto before = build_once(common, command, round);
-    if (!before) return std::move(before).error();
-    if (before->plans.round == 0) return {};
+    TRY_ASSIGN(auto before, build_once(common, command, round));
+    if (before.plans.round == 0) return {};
     // What a person decides on is made before the rest, and round by round.
-    round = before->plans.round;
-    common.campaign = before->campaign;
+    round = before.plans.round;
+    common.campaign = before.campaign;
     common.has_told_notices = true;
     BuildCommand plans = command;
-    plans.targets = before->plans.files;
+    plans.targets = before.plans.files;
     plans.trace.clear();
     plans.check_times = 0;
-    if (auto built = build_once(common, plans, round); !built) return std::move(built).error();
-    auto campaign = open_campaign(common.campaign);
-    if (!campaign) return std::move(campaign).error();
-    if (auto status = check_decided(*campaign, before->plans); !status) return status;
+    TRY(build_once(common, plans, round));
+    TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+    TRY(check_decided(campaign, before.plans));
   }
 }
 

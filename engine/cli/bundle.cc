@@ -39,13 +39,12 @@ class Exporter {
   Exporter(Past& past, const PastRound& round) : past_(past), round_(round) {}
 
   Status write(const std::string& path) {
-    if (auto status = describe(); !status) return status;
+    TRY(describe());
     size_t next = 0;
     auto status = world::write_archive(path, [&]() -> Result<std::optional<world::ArchivedFile>> {
       if (next == names_.size()) return std::optional<world::ArchivedFile>{};
-      auto file = load(names_[next++]);
-      if (!file) return std::move(file).error();
-      return std::optional(*std::move(file));
+      TRY_ASSIGN(auto file, load(names_[next++]));
+      return std::optional(std::move(file));
     });
     return status ? world::seal(path, kBundleFormat) : status;
   }
@@ -56,19 +55,17 @@ class Exporter {
     auto& ledger = *past_.state->ledger;
     json records = json::array();
     for (const cache::StoredRecord& stored : round_.chain) {
-      auto selection = selection_of(stored);
-      if (!selection) return std::move(selection).error();
+      TRY_ASSIGN(auto selection, selection_of(stored));
       records.push_back({{"round", stored.round},
                          {"recorded", stored.recorded},
                          {"text", stored.text},
-                         {"selection", *selection}});
+                         {"selection", selection}});
     }
     texts_[kBundleRecords] = records.dump() + "\n";
     json results = json::array();
     for (const RecordedStep& step : round_.record.steps) {
-      auto result = ledger.recall_any(step.key);
-      if (!result) return std::move(result).error();
-      if (*result) results.push_back({step.key.hex(), cache::encode_result(**result)});
+      TRY_ASSIGN(auto result, ledger.recall_any(step.key));
+      if (result) results.push_back({step.key.hex(), cache::encode_result(*result)});
     }
     texts_[kBundleResults] = results.dump() + "\n";
     names_ = {kBundleIndex, kBundleRecords, kBundleResults};
@@ -78,11 +75,10 @@ class Exporter {
     json files = json::object();
     for (const std::string& name : names_) {
       if (name == kBundleIndex) continue;
-      auto file = load(name);
-      if (!file) return std::move(file).error();
-      files[name] = {{"size", file->bytes.size()},
-                     {"sha256", sha256(file->bytes)},
-                     {"executable", file->is_executable}};
+      TRY_ASSIGN(auto file, load(name));
+      files[name] = {{"size", file.bytes.size()},
+                     {"sha256", sha256(file.bytes)},
+                     {"executable", file.is_executable}};
     }
     const json index = {{"format", kBundleFormat},
                         {"campaign", round_.stored.campaign},
@@ -96,13 +92,11 @@ class Exporter {
 
   // The one that this record names, which need not be the round's last one; null: it names none.
   Result<json> selection_of(const cache::StoredRecord& stored) {
-    auto record = decode_record(stored.text);
-    if (!record) return std::move(record).error();
-    for (const RecordedFile& file : files_of(*record)) {
+    TRY_ASSIGN(auto record, decode_record(stored.text));
+    for (const RecordedFile& file : files_of(record)) {
       if (file.path != selection_path(stored.round)) continue;
-      auto text = load(std::string(kBundleBlobs) + file.content.hex());
-      if (!text) return std::move(text).error();
-      return json(text->bytes);
+      TRY_ASSIGN(auto text, load(std::string(kBundleBlobs) + file.content.hex()));
+      return json(text.bytes);
     }
     return json();
   }
@@ -136,14 +130,14 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
     if (!status) return status;
   }
   for (const ActionResult& result : bundle.results) {
-    if (auto status = state.ledger->add_imported(result); !status) return status;
+    TRY(state.ledger->add_imported(result));
   }
   int64_t before = 0;
   for (const BundledRound& round : bundle.rounds) {
-    auto id = state.ledger->add_record(
-        {0, before, campaign, round.number, round.recorded, round.record}, cache::Origin::imported);
-    if (!id) return std::move(id).error();
-    before = *id;
+    TRY_ASSIGN(auto id, state.ledger->add_record(
+                            {0, before, campaign, round.number, round.recorded, round.record},
+                            cache::Origin::imported));
+    before = id;
     if (round.selection.empty()) continue;
     auto status =
         state.ledger->record_round(campaign, {round.number, round.recorded, round.selection});
@@ -156,9 +150,8 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
 Result<bool> is_another(cache::SqliteLedger& ledger, const std::string& campaign,
                         const std::vector<BundledRound>& rounds) {
   for (const BundledRound& round : rounds) {
-    auto last = ledger.last_record(campaign, round.number);
-    if (!last) return std::move(last).error();
-    if (*last && (*last)->text != round.record) return true;
+    TRY_ASSIGN(auto last, ledger.last_record(campaign, round.number));
+    if (last && last->text != round.record) return true;
   }
   return false;
 }
@@ -166,9 +159,8 @@ Result<bool> is_another(cache::SqliteLedger& ledger, const std::string& campaign
 // The round, from 1, that was recorded here with another selection; 0: none was.
 Result<int> other_selection(cache::SqliteLedger& ledger, const std::string& campaign,
                             const std::vector<BundledRound>& rounds) {
-  auto known = ledger.rounds(campaign);
-  if (!known) return std::move(known).error();
-  for (const cache::RoundRecord& own : *known) {
+  TRY_ASSIGN(auto known, ledger.rounds(campaign));
+  for (const cache::RoundRecord& own : known) {
     for (const BundledRound& round : rounds) {
       const bool is_other = round.number == own.number && !round.selection.empty() &&
                             round.selection != own.selection;
@@ -181,14 +173,12 @@ Result<int> other_selection(cache::SqliteLedger& ledger, const std::string& camp
 }  // namespace
 
 Status run_export(const CommonOptions& common, const BundleCommand& command) {
-  auto past = open_past(common);
-  if (!past) return std::move(past).error();
-  auto round = past->load(command.round, command.record);
-  if (!round) return std::move(round).error();
-  if (auto status = check_delivery(*past, *round); !status) return status;
+  TRY_ASSIGN(auto past, open_past(common));
+  TRY_ASSIGN(auto round, past.load(command.round, command.record));
+  TRY(check_delivery(past, round));
   const std::string out = fs::absolute(command.path).lexically_normal().string();
   const std::string unnamed = fmt::format("{}.tmp{}", out, ::getpid());
-  Exporter exporter(*past, *round);
+  Exporter exporter(past, round);
   std::error_code error;
   if (auto status = exporter.write(unnamed); !status) {
     fs::remove(unnamed, error);
@@ -198,14 +188,14 @@ Status run_export(const CommonOptions& common, const BundleCommand& command) {
   fs::rename(unnamed, out, error);
   if (error) return world::system_error("rename", out, error.value());
   print_result(common,
-               {{"campaign", round->stored.campaign},
-                {"round", round->stored.round},
-                {"record", round->stored.id},
+               {{"campaign", round.stored.campaign},
+                {"round", round.stored.round},
+                {"record", round.stored.id},
                 {"files", exporter.files()},
                 {"bytes", size},
                 {"bundle", out}},
-               fmt::format("{}, record {}: {} steps, {} files, {:.1f} MB in {}\n", round->name(),
-                           round->stored.id, round->record.steps.size(), exporter.files(),
+               fmt::format("{}, record {}: {} steps, {} files, {:.1f} MB in {}\n", round.name(),
+                           round.stored.id, round.record.steps.size(), exporter.files(),
                            static_cast<double>(size) / 1e6, command.path));
   return {};
 }
@@ -219,42 +209,38 @@ Status run_import_bundle(const CommonOptions& common, const BundleCommand& comma
   if (here.campaign.state.empty() && here.campaign.pipeline.empty()) {
     here.campaign.state = ".evolve";
   }
-  auto place = find_campaign(here.campaign);
-  if (!place) return std::move(place).error();
+  TRY_ASSIGN(auto place, find_campaign(here.campaign));
   std::error_code error;
   if (!fs::exists(path, error)) return bad_input(fmt::format("{}: no such bundle", command.path));
-  if (auto status = world::check_seal(path, kBundleFormat); !status) return status;
+  TRY(world::check_seal(path, kBundleFormat));
   std::string warning;
-  auto state = open_state(place->state, Sharing::names, warning);
-  if (!state) return std::move(state).error();
+  TRY_ASSIGN(auto state, open_state(place.state, Sharing::names, warning));
   if (!warning.empty()) print_warning(warning, common.color);
   auto bundle =
-      read_bundle(path, (*state)->files, fmt::format("{}/import.{}", (*state)->folder, ::getpid()));
+      read_bundle(path, state->files, fmt::format("{}/import.{}", state->folder, ::getpid()));
   if (!bundle) return std::move(bundle).error();
   const std::string campaign = command.as.empty() ? bundle->campaign : command.as;
-  auto is_taken = is_another(*(*state)->ledger, campaign, bundle->rounds);
-  if (!is_taken) return std::move(is_taken).error();
-  if (*is_taken) {
+  TRY_ASSIGN(auto is_taken, is_another(*state->ledger, campaign, bundle->rounds));
+  if (is_taken) {
     return bad_input(
         fmt::format("{}: a campaign '{}' is here, and is another", command.path, campaign), "",
         "evolve import --as NAME");
   }
-  auto other = other_selection(*(*state)->ledger, campaign, bundle->rounds);
-  if (!other) return std::move(other).error();
-  if (*other > 0) {
+  TRY_ASSIGN(auto other, other_selection(*state->ledger, campaign, bundle->rounds));
+  if (other > 0) {
     return bad_input(fmt::format("{}: round-{} of '{}' is recorded here with another selection",
-                                 command.path, *other, campaign),
+                                 command.path, other, campaign),
                      "", "another --state FOLDER, or evolve import --as NAME");
   }
-  if (auto status = store(*bundle, campaign, **state); !status) return status;
+  TRY(store(*bundle, campaign, *state));
   const int round = bundle->rounds.back().number;
   print_result(common,
                {{"campaign", campaign},
                 {"round", round},
                 {"blobs", bundle->blobs.size()},
-                {"state", (*state)->folder}},
+                {"state", state->folder}},
                fmt::format("round-{} of {}: every digest holds; {} blobs are in {}\n", round,
-                           campaign, bundle->blobs.size(), (*state)->folder));
+                           campaign, bundle->blobs.size(), state->folder));
   return {};
 }
 

@@ -41,16 +41,14 @@ class Reader {
   }
 
   Result<Bundle> read() {
-    if (auto made = disk_.make_folders(bundle_.scratch->path()); !made) {
-      return std::move(made).error();
-    }
+    TRY(disk_.make_folders(bundle_.scratch->path()));
     auto status = world::read_archive(path_, kLimits, [&](world::ArchivedFile file) {
       return files_ == 0 ? read_index(file) : take(std::move(file));
     });
     if (!status) return std::move(status).error();
     if (files_ != listed_.size() + 1) return wrong("not all files are there that it lists");
-    if (auto records = read_records(); !records) return std::move(records).error();
-    if (auto results = read_results(); !results) return std::move(results).error();
+    TRY(read_records());
+    TRY(read_results());
     return std::move(bundle_);
   }
 
@@ -107,7 +105,7 @@ class Reader {
       return wrong(fmt::format("'{}' is no blob's name, or not that blob's", file.name));
     }
     const std::string at = bundle_.scratch->path() + "/" + name;
-    if (auto status = disk_.write(at, file.bytes); !status) return status;
+    TRY(disk_.write(at, file.bytes));
     std::error_code error;
     if (file.is_executable) {
       fs::permissions(at, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
@@ -160,7 +158,7 @@ class Reader {
       round.selection = selection.is_string() ? selection.get<std::string>() : "";
       auto record = decode_record(round.record);
       if (!record) return wrong(fmt::format("round {}: {}", round.number, record.error().message));
-      if (auto status = check_source(round, *record); !status) return status;
+      TRY(check_source(round, *record));
       for (const RecordedStep& step : record->steps) {
         if (!outputs.insert(step.outputs.front().path).second)
           return wrong(fmt::format("round {}: its record has a step twice", round.number));

@@ -26,15 +26,14 @@ using nlohmann::json;
 
 // The state folder that is meant, which must be there.
 Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
-  auto place = find_campaign(common.campaign);
-  if (!place) return std::move(place).error();
+  TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
-  if (!std::filesystem::exists(place->state, error)) {
-    return bad_input(fmt::format("{}: no state folder is there", place->state), "",
+  if (!std::filesystem::exists(place.state, error)) {
+    return bad_input(fmt::format("{}: no state folder is there", place.state), "",
                      "name one with --state");
   }
   std::string warning;
-  auto state = open_state(place->state, Sharing::names, warning);
+  auto state = open_state(place.state, Sharing::names, warning);
   if (state && !warning.empty()) print_warning(warning, common.color);
   return state;
 }
@@ -81,26 +80,21 @@ Result<cache::GcLimits> limits_of(const CacheCommand& command) {
 }  // namespace
 
 Status run_cache_stats(const CommonOptions& common) {
-  auto state = open_existing(common);
-  if (!state) return std::move(state).error();
-  auto blobs = (*state)->blobs->list();
-  if (!blobs) return std::move(blobs).error();
-  auto needed = cache::pinned(*(*state)->ledger);
-  if (!needed) return std::move(needed).error();
-  auto tallies = (*state)->ledger->tallies();
-  if (!tallies) return std::move(tallies).error();
-  auto uses = (*state)->ledger->uses();
-  if (!uses) return std::move(uses).error();
+  TRY_ASSIGN(auto state, open_existing(common));
+  TRY_ASSIGN(auto blobs, state->blobs->list());
+  TRY_ASSIGN(auto needed, cache::pinned(*state->ledger));
+  TRY_ASSIGN(auto tallies, state->ledger->tallies());
+  TRY_ASSIGN(auto uses, state->ledger->uses());
   int64_t results = 0;
-  auto counted = (*state)->memo->for_each([&](const ActionResult&) -> Status {
+  auto counted = state->memo->for_each([&](const ActionResult&) -> Status {
     ++results;
     return {};
   });
   if (!counted) return counted;
   int64_t bytes = 0, kept = 0, kept_bytes = 0;
-  for (const cache::StoredBlob& blob : *blobs) {
+  for (const cache::StoredBlob& blob : blobs) {
     bytes += blob.bytes;
-    if (!needed->contains(blob.digest)) continue;
+    if (!needed.contains(blob.digest)) continue;
     ++kept;
     kept_bytes += blob.bytes;
   }
@@ -113,7 +107,7 @@ Status run_cache_stats(const CommonOptions& common) {
                     std::to_string(tally.failed), duration(tally.spent_seconds),
                     duration(tally.saved_seconds)});
   };
-  for (const auto& [step, tally] : *tallies) {
+  for (const auto& [step, tally] : tallies) {
     steps[step] = {{"ran", tally.ran},
                    {"hits", tally.cached},
                    {"failed", tally.failed},
@@ -127,58 +121,54 @@ Status run_cache_stats(const CommonOptions& common) {
     all.saved_seconds += tally.saved_seconds;
   }
   add_row("all", all);
-  std::string text =
-      fmt::format("{}\n{}; records pin {}\n{} results in the memo\n", (*state)->folder,
-                  blobs_text(static_cast<int64_t>(blobs->size()), bytes),
-                  blobs_text(kept, kept_bytes), results);
-  if (!tallies->empty()) text += "\n" + table(rows, "");
+  std::string text = fmt::format("{}\n{}; records pin {}\n{} results in the memo\n", state->folder,
+                                 blobs_text(static_cast<int64_t>(blobs.size()), bytes),
+                                 blobs_text(kept, kept_bytes), results);
+  if (!tallies.empty()) text += "\n" + table(rows, "");
   std::vector<std::vector<std::string>> pool_rows = {{"nodes", "pods", "ran", "chip-seconds"}};
-  for (const auto& [pool, use] : *uses) {
+  for (const auto& [pool, use] : uses) {
     pool_rows.push_back({pool, std::to_string(use.pods), duration(use.seconds),
                          fmt::format("{:.0f}", use.chip_seconds)});
   }
-  if (!uses->empty()) text += "\n" + table(pool_rows, "");
+  if (!uses.empty()) text += "\n" + table(pool_rows, "");
 
   print_result(common,
-               {{"state", (*state)->folder},
-                {"blobs", blobs->size()},
+               {{"state", state->folder},
+                {"blobs", blobs.size()},
                 {"bytes", bytes},
                 {"pinned_blobs", kept},
                 {"pinned_bytes", kept_bytes},
                 {"results", results},
                 {"steps", steps},
-                {"nodes", json_of(*uses)}},
+                {"nodes", json_of(uses)}},
                text);
   return {};
 }
 
 Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
-  auto limits = limits_of(command);
-  if (!limits) return std::move(limits).error();
-  auto state = open_existing(common);
-  if (!state) return std::move(state).error();
+  TRY_ASSIGN(auto limits, limits_of(command));
+  TRY_ASSIGN(auto state, open_existing(common));
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  auto report = cache::gc({*(*state)->memo, *(*state)->ledger, *(*state)->blobs}, *limits, now,
-                          command.dry_run);
-  if (!report) return std::move(report).error();
-  const int64_t left = report->bytes - report->removed_bytes;
+  TRY_ASSIGN(auto report, cache::gc({*state->memo, *state->ledger, *state->blobs}, limits, now,
+                                    command.dry_run));
+  const int64_t left = report.bytes - report.removed_bytes;
   std::string text = fmt::format(
       "{} {}; {} stay{}\n", command.dry_run ? "would remove" : "removed",
-      blobs_text(report->removed_blobs, report->removed_bytes),
-      blobs_text(report->blobs - report->removed_blobs, left),
-      report->pinned_bytes > 0
-          ? fmt::format(", {} of them for the ledger's records", size_text(report->pinned_bytes))
+      blobs_text(report.removed_blobs, report.removed_bytes),
+      blobs_text(report.blobs - report.removed_blobs, left),
+      report.pinned_bytes > 0
+          ? fmt::format(", {} of them for the ledger's records", size_text(report.pinned_bytes))
           : "");
   print_result(common,
                {{"dry_run", command.dry_run},
-                {"removed_blobs", report->removed_blobs},
-                {"removed_bytes", report->removed_bytes},
-                {"removed_results", report->removed_results},
-                {"pinned_bytes", report->pinned_bytes},
+                {"removed_blobs", report.removed_blobs},
+                {"removed_bytes", report.removed_bytes},
+                {"removed_results", report.removed_results},
+                {"pinned_bytes", report.pinned_bytes},
                 {"bytes", left}},
                text);
-  if (limits->max_bytes && static_cast<double>(left) > *limits->max_bytes) {
+  if (limits.max_bytes && static_cast<double>(left) > *limits.max_bytes) {
     print_warning(
         fmt::format("{} is more than --max-size: the rest is pinned, or in use", size_text(left)),
         common.color);
@@ -187,61 +177,56 @@ Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
 }
 
 Status run_cache_verify(const CommonOptions& common, const CacheCommand& command) {
-  auto state = open_existing(common);
-  if (!state) return std::move(state).error();
-  auto remote = Remote::open(command.remote, **state);
-  if (!remote) return std::move(remote).error();
-  auto report = cache::verify({*(*state)->memo, *(*state)->ledger, *(*state)->blobs},
-                              *remote ? &(*remote)->cache() : nullptr);
-  if (!report) return std::move(report).error();
-  if (*remote) {
-    for (const std::string& warning : warnings_of((*remote)->finish())) {
+  TRY_ASSIGN(auto state, open_existing(common));
+  TRY_ASSIGN(auto remote, Remote::open(command.remote, *state));
+  TRY_ASSIGN(auto report, cache::verify({*state->memo, *state->ledger, *state->blobs},
+                                        remote ? &remote->cache() : nullptr));
+  if (remote) {
+    for (const std::string& warning : warnings_of(remote->finish())) {
       print_warning(warning, common.color);
     }
   }
   std::string text;
-  for (const std::string& blob : report->damaged) {
-    const auto& repaired = report->repaired;
+  for (const std::string& blob : report.damaged) {
+    const auto& repaired = report.repaired;
     const bool is_repaired = std::find(repaired.begin(), repaired.end(), blob) != repaired.end();
     text += fmt::format(
         "damaged: blob {}: {}\n", blob,
         is_repaired ? "replaced from the remote cache" : "removed, what needs it runs again");
   }
-  if (report->fetched > 0) {
-    text += fmt::format("lost: {} blobs: taken from the remote cache\n", report->fetched);
+  if (report.fetched > 0) {
+    text += fmt::format("lost: {} blobs: taken from the remote cache\n", report.fetched);
   }
-  for (const std::string& file : report->missing) text += fmt::format("missing: {}\n", file);
-  for (const std::string& fault : report->faults) text += fmt::format("damaged: {}\n", fault);
+  for (const std::string& file : report.missing) text += fmt::format("missing: {}\n", file);
+  for (const std::string& fault : report.faults) text += fmt::format("damaged: {}\n", fault);
   text += fmt::format("{} read; {} damaged, {} results dropped, {} files of records missing\n",
-                      blobs_text(report->blobs, report->bytes), report->damaged.size(),
-                      report->removed_results, report->missing.size());
+                      blobs_text(report.blobs, report.bytes), report.damaged.size(),
+                      report.removed_results, report.missing.size());
   print_result(common,
-               {{"blobs", report->blobs},
-                {"bytes", report->bytes},
-                {"damaged", report->damaged},
-                {"repaired", report->repaired},
-                {"fetched", report->fetched},
-                {"missing", report->missing},
-                {"removed_results", report->removed_results},
-                {"faults", report->faults}},
+               {{"blobs", report.blobs},
+                {"bytes", report.bytes},
+                {"damaged", report.damaged},
+                {"repaired", report.repaired},
+                {"fetched", report.fetched},
+                {"missing", report.missing},
+                {"removed_results", report.removed_results},
+                {"faults", report.faults}},
                text);
-  const bool is_sound = report->damaged.size() == report->repaired.size() &&
-                        report->missing.empty() && report->faults.empty();
+  const bool is_sound = report.damaged.size() == report.repaired.size() && report.missing.empty() &&
+                        report.faults.empty();
   if (is_sound) return {};
-  Error error = failed(fmt::format("{}: was not sound", (*state)->folder));
+  Error error = failed(fmt::format("{}: was not sound", state->folder));
   error.hint = "evolve build makes anew what is missing";
   return error;
 }
 
 Status run_cache_path(const CommonOptions& common, const CacheCommand& command) {
-  auto state = open_existing(common);
-  if (!state) return std::move(state).error();
-  std::string path = (*state)->folder;
+  TRY_ASSIGN(auto state, open_existing(common));
+  std::string path = state->folder;
   if (!command.digest.empty()) {
-    auto blobs = (*state)->blobs->list();
-    if (!blobs) return std::move(blobs).error();
+    TRY_ASSIGN(auto blobs, state->blobs->list());
     std::vector<Digest> found;
-    for (const cache::StoredBlob& blob : *blobs) {
+    for (const cache::StoredBlob& blob : blobs) {
       if (blob.digest.hex().starts_with(command.digest)) found.push_back(blob.digest);
     }
     if (found.size() != 1) {
@@ -249,7 +234,7 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
           "{}: {}", command.digest,
           found.empty() ? "no blob's digest begins so" : "several blobs' digests begin so"));
     }
-    path = (*state)->blobs->path_of(found.front());
+    path = state->blobs->path_of(found.front());
   }
   print_result(common, {{"path", path}}, path + "\n");
   return {};

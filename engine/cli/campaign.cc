@@ -209,9 +209,8 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     return bad_input(
         fmt::format("{}: kernel.spec: {}", shown_path(pipeline_path), text.error().message));
   }
-  auto spec = parse_spec(*text, shown_path(shape.spec));
-  if (!spec) return std::move(spec).error();
-  campaign.spec = *std::move(spec);
+  TRY_ASSIGN(auto spec, parse_spec(*text, shown_path(shape.spec)));
+  campaign.spec = std::move(spec);
   shape.timed_cases = pipeline.time.cases;
   if (!shape.timed_cases.empty()) {
     if (auto status = time_only(campaign.spec, shape.timed_cases); !status)
@@ -249,7 +248,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
                        "", "an empty file is a beginning");
     }
   }
-  if (auto status = read_models(campaign, folder, pipeline_path); !status) return status;
+  TRY(read_models(campaign, folder, pipeline_path));
   shape.plan = pipeline.mutate.plan;
   const std::string& proposals = pipeline.mutate.proposals;
   shape.proposals =
@@ -260,7 +259,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
   }
   for (const std::string& path : shape.user_paths()) {
-    if (auto status = check_path(path, pipeline_path); !status) return status;
+    TRY(check_path(path, pipeline_path));
   }
   return {};
 }
@@ -336,29 +335,26 @@ std::string arguments_of(const Campaign& campaign) {
 
 Result<Campaign> open_campaign(const CampaignOptions& options) {
   started_in();
-  auto path = find_pipeline(options.pipeline);
-  if (!path) return std::move(path).error();
-  std::string state = options.state.empty() ? usual_state(*path) : absolute(options.state);
-  fs::path root = find_root(*path);
+  TRY_ASSIGN(auto path, find_pipeline(options.pipeline));
+  std::string state = options.state.empty() ? usual_state(path) : absolute(options.state);
+  fs::path root = find_root(path);
   std::error_code error;
   fs::current_path(root, error);
   if (error) return world::system_error("chdir", root.string(), error.value());
 
   Campaign campaign;
-  auto text = world::read_file(*path);
-  if (!text) return std::move(text).error();
-  auto pipeline = parse_pipeline(*text, shown_path(*path));
-  if (!pipeline) return std::move(pipeline).error();
-  campaign.pipeline = *std::move(pipeline);
-  campaign.name = fs::path(*path).stem().string();
-  campaign.path = from_root(*path);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  TRY_ASSIGN(auto pipeline, parse_pipeline(text, shown_path(path)));
+  campaign.pipeline = std::move(pipeline);
+  campaign.name = fs::path(path).stem().string();
+  campaign.path = from_root(path);
   campaign.state = from_root(state);
   campaign.work = from_root(absolute(state + "/" + campaign.name));
   campaign.rules = find_rules(root);
   campaign.steps = from_root((executable_folder() / "steps").string());
   campaign.python = find_python(campaign.rules);
 
-  if (auto status = check_bindings(campaign); !status) return std::move(status).error();
+  TRY(check_bindings(campaign));
 
   CampaignShape& shape = campaign.shape;
   shape.rounds = campaign.pipeline.session.max_iterations;
@@ -397,7 +393,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   shape.is_sandboxed = options.is_sandboxed;
   shape.marker_start = campaign.pipeline.kernel.marker_start;
   shape.marker_end = campaign.pipeline.kernel.marker_end;
-  if (auto status = read_kernel(campaign, *path); !status) return std::move(status).error();
+  TRY(read_kernel(campaign, path));
   // Those that may survive, and as many again.
   shape.timing.finalists = std::min(shape.variants, 2 * shape.survival.capacity());
   shape.timing.first_cut = campaign.pipeline.time.first_cut;
@@ -405,9 +401,8 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
     shape.timing = within_budget(shape.timing, campaign.pipeline.time.budget, shape.variants,
                                  shape.bench_cases.size());
   }
-  auto sources = step_sources(campaign.rules);
-  if (!sources) return std::move(sources).error();
-  shape.step_sources = *std::move(sources);
+  TRY_ASSIGN(auto sources, step_sources(campaign.rules));
+  shape.step_sources = std::move(sources);
   return campaign;
 }
 
@@ -420,10 +415,8 @@ CampaignOptions reopening(CampaignOptions options, const Campaign& campaign) {
 Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
                                               const std::string& toolchain) {
   world::DiskFiles files;
-  if (auto status = files.make_folders(campaign.work); !status) return std::move(status).error();
-  if (auto status = files.write(campaign.rounds(), write_rounds(campaign.shape)); !status) {
-    return std::move(status).error();
-  }
+  TRY(files.make_folders(campaign.work));
+  TRY(files.write(campaign.rounds(), write_rounds(campaign.shape)));
   return read_manifest(campaign, toolchain);
 }
 
@@ -436,7 +429,7 @@ Status check_bindings(const Campaign& campaign) {
                      "", "cluster.pools in the pipeline says it");
   }
   for (const MachineBinding& binding : campaign.machine()) {
-    if (auto status = check_path(binding.value, campaign.path); !status) return status;
+    TRY(check_path(binding.value, campaign.path));
     if (is_utf8(absolute(binding.value))) continue;
     return bad_input(fmt::format("{}: '{}': JAX runs in no folder whose name is not UTF-8",
                                  shown_path(campaign.path), plain_line(absolute(binding.value))),
@@ -447,7 +440,7 @@ Status check_bindings(const Campaign& campaign) {
 
 Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
                                              const std::string& toolchain) {
-  if (auto status = check_bindings(campaign); !status) return std::move(status).error();
+  TRY(check_bindings(campaign));
   world::DiskFiles files;
   std::string text = fmt::format(
       "# This machine's paths, and the campaign's graph. From the project's root:\n"
@@ -467,12 +460,9 @@ Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
   }
   text += fmt::format("toolchain = {}\ninclude $rules/steps.ninja\ninclude $work/rounds.ninja\n",
                       toolchain);
-  if (auto status = files.write(campaign.manifest(), text); !status)
-    return std::move(status).error();
+  TRY(files.write(campaign.manifest(), text));
   auto graph = std::make_unique<Graph>();
-  if (auto status = parse_manifest(campaign.manifest(), world::load_text, *graph); !status) {
-    return std::move(status).error();
-  }
+  TRY(parse_manifest(campaign.manifest(), world::load_text, *graph));
   return graph;
 }
 

@@ -52,17 +52,16 @@ Result<k8s::Credential> ask_plugin(const k8s::CredentialPlugin& plugin) {
   auto environment = process_environment();
   for (const auto& [name, value] : plugin.environment) environment[name] = value;
   environment["KUBERNETES_EXEC_INFO"] = k8s::plugin_request(plugin);
-  auto captured = world::capture(words, environment);
-  if (!captured) return std::move(captured).error();
-  if (captured->code != 0) {
+  TRY_ASSIGN(auto captured, world::capture(words, environment));
+  if (captured.code != 0) {
     Error error = external(
-        fmt::format("credential plugin '{}': ended with {}", plugin.command, captured->code));
-    error.detail = captured->err;
+        fmt::format("credential plugin '{}': ended with {}", plugin.command, captured.code));
+    error.detail = captured.err;
     while (error.detail.ends_with('\n')) error.detail.pop_back();
     error.hint = plugin.install_hint.substr(0, plugin.install_hint.find('\n'));
     return error;
   }
-  return k8s::parse_plugin_answer(plugin, captured->out);
+  return k8s::parse_plugin_answer(plugin, captured.out);
 }
 
 const char* state_name(k8s::Finding::State state) {
@@ -114,22 +113,20 @@ k8s::ApiSurroundings Cluster::surroundings() {
 }
 
 Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterSettings& settings) {
-  auto access = find_access(settings);
-  if (!access) return std::move(access).error();
-  if (!settings.space.empty()) access->space = settings.space;
-  if (access->plugin) {
-    auto credential = ask_plugin(*access->plugin);
-    if (!credential) return std::move(credential).error();
-    access->credential = *std::move(credential);
+  TRY_ASSIGN(auto access, find_access(settings));
+  if (!settings.space.empty()) access.space = settings.space;
+  if (access.plugin) {
+    TRY_ASSIGN(auto credential, ask_plugin(*access.plugin));
+    access.credential = std::move(credential);
   }
   world::HttpOptions options;
-  options.authorities = access->authorities;
-  options.is_unverified = access->is_unverified;
-  options.certificate = access->credential.certificate;
-  options.certificate_key = access->credential.key;
+  options.authorities = access.authorities;
+  options.is_unverified = access.is_unverified;
+  options.certificate = access.credential.certificate;
+  options.certificate_key = access.credential.key;
   // What is ours there is removed when the user has interrupted, too.
   options.outlives_interrupt = true;
-  return std::unique_ptr<Cluster>(new Cluster(*std::move(access), options));
+  return std::unique_ptr<Cluster>(new Cluster(std::move(access), options));
 }
 
 // Both a file's and a plugin's token last an hour or so: what was turned down is asked for anew.
@@ -137,24 +134,21 @@ Result<std::string> Cluster::token(bool is_refused) {
   const std::lock_guard lock(mutex_);
   std::string& known = access_.credential.token;
   if (!access_.token_file.empty() && (known.empty() || is_refused)) {
-    auto text = world::read_file(access_.token_file);
-    if (!text) return std::move(text).error();
-    known = *std::move(text);
+    TRY_ASSIGN(auto text, world::read_file(access_.token_file));
+    known = std::move(text);
     while (known.ends_with('\n')) known.pop_back();
   }
   if (access_.plugin && is_refused) {
-    auto credential = ask_plugin(*access_.plugin);
-    if (!credential) return std::move(credential).error();
-    known = credential->token;
+    TRY_ASSIGN(auto credential, ask_plugin(*access_.plugin));
+    known = credential.token;
   }
   return known;
 }
 
 Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& common) {
-  auto cluster = Cluster::open(settings);
-  if (!cluster) return std::move(cluster).error();
-  const k8s::Access& access = (*cluster)->access();
-  const auto findings = k8s::examine((*cluster)->api(), access);
+  TRY_ASSIGN(auto cluster, Cluster::open(settings));
+  const k8s::Access& access = cluster->access();
+  const auto findings = k8s::examine(cluster->api(), access);
   print_out(common.json ? json_of(access, findings).dump() + "\n" : text_of(access, findings));
   const auto missing = std::count_if(findings.begin(), findings.end(), [](const auto& one) {
     return one.state == k8s::Finding::State::missing;

@@ -68,17 +68,15 @@ std::string asked_text(const json& asked, const std::string& variant) {
 // The last round up to `last` that follows from the rounds before it as they are: after an edit and
 // a build of some rounds, or one that did not end, later ones lie there as they were before.
 Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger, int last) {
-  auto rounds = ledger.rounds(campaign.name);
-  if (!rounds) return std::move(rounds).error();
+  TRY_ASSIGN(auto rounds, ledger.rounds(campaign.name));
   std::map<int, std::string> selections;
-  for (const cache::RoundRecord& one : *rounds) selections[one.number] = one.selection;
+  for (const cache::RoundRecord& one : rounds) selections[one.number] = one.selection;
   int64_t before = 0;
   for (int round = 0; round <= last; ++round) {
-    auto record = ledger.last_record(campaign.name, round);
-    if (!record) return std::move(record).error();
-    if (!*record) return last;  // no build of it has ended
-    if ((*record)->before != before) return std::max(round - 1, 0);
-    before = (*record)->id;
+    TRY_ASSIGN(auto record, ledger.last_record(campaign.name, round));
+    if (!record) return last;  // no build of it has ended
+    if (record->before != before) return std::max(round - 1, 0);
+    before = record->id;
     if (round == 0) continue;
     auto selection =
         world::read_file(fmt::format("{}/round-{}/selection.json", campaign.work, round));
@@ -90,12 +88,10 @@ Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger
 
 // Bad input: a variant's files are not those that a round judged, but of a build that did not end.
 Status check_judged(const Campaign& campaign, const std::string& variant, int round) {
-  auto history = history_of(campaign, round);
-  if (!history) return std::move(history).error();
-  auto canonical = world::read_file(campaign.folder_of(variant) + "/canonical.py");
-  if (!canonical) return std::move(canonical).error();
-  for (const search::PastVariant& past : *history) {
-    if (past.id != variant || past.source.empty() || past.source == sha256(*canonical)) continue;
+  TRY_ASSIGN(auto history, history_of(campaign, round));
+  TRY_ASSIGN(auto canonical, world::read_file(campaign.folder_of(variant) + "/canonical.py"));
+  for (const search::PastVariant& past : history) {
+    if (past.id != variant || past.source.empty() || past.source == sha256(canonical)) continue;
     return bad_input(
         fmt::format("{}: its files are not those that round-{} judged", variant, round), "",
         fmt::format("evolve build round-{}", round));
@@ -106,23 +102,19 @@ Status check_judged(const Campaign& campaign, const std::string& variant, int ro
 }  // namespace
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
-  auto session = open_session(common);
-  if (!session) return std::move(session).error();
-  const Campaign& campaign = session->campaign;
-  if (auto folder = built_folder(campaign, variant); !folder) return std::move(folder).error();
-  auto report = variant_report(campaign, variant, *session->state->ledger);
-  if (!report) return std::move(report).error();
-  print_out(common.json ? report->dump(2) + "\n" : variant_text(*report));
+  TRY_ASSIGN(auto session, open_session(common));
+  const Campaign& campaign = session.campaign;
+  TRY(built_folder(campaign, variant));
+  TRY_ASSIGN(auto report, variant_report(campaign, variant, *session.state->ledger));
+  print_out(common.json ? report.dump(2) + "\n" : variant_text(report));
   return {};
 }
 
 Status run_prompt_show(const CommonOptions& common, const std::string& variant, bool has_reply) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto folder = built_folder(*campaign, variant);
-  if (!folder) return std::move(folder).error();
-  const json plan = asked_in(*folder + "/plan", has_reply);
-  json code = asked_in(*folder, has_reply);
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto folder, built_folder(campaign, variant));
+  const json plan = asked_in(folder + "/plan", has_reply);
+  json code = asked_in(folder, has_reply);
   if (plan.is_null() && code.is_null()) {
     return bad_input(fmt::format("no model was asked for '{}'", variant), "",
                      fmt::format("evolve show {}", variant));
@@ -140,13 +132,11 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
 
 Status run_best(const CommonOptions& common, const std::string& out) {
   std::string out_path = out.empty() ? "" : fs::absolute(out).string();
-  auto session = open_without_graph(common);
-  if (!session) return std::move(session).error();
-  const Campaign* campaign = &session->campaign;
+  TRY_ASSIGN(auto session, open_without_graph(common));
+  const Campaign* campaign = &session.campaign;
   const int last = last_round(*campaign);
-  auto connected = last_connected(*campaign, *session->state->ledger, last);
-  if (!connected) return std::move(connected).error();
-  const int round = *connected;
+  TRY_ASSIGN(auto connected, last_connected(*campaign, *session.state->ledger, last));
+  const int round = connected;
   if (round < last) {
     print_warning(fmt::format("rounds after round-{} are older than its last build and are left "
                               "out: evolve build round-{} says whether it "
@@ -160,18 +150,17 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   }
   json best = selection["best"];
   std::string variant = best.value("variant", "");
-  if (auto status = check_judged(*campaign, variant, round); !status) return status;
-  auto kernel = deliver(*campaign, variant);
-  if (!kernel) return std::move(kernel).error();
+  TRY(check_judged(*campaign, variant, round));
+  TRY_ASSIGN(auto kernel, deliver(*campaign, variant));
   if (!out_path.empty()) {
-    if (auto status = world::write_file_atomic(out_path, *kernel); !status) return status;
+    TRY(world::write_file_atomic(out_path, kernel));
   }
   if (common.json) {
-    best["kernel"] = *kernel;
+    best["kernel"] = kernel;
     best["round_built"] = round;
     print_out(best.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   } else if (out_path.empty()) {
-    print_file(*kernel);
+    print_file(kernel);
   }
   std::string line = fmt::format("evolve: best of {} rounds: {}", round, variant);
   for (const std::string& name : campaign->shape.bench_cases) {
@@ -184,11 +173,9 @@ Status run_best(const CommonOptions& common, const std::string& out) {
 }
 
 Status run_log(const CommonOptions& common, int round) {
-  auto session = open_session(common);
-  if (!session) return std::move(session).error();
-  auto rounds = rounds_report(session->campaign.name, *session->state->ledger);
-  if (!rounds) return std::move(rounds).error();
-  const json& report = *rounds;
+  TRY_ASSIGN(auto session, open_session(common));
+  TRY_ASSIGN(auto rounds, rounds_report(session.campaign.name, *session.state->ledger));
+  const json& report = rounds;
   if (round == 0) {
     print_out(common.json      ? report.dump(2) + "\n"
               : report.empty() ? "no round was built yet\n"
@@ -209,12 +196,11 @@ Status run_log(const CommonOptions& common, int round) {
 }
 
 Status run_clean(const CommonOptions& common, bool all, bool dry_run) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  std::vector<std::string> paths = {campaign->work};
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  std::vector<std::string> paths = {campaign.work};
   if (all) {
     for (const char* name : {"memo.db", "memo.db-wal", "memo.db-shm", "blobs"}) {
-      paths.push_back(campaign->state + "/" + name);
+      paths.push_back(campaign.state + "/" + name);
     }
   }
   json removed = json::array();

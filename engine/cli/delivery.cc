@@ -29,9 +29,8 @@ Status check_folder(const std::string& work, const std::string& folder, bool is_
   if (source.empty()) source = work + "/" + folder + "/kernel.py";
   std::vector<std::string> words = {"--work", work, "--variant", folder, "--source", source};
   if (!is_sandboxed) words.emplace_back("--unsafe-no-sandbox");
-  auto told = run_python("steps/delivered.py", words);
-  if (!told) return std::move(told).error();
-  auto parsed = parse_outside(*told);
+  TRY_ASSIGN(auto told, run_python("steps/delivered.py", words));
+  auto parsed = parse_outside(told);
   if (!parsed || !parsed->is_object())
     return internal_error("delivered.py answers in another form");
   const json& differs = *parsed;
@@ -82,7 +81,7 @@ class RecordedVariant {
         return above.parent_path().filename() == variant;
       return false;
     };
-    if (auto status = place(is_needed); !status) return status;
+    TRY(place(is_needed));
     return check_folder(scratch_.path(), folder, true);
   }
 
@@ -94,7 +93,7 @@ class RecordedVariant {
       if (!file.path.starts_with(kWork)) continue;
       const std::string below = file.path.substr(kWork.size());
       if (!is_wanted(fs::path(below))) continue;
-      if (auto status = placer.place(file, scratch_.path(), below); !status) return status;
+      TRY(placer.place(file, scratch_.path(), below));
     }
     return placer.end();
   }
@@ -120,14 +119,14 @@ Result<std::string> deliver(const Campaign& campaign, const std::string& variant
     const Scratch scratch(fmt::format("{}/delivery.{}", campaign.work, ::getpid()));
     const std::string source = scratch.path() + "/kernel.py";
     world::DiskFiles files;
-    if (auto status = files.make_folders(scratch.path()); !status) return std::move(status).error();
-    if (auto status = files.write(source, *text); !status) return std::move(status).error();
+    TRY(files.make_folders(scratch.path()));
+    TRY(files.write(source, *text));
     const int number = variant_number(variant).value_or(0);
     auto status = check_folder(campaign.work, variant_folder(campaign.shape, number),
                                campaign.shape.is_sandboxed, source);
     if (status) return text;
   }
-  if (auto status = check_delivery(campaign, variant); !status) return std::move(status).error();
+  TRY(check_delivery(campaign, variant));
   return judged;
 }
 
@@ -139,9 +138,8 @@ Status check_delivery(const Campaign& campaign, const std::string& variant) {
 
 Status check_delivery(Past& past, const PastRound& round) {
   RecordedVariant recorded(past, round);
-  auto best = recorded.find_best();
-  if (!best) return std::move(best).error();
-  return best->empty() ? Status{} : recorded.check(*best);
+  TRY_ASSIGN(auto best, recorded.find_best());
+  return best.empty() ? Status{} : recorded.check(best);
 }
 
 }  // namespace evolve::cli

@@ -32,9 +32,8 @@ Result<json> report_of(const std::vector<std::string>& traces, const TraceQuesti
   if (question.runs != 0) flags.push_back(fmt::format("--runs={}", question.runs));
   if (question.floor != 0) flags.push_back(fmt::format("--floor={}", question.floor));
   for (const std::string& trace : traces) flags.push_back("--trace=" + trace);
-  auto said = run_python("steps/xplane.py", flags);
-  if (!said) return std::move(said).error();
-  json report = json_or_null(*said);
+  TRY_ASSIGN(auto said, run_python("steps/xplane.py", flags));
+  json report = json_or_null(said);
   if (!report.is_object()) return external("steps/xplane.py: its report is no JSON");
   return report;
 }
@@ -62,12 +61,11 @@ std::vector<std::string> find_traces(const std::string& path) {
 
 Status run_analyze_traces(const std::vector<std::string>& traces, const TraceQuestion& question,
                           bool json_wanted) {
-  auto report = report_of(traces, question);
-  if (!report) return std::move(report).error();
-  print_out(json_wanted ? report->dump(2, ' ', false, json::error_handler_t::replace) + "\n"
-                        : device_trace_text(*report));
-  if ((*report)["verdict"] == "ok") return {};
-  return failed((*report)["reason"].get<std::string>());
+  TRY_ASSIGN(auto report, report_of(traces, question));
+  print_out(json_wanted ? report.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                        : device_trace_text(report));
+  if (report["verdict"] == "ok") return {};
+  return failed(report["reason"].get<std::string>());
 }
 
 }  // namespace evolve::cli

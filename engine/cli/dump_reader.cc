@@ -61,9 +61,8 @@ Result<std::vector<ReadProgram>> read_programs(const std::vector<std::string>& p
     ir::Dumps dumps;
     for (const auto& [name, path] : program) {
       if (!is_read(name)) continue;
-      auto bytes = world::read_file(path);
-      if (!bytes) return std::move(bytes).error();
-      dumps.emplace(name, *std::move(bytes));
+      TRY_ASSIGN(auto bytes, world::read_file(path));
+      dumps.emplace(name, std::move(bytes));
     }
     if (dumps.empty()) continue;
     const auto names = ir::whole_names(dumps);
@@ -90,15 +89,13 @@ Status add_operand(const std::string& text, ir::ProgramInput& input) {
   std::string path = text.substr(equals + 1);
   ir::OperandValues values;
   if (path.ends_with(".npy")) {
-    auto bytes = world::read_file(path);
-    if (!bytes) return std::move(bytes).error();
-    auto read = ir::read_npy(*bytes);
+    TRY_ASSIGN(auto bytes, world::read_file(path));
+    auto read = ir::read_npy(bytes);
     if (!read) return in_file(path, read.error());
     values.emplace(static_cast<uint32_t>(std::stoul(number)), *std::move(read));
   } else {
-    auto document = read_json_file(path);
-    if (!document) return std::move(document).error();
-    auto read = ir::read_operands(json{{number, *document}});
+    TRY_ASSIGN(auto document, read_json_file(path));
+    auto read = ir::read_operands(json{{number, document}});
     if (!read) return in_file(path, read.error());
     values = read->kernels[""].front().operands;
   }
@@ -123,21 +120,18 @@ Result<std::vector<ReadProgram>> read_programs_of(const std::vector<std::string>
   for (const std::string& path : paths) {
     std::error_code error;
     if (fs::is_directory(path, error)) {
-      auto below = files_below(path);
-      if (!below) return std::move(below).error();
-      files.insert(files.end(), below->begin(), below->end());
+      TRY_ASSIGN(auto below, files_below(path));
+      files.insert(files.end(), below.begin(), below.end());
     } else if (path.ends_with(".txt") || path.ends_with(".html")) {
       files.push_back(path);
     } else {
-      auto dumps = world::read_archive(path, kMostDumpBytes);
-      if (!dumps) return std::move(dumps).error();
-      const auto names = ir::whole_names(*dumps);
-      out.push_back({ir::with_whole_names(*std::move(dumps), names), {}});
+      TRY_ASSIGN(auto dumps, world::read_archive(path, kMostDumpBytes));
+      const auto names = ir::whole_names(dumps);
+      out.push_back({ir::with_whole_names(std::move(dumps), names), {}});
     }
   }
-  auto programs = read_programs(files);
-  if (!programs) return std::move(programs).error();
-  for (ReadProgram& program : *programs) out.push_back(std::move(program));
+  TRY_ASSIGN(auto programs, read_programs(files));
+  for (ReadProgram& program : programs) out.push_back(std::move(program));
   return out;
 }
 
@@ -154,9 +148,8 @@ Error in_dump(Error error, const ir::DumpPaths& files) {
 }
 
 Result<json> read_json_file(const std::string& path) {
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto document = parse_outside(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  auto document = parse_outside(text);
   if (!document) return std::move(document).error().within(path);
   return document;
 }
@@ -168,14 +161,13 @@ Result<ir::ProgramInput> read_operand_files(const std::string& file,
     return bad_input(fmt::format("--operands {}: a JSON file was expected", file), "",
                      fmt::format("--operand 0={} for the first operand", file));
   if (!file.empty()) {
-    auto document = read_json_file(file);
-    if (!document) return std::move(document).error();
-    auto read = ir::read_operands(*document);
+    TRY_ASSIGN(auto document, read_json_file(file));
+    auto read = ir::read_operands(document);
     if (!read) return in_file(file, read.error());
     input = *std::move(read);
   }
   for (const std::string& text : numbered) {
-    if (auto status = add_operand(text, input); !status) return std::move(status).error();
+    TRY(add_operand(text, input));
   }
   return input;
 }

@@ -37,9 +37,8 @@ ordered_json scalar_json(const YamlNode& node) {
 Result<ordered_json> read_yaml(const std::string& path) {
   auto text = world::read_file(path);
   if (!text) return bad_input(std::move(text).error().message);
-  auto source = YamlSource::parse(*text, path);
-  if (!source) return std::move(source).error();
-  return yaml_json<ordered_json>(source->root(), scalar_json);
+  TRY_ASSIGN(auto source, YamlSource::parse(*text, path));
+  return yaml_json<ordered_json>(source.root(), scalar_json);
 }
 
 struct Format {
@@ -61,22 +60,18 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
                         const json& past) {
   CommonOptions its = common;
   its.campaign.pipeline = pipeline;
-  auto session = open_without_graph(its);
-  if (!session) return std::move(session).error();
-  const Campaign& campaign = session->campaign;
+  TRY_ASSIGN(auto session, open_without_graph(its));
+  const Campaign& campaign = session.campaign;
   for (const auto& [name, record] : past.at("work").items()) {
     const fs::path path = fs::path(campaign.work) / name;
-    if (auto status = session->state->files.make_folders(path.parent_path().string()); !status)
-      return std::move(status).error();
-    if (auto status = world::write_file_atomic(path.string(), record.dump(2) + "\n"); !status)
-      return std::move(status).error();
+    TRY(session.state->files.make_folders(path.parent_path().string()));
+    TRY(world::write_file_atomic(path.string(), record.dump(2) + "\n"));
   }
   for (const json& round : past.at("rounds")) {
-    auto status = session->state->ledger->record_round(
-        campaign.name, {round.at("round").get<int>(), session->state->clock.utc(), round.dump()});
-    if (!status) return std::move(status).error();
+    TRY(session.state->ledger->record_round(
+        campaign.name, {round.at("round").get<int>(), session.state->clock.utc(), round.dump()}));
   }
-  if (auto status = session->state->ledger->flush(); !status) return std::move(status).error();
+  TRY(session.state->ledger->flush());
   return static_cast<int>(past.at("rounds").size());
 }
 
@@ -87,16 +82,15 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
     return bad_input("the kernel that the block sizes are for is missing", "",
                      "--name KERNEL, a folder of kernels/");
   const fs::path folder = kernels_root() / "kernels" / command.name;
-  auto spec = read_yaml((folder / "spec.yaml").string());
-  if (!spec) return std::move(spec).error();
-  auto report = python_report(
-      "init/tables.py", {"--from=" + file.string(), "--kernel=" + command.name,
-                         "--spec=" + spec->dump(), "--table=" + (folder / "tuned.json").string()});
-  if (!report) return std::move(report).error();
-  say_notices(*report);
-  print_result(common, *report,
+  TRY_ASSIGN(auto spec, read_yaml((folder / "spec.yaml").string()));
+  TRY_ASSIGN(auto report,
+             python_report("init/tables.py", {"--from=" + file.string(), "--kernel=" + command.name,
+                                              "--spec=" + spec.dump(),
+                                              "--table=" + (folder / "tuned.json").string()}));
+  say_notices(report);
+  print_result(common, report,
                fmt::format("kernels/{}/tuned.json has {} more entries, which nobody timed here\n",
-                           command.name, report->value("entries", 0)));
+                           command.name, report.value("entries", 0)));
   return {};
 }
 
@@ -121,7 +115,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
                      "", fmt::format("there are {}", fmt::join(task_formats(), ", ")));
   }
   if (!command.name.empty()) {
-    if (auto status = check_kernel_name(command.name); !status) return status;
+    TRY(check_kernel_name(command.name));
   }
   const fs::path given = fs::absolute(command.file).lexically_normal();
   fs::path file = given;
@@ -133,28 +127,26 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   std::vector<std::string> words = {fmt::format("--format={}", format->name),
                                     "--from=" + given.string(), "--name=" + command.name};
   if (format->is_yaml) {
-    auto config = read_yaml(file.string());
-    if (!config) return std::move(config).error();
-    words.push_back("--config=" + config->dump());
+    TRY_ASSIGN(auto config, read_yaml(file.string()));
+    words.push_back("--config=" + config.dump());
   }
-  auto report = write_kernel("init/imports.py", std::move(words), kernels_root());
-  if (!report) return std::move(report).error();
+  TRY_ASSIGN(auto report, write_kernel("init/imports.py", std::move(words), kernels_root()));
   std::string done;
-  if (report->contains("past")) {
-    const json past = std::move((*report)["past"]);
-    report->erase("past");
+  if (report.contains("past")) {
+    const json past = std::move(report["past"]);
+    report.erase("past");
     // Opening a campaign changes to its project's root.
     const fs::path here = fs::current_path();
-    auto rounds = record_past(common, (*report)["pipeline"].get<std::string>(), past);
+    auto rounds = record_past(common, report["pipeline"].get<std::string>(), past);
     fs::current_path(here, error);
     if (!rounds) return std::move(rounds).error();
-    (*report)["rounds"] = *rounds;
+    report["rounds"] = *rounds;
     done = fmt::format(
         "{} rounds are in the ledger as they were there (evolve log); their kernels are proposals, "
         "which a build judges anew\n",
         *rounds);
   }
-  say_written(common, *report, done);
+  say_written(common, report, done);
   return {};
 }
 

@@ -54,39 +54,35 @@ Result<std::vector<std::string>> differing_judge(const Record& record,
   for (const RecordedFile& file : record.sources) {
     const std::string path = symbolic(file.path);
     if (!path.starts_with("$rules/") && !path.starts_with("$steps/")) continue;
-    auto digest = files.digest(machine_path(path, own));
-    if (!digest) return std::move(digest).error();
-    if (!*digest || **digest != file.content) out.push_back(path);
+    TRY_ASSIGN(auto digest, files.digest(machine_path(path, own)));
+    if (!digest || *digest != file.content) out.push_back(path);
   }
   return out;
 }
 
 Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted) {
-  auto is_imported = state.ledger->is_imported(past.stored.id);
-  if (!is_imported) return std::move(is_imported).error();
-  if (!*is_imported) return JudgeChoice{};
+  TRY_ASSIGN(auto is_imported, state.ledger->is_imported(past.stored.id));
+  if (!is_imported) return JudgeChoice{};
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   const std::vector<MachineBinding> own = {
       {"rules", find_rules(std::filesystem::current_path().string())},
       {"steps", (program / "steps").string()}};
-  auto differing = differing_judge(past.record, own, state.files);
-  if (!differing) return std::move(differing).error();
-  if (differing->empty()) return JudgeChoice{is_theirs_wanted ? Judge::theirs : Judge::own, ""};
+  TRY_ASSIGN(auto differing, differing_judge(past.record, own, state.files));
+  if (differing.empty()) return JudgeChoice{is_theirs_wanted ? Judge::theirs : Judge::own, ""};
   const std::string what = fmt::format("{}: was imported, and its judge is not this version's: {}",
-                                       past.name(), text_of(*differing));
+                                       past.name(), text_of(differing));
   if (!is_theirs_wanted) return bad_input(what, "", kTheirsHint);
   return JudgeChoice{Judge::theirs, what};
 }
 
 Status check_commands(const PastRound& past, const std::string& rounds) {
-  auto recorded = world::read_file(rounds);
-  if (!recorded) return std::move(recorded).error();
+  TRY_ASSIGN(auto recorded, world::read_file(rounds));
   for (const RecordedFile& file : past.record.sources) {
     const bool is_yaml = file.path.ends_with(".yaml") || file.path.ends_with(".yml");
     if (!is_yaml || file.path.starts_with('$')) continue;
     for (const bool is_local : {false, true}) {
-      if (is_written_for(file.path, is_local, *recorded)) return {};
+      if (is_written_for(file.path, is_local, recorded)) return {};
     }
   }
   return bad_input(

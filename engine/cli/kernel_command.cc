@@ -67,12 +67,12 @@ Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::
   const fs::path folder = fs::path(spec).parent_path() / ".evolve";
   const std::string pipeline = (folder / (name + ".yaml")).string();
   world::DiskFiles files;
-  if (auto status = files.make_folders(folder.string()); !status) return std::move(status).error();
+  TRY(files.make_folders(folder.string()));
   const std::string text =
       fmt::format("# Made by evolve.\nkernel: {{ name: {}, spec: {} }}\n{}",
                   yaml_text(plain_line(kernel_of(spec))),
                   yaml_text("../" + fs::path(spec).filename().string()), settings);
-  if (auto status = files.write(pipeline, text); !status) return std::move(status).error();
+  TRY(files.write(pipeline, text));
   CommonOptions own = common;
   own.campaign.pipeline = pipeline;
   if (own.campaign.state.empty()) own.campaign.state = folder.string();
@@ -159,39 +159,33 @@ std::string with_standing(std::string readme, const std::string& kernel, const s
 }  // namespace
 
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs) {
-  auto spec = find_spec(name, "evolve kernel check path/to/spec.yaml");
-  if (!spec) return std::move(spec).error();
-  auto own = check_campaign(common, *spec);
-  if (!own) return std::move(own).error();
-  if (auto status = run_build(*own, build_of({"task", "v0000"}, jobs)); !status) return status;
+  TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel check path/to/spec.yaml"));
+  TRY_ASSIGN(auto own, check_campaign(common, spec));
+  TRY(run_build(own, build_of({"task", "v0000"}, jobs)));
   if (!common.json) {
-    print_out(fmt::format("{}: the seed passes, and no trivial answer does\n", kernel_of(*spec)));
+    print_out(fmt::format("{}: the seed passes, and no trivial answer does\n", kernel_of(spec)));
   }
   return {};
 }
 
 Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs,
                        bool writes) {
-  auto spec = find_spec(name, "evolve kernel time path/to/spec.yaml");
-  if (!spec) return std::move(spec).error();
-  auto own = check_campaign(common, *spec);
-  if (!own) return std::move(own).error();
-  if (auto status = run_build(*own, build_of({"round-0"}, jobs)); !status) return status;
-  auto campaign = open_campaign(own->campaign);
-  if (!campaign) return std::move(campaign).error();
-  const json rows = standing(*campaign);
+  TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel time path/to/spec.yaml"));
+  TRY_ASSIGN(auto own, check_campaign(common, spec));
+  TRY(run_build(own, build_of({"round-0"}, jobs)));
+  TRY_ASSIGN(auto campaign, open_campaign(own.campaign));
+  const json rows = standing(campaign);
   const std::string table = standing_text(rows);
   if (writes) {
-    const std::string path = (fs::path(*spec).parent_path() / "README.md").string();
+    const std::string path = (fs::path(spec).parent_path() / "README.md").string();
     std::error_code error;
     std::string readme;
     if (fs::exists(path, error)) {
-      auto text = world::read_file(path);
-      if (!text) return std::move(text).error();
-      readme = *std::move(text);
+      TRY_ASSIGN(auto text, world::read_file(path));
+      readme = std::move(text);
     }
     auto status =
-        world::write_file_atomic(path, with_standing(std::move(readme), kernel_of(*spec), table));
+        world::write_file_atomic(path, with_standing(std::move(readme), kernel_of(spec), table));
     if (!status) return status;
   }
   print_out(common.json ? json{{"event", "standing"}, {"cases", rows}}.dump() + "\n" : table);

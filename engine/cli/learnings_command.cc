@@ -29,29 +29,24 @@ struct Standing {
 Result<search::Lessons> learn_from(const Campaign& campaign, int round,
                                    const search::Learnings& by_person) {
   if (round == 0) return search::Lessons{by_person, {}};
-  auto history = history_of(campaign, round);
-  if (!history) return std::move(history).error();
-  auto rule = search::read_learn_rule(selection_of(campaign, round),
-                                      read_json(campaign.work + "/spec.json"),
-                                      campaign.pipeline.learn.effect);
-  if (!rule) return std::move(rule).error();
-  return search::learn(*history, by_person, *rule);
+  TRY_ASSIGN(auto history, history_of(campaign, round));
+  TRY_ASSIGN(auto rule, search::read_learn_rule(selection_of(campaign, round),
+                                                read_json(campaign.work + "/spec.json"),
+                                                campaign.pipeline.learn.effect));
+  return search::learn(history, by_person, rule);
 }
 
 Result<Standing> stand(const CommonOptions& common) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   Standing out;
-  out.campaign = *std::move(campaign);
+  out.campaign = std::move(campaign);
   out.round = last_round(out.campaign);
   if (!out.campaign.shape.learnings.empty()) {
-    auto text = world::read_file(out.campaign.shape.learnings);
-    if (!text) return std::move(text).error();
-    out.file = *std::move(text);
+    TRY_ASSIGN(auto text, world::read_file(out.campaign.shape.learnings));
+    out.file = std::move(text);
   }
-  auto lessons = learn_from(out.campaign, out.round, search::parse_learnings(out.file));
-  if (!lessons) return std::move(lessons).error();
-  out.lessons = *std::move(lessons);
+  TRY_ASSIGN(auto lessons, learn_from(out.campaign, out.round, search::parse_learnings(out.file)));
+  out.lessons = std::move(lessons);
   return out;
 }
 
@@ -129,9 +124,8 @@ Result<std::vector<search::Learning>> find_entries(const Standing& standing,
   std::vector<search::Learning> out;
   for (auto it = handles.begin(); it != handles.end(); ++it) {
     if (std::find(handles.begin(), it, *it) != it) continue;
-    auto entry = find_entry(standing, *it, takes_accepted);
-    if (!entry) return std::move(entry).error();
-    out.push_back(*std::move(entry));
+    TRY_ASSIGN(auto entry, find_entry(standing, *it, takes_accepted));
+    out.push_back(std::move(entry));
   }
   return out;
 }
@@ -166,7 +160,7 @@ Status keep(const CommonOptions& common, const Standing& standing,
     report["entries"].push_back(record_of(entry));
     text += fmt::format("{}: [{}] {}\n", path, entry.id, entry.title);
   }
-  if (auto status = world::write_file_atomic(path, file); !status) return status;
+  TRY(world::write_file_atomic(path, file));
   print_result(common, report, text);
   return {};
 }
@@ -174,39 +168,34 @@ Status keep(const CommonOptions& common, const Standing& standing,
 }  // namespace
 
 Status run_learnings(const CommonOptions& common) {
-  auto standing = stand(common);
-  if (!standing) return std::move(standing).error();
-  json report = {{"round", standing->round}, {"known", json::array()}, {"proposed", json::array()}};
-  for (const search::Learning& one : standing->lessons.accepted.entries)
+  TRY_ASSIGN(auto standing, stand(common));
+  json report = {{"round", standing.round}, {"known", json::array()}, {"proposed", json::array()}};
+  for (const search::Learning& one : standing.lessons.accepted.entries)
     report["known"].push_back(record_of(one));
-  for (const search::ProposedLearning& one : standing->lessons.proposed) {
+  for (const search::ProposedLearning& one : standing.lessons.proposed) {
     json record = record_of(one.learning);
     record["handle"] = one.handle;
     record["outcome"] = one.outcome;
     report["proposed"].push_back(std::move(record));
   }
-  print_result(common, report, text_of(*standing));
+  print_result(common, report, text_of(standing));
   return {};
 }
 
 Status run_learnings_accept(const CommonOptions& common, const LearningsCommand& command) {
-  auto standing = stand(common);
-  if (!standing) return std::move(standing).error();
-  auto entries = find_entries(*standing, command.handles, false);
-  if (!entries) return std::move(entries).error();
-  for (search::Learning& entry : *entries) {
+  TRY_ASSIGN(auto standing, stand(common));
+  TRY_ASSIGN(auto entries, find_entries(standing, command.handles, false));
+  for (search::Learning& entry : entries) {
     if (!command.kind.empty()) entry.kind = kind_of(command.kind);
   }
-  return keep(common, *standing, *std::move(entries));
+  return keep(common, standing, std::move(entries));
 }
 
 Status run_learnings_reject(const CommonOptions& common, const LearningsCommand& command) {
-  auto standing = stand(common);
-  if (!standing) return std::move(standing).error();
-  auto entries = find_entries(*standing, command.handles, true);
-  if (!entries) return std::move(entries).error();
-  for (search::Learning& entry : *entries) entry.is_rejected = true;
-  return keep(common, *standing, *std::move(entries));
+  TRY_ASSIGN(auto standing, stand(common));
+  TRY_ASSIGN(auto entries, find_entries(standing, command.handles, true));
+  for (search::Learning& entry : entries) entry.is_rejected = true;
+  return keep(common, standing, std::move(entries));
 }
 
 }  // namespace evolve::cli

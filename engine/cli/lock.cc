@@ -59,10 +59,9 @@ std::string encode(const Lock& lock) {
 }
 
 Result<Lock> decode(const std::string& text, const std::string& path) {
-  auto source = YamlSource::parse(text, path);
-  if (!source) return std::move(source).error();
-  YamlErrors errors(*source);
-  YamlMap root(errors, &source->root(), "");
+  TRY_ASSIGN(auto source, YamlSource::parse(text, path));
+  YamlErrors errors(source);
+  YamlMap root(errors, &source.root(), "");
   Lock out;
   root.text("engine", out.engine, Need::required);
   root.text("keys", out.keys, Need::required);
@@ -85,11 +84,9 @@ Result<Lock> decode(const std::string& text, const std::string& path) {
 Result<std::optional<Lock>> read_lock(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<Lock>{};
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto lock = decode(*text, path);
-  if (!lock) return std::move(lock).error();
-  return std::optional(*std::move(lock));
+  TRY_ASSIGN(auto text, world::read_file(path));
+  TRY_ASSIGN(auto lock, decode(text, path));
+  return std::optional(std::move(lock));
 }
 
 // "libtpu 0.0.42.1 is locked, 0.0.43 is here"
@@ -123,10 +120,9 @@ std::vector<std::string> differences(const Lock& locked, const Lock& here,
 
 Status check_lock(const Campaign& campaign, const Toolchain& toolchain) {
   const std::string path = path_of(campaign);
-  auto locked = read_lock(path);
-  if (!locked) return std::move(locked).error();
-  if (!*locked) return {};
-  const auto found = differences(**locked, lock_of(campaign, toolchain), campaign.name);
+  TRY_ASSIGN(auto locked, read_lock(path));
+  if (!locked) return {};
+  const auto found = differences(*locked, lock_of(campaign, toolchain), campaign.name);
   if (found.empty()) return {};
   return bad_input(
       fmt::format("{}: another toolchain: {}", path, fmt::join(found, "; ")), "",
@@ -134,26 +130,24 @@ Status check_lock(const Campaign& campaign, const Toolchain& toolchain) {
 }
 
 Status run_lock(const CommonOptions& common) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
-  if (!toolchain) return std::move(toolchain).error();
-  const std::string path = path_of(*campaign);
-  auto before = read_lock(path);
-  if (!before) return std::move(before).error();
-  Lock lock = lock_of(*campaign, *toolchain);
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto toolchain,
+             read_toolchain(campaign.python, campaign.rules + "/requirements.lock"));
+  const std::string path = path_of(campaign);
+  TRY_ASSIGN(auto before, read_lock(path));
+  Lock lock = lock_of(campaign, toolchain);
   // Those of the folder's other campaigns stay.
-  if (*before) {
-    for (auto& [name, flags] : (*before)->flags) {
-      if (name != campaign->name) lock.flags[name] = std::move(flags);
+  if (before) {
+    for (auto& [name, flags] : before->flags) {
+      if (name != campaign.name) lock.flags[name] = std::move(flags);
     }
   }
-  if (auto written = world::write_file_atomic(path, encode(lock)); !written) return written;
+  TRY(world::write_file_atomic(path, encode(lock)));
   const auto changed =
-      *before ? differences(**before, lock, campaign->name) : std::vector<std::string>{};
-  std::string text = path + ": " + (*before ? "" : "new: ") + toolchain->versions + "\n";
+      before ? differences(*before, lock, campaign.name) : std::vector<std::string>{};
+  std::string text = path + ": " + (before ? "" : "new: ") + toolchain.versions + "\n";
   for (const std::string& change : changed) text += fmt::format("  was: {}\n", change);
-  print_result(common, {{"path", path}, {"toolchain", toolchain->versions}, {"changed", changed}},
+  print_result(common, {{"path", path}, {"toolchain", toolchain.versions}, {"changed", changed}},
                text);
   return {};
 }

@@ -57,10 +57,9 @@ Result<int> round_number(const std::string& text) {
 }
 
 Status dispatch_round(const std::string& name, const Arguments& arguments) {
-  auto round = round_number(arguments.round);
-  if (!round) return std::move(round).error();
-  if (name == "close") return run_round_close(arguments.common, *round);
-  return run_round_open(arguments.common, arguments.build, arguments.open_round, *round);
+  TRY_ASSIGN(auto round, round_number(arguments.round));
+  if (name == "close") return run_round_close(arguments.common, round);
+  return run_round_open(arguments.common, arguments.build, arguments.open_round, round);
 }
 
 Status dispatch_plan(const std::string& name, const Arguments& arguments) {
@@ -158,9 +157,8 @@ Status dispatch(const CLI::App& app, const Arguments& arguments) {
   if (name == "lock") return run_lock(common);
   if (name == "why") return run_why(common, arguments.target);
   if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);
-  auto round = round_number(arguments.round);
-  if (!round) return std::move(round).error();
-  return run_log(common, *round);
+  TRY_ASSIGN(auto round, round_number(arguments.round));
+  return run_log(common, round);
 }
 
 bool has_word(const std::string& text, const std::string& word) {

@@ -50,20 +50,18 @@ Result<ir::Observation> read_row(const json& row, const std::string& folder) {
   };
   auto read = std::make_shared<Row>();
   read->kernel = row.value("kernel", "");
-  auto programs = read_programs_of({path_of("dumps")});
-  if (!programs) return std::move(programs).error();
-  std::erase_if(*programs, [&](const ReadProgram& one) {
+  TRY_ASSIGN(auto programs, read_programs_of({path_of("dumps")}));
+  std::erase_if(programs, [&](const ReadProgram& one) {
     return !read->kernel.empty() && !one.has_kernel(read->kernel);
   });
-  if (programs->size() != 1)
+  if (programs.size() != 1)
     return bad_input(fmt::format("{}: {} programs are among the dumps, one was expected",
-                                 path_of("dumps"), programs->size()),
+                                 path_of("dumps"), programs.size()),
                      "", "\"kernel\": NAME takes the one with this kernel");
-  read->program = std::move(programs->front());
+  read->program = std::move(programs.front());
   if (row.contains("operands")) {
-    auto input = read_operand_files(path_of("operands"), {});
-    if (!input) return std::move(input).error();
-    read->input = *std::move(input);
+    TRY_ASSIGN(auto input, read_operand_files(path_of("operands"), {}));
+    read->input = std::move(input);
   }
   ir::Observation out;
   out.seconds = row["seconds"].get<double>();
@@ -79,16 +77,15 @@ struct Rows {
 };
 
 Result<Rows> read_rows(const std::string& path) {
-  auto document = read_json_file(path);
-  if (!document) return std::move(document).error();
+  TRY_ASSIGN(auto document, read_json_file(path));
   auto error = [&](size_t number, const std::string& what) {
     return bad_input(fmt::format("{}: row {}: {}", path, number, what), "",
                      "[{\"dumps\": DIR, \"seconds\": 1.2e-4, …}, …]");
   };
-  if (!document->is_array()) return error(1, "a list of rows was expected");
+  if (!document.is_array()) return error(1, "a list of rows was expected");
   std::string folder = std::filesystem::path(path).parent_path().string();
   Rows out;
-  for (const json& row : *document) {
+  for (const json& row : document) {
     size_t number = out.observations.size() + 1;
     bool is_row = row.is_object() && row.value("dumps", json()).is_string() &&
                   row.value("seconds", json()).is_number();
@@ -97,11 +94,10 @@ Result<Rows> read_rows(const std::string& path) {
       if (row.contains(key) && !row[key].is_string())
         return error(number, fmt::format("'{}' is no text", key));
     }
-    auto one = read_row(row, folder);
-    if (!one) return std::move(one).error();
-    if (one->group.empty()) one->group = fmt::format("row {}", number);
+    TRY_ASSIGN(auto one, read_row(row, folder));
+    if (one.group.empty()) one.group = fmt::format("row {}", number);
     out.libtpu.insert(row.value("libtpu", ""));
-    out.observations.push_back(*std::move(one));
+    out.observations.push_back(std::move(one));
   }
   return out;
 }
@@ -222,43 +218,39 @@ Error in_rows(Error error, const std::string& path) {
 }  // namespace
 
 Status run_model_validate(const ModelCommand& command, bool json_wanted) {
-  auto device = read_device(command.device, command.constants);
-  if (!device) return std::move(device).error();
-  auto rows = read_rows(command.rows);
-  if (!rows) return std::move(rows).error();
-  auto found = ir::validate(*device, rows->observations);
+  TRY_ASSIGN(auto device, read_device(command.device, command.constants));
+  TRY_ASSIGN(auto rows, read_rows(command.rows));
+  auto found = ir::validate(device, rows.observations);
   if (!found) return in_rows(std::move(found).error(), command.rows);
-  print_out(json_wanted ? validation_json(*device, *found, *rows).dump(2) + "\n"
-                        : validation_text(*device, *found, *rows));
+  print_out(json_wanted ? validation_json(device, *found, rows).dump(2) + "\n"
+                        : validation_text(device, *found, rows));
   return {};
 }
 
 Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
-  auto start = read_device(command.device, "");
-  if (!start) return std::move(start).error();
-  auto rows = read_rows(command.rows);
-  if (!rows) return std::move(rows).error();
-  auto found = ir::calibrate(*start, rows->observations);
+  TRY_ASSIGN(auto start, read_device(command.device, ""));
+  TRY_ASSIGN(auto rows, read_rows(command.rows));
+  auto found = ir::calibrate(start, rows.observations);
   if (!found) return in_rows(std::move(found).error(), command.rows);
-  json constants = constants_json(*found, *rows);
+  json constants = constants_json(*found, rows);
   std::string out = command.out;
   if (out.empty()) {
     out = command.device;
     if (constants.contains("libtpu")) out += "-libtpu-" + constants["libtpu"].get<std::string>();
     out += ".json";
   }
-  if (auto status = world::write_file_atomic(out, constants.dump(2) + "\n"); !status) return status;
+  TRY(world::write_file_atomic(out, constants.dump(2) + "\n"));
   if (json_wanted) {
     json modelled = json::array();
     for (size_t i = 0; i < found->modelled.size(); ++i)
-      modelled.push_back({{"group", rows->observations[i].group},
-                          {"measured", rows->observations[i].seconds},
+      modelled.push_back({{"group", rows.observations[i].group},
+                          {"measured", rows.observations[i].seconds},
                           {"modelled", found->modelled[i]}});
     constants["times"] = std::move(modelled);
     print_out(constants.dump(2) + "\n");
     return {};
   }
-  print_out(calibration_text(*start, *found, constants) + fmt::format("\n{}\n", out));
+  print_out(calibration_text(start, *found, constants) + fmt::format("\n{}\n", out));
   return {};
 }
 
@@ -268,9 +260,8 @@ Result<ir::Device> read_device(const std::string& name, const std::string& const
     return bad_input(fmt::format("--device '{}': it has no model", name), "",
                      "those that have one: " + ir::device_names());
   if (constants.empty()) return *device;
-  auto document = read_json_file(constants);
-  if (!document) return std::move(document).error();
-  auto with = ir::with_constants(*device, *document);
+  TRY_ASSIGN(auto document, read_json_file(constants));
+  auto with = ir::with_constants(*device, document);
   if (!with) return std::move(with).error().within(constants);
   return with;
 }

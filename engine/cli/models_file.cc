@@ -45,15 +45,13 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
     // Of a round that is still open nobody knows what it will have asked.
     const int round = round_of(campaign.shape, variant_number(variant).value_or(0));
     if (!is_recorded.contains(round)) {
-      auto record = state.ledger->last_record(campaign.name, round);
-      if (!record) return std::move(record).error();
-      is_recorded[round] = record->has_value();
+      TRY_ASSIGN(auto record, state.ledger->last_record(campaign.name, round));
+      is_recorded[round] = record.has_value();
     }
     if (!is_recorded[round]) continue;
     const std::string path = graph.path(graph.edge(one.edge).outputs.front());
-    auto before = state.ledger->last_record(symbolic_path(path, campaign.machine()));
-    if (!before) return std::move(before).error();
-    if (!*before || (*before)->outcome == Outcome::failed) continue;
+    TRY_ASSIGN(auto before, state.ledger->last_record(symbolic_path(path, campaign.machine())));
+    if (!before || before->outcome == Outcome::failed) continue;
     ++out.answers;
     if (!out.variants.insert(variant).second) continue;
     // Not there where a plan is answered and the code is not.

@@ -42,9 +42,8 @@ fs::path kernels_root() {
 }
 
 Result<json> python_report(const std::string& script, const std::vector<std::string>& words) {
-  auto said = run_python(script, words);
-  if (!said) return std::move(said).error();
-  json report = json_or_null(*said);
+  TRY_ASSIGN(auto said, run_python(script, words));
+  json report = json_or_null(said);
   if (!report.is_object()) return external(script + ": its report is no JSON");
   return report;
 }

@@ -77,20 +77,14 @@ class NinjaBuild {
   Result<bool> rebuild_manifest(const std::vector<std::string>& its_files) {
     auto node = graph_.find_node(options_.manifest);
     if (!node || !graph_.node(*node).made_by) return false;
-    if (auto status = adopt_generated(*graph_.node(*node).made_by); !status) {
-      return std::move(status).error();
-    }
-    auto pending = look({*node});
-    if (!pending) return std::move(pending).error();
-    if (pending->empty()) return false;
-    auto before = contents_of(its_files);
-    if (!before) return std::move(before).error();
-    auto summary = run({*node}, *pending);
-    if (!summary) return std::move(summary).error();
-    if (summary->failed > 0) return failed(why_stopped(*summary));
-    auto after = contents_of(its_files);
-    if (!after) return std::move(after).error();
-    return options_.dry_run || *before != *after;
+    TRY(adopt_generated(*graph_.node(*node).made_by));
+    TRY_ASSIGN(auto pending, look({*node}));
+    if (pending.empty()) return false;
+    TRY_ASSIGN(auto before, contents_of(its_files));
+    TRY_ASSIGN(auto summary, run({*node}, pending));
+    if (summary.failed > 0) return failed(why_stopped(summary));
+    TRY_ASSIGN(auto after, contents_of(its_files));
+    return options_.dry_run || before != after;
   }
 
   int build(const std::vector<NodeId>& targets) {
@@ -128,9 +122,8 @@ class NinjaBuild {
   Result<std::vector<std::optional<Digest>>> contents_of(const std::vector<std::string>& paths) {
     std::vector<std::optional<Digest>> out;
     for (const std::string& path : paths) {
-      auto digest = records_.files.digest(path);
-      if (!digest) return std::move(digest).error();
-      out.push_back(*digest);
+      TRY_ASSIGN(auto digest, records_.files.digest(path));
+      out.push_back(digest);
     }
     return out;
   }
@@ -151,7 +144,7 @@ class NinjaBuild {
     if (!pending) return pending;
     for (const Pending& one : *pending) {
       for (NodeId input : graph_.edge(one.edge).inputs) {
-        if (auto status = check_source(input, one.edge); !status) return std::move(status).error();
+        TRY(check_source(input, one.edge));
       }
     }
     return pending;
@@ -188,9 +181,8 @@ class NinjaBuild {
       auto digest = lookup_.digest(node, *needed_by);
       return digest ? Status{} : std::move(digest).error();
     }
-    auto there = lookup_.look(node);
-    if (!there) return std::move(there).error();
-    if (*there) return {};
+    TRY_ASSIGN(auto there, lookup_.look(node));
+    if (there) return {};
     return bad_input(fmt::format("'{}' missing and no known rule to make it", graph_.path(node)));
   }
 
@@ -213,9 +205,7 @@ class NinjaBuild {
     building.command_environment = process_environment();
     world::DiskLinks links;
     const ninja::Stats::Timer timer(stats_, "build");
-    if (auto begun = begin_build(records_, "", options_.arguments, ""); !begun) {
-      return std::move(begun).error();
-    }
+    TRY(begin_build(records_, "", options_.arguments, ""));
     auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, memo_, *records_.ledger,
                                   *records_.claims, runner, records_.clock, listener, &links},
@@ -227,8 +217,7 @@ class NinjaBuild {
       return std::move(ended).error();
     }
     if (!options_.trace.empty()) {
-      if (auto written = trace.write(records_.files, options_.trace); !written)
-        return std::move(written).error();
+      TRY(trace.write(records_.files, options_.trace));
       ninja::print_info(fmt::format("{}: {}", options_.trace, trace.summary()));
     }
     return summary;
@@ -260,13 +249,12 @@ class NinjaBuild {
   // than what it was made from: Ninja's own rule for generators.
   Status adopt_generated(EdgeId id) {
     if (options_.by_times || graph_.binding(id, "generator").empty()) return {};
-    auto known = records_.ledger->last_record(lookup_.record_name(id));
-    if (!known) return std::move(known).error();
-    if (*known) return {};
+    TRY_ASSIGN(auto known, records_.ledger->last_record(lookup_.record_name(id)));
+    if (known) return {};
     for (NodeId input : graph_.edge(id).content_inputs()) {
       auto maker = graph_.node(input).made_by;
       if (!maker || !graph_.edge(*maker).is_phony()) continue;
-      if (auto adopted = times_.adopt(*maker); !adopted) return std::move(adopted).error();
+      TRY(times_.adopt(*maker));
     }
     auto adopted = times_.adopt(id);
     return adopted ? Status{} : std::move(adopted).error();

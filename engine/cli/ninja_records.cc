@@ -50,10 +50,9 @@ Result<std::vector<EdgeRecord>> last_records(const Graph& graph) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::vector<EdgeRecord>{};
   std::string warning;
-  auto ledger = cache::SqliteLedger::open(path, warning);
-  if (!ledger) return std::move(ledger).error();
+  TRY_ASSIGN(auto ledger, cache::SqliteLedger::open(path, warning));
   if (!warning.empty()) ninja::print_warning(warning);
-  auto records = (*ledger)->last_records();
+  auto records = ledger->last_records();
   if (!records) return records;
   const auto machine = machine_paths();
   for (EdgeRecord& record : *records) {

@@ -44,14 +44,13 @@ Result<std::string> read_template(const Campaign& campaign, const std::string& p
 Result<k8s::NodePool> read_pool(const Campaign& campaign, const Pipeline::NodePool& pool,
                                 const std::string& space) {
   const Pipeline::Cluster& cluster = campaign.pipeline.cluster;
-  auto text = read_template(campaign, pool.job_template);
-  if (!text) return std::move(text).error();
+  TRY_ASSIGN(auto text, read_template(campaign, pool.job_template));
   k8s::NodePool out;
   out.batch = pool.batch;
   out.most_jobs = pool.jobs;
   k8s::JobSettings& job = out.job;
   job.template_path = pool.job_template;
-  job.template_text = *std::move(text);
+  job.template_text = std::move(text);
   job.space = space;
   job.image = cluster.image;
   job.store = cluster.store;
@@ -62,8 +61,7 @@ Result<k8s::NodePool> read_pool(const Campaign& campaign, const Pipeline::NodePo
   job.order_seconds = campaign.pipeline.evaluator.timeout;
   job.at_once = pool.at_once;
   // Broken ones are told of before anything runs.
-  auto sample = k8s::make_job(job, "evolve", {std::string(64, '0')}, {});
-  if (!sample) return std::move(sample).error();
+  TRY(k8s::make_job(job, "evolve", {std::string(64, '0')}, {}));
   return out;
 }
 
@@ -95,21 +93,19 @@ Nodes::Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cl
 Result<std::unique_ptr<Nodes>> Nodes::open(const Campaign& campaign, State& state) {
   if (campaign.shape.node_pools.empty()) return std::unique_ptr<Nodes>();
   const Pipeline::Cluster& wanted = campaign.pipeline.cluster;
-  auto cluster = Cluster::open({"", wanted.context, wanted.space});
-  if (!cluster) return std::move(cluster).error();
+  TRY_ASSIGN(auto cluster, Cluster::open({"", wanted.context, wanted.space}));
   auto store = remote_address({wanted.store, false, 10});
   if (!store) return std::move(store).error().within("cluster.store");
   k8s::DispatcherSettings settings;
-  settings.space = (*cluster)->access().space;
+  settings.space = cluster->access().space;
   settings.machine = campaign.machine();
   settings.logs = state.folder + "/log/nodes";
   for (const Pipeline::NodePool& pool : wanted.pools) {
-    auto its = read_pool(campaign, pool, settings.space);
-    if (!its) return std::move(its).error();
-    settings.pools.emplace(pool.name, *std::move(its));
+    TRY_ASSIGN(auto its, read_pool(campaign, pool, settings.space));
+    settings.pools.emplace(pool.name, std::move(its));
   }
   return std::unique_ptr<Nodes>(
-      new Nodes(campaign, state, *std::move(cluster), **store, std::move(settings)));
+      new Nodes(campaign, state, std::move(cluster), **store, std::move(settings)));
 }
 
 bool Nodes::is_dead(const std::string& session) {

@@ -81,15 +81,13 @@ std::string NullBuild::asked(const std::vector<std::string>& environment) const 
 }
 
 Result<std::string> NullBuild::text_digest(int64_t record) {
-  auto stored = state_.ledger->find_record(record);
-  if (!stored) return std::move(stored).error();
-  return *stored ? digest_of((*stored)->text).hex() : std::string();
+  TRY_ASSIGN(auto stored, state_.ledger->find_record(record));
+  return stored ? digest_of(stored->text).hex() : std::string();
 }
 
 Result<bool> NullBuild::is_recorded(const json& about) {
-  auto digest = text_digest(about.value("record", int64_t{0}));
-  if (!digest) return std::move(digest).error();
-  return !digest->empty() && *digest == about.value("record_digest", "");
+  TRY_ASSIGN(auto digest, text_digest(about.value("record", int64_t{0})));
+  return !digest.empty() && digest == about.value("record_digest", "");
 }
 
 Result<std::optional<json>> NullBuild::report() {
@@ -104,9 +102,8 @@ Result<std::optional<json>> NullBuild::report() {
       about.value("asked", "") != asked(about.value("environment", std::vector<std::string>{}))) {
     return unknown;
   }
-  auto recorded = is_recorded(about);
-  if (!recorded) return std::move(recorded).error();
-  if (!*recorded) return unknown;
+  TRY_ASSIGN(auto recorded, is_recorded(about));
+  if (!recorded) return unknown;
   bool is_changed = false;
   auto holds = still_holds(*note, state_.files, is_changed);
   // Whatever it is, the build that looks at each edge says it better.
@@ -117,14 +114,10 @@ Result<std::optional<json>> NullBuild::report() {
     tallies[step].cached = outcomes.value(outcome_name(Outcome::hit), int64_t{0});
     tallies[step].saved_seconds = about["saved"].value(step, 0.0);
   }
-  auto begun = begin_build(state_, session_.campaign.name, targets_, session_.toolchain.versions);
-  if (!begun) return std::move(begun).error();
-  if (auto ended = state_.ledger->end_build("done", tallies); !ended) {
-    return std::move(ended).error();
-  }
+  TRY(begin_build(state_, session_.campaign.name, targets_, session_.toolchain.versions));
+  TRY(state_.ledger->end_build("done", tallies));
   if (is_changed) {
-    auto saved = save_note(state_, session_.campaign.manifest(), *note);
-    if (!saved) return std::move(saved).error();
+    TRY(save_note(state_, session_.campaign.manifest(), *note));
   }
   report["seconds"] = state_.clock.monotonic_seconds() - start;
   return std::optional(std::move(report));
@@ -133,30 +126,27 @@ Result<std::optional<json>> NullBuild::report() {
 Status NullBuild::note(const std::vector<NodeId>& targets, Lookup& lookup,
                        const BuildSummary& summary, const json& report, int64_t record) {
   if (!fault_.empty() || record == 0) return {};
-  auto note = note_of(*session_.graph, targets, lookup);
-  if (!note) return std::move(note).error();
-  if (!*note) return {};
+  TRY_ASSIGN(auto note, note_of(*session_.graph, targets, lookup));
+  if (!note) return {};
   BuildNote sources = {"", sources_};
   bool is_changed = false;
   auto hold = still_holds(sources, state_.files, is_changed);
   if (!hold || !*hold) return hold ? Status{} : std::move(hold).error();
   for (const std::string& path : {session_.campaign.rounds(), session_.campaign.manifest()}) {
-    auto state = state_.files.look(path, nullptr);
-    if (!state) return std::move(state).error();
-    sources.files.push_back({path, *state});
+    TRY_ASSIGN(auto state, state_.files.look(path, nullptr));
+    sources.files.push_back({path, state});
   }
-  (*note)->files.insert((*note)->files.end(), sources.files.begin(), sources.files.end());
-  auto digest = text_digest(record);
-  if (!digest) return std::move(digest).error();
+  note->files.insert(note->files.end(), sources.files.begin(), sources.files.end());
+  TRY_ASSIGN(auto digest, text_digest(record));
   const auto environment = declared_names(*session_.graph, targets);
   json saved = json::object();
   for (const auto& [step, its] : summary.by_step) {
     saved[step] = its.spent_seconds + its.saved_seconds;
   }
   json about = {{"asked", asked(environment)}, {"environment", environment},   {"record", record},
-                {"record_digest", *digest},    {"report", all_cached(report)}, {"saved", saved}};
-  (*note)->about = about.dump();
-  return save_note(state_, session_.campaign.manifest(), **note);
+                {"record_digest", digest},     {"report", all_cached(report)}, {"saved", saved}};
+  note->about = about.dump();
+  return save_note(state_, session_.campaign.manifest(), *note);
 }
 
 }  // namespace evolve::cli

@@ -22,12 +22,11 @@ Result<PastRound> load_record(cache::SqliteLedger& ledger, cache::StoredRecord s
     rounds.push_back(*std::move(record));
     out.chain.push_back(*next);
     if (next->before == 0) break;
-    auto before = ledger.find_record(next->before);
-    if (!before) return std::move(before).error();
-    if (!*before || (*before)->id >= next->id) {
+    TRY_ASSIGN(auto before, ledger.find_record(next->before));
+    if (!before || before->id >= next->id) {
       return external(fmt::format("record {}: that of the round before it is gone", next->id));
     }
-    next = *std::move(before);
+    next = std::move(before);
   }
   std::reverse(rounds.begin(), rounds.end());
   std::reverse(out.chain.begin(), out.chain.end());
@@ -36,10 +35,9 @@ Result<PastRound> load_record(cache::SqliteLedger& ledger, cache::StoredRecord s
 }
 
 Result<PastRound> load_record(cache::SqliteLedger& ledger, int64_t id) {
-  auto stored = ledger.find_record(id);
-  if (!stored) return std::move(stored).error();
-  if (!*stored) return bad_input(fmt::format("the ledger has no record {}", id), "", "evolve log");
-  return load_record(ledger, **std::move(stored));
+  TRY_ASSIGN(auto stored, ledger.find_record(id));
+  if (!stored) return bad_input(fmt::format("the ledger has no record {}", id), "", "evolve log");
+  return load_record(ledger, *std::move(stored));
 }
 
 Result<PastRound> load_record(cache::SqliteLedger& ledger, const std::string& campaign,
@@ -47,11 +45,10 @@ Result<PastRound> load_record(cache::SqliteLedger& ledger, const std::string& ca
   std::vector<std::string> known;
   std::optional<cache::StoredRecord> last;
   for (int number = 1;; ++number) {
-    auto stored = ledger.last_record(campaign, number);
-    if (!stored) return std::move(stored).error();
-    if (!*stored) break;
+    TRY_ASSIGN(auto stored, ledger.last_record(campaign, number));
+    if (!stored) break;
     known.push_back(fmt::format("round-{}", number));
-    last = *std::move(stored);
+    last = std::move(stored);
     if (known.back() == round) break;
   }
   if (!last) {
@@ -73,28 +70,25 @@ Result<PastRound> Past::load(const std::string& round, int64_t record) {
 }
 
 Result<Past> open_past(const CommonOptions& common) {
-  auto place = find_campaign(common.campaign);
-  if (!place) return std::move(place).error();
+  TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
-  if (!std::filesystem::exists(place->state + "/ledger.db", error)) {
-    return bad_input(fmt::format("{}: nothing was built here", place->state), "",
+  if (!std::filesystem::exists(place.state + "/ledger.db", error)) {
+    return bad_input(fmt::format("{}: nothing was built here", place.state), "",
                      "evolve build round-1");
   }
   std::string warning;
-  auto state = open_state(place->state, Sharing::names, warning);
-  if (!state) return std::move(state).error();
+  TRY_ASSIGN(auto state, open_state(place.state, Sharing::names, warning));
   if (!warning.empty()) print_warning(warning, common.color);
-  Past out{*std::move(state), place->name};
+  Past out{std::move(state), place.name};
   if (!out.campaign.empty()) return out;
-  auto campaigns = out.state->ledger->campaigns();
-  if (!campaigns) return std::move(campaigns).error();
-  if (campaigns->size() != 1) {
-    return bad_input(campaigns->empty() ? "no round was recorded here"
-                                        : fmt::format("several campaigns are here: {}",
-                                                      fmt::join(*campaigns, ", ")),
+  TRY_ASSIGN(auto campaigns, out.state->ledger->campaigns());
+  if (campaigns.size() != 1) {
+    return bad_input(campaigns.empty() ? "no round was recorded here"
+                                       : fmt::format("several campaigns are here: {}",
+                                                     fmt::join(campaigns, ", ")),
                      "", "name its pipeline with -p");
   }
-  out.campaign = campaigns->front();
+  out.campaign = campaigns.front();
   return out;
 }
 

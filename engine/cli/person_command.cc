@@ -47,12 +47,10 @@ struct OpenRound {
 
 Result<OpenRound> open_round(const Campaign& campaign, int round) {
   OpenRound out;
-  auto places = places_of(campaign, round);
-  if (!places) return std::move(places).error();
-  out.places = *std::move(places);
-  auto plans = plans_of(campaign, round, round);
-  if (!plans) return std::move(plans).error();
-  out.plans = *std::move(plans);
+  TRY_ASSIGN(auto places, places_of(campaign, round));
+  out.places = std::move(places);
+  TRY_ASSIGN(auto plans, plans_of(campaign, round, round));
+  out.plans = std::move(plans);
   if (out.places.empty() && out.plans.empty())
     return no_places(campaign, fmt::format(" in round-{}", round));
   return out;
@@ -82,13 +80,10 @@ std::vector<Awaited> awaited_in(const OpenRound& round) {
 Status store(const CommonOptions& common, const Campaign& campaign, const PersonPlace& place,
              const search::ProposalFile& proposal, const CheckedProposal& checked) {
   world::DiskFiles files;
-  if (auto status = files.make_folders(fs::path(place.path).parent_path().string()); !status)
-    return status;
-  if (auto status = files.write(place.path, search::proposal_text(proposal)); !status)
-    return status;
-  auto waiting = waiting_in(campaign, place.round);
-  if (!waiting) return std::move(waiting).error();
-  const std::vector<std::string>& open = *waiting;
+  TRY(files.make_folders(fs::path(place.path).parent_path().string()));
+  TRY(files.write(place.path, search::proposal_text(proposal)));
+  TRY_ASSIGN(auto waiting, waiting_in(campaign, place.round));
+  const std::vector<std::string>& open = waiting;
   json report = {
       {"variant", place.id}, {"round", place.round}, {"file", place.path}, {"open", open}};
   if (!checked.known_as.empty()) report["known_as"] = checked.known_as;
@@ -118,9 +113,8 @@ Status propose(const CommonOptions& common, const Campaign& campaign, const Pers
   if (!command.note.empty()) proposal->note = command.note;
   if (!command.parents.empty()) proposal->parents = command.parents;
   if (command.passed) proposal->passed = command.passed;
-  auto checked = check_proposal(campaign, place, *proposal, name);
-  if (!checked) return std::move(checked).error();
-  return store(common, campaign, place, *proposal, *checked);
+  TRY_ASSIGN(auto checked, check_proposal(campaign, place, *proposal, name));
+  return store(common, campaign, place, *proposal, checked);
 }
 
 // A variant's kernel as a proposal, for an editor.
@@ -262,94 +256,83 @@ Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
     if (!given) return std::move(given).error().within(command.file);
     text = *std::move(given);
   }
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto place = find_place(*campaign, command.variant);
-  if (!place) return std::move(place).error();
-  if (auto status = check_free(*place, command.replace); !status) return status;
-  return propose(common, *campaign, *place, text, command.file == "-" ? "stdin" : command.file,
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto place, find_place(campaign, command.variant));
+  TRY(check_free(place, command.replace));
+  return propose(common, campaign, place, text, command.file == "-" ? "stdin" : command.file,
                  command);
 }
 
 Status run_edit(const CommonOptions& common, const std::string& variant, ProposeCommand command) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto place = find_place(*campaign, command.variant);
-  if (!place) return std::move(place).error();
-  if (auto status = check_free(*place, command.replace); !status) return status;
-  auto folder = built_folder(*campaign, variant);
-  if (!folder) return std::move(folder).error();
-  auto kernel = authored(*campaign, variant);
-  if (!kernel) return std::move(kernel).error();
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto place, find_place(campaign, command.variant));
+  TRY(check_free(place, command.replace));
+  TRY(built_folder(campaign, variant));
+  TRY_ASSIGN(auto kernel, authored(campaign, variant));
   // Beside what is proposed: a clean-up of the state folder is none of a person's work.
-  const std::string proposals = fs::absolute(campaign->shape.proposals).string();
-  const std::string path = fmt::format("{}/{}-{}.draft.py", proposals, place->id, variant);
-  const std::string begun = draft_of(variant, *kernel, command.note);
+  const std::string proposals = fs::absolute(campaign.shape.proposals).string();
+  const std::string path = fmt::format("{}/{}-{}.draft.py", proposals, place.id, variant);
+  const std::string begun = draft_of(variant, kernel, command.note);
   world::DiskFiles files;
   // What could not be proposed before is gone on with.
   if (!world::is_there(path)) {
-    if (auto status = files.make_folders(proposals); !status) return status;
-    if (auto status = files.write(path, begun); !status) return status;
+    TRY(files.make_folders(proposals));
+    TRY(files.write(path, begun));
   }
-  if (auto status = world::run_on_console(editor_line(path)); !status) return status;
-  auto edited = world::read_file(path);
-  if (!edited) return std::move(edited).error();
-  if (*edited == begun) {
-    if (auto status = files.remove(path); !status) return status;
+  TRY(world::run_on_console(editor_line(path)));
+  TRY_ASSIGN(auto edited, world::read_file(path));
+  if (edited == begun) {
+    TRY(files.remove(path));
     return bad_input(fmt::format("{}: nothing was changed, so nothing is proposed", variant));
   }
   command.note.clear();  // the text has it
-  auto status = propose(common, *campaign, *place, *edited, path, command);
+  auto status = propose(common, campaign, place, edited, path, command);
   if (status) return files.remove(path);
   Error error = std::move(status).error();
   error.hint =
       fmt::format("evolve edit {} --variant {} goes on with your text, which is kept in {}",
-                  variant, place->id, path);
+                  variant, place.id, path);
   return error;
 }
 
 Status run_round_open(const CommonOptions& given, const BuildCommand& build,
                       const RoundCommand& command, int round) {
   CommonOptions common = given;
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  if (auto opened = open_round(*campaign, round); !opened) return std::move(opened).error();
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY(open_round(campaign, round));
   BuildCommand before = build;
-  before.targets = built_before(*campaign, round);
+  before.targets = built_before(campaign, round);
   if (!before.targets.empty()) {
-    common.campaign = reopening(common.campaign, *campaign);
-    if (auto status = run_build(common, before); !status) return status;
+    common.campaign = reopening(common.campaign, campaign);
+    TRY(run_build(common, before));
   }
-  auto opened = open_round(*campaign, round);
-  if (!opened) return std::move(opened).error();
-  tell_round(common, round, *opened);
-  const auto awaited = awaited_in(*opened);
+  TRY_ASSIGN(auto opened, open_round(campaign, round));
+  tell_round(common, round, opened);
+  const auto awaited = awaited_in(opened);
   if (!command.waits || awaited.empty()) return {};
   world::watch_interrupts();
-  return wait_for_all(common, *campaign, awaited, round);
+  return wait_for_all(common, campaign, awaited, round);
 }
 
 Status run_round_close(const CommonOptions& common, int round) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto opened = open_round(*campaign, round);
-  if (!opened) return std::move(opened).error();
-  for (const VariantPlan& one : opened->plans) {
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto opened, open_round(campaign, round));
+  for (const VariantPlan& one : opened.plans) {
     if (one.state == PlanState::unasked) {
       return bad_input(fmt::format("{}: no model has written its plan yet", one.id), "",
                        fmt::format("evolve round open {}", round));
     }
   }
   const std::string why = "the round was closed";
-  for (const PersonPlace& one : opened->places) {
+  for (const PersonPlace& one : opened.places) {
     if (!one.is_open) continue;
     search::ProposalFile none;
     none.passed = why;
-    if (auto status = store(common, *campaign, one, none, {}); !status) return status;
+    TRY(store(common, campaign, one, none, {}));
   }
-  for (const VariantPlan& one : opened->plans) {
+  for (const VariantPlan& one : opened.plans) {
     if (one.state != PlanState::open) continue;
-    auto status = decide(common, *campaign, one, {false, why, one.text()});
+    auto status = decide(common, campaign, one, {false, why, one.text()});
     if (!status) return status;
   }
   return {};

@@ -53,21 +53,18 @@ Result<std::vector<VariantPlan>> find_plans(const Campaign& campaign,
                                             const std::vector<std::string>& ids) {
   std::vector<VariantPlan> out;
   for (const std::string& id : ids) {
-    auto one = find_plan(campaign, id);
-    if (!one) return std::move(one).error();
-    out.push_back(*std::move(one));
+    TRY_ASSIGN(auto one, find_plan(campaign, id));
+    out.push_back(std::move(one));
   }
   return out;
 }
 
 // The same word on each of the plans; on none of them where one cannot be found.
 Status decide_all(const CommonOptions& common, const PlanCommand& command, bool is_approved) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto plans = find_plans(*campaign, command.variants);
-  if (!plans) return std::move(plans).error();
-  for (const VariantPlan& one : *plans) {
-    auto status = decide(common, *campaign, one, {is_approved, command.note, one.text()});
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto plans, find_plans(campaign, command.variants));
+  for (const VariantPlan& one : plans) {
+    auto status = decide(common, campaign, one, {is_approved, command.note, one.text()});
     if (!status) return status;
   }
   return {};
@@ -100,38 +97,32 @@ std::string plan_table(const std::vector<VariantPlan>& plans) {
 Status decide(const CommonOptions& common, const Campaign& campaign, const VariantPlan& plan,
               const search::PlanFile& decision) {
   world::DiskFiles files;
-  if (auto status = files.make_folders(fs::path(plan.path).parent_path().string()); !status)
-    return status;
-  if (auto status = files.write(plan.path, search::plan_file_text(decision)); !status)
-    return status;
-  auto waiting = waiting_in(campaign, plan.round);
-  if (!waiting) return std::move(waiting).error();
+  TRY(files.make_folders(fs::path(plan.path).parent_path().string()));
+  TRY(files.write(plan.path, search::plan_file_text(decision)));
+  TRY_ASSIGN(auto waiting, waiting_in(campaign, plan.round));
   VariantPlan after = plan;
   after.state = decision.is_approved ? PlanState::approved : PlanState::rejected;
   after.decision = decision;
   json report = plan_report(after);
-  report["open"] = *waiting;
+  report["open"] = waiting;
   print_result(common, report,
                fmt::format("{}: {} in {}\n       {}\n", plan.id, state_words(after), plan.path,
-                           next_step(plan.round, *waiting)));
+                           next_step(plan.round, waiting)));
   return {};
 }
 
 Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   if (!command.variants.empty()) {
-    auto plan = find_plan(*campaign, command.variants.front());
-    if (!plan) return std::move(plan).error();
-    print_result(common, plan_report(*plan), plan_text(*plan));
+    TRY_ASSIGN(auto plan, find_plan(campaign, command.variants.front()));
+    print_result(common, plan_report(plan), plan_text(plan));
     return {};
   }
-  auto plans = plans_of(*campaign, 1, campaign->shape.rounds);
-  if (!plans) return std::move(plans).error();
-  std::erase_if(*plans, [](const VariantPlan& one) { return one.state == PlanState::unasked; });
+  TRY_ASSIGN(auto plans, plans_of(campaign, 1, campaign.shape.rounds));
+  std::erase_if(plans, [](const VariantPlan& one) { return one.state == PlanState::unasked; });
   json report = json::array();
-  for (const VariantPlan& one : *plans) report.push_back(plan_report(one));
-  print_result(common, report, plans->empty() ? "no plan was written yet\n" : plan_table(*plans));
+  for (const VariantPlan& one : plans) report.push_back(plan_report(one));
+  print_result(common, report, plans.empty() ? "no plan was written yet\n" : plan_table(plans));
   return {};
 }
 
@@ -146,31 +137,28 @@ Status run_plan_reject(const CommonOptions& common, const PlanCommand& command) 
 }
 
 Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
-  auto plan = find_plan(*campaign, command.variants.front());
-  if (!plan) return std::move(plan).error();
-  const std::string folder = fs::absolute(campaign->shape.proposals).string();
-  const std::string path = fmt::format("{}/{}.plan.draft.md", folder, plan->id);
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto plan, find_plan(campaign, command.variants.front()));
+  const std::string folder = fs::absolute(campaign.shape.proposals).string();
+  const std::string path = fmt::format("{}/{}.plan.draft.md", folder, plan.id);
   world::DiskFiles files;
   // What an editor that was killed left behind is gone on with.
   if (!world::is_there(path)) {
-    if (auto status = files.make_folders(folder); !status) return status;
-    if (auto status = files.write(path, plan->text() + "\n"); !status) return status;
+    TRY(files.make_folders(folder));
+    TRY(files.write(path, plan.text() + "\n"));
   }
-  if (auto status = world::run_on_console(editor_line(path)); !status) return status;
-  auto edited = world::read_file(path);
-  if (!edited) return std::move(edited).error();
-  const std::string text(without_blanks(*edited));
-  if (text.empty() || text == plan->text()) {
-    if (auto status = files.remove(path); !status) return status;
+  TRY(world::run_on_console(editor_line(path)));
+  TRY_ASSIGN(auto edited, world::read_file(path));
+  const std::string text(without_blanks(edited));
+  if (text.empty() || text == plan.text()) {
+    TRY(files.remove(path));
     return bad_input(
-        fmt::format("{}: {}, so nothing is decided", plan->id,
+        fmt::format("{}: {}, so nothing is decided", plan.id,
                     text.empty() ? "no plan was left" : "nothing was changed"),
         "",
-        fmt::format("evolve plan approve {0}, or evolve plan reject {0} --note \"why\"", plan->id));
+        fmt::format("evolve plan approve {0}, or evolve plan reject {0} --note \"why\"", plan.id));
   }
-  auto status = decide(common, *campaign, *plan, {true, command.note, text});
+  auto status = decide(common, campaign, plan, {true, command.note, text});
   return status ? files.remove(path) : status;
 }
 

@@ -40,9 +40,8 @@ Result<VariantPlan> read_variant_plan(const Campaign& campaign, int number) {
     }
   }
   if (out.state == PlanState::failed || !world::is_there(out.path)) return out;
-  auto text = world::read_file(out.path);
-  if (!text) return std::move(text).error();
-  auto decision = search::read_plan_file(*text);
+  TRY_ASSIGN(auto text, world::read_file(out.path));
+  auto decision = search::read_plan_file(text);
   if (!decision) return std::move(decision).error().within(out.path);
   out.decision = *std::move(decision);
   out.state = out.decision.is_approved ? PlanState::approved : PlanState::rejected;
@@ -75,9 +74,8 @@ Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_ro
                                           int last_round) {
   std::vector<VariantPlan> out;
   for (const int number : planned_variants(campaign.shape, first_round, last_round)) {
-    auto one = read_variant_plan(campaign, number);
-    if (!one) return std::move(one).error();
-    out.push_back(*std::move(one));
+    TRY_ASSIGN(auto one, read_variant_plan(campaign, number));
+    out.push_back(std::move(one));
   }
   return out;
 }
@@ -129,12 +127,11 @@ UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
 }
 
 Status check_decided(const Campaign& campaign, const UndecidedPlans& plans) {
-  auto all = plans_of(campaign, plans.round, plans.round);
-  if (!all) return std::move(all).error();
-  std::erase_if(*all, [&](const VariantPlan& one) {
+  TRY_ASSIGN(auto all, plans_of(campaign, plans.round, plans.round));
+  std::erase_if(all, [&](const VariantPlan& one) {
     return std::find(plans.ids.begin(), plans.ids.end(), one.id) == plans.ids.end();
   });
-  const auto waiting = open_ids(*all);
+  const auto waiting = open_ids(all);
   if (waiting.empty()) return {};
   return bad_input(fmt::format("round-{}: nobody has decided on the plans of {} yet", plans.round,
                                fmt::join(waiting, ", ")),
@@ -142,12 +139,10 @@ Status check_decided(const Campaign& campaign, const UndecidedPlans& plans) {
 }
 
 Result<std::vector<std::string>> waiting_in(const Campaign& campaign, int round) {
-  auto places = places_of(campaign, round);
-  if (!places) return std::move(places).error();
-  auto plans = plans_of(campaign, round, round);
-  if (!plans) return std::move(plans).error();
-  std::vector<std::string> out = open_ids(*plans);
-  for (const PersonPlace& one : *places) {
+  TRY_ASSIGN(auto places, places_of(campaign, round));
+  TRY_ASSIGN(auto plans, plans_of(campaign, round, round));
+  std::vector<std::string> out = open_ids(plans);
+  for (const PersonPlace& one : places) {
     if (one.is_open) out.push_back(one.id);
   }
   std::sort(out.begin(), out.end());

@@ -33,9 +33,8 @@ Result<std::optional<search::PreviousSelection>> selection_before(const Campaign
                                                                   int round) {
   const nlohmann::json record = round == 1 ? nlohmann::json() : selection_of(campaign, round - 1);
   if (!record.is_object()) return std::optional<search::PreviousSelection>();
-  auto selection = search::read_selection(record);
-  if (!selection) return std::move(selection).error();
-  return std::optional(*std::move(selection));
+  TRY_ASSIGN(auto selection, search::read_selection(record));
+  return std::optional(std::move(selection));
 }
 
 PersonPlace place_of(const Campaign& campaign, int number,
@@ -108,9 +107,8 @@ class Normaliser {
         campaign_.python, "-I", campaign_.rules + "/steps/normalise.py", "--source", from,
         "--out",          to};
     words.insert(words.end(), flags.begin(), flags.end());
-    auto ended = world::capture(words, process_environment());
-    if (!ended) return std::move(ended).error();
-    if (ended->code != 0) return refusal(ended->err, from, name);
+    TRY_ASSIGN(auto ended, world::capture(words, process_environment()));
+    if (ended.code != 0) return refusal(ended.err, from, name);
     return world::read_file(to);
   }
 
@@ -144,11 +142,10 @@ std::string first_new_line(std::string_view given, std::string_view wanted) {
 Status check_frame(const std::string& canonical, const std::string& seed, const std::string& name) {
   auto given = search::pieces_of(canonical);
   if (!given) return {};
-  auto wanted = search::pieces_of(seed);
-  if (!wanted) return std::move(wanted).error();
+  TRY_ASSIGN(auto wanted, search::pieces_of(seed));
   const std::string hint = "only what is between the EVOLVE block's markers can be changed";
   for (const auto& [is, should] :
-       {std::pair(given->head, wanted->head), {given->tail, wanted->tail}}) {
+       {std::pair(given->head, wanted.head), {given->tail, wanted.tail}}) {
     if (search::is_same_text(is, should)) continue;
     const std::string added = first_new_line(is, should);
     const std::string lost = first_new_line(should, is);
@@ -165,13 +162,12 @@ Status check_frame(const std::string& canonical, const std::string& seed, const 
 Result<std::string> known_source(const Campaign& campaign, const std::string& canonical) {
   const int round = last_round(campaign);
   if (round == 0) return std::string();
-  auto history = history_of(campaign, round);
-  if (!history) return std::move(history).error();
+  TRY_ASSIGN(auto history, history_of(campaign, round));
   const std::string digest = sha256(canonical);
   const auto known =
-      std::find_if(history->begin(), history->end(),
+      std::find_if(history.begin(), history.end(),
                    [&](const search::PastVariant& past) { return past.source == digest; });
-  return known == history->end() ? std::string() : known->id;
+  return known == history.end() ? std::string() : known->id;
 }
 
 // The kernel that a proposal is held against.
@@ -208,11 +204,10 @@ Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) 
     return bad_input(
         fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds));
   }
-  auto before = selection_before(campaign, round);
-  if (!before) return std::move(before).error();
+  TRY_ASSIGN(auto before, selection_before(campaign, round));
   std::vector<PersonPlace> out;
   for (const int number : proposed_variants(campaign.shape, round, round))
-    out.push_back(place_of(campaign, number, *before));
+    out.push_back(place_of(campaign, number, before));
   return out;
 }
 
@@ -224,9 +219,8 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
     const bool is_it =
         id.empty() ? !world::is_there(proposal_path(campaign.shape, one)) : one == id;
     if (!is_it) continue;
-    auto before = selection_before(campaign, round_of(campaign.shape, number));
-    if (!before) return std::move(before).error();
-    return place_of(campaign, number, *before);
+    TRY_ASSIGN(auto before, selection_before(campaign, round_of(campaign.shape, number)));
+    return place_of(campaign, number, before);
   }
   if (id.empty()) {
     return bad_input(
@@ -272,30 +266,24 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
 Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPlace& place,
                                        const search::ProposalFile& proposal,
                                        const std::string& name) {
-  auto parent = parent_source(campaign, place, proposal);
-  if (!parent) return std::move(parent).error();
+  TRY_ASSIGN(auto parent, parent_source(campaign, place, proposal));
   if (proposal.passed) return CheckedProposal();
   const Normaliser normaliser(campaign);
   // With the file's own numbers of lines.
   const std::string as_given = std::string(proposal.lines_above, '\n') + proposal.code;
-  if (auto plain = normaliser.plain(as_given, name); !plain) return std::move(plain).error();
-  auto seed_text = world::read_file(campaign.shape.seed);
-  if (!seed_text) return std::move(seed_text).error();
-  auto seed = normaliser.marked(*seed_text, campaign.shape.seed);
-  if (!seed) return std::move(seed).error();
-  auto canonical = normaliser.marked(proposal.code, name);
-  if (!canonical) return std::move(canonical).error();
-  if (auto status = check_frame(*canonical, *seed, name); !status) return status.error();
-  auto adoption = search::adopt_proposal(
-      proposal, *canonical, {parent->empty() ? *seed : *parent, {}, campaign.shape.entry});
-  if (!adoption) return std::move(adoption).error();
-  if (const auto& problem = adoption->problem)
+  TRY(normaliser.plain(as_given, name));
+  TRY_ASSIGN(auto seed_text, world::read_file(campaign.shape.seed));
+  TRY_ASSIGN(auto seed, normaliser.marked(seed_text, campaign.shape.seed));
+  TRY_ASSIGN(auto canonical, normaliser.marked(proposal.code, name));
+  if (auto status = check_frame(canonical, seed, name); !status) return status.error();
+  TRY_ASSIGN(auto adoption,
+             search::adopt_proposal(proposal, canonical,
+                                    {parent.empty() ? seed : parent, {}, campaign.shape.entry}));
+  if (const auto& problem = adoption.problem)
     return bad_input(fmt::format("{}: {}: {}", name, problem->kind, problem->reason));
-  auto source = normaliser.plain(adoption->kernel, name);
-  if (!source) return std::move(source).error();
-  auto known = known_source(campaign, *source);
-  if (!known) return std::move(known).error();
-  return CheckedProposal{*known};
+  TRY_ASSIGN(auto source, normaliser.plain(adoption.kernel, name));
+  TRY_ASSIGN(auto known, known_source(campaign, source));
+  return CheckedProposal{known};
 }
 
 }  // namespace evolve::cli

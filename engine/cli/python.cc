@@ -28,22 +28,21 @@ std::string words_of(std::string text, const std::string& script) {
 
 Result<std::string> run_python(const std::string& script, const std::vector<std::string>& words) {
   const std::string rules = find_rules(fs::current_path().string());
-  auto toolchain = read_toolchain(find_python(rules), rules + "/requirements.lock");
-  if (!toolchain) return std::move(toolchain).error();
-  std::vector<std::string> command = {toolchain->python, rules + "/" + script};
+  TRY_ASSIGN(auto toolchain, read_toolchain(find_python(rules), rules + "/requirements.lock"));
+  std::vector<std::string> command = {toolchain.python, rules + "/" + script};
   command.insert(command.end(), words.begin(), words.end());
   const char* path = std::getenv("PATH");
-  auto ended = world::capture(command, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path},
-                                        {"PYTHONDONTWRITEBYTECODE", "1"}});
-  if (!ended) return std::move(ended).error();
-  if (ended->code == exit_code(ErrorCode::bad_input))
-    return bad_input(words_of(std::move(ended->err), script));
-  if (ended->code != 0) {
-    Error error = external(fmt::format("{} ended with {}", command[1], ended->code));
-    error.detail = ended->err;
+  TRY_ASSIGN(auto ended,
+             world::capture(command, {{"PATH", path == nullptr ? "/usr/bin:/bin" : path},
+                                      {"PYTHONDONTWRITEBYTECODE", "1"}}));
+  if (ended.code == exit_code(ErrorCode::bad_input))
+    return bad_input(words_of(std::move(ended.err), script));
+  if (ended.code != 0) {
+    Error error = external(fmt::format("{} ended with {}", command[1], ended.code));
+    error.detail = ended.err;
     return error;
   }
-  return std::move(ended->out);
+  return std::move(ended.out);
 }
 
 }  // namespace evolve::cli

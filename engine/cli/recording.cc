@@ -78,23 +78,20 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
     RecordedStep step;
     step.step = graph.extension(id, "step");
     step.subject = graph.extension(id, "subject");
-    auto extensions = extensions_of(graph, id);
-    if (!extensions) return std::move(extensions).error();
-    step.step_class = extensions->step_class;
+    TRY_ASSIGN(auto extensions, extensions_of(graph, id));
+    step.step_class = extensions.step_class;
     step.key = settled->key;
     for (NodeId output : edge.outputs) {
-      auto content = lookup.digest(output, id);
-      if (!content) return std::move(content).error();
-      step.outputs.push_back({symbolic_path(graph.path(output), lookup.machine()), *content});
+      TRY_ASSIGN(auto content, lookup.digest(output, id));
+      step.outputs.push_back({symbolic_path(graph.path(output), lookup.machine()), content});
     }
     out.steps.push_back(std::move(step));
     std::vector<NodeId> read(edge.content_inputs().begin(), edge.content_inputs().end());
     read.insert(read.end(), discovered->begin(), discovered->end());
     for (NodeId input : read) {
       if (graph.node(input).made_by) continue;
-      auto content = lookup.digest(input, id);
-      if (!content) return std::move(content).error();
-      sources.insert_or_assign(symbolic_path(graph.path(input), lookup.machine()), *content);
+      TRY_ASSIGN(auto content, lookup.digest(input, id));
+      sources.insert_or_assign(symbolic_path(graph.path(input), lookup.machine()), content);
     }
   }
   for (const auto& [path, content] : sources) out.sources.push_back({recorded_path(path), content});
@@ -110,33 +107,28 @@ Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolc
   int64_t before = 0;
   for (int number = 0; number <= round; ++number) {
     const NodeId target = *graph.find_node(fmt::format("round-{}", number));
-    auto record = record_of(graph, edges_beyond(earlier, graph, target), lookup);
-    if (!record) return std::move(record).error();
-    record->toolchain = toolchain;
+    TRY_ASSIGN(auto record, record_of(graph, edges_beyond(earlier, graph, target), lookup));
+    record.toolchain = toolchain;
     if (number == 0) {
       // Of what no edge says that it reads it.
       for (const std::string& path : campaign.sources()) {
-        auto content = state.files.digest(path);
-        if (!content) return std::move(content).error();
-        if (*content) {
-          record->sources.push_back(
-              {recorded_path(symbolic_path(path, lookup.machine())), **content});
+        TRY_ASSIGN(auto content, state.files.digest(path));
+        if (content) {
+          record.sources.push_back(
+              {recorded_path(symbolic_path(path, lookup.machine())), *content});
         }
       }
     }
-    for (const RecordedFile& source : record->sources) {
+    for (const RecordedFile& source : record.sources) {
       std::string path = path_of_recorded(source.path);
       if (path.starts_with(kOutside)) path = path.substr(std::string_view(kOutside).size());
-      auto stored = sources.contains(source.content);
-      if (!stored) return std::move(stored).error();
-      if (*stored) continue;
-      auto status = sources.put_file(machine_path(path, lookup.machine()), source.content);
-      if (!status) return std::move(status).error();
+      TRY_ASSIGN(auto stored, sources.contains(source.content));
+      if (stored) continue;
+      TRY(sources.put_file(machine_path(path, lookup.machine()), source.content));
     }
-    auto id = state.ledger->add_record(
-        {0, before, campaign.name, number, state.clock.utc(), encode(*record)});
-    if (!id) return std::move(id).error();
-    before = *id;
+    TRY_ASSIGN(auto id, state.ledger->add_record(
+                            {0, before, campaign.name, number, state.clock.utc(), encode(record)}));
+    before = id;
     if (number == 0) continue;
     auto selection =
         state.files.read(fmt::format("{}/round-{}/selection.json", campaign.work, number));

@@ -58,12 +58,10 @@ class Remeasurement {
 
   Status add(const RecordedStep& step) {
     const RecordedFile& file = step.outputs.front();
-    auto before = rerun_.bytes_before(file);
-    if (!before) return std::move(before).error();
-    auto now = rerun_.bytes_now(file);
-    if (!now) return std::move(now).error();
+    TRY_ASSIGN(auto before, rerun_.bytes_before(file));
+    TRY_ASSIGN(auto now, rerun_.bytes_now(file));
     json row = {{"subject", step.subject}};
-    const json was = json_or_null(*before), is = json_or_null(*now);
+    const json was = json_or_null(before), is = json_or_null(now);
     // What was turned down has no samples.
     if (was.value("verdict", "") != "ok" || is.value("verdict", "") != "ok") {
       const bool is_same = was.value("verdict", "") == is.value("verdict", "");
@@ -73,14 +71,13 @@ class Remeasurement {
       table_.push_back({step.subject, was.value("verdict", ""), is.value("verdict", ""), "",
                         row["verdict"].get<std::string>()});
     } else {
-      auto pair = compare(*before, *now, file.path);
-      if (!pair) return std::move(pair).error();
-      row["verdict"] = verdict_of(pair->change);
-      row["before"] = json_of(pair->before);
-      row["now"] = json_of(pair->now);
-      row["change"] = json_of(pair->change);
-      table_.push_back({step.subject, interval_text(pair->before), interval_text(pair->now),
-                        interval_text(pair->change), row["verdict"].get<std::string>()});
+      TRY_ASSIGN(auto pair, compare(before, now, file.path));
+      row["verdict"] = verdict_of(pair.change);
+      row["before"] = json_of(pair.before);
+      row["now"] = json_of(pair.now);
+      row["change"] = json_of(pair.change);
+      table_.push_back({step.subject, interval_text(pair.before), interval_text(pair.now),
+                        interval_text(pair.change), row["verdict"].get<std::string>()});
     }
     ++counts_[row["verdict"].get<std::string>()];
     rows_.push_back(std::move(row));
@@ -94,12 +91,10 @@ class Remeasurement {
  private:
   static Result<Pair> compare(const std::string& before, const std::string& now,
                               const std::string& path) {
-    auto earlier = samples_of(before, path);
-    if (!earlier) return std::move(earlier).error();
-    auto later = samples_of(now, path);
-    if (!later) return std::move(later).error();
-    return Pair{search::decide(*earlier, {}), search::decide(*later, {}),
-                search::compare(*earlier, *later, {})};
+    TRY_ASSIGN(auto earlier, samples_of(before, path));
+    TRY_ASSIGN(auto later, samples_of(now, path));
+    return Pair{search::decide(earlier, {}), search::decide(later, {}),
+                search::compare(earlier, later, {})};
   }
 
   Rerun& rerun_;
@@ -124,11 +119,10 @@ Status remeasure(const CommonOptions& common, const PastRound& past, State& from
                      "", "time.kind in the pipeline; evolve replay --verify runs pure steps anew");
   }
   Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements, judge);
-  auto record = rerun.run(folder);
-  if (!record) return std::move(record).error();
+  TRY(rerun.run(folder));
   Remeasurement found(rerun);
   for (const RecordedStep* step : measured) {
-    if (auto status = found.add(*step); !status) return status;
+    TRY(found.add(*step));
   }
   std::string counts;
   for (const auto& [verdict, count] : found.counts()) {

@@ -32,10 +32,9 @@ Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings&
   // As Google's own libraries take it.
   while (emulator.ends_with('/')) emulator.pop_back();
   if (!emulator.empty() && emulator.find("://") == std::string::npos) emulator.insert(0, "http://");
-  auto address = emulator.empty() ? cache::RemoteAddress::parse(url)
-                                  : cache::RemoteAddress::parse(url, emulator);
-  if (!address) return std::move(address).error();
-  return std::optional(*std::move(address));
+  TRY_ASSIGN(auto address, emulator.empty() ? cache::RemoteAddress::parse(url)
+                                            : cache::RemoteAddress::parse(url, emulator));
+  return std::optional(std::move(address));
 }
 
 std::unique_ptr<Http> remote_http(const RemoteSettings& settings,

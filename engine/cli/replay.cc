@@ -79,15 +79,15 @@ Status replay_files(const CommonOptions& common, const PastRound& past, State& s
     return placer.place(file, whole.temporary(), place_of(file.path, is_source));
   };
   for (const RecordedFile& file : past.record.sources) {
-    if (auto status = place(file, true); !status) return status;
+    TRY(place(file, true));
   }
   for (const RecordedStep& step : past.record.steps) {
     for (const RecordedFile& file : step.outputs) {
-      if (auto status = place(file, false); !status) return status;
+      TRY(place(file, false));
     }
   }
-  if (auto status = placer.end(); !status) return status;
-  if (auto status = whole.appear(); !status) return status;
+  TRY(placer.end());
+  TRY(whole.appear());
   print_result(common,
                {{"round", past.stored.round},
                 {"campaign", past.stored.campaign},
@@ -122,12 +122,10 @@ Status compare_records(const CommonOptions& common, const PastRound& a, const Pa
     case Parting::Kind::added: reasons = {fmt::format("only {} has it", b.stored.id)}; break;
     case Parting::Kind::bytes: reasons = {"the same action gave other bytes"}; break;
     case Parting::Kind::key: {
-      auto before = ledger.recall_any(parting->a->key);
-      if (!before) return std::move(before).error();
-      auto after = ledger.recall_any(parting->b->key);
-      if (!after) return std::move(after).error();
-      if (!*before || !*after) break;
-      for (const KeyChange& change : changes_between((*before)->parts, (*after)->parts)) {
+      TRY_ASSIGN(auto before, ledger.recall_any(parting->a->key));
+      TRY_ASSIGN(auto after, ledger.recall_any(parting->b->key));
+      if (!before || !after) break;
+      for (const KeyChange& change : changes_between(before->parts, after->parts)) {
         reasons.push_back(text_of(change));
       }
       break;
@@ -148,41 +146,34 @@ Status run_replay(const CommonOptions& common, const ReplayCommand& command) {
   const bool runs = command.verify || command.remeasure || command.times > 0;
   if (runs) {
     world::watch_interrupts();
-    auto started = world::Guard::start();
-    if (!started) return std::move(started).error();
-    guard.emplace(*std::move(started));
+    TRY_ASSIGN(auto started, world::Guard::start());
+    guard.emplace(std::move(started));
   }
-  auto records = open_past(common);
-  if (!records) return std::move(records).error();
-  auto past = records->load(command.round, command.record);
-  if (!past) return std::move(past).error();
+  TRY_ASSIGN(auto records, open_past(common));
+  TRY_ASSIGN(auto past, records.load(command.round, command.record));
   if (command.against > 0) {
-    auto other = records->load("", command.against);
-    if (!other) return std::move(other).error();
-    return compare_records(common, *past, *other, *records->state->ledger);
+    TRY_ASSIGN(auto other, records.load("", command.against));
+    return compare_records(common, past, other, *records.state->ledger);
   }
   Judge judge = Judge::recorded;
   if (runs) {
-    auto choice = choose_judge(*past, *records->state, command.their_judge);
-    if (!choice) return std::move(choice).error();
-    judge = choice->judge;
-    if (!choice->warning.empty()) print_warning(choice->warning, common.color);
+    TRY_ASSIGN(auto choice, choose_judge(past, *records.state, command.their_judge));
+    judge = choice.judge;
+    if (!choice.warning.empty()) print_warning(choice.warning, common.color);
   }
-  const std::string usual = fmt::format("{}/replay/{}-round-{}{}", records->state->folder,
-                                        past->stored.campaign, past->stored.round,
+  const std::string usual = fmt::format("{}/replay/{}-round-{}{}", records.state->folder,
+                                        past.stored.campaign, past.stored.round,
                                         command.remeasure ? "-remeasure"
                                         : runs            ? "-verify"
                                                           : "");
-  auto folder = fresh_folder(command.out, usual);
-  if (!folder) return std::move(folder).error();
-  if (!runs) return replay_files(common, *past, *records->state, *folder);
+  TRY_ASSIGN(auto folder, fresh_folder(command.out, usual));
+  if (!runs) return replay_files(common, past, *records.state, folder);
   const Machine machine = {*guard, command.jobs};
   if (command.times > 0) {
-    return check_determinism(common, *past, *records->state, machine, *folder, command.times,
-                             judge);
+    return check_determinism(common, past, *records.state, machine, folder, command.times, judge);
   }
-  if (command.remeasure) return remeasure(common, *past, *records->state, machine, *folder, judge);
-  return verify(common, *past, *records->state, machine, *folder, judge);
+  if (command.remeasure) return remeasure(common, past, *records.state, machine, folder, judge);
+  return verify(common, past, *records.state, machine, folder, judge);
 }
 
 }  // namespace evolve::cli

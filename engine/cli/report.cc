@@ -234,9 +234,8 @@ json selection_of(const Campaign& campaign, int round) {
 
 Result<search::History> history_of(const Campaign& campaign, int round) {
   const std::string path = fmt::format("{}/round-{}/history.jsonl", campaign.work, round);
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto history = search::read_history(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  auto history = search::read_history(text);
   if (!history) return std::move(history).error().within(path);
   return history;
 }
@@ -361,13 +360,12 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
     if (record.contains(key)) row[key] = record[key];
   }
   // The lower edge's first output is the program.
-  auto last = ledger.last_record(
-      symbolic_path(at + (step.step == "lower" ? "tpu.program" : step.file), machine));
-  if (!last) return std::move(last).error();
-  if (*last) {
-    row["paid_by"] = (*last)->result.paid_by;
-    row["ran_seconds"] = (*last)->result.seconds;
-    row["built_at"] = (*last)->result.built_at;
+  TRY_ASSIGN(auto last, ledger.last_record(symbolic_path(
+                            at + (step.step == "lower" ? "tpu.program" : step.file), machine)));
+  if (last) {
+    row["paid_by"] = last->result.paid_by;
+    row["ran_seconds"] = last->result.seconds;
+    row["built_at"] = last->result.built_at;
   }
   return row;
 }
@@ -385,9 +383,8 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
   auto machine = campaign.machine();
   for (const JudgedCase& one : judged_cases(campaign.shape)) {
     for (const StepReport& step : judging_reports({one})) {
-      auto row = step_row(folder, step, machine, ledger);
-      if (!row) return std::move(row).error();
-      if (!row->is_null()) report["steps"].push_back(*std::move(row));
+      TRY_ASSIGN(auto row, step_row(folder, step, machine, ledger));
+      if (!row.is_null()) report["steps"].push_back(std::move(row));
     }
   }
   report["times"] = times_report(campaign, variant);
@@ -489,22 +486,19 @@ Result<json> read_selection_of(const std::string& text) {
 }  // namespace
 
 Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger) {
-  auto rounds = ledger.rounds(campaign);
-  if (!rounds) return std::move(rounds).error();
+  TRY_ASSIGN(auto rounds, ledger.rounds(campaign));
   json out = json::array();
-  for (const auto& round : *rounds) {
-    auto record = ledger.last_record(campaign, round.number);
-    if (!record) return std::move(record).error();
+  for (const auto& round : rounds) {
+    TRY_ASSIGN(auto record, ledger.last_record(campaign, round.number));
     auto selection = read_selection_of(round.selection);
     out.push_back({{"round", round.number},
                    {"recorded", round.recorded},
-                   {"record", *record ? json((*record)->id) : json()},
+                   {"record", record ? json(record->id) : json()},
                    {"selection", selection ? *selection : json::object()}});
     if (!selection) out.back()["problem"] = selection.error().message;
-    if (!*record) continue;
-    auto is_imported = ledger.is_imported((*record)->id);
-    if (!is_imported) return std::move(is_imported).error();
-    if (*is_imported) out.back()["imported"] = true;
+    if (!record) continue;
+    TRY_ASSIGN(auto is_imported, ledger.is_imported(record->id));
+    if (is_imported) out.back()["imported"] = true;
   }
   return out;
 }

@@ -29,11 +29,10 @@ Status Placer::place(const RecordedFile& file, const std::string& folder, const 
   const std::string at = folder + "/" + to;
   const std::string above =
       file.content == folder_digest() ? at : fs::path(at).parent_path().string();
-  if (auto status = files_.make_folders(above); !status) return status;
+  TRY(files_.make_folders(above));
   if (file.content == folder_digest()) return {};
-  auto is_there = blobs_.fetch(file.content, at);
-  if (!is_there) return std::move(is_there).error();
-  if (!*is_there) gone_.push_back(file.path);
+  TRY_ASSIGN(auto is_there, blobs_.fetch(file.content, at));
+  if (!is_there) gone_.push_back(file.path);
   ++placed_;
   return {};
 }
@@ -59,33 +58,28 @@ Surrounding usual_surrounding() {
 }
 
 Result<Record> Rerun::run(const std::string& folder) {
-  if (auto status = lay_out(folder); !status) return std::move(status).error();
-  auto kind = device_kind();
-  if (!kind) return std::move(kind).error();
-  campaign_.device_kind = *std::move(kind);
-  auto opened = open_state(campaign_.state, Sharing::names, warning_);
-  if (!opened) return std::move(opened).error();
-  state_ = *std::move(opened);
+  TRY(lay_out(folder));
+  TRY_ASSIGN(auto kind, device_kind());
+  campaign_.device_kind = std::move(kind);
+  TRY_ASSIGN(auto opened, open_state(campaign_.state, Sharing::names, warning_));
+  state_ = std::move(opened);
   state_->ledger->set_campaign(campaign_.name);
-  auto graph = read_manifest(campaign_, past_.record.toolchain);
-  if (!graph) return std::move(graph).error();
-  graph_ = *std::move(graph);
-  if (auto status = check_steps(); !status) return std::move(status).error();
-  if (auto status = take_over(); !status) return std::move(status).error();
-  auto targets = this->targets();
-  if (!targets) return std::move(targets).error();
+  TRY_ASSIGN(auto graph, read_manifest(campaign_, past_.record.toolchain));
+  graph_ = std::move(graph);
+  TRY(check_steps());
+  TRY(take_over());
+  TRY_ASSIGN(auto targets, this->targets());
   Snapshot snapshot;
   Lookup lookup(*graph_, state_->files, *state_->memo, *state_->ledger, snapshot,
                 {campaign_.machine(), process_environment()});
   lookup.confirm(models_keys(past_.record));
-  auto summary = build_anew(*targets, lookup);
-  if (!summary) return std::move(summary).error();
-  summary_ = *std::move(summary);
+  TRY_ASSIGN(auto summary, build_anew(targets, lookup));
+  summary_ = std::move(summary);
   if (summary_.failed > 0) {
     return failed(fmt::format("{}: {} steps failed that had not, see {}", past_.name(),
                               summary_.failed, folder));
   }
-  Plan plan(*graph_, *targets);
+  Plan plan(*graph_, targets);
   return record_of(*graph_, plan.wanted_edges(), lookup);
 }
 
@@ -100,7 +94,7 @@ Status Rerun::lay_out(const std::string& folder) {
   campaign_.rules = "rules";
   campaign_.steps = "steps";
   campaign_.python = surrounding_.python;
-  if (auto status = check_bindings(campaign_); !status) return status;
+  TRY(check_bindings(campaign_));
   Placer placer(from_);
   for (const RecordedFile& file : past_.record.sources) {
     const std::string path = path_of_recorded(file.path);
@@ -115,30 +109,28 @@ Status Rerun::lay_out(const std::string& folder) {
     if (!path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
       return bad_input(fmt::format("{}: lies where a replay keeps its state", file.path));
     }
-    if (auto status = placer.place(file, folder, at); !status) return status;
+    TRY(placer.place(file, folder, at));
   }
-  if (auto status = placer.end(); !status) return status;
+  TRY(placer.end());
   std::error_code error;
   fs::current_path(folder, error);
   if (error) return world::system_error("chdir", folder, error.value());
   if (judge_ == Judge::own) {
-    if (auto status = check_commands(past_, campaign_.rounds()); !status) return status;
+    TRY(check_commands(past_, campaign_.rounds()));
   }
-  auto toolchain = read_toolchain(campaign_.python, "rules/requirements.lock");
-  if (!toolchain) return std::move(toolchain).error();
-  if (toolchain->versions == past_.record.toolchain) return {};
+  TRY_ASSIGN(auto toolchain, read_toolchain(campaign_.python, "rules/requirements.lock"));
+  if (toolchain.versions == past_.record.toolchain) return {};
   return bad_input(fmt::format("the record is of another toolchain: {}; here is {}",
-                               past_.record.toolchain, toolchain->versions));
+                               past_.record.toolchain, toolchain.versions));
 }
 
 Result<std::string> Rerun::device_kind() {
   if (anew_ == Anew::measurements) return cpu_kind();
   for (const RecordedStep& step : past_.record.steps) {
     if (step.step_class != StepClass::measured) continue;
-    auto result = from_.ledger->recall_any(step.key);
-    if (!result) return std::move(result).error();
-    if (!*result) break;
-    for (const KeyPart& part : (*result)->parts) {
+    TRY_ASSIGN(auto result, from_.ledger->recall_any(step.key));
+    if (!result) break;
+    for (const KeyPart& part : result->parts) {
       if (part.tag == "device_kind") return part.value;
     }
   }
@@ -154,9 +146,8 @@ Status Rerun::check_steps() const {
   };
   if (recorded.size() != past_.record.steps.size()) return wrong("it has a step twice");
   const std::vector<std::string> names = {fmt::format("round-{}", past_.stored.round)};
-  auto targets = graph_->targets(names);
-  if (!targets) return std::move(targets).error();
-  const Plan plan(*graph_, *targets);
+  TRY_ASSIGN(auto targets, graph_->targets(names));
+  const Plan plan(*graph_, targets);
   for (EdgeId id : plan.wanted_edges()) {
     const Edge& edge = graph_->edge(id);
     if (edge.is_phony()) continue;
@@ -165,10 +156,9 @@ Status Rerun::check_steps() const {
         fmt::format("{} {}", graph_->extension(id, "step"), graph_->extension(id, "subject"));
     if (!step) return wrong(fmt::format("{} is missing", name));
     const RecordedStep& its = *step.mapped();
-    auto extensions = extensions_of(*graph_, id);
-    if (!extensions) return std::move(extensions).error();
-    if (its.step_class != extensions->step_class) {
-      return wrong(fmt::format("{} is {}, and not {}", name, class_name(extensions->step_class),
+    TRY_ASSIGN(auto extensions, extensions_of(*graph_, id));
+    if (its.step_class != extensions.step_class) {
+      return wrong(fmt::format("{} is {}, and not {}", name, class_name(extensions.step_class),
                                class_name(its.step_class)));
     }
     const bool is_same =
@@ -187,7 +177,7 @@ Status Rerun::check_steps() const {
 Status Rerun::take_over() {
   for (const RecordedStep& step : past_.record.steps) {
     if (runs(step)) continue;
-    if (auto status = take_over(step); !status) return status;
+    TRY(take_over(step));
     ++taken_over_;
   }
   return {};
@@ -195,24 +185,23 @@ Status Rerun::take_over() {
 
 // From the ledger, for no run gives it again, or none is wanted.
 Status Rerun::take_over(const RecordedStep& step) {
-  auto result = from_.ledger->recall_any(step.key);
-  if (!result) return std::move(result).error();
-  if (!*result) {
+  TRY_ASSIGN(auto result, from_.ledger->recall_any(step.key));
+  if (!result) {
     return external(fmt::format("{} {}: {}, and not in the ledger any more", step.step,
                                 step.subject, class_name(step.step_class)));
   }
   Placer placer(from_);
   for (const RecordedFile& file : step.outputs) {
     const std::string at = machine_path(file.path, campaign_.machine());
-    if (auto status = placer.place(file, ".", at); !status) return status;
-    if (auto status = placer.end(); !status) return status;
-    if (auto status = state_->blobs->put_file(at, file.content); !status) return status;
+    TRY(placer.place(file, ".", at));
+    TRY(placer.end());
+    TRY(state_->blobs->put_file(at, file.content));
   }
   // Another action of that key, which needs nothing, may have given something else here: what a
   // secret is drawn by.
-  (*result)->outputs.clear();
-  for (const RecordedFile& file : step.outputs) (*result)->outputs.push_back(file.content);
-  return state_->memo->put(**result);
+  result->outputs.clear();
+  for (const RecordedFile& file : step.outputs) result->outputs.push_back(file.content);
+  return state_->memo->put(*result);
 }
 
 Result<std::vector<NodeId>> Rerun::targets() const {
@@ -239,8 +228,7 @@ Result<BuildSummary> Rerun::build_anew(const std::vector<NodeId>& targets, Looku
   options.command_environment.merge(command_environment());
   if (auto temporary = surrounding_.environment.find("TMPDIR");
       temporary != surrounding_.environment.end()) {
-    auto made = state_->files.make_folders(temporary->second);
-    if (!made) return std::move(made).error();
+    TRY(state_->files.make_folders(temporary->second));
   }
   world::LocalRunner runner(machine_.guard, state_->clock);
   const bool is_live = world::is_terminal(STDERR_FILENO) && !common_.json;
@@ -258,8 +246,8 @@ Result<BuildSummary> Rerun::build_anew(const std::vector<NodeId>& targets, Looku
 Result<std::string> Rerun::bytes_before(const RecordedFile& file) {
   const std::string at = machine_path(file.path, campaign_.machine()) + ".recorded";
   Placer placer(from_);
-  if (auto status = placer.place(file, ".", at); !status) return std::move(status).error();
-  if (auto status = placer.end(); !status) return std::move(status).error();
+  TRY(placer.place(file, ".", at));
+  TRY(placer.end());
   return state_->files.read(at);
 }
 

@@ -35,9 +35,8 @@ std::optional<double> roofline_of(const Campaign& campaign, const std::string& b
 
 // What language models took so far.
 Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at) {
-  auto history = history_of(campaign, round);
-  if (!history) return std::move(history).error();
-  for (const search::PastVariant& past : *history) {
+  TRY_ASSIGN(auto history, history_of(campaign, round));
+  for (const search::PastVariant& past : history) {
     if (!past.exchange.is_object()) continue;
     at.cost_usd += past.exchange.value("cost_usd", 0.0);
     at.tokens += past.exchange.value("tokens", 0.0);
@@ -65,20 +64,17 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
   }
   out.stagnant = search::stagnant_rounds(scores, resolution);
   if (auto status = add_exchanges(session.campaign, round, out); !status) return status.error();
-  auto device = session.state->ledger->spent_seconds(session.campaign.name, "measure");
-  if (!device) return std::move(device).error();
-  out.device_seconds = *device;
+  TRY_ASSIGN(auto device, session.state->ledger->spent_seconds(session.campaign.name, "measure"));
+  out.device_seconds = device;
   return out;
 }
 
 // Whether a round is there already.
 Result<bool> is_built(Session& session, int round) {
-  if (auto status = read_graph(session); !status) return std::move(status).error();
-  auto targets = find_targets(session, {fmt::format("round-{}", round)});
-  if (!targets) return std::move(targets).error();
-  auto runs = would_run(session, *targets);
-  if (!runs) return std::move(runs).error();
-  return !*runs;
+  TRY(read_graph(session));
+  TRY_ASSIGN(auto targets, find_targets(session, {fmt::format("round-{}", round)}));
+  TRY_ASSIGN(auto runs, would_run(session, targets));
+  return !runs;
 }
 
 void tell(const CommonOptions& common, bool is_quiet, int round, const search::Standpoint& at,
@@ -107,41 +103,38 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
   CommonOptions common = given;
-  auto session = open_without_graph(common);
-  if (!session) return std::move(session).error();
+  TRY_ASSIGN(auto session, open_without_graph(common));
   common.has_told_notices = true;
-  common.campaign = reopening(common.campaign, session->campaign);
+  common.campaign = reopening(common.campaign, session.campaign);
   const bool is_given = !rule_given.empty();
-  const std::string text = is_given ? rule_given : session->campaign.pipeline.session.until;
+  const std::string text = is_given ? rule_given : session.campaign.pipeline.session.until;
   std::optional<search::StopRule> rule;
   if (!text.empty()) {
     auto parsed = search::StopRule::parse(text);
     if (!parsed) {
       return std::move(parsed).error().within(
-          is_given ? "--until" : shown_path(session->campaign.path) + ": session.until");
+          is_given ? "--until" : shown_path(session.campaign.path) + ": session.until");
     }
     rule = *std::move(parsed);
   }
   world::SystemClock clock;
   const double begin = clock.monotonic_seconds();
-  const int last = session->campaign.shape.rounds;
+  const int last = session.campaign.shape.rounds;
   for (int round = 1; round <= last; ++round) {
     BuildCommand one = command;
     one.targets = {fmt::format("round-{}", round)};
-    if (auto status = run_build(common, one); !status) return status;
-    auto at = standpoint(*session, round);
-    if (!at) return std::move(at).error();
-    at->wall_seconds = clock.monotonic_seconds() - begin;
+    TRY(run_build(common, one));
+    TRY_ASSIGN(auto at, standpoint(session, round));
+    at.wall_seconds = clock.monotonic_seconds() - begin;
     std::string why;
-    if (rule) why = rule->reason(*at).value_or("");
+    if (rule) why = rule->reason(at).value_or("");
     if (!why.empty() && round < last) {
       // What was built before this run was spent before it, too: the rule is for what comes then.
-      auto is_next_built = is_built(*session, round + 1);
-      if (!is_next_built) return std::move(is_next_built).error();
-      if (*is_next_built) why.clear();
+      TRY_ASSIGN(auto is_next_built, is_built(session, round + 1));
+      if (is_next_built) why.clear();
     }
     if (why.empty() && round == last) why = "that was the last round";
-    tell(common, command.quiet, round, *at, why);
+    tell(common, command.quiet, round, at, why);
     if (!why.empty()) return {};
   }
   return {};

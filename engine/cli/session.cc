@@ -12,34 +12,30 @@
 namespace evolve::cli {
 
 Result<Session> open_without_graph(const CommonOptions& common) {
-  auto campaign = open_campaign(common.campaign);
-  if (!campaign) return std::move(campaign).error();
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   if (!common.has_told_notices) {
-    for (const std::string& notice : campaign->pipeline.notices)
-      print_warning(notice, common.color);
+    for (const std::string& notice : campaign.pipeline.notices) print_warning(notice, common.color);
   }
-  auto toolchain = read_toolchain(campaign->python, campaign->rules + "/requirements.lock");
-  if (!toolchain) return std::move(toolchain).error();
-  if (auto locked = check_lock(*campaign, *toolchain); !locked) return std::move(locked).error();
+  TRY_ASSIGN(auto toolchain,
+             read_toolchain(campaign.python, campaign.rules + "/requirements.lock"));
+  TRY(check_lock(campaign, toolchain));
   std::string warning;
-  auto state = open_state(campaign->state, Sharing::names, warning);
-  if (!state) return std::move(state).error();
+  TRY_ASSIGN(auto state, open_state(campaign.state, Sharing::names, warning));
   if (!warning.empty()) print_warning(warning, common.color);
-  (*state)->ledger->set_campaign(campaign->name);
-  return Session{*std::move(campaign), *std::move(toolchain), *std::move(state), nullptr};
+  state->ledger->set_campaign(campaign.name);
+  return Session{std::move(campaign), std::move(toolchain), std::move(state), nullptr};
 }
 
 Status read_graph(Session& session) {
-  auto graph = write_manifest(session.campaign, session.toolchain.versions);
-  if (!graph) return std::move(graph).error();
-  session.graph = *std::move(graph);
+  TRY_ASSIGN(auto graph, write_manifest(session.campaign, session.toolchain.versions));
+  session.graph = std::move(graph);
   return {};
 }
 
 Result<Session> open_session(const CommonOptions& common) {
   auto session = open_without_graph(common);
   if (!session) return session;
-  if (auto status = read_graph(*session); !status) return std::move(status).error();
+  TRY(read_graph(*session));
   return session;
 }
 

@@ -10,18 +10,16 @@ Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sha
                                           std::string& warning) {
   auto state = std::make_unique<State>();
   state->folder = folder;
-  if (auto status = state->files.make_folders(folder); !status) return std::move(status).error();
+  TRY(state->files.make_folders(folder));
   // It holds the judge's secret, and nothing that a repository should have.
   const std::string ignore = folder + "/.gitignore";
   if (!world::is_there(ignore) && ::access(folder.c_str(), W_OK) == 0) {
-    if (auto status = state->files.write(ignore, "*\n"); !status) return std::move(status).error();
+    TRY(state->files.write(ignore, "*\n"));
   }
-  auto ledger = cache::SqliteLedger::open(folder + "/ledger.db", warning);
-  if (!ledger) return std::move(ledger).error();
-  state->ledger = *std::move(ledger);
-  auto memo = cache::SqliteMemo::open(folder + "/memo.db", warning);
-  if (!memo) return std::move(memo).error();
-  state->memo = *std::move(memo);
+  TRY_ASSIGN(auto ledger, cache::SqliteLedger::open(folder + "/ledger.db", warning));
+  state->ledger = std::move(ledger);
+  TRY_ASSIGN(auto memo, cache::SqliteMemo::open(folder + "/memo.db", warning));
+  state->memo = std::move(memo);
   state->blobs = std::make_unique<cache::FolderBlobStore>(folder + "/blobs", state->files, sharing);
   state->claims = std::make_unique<world::FileClaims>(folder + "/claims");
   return state;

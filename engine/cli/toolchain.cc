@@ -43,10 +43,9 @@ struct Lock {
 // Reads "name==version" lines, and the interpreter's series from the comment that the lock's writer
 // makes.
 Result<Lock> read_lock(const std::string& path) {
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
+  TRY_ASSIGN(auto text, world::read_file(path));
   Lock lock;
-  std::istringstream lines(*text);
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kSeries = "with Python ";
     size_t series = line.find(kSeries);
@@ -119,19 +118,17 @@ std::string difference(const std::map<std::string, std::string>& found, const st
 }  // namespace
 
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
-  auto found = read_environment(python);
-  if (!found) return std::move(found).error();
-  auto lock = read_lock(lock_file);
-  if (!lock) return std::move(lock).error();
-  const std::string& version = found->at(kInterpreter);
-  if (!lock->series.empty() && series_of(version) != lock->series) {
+  TRY_ASSIGN(auto found, read_environment(python));
+  TRY_ASSIGN(auto lock, read_lock(lock_file));
+  const std::string& version = found.at(kInterpreter);
+  if (!lock.series.empty() && series_of(version) != lock.series) {
     return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version,
-                                 lock_file, lock->series),
+                                 lock_file, lock.series),
                      "", kHint);
   }
   Toolchain toolchain{python, fmt::format("{}-{}", kInterpreter, version)};
-  for (const auto& [name, wanted] : lock->versions) {
-    if (const std::string other = difference(*found, name, wanted); !other.empty()) {
+  for (const auto& [name, wanted] : lock.versions) {
+    if (const std::string other = difference(found, name, wanted); !other.empty()) {
       return bad_input(
           fmt::format("{}: {} {} is locked in {}, {}", python, name, wanted, lock_file, other), "",
           kHint);
@@ -142,10 +139,9 @@ Result<Toolchain> read_toolchain(const std::string& python, const std::string& l
 }
 
 Status check_toolchain(const std::string& python, const std::string& versions) {
-  auto found = read_environment(python);
-  if (!found) return std::move(found).error();
+  TRY_ASSIGN(auto found, read_environment(python));
   for (const auto& [name, wanted] : versions_of(versions)) {
-    if (const std::string other = difference(*found, name, wanted); !other.empty()) {
+    if (const std::string other = difference(found, name, wanted); !other.empty()) {
       return bad_input(fmt::format("{}: {} {} is wanted, {}", python, name, wanted, other), "",
                        "the image must have the packages of rules/requirements.lock");
     }

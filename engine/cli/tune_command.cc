@@ -40,7 +40,7 @@ std::string shown(const std::string& path) {
 Result<std::vector<search::BucketCases>> chosen_buckets(Spec spec,
                                                         const std::vector<std::string>& cases) {
   if (!cases.empty()) {
-    if (auto status = time_only(spec, cases); !status) return std::move(status).error();
+    TRY(time_only(spec, cases));
   }
   return search::buckets_of(spec);
 }
@@ -50,9 +50,8 @@ Result<json> read_table(const std::string& path, const std::string& kernel, cons
   std::error_code error;
   json table;
   if (fs::exists(path, error)) {
-    auto text = world::read_file(path);
-    if (!text) return std::move(text).error();
-    table = json_or_null(*text);
+    TRY_ASSIGN(auto text, world::read_file(path));
+    table = json_or_null(text);
   }
   auto read = search::with_entries(table, kernel, spec, {});
   if (!read) return std::move(read).error().within(path);
@@ -63,22 +62,20 @@ Result<json> read_table(const std::string& path, const std::string& kernel, cons
 Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bucket) {
   const int round = last_round(campaign);
   const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  const json selection = json_or_null(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  const json selection = json_or_null(text);
   const json best = selection.is_object() ? selection.value("best", json()) : json();
   TunedEntry out;
   out.device = device_of(campaign.pipeline.target);
   out.dtype = campaign.spec.inputs.front().dtype;
   out.bucket = bucket.bucket;
-  out.evidence = digest_of(*text).hex();
+  out.evidence = digest_of(text).hex();
   for (const Tensor& input : campaign.spec.inputs) out.dtypes[input.name] = input.dtype;
-  auto history = history_of(campaign, round);
-  if (!history) return std::move(history).error();
+  TRY_ASSIGN(auto history, history_of(campaign, round));
   out.rounds = round;
-  out.points = static_cast<int64_t>(history->size());
+  out.points = static_cast<int64_t>(history.size());
   const std::string variant = best.is_object() ? best.value("variant", "") : variant_id(0);
-  if (auto status = check_delivery(campaign, variant); !status) return std::move(status).error();
+  TRY(check_delivery(campaign, variant));
   const json origin = read_json(campaign.folder_of(variant) + "/variant.json");
   for (const Parameter& parameter : campaign.spec.parameters) {
     const json value =
@@ -111,10 +108,9 @@ Result<TunedEntry> tune_bucket(const CommonOptions& common, const BuildCommand& 
   if (!own) return std::move(own).error();
   BuildCommand build = given;
   build.targets = {fmt::format("round-{}", tune.rounds)};
-  if (auto status = run_build(*own, build); !status) return std::move(status).error();
-  auto campaign = open_campaign(own->campaign);
-  if (!campaign) return std::move(campaign).error();
-  return found(*campaign, bucket);
+  TRY(run_build(*own, build));
+  TRY_ASSIGN(auto campaign, open_campaign(own->campaign));
+  return found(campaign, bucket);
 }
 
 std::string text_of(const std::string& kernel, const std::string& path,
@@ -153,29 +149,22 @@ std::string kept_text(const std::vector<json>& kept) {
 }  // namespace
 
 Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
-  auto spec_path = find_spec(tune.kernel, "evolve tune path/to/spec.yaml");
-  if (!spec_path) return std::move(spec_path).error();
-  auto text = world::read_file(*spec_path);
-  if (!text) return std::move(text).error();
-  auto spec = parse_spec(*text, *spec_path);
-  if (!spec) return std::move(spec).error();
-  auto buckets = chosen_buckets(*spec, tune.cases);
-  if (!buckets) return std::move(buckets).error();
-  const std::string path = (fs::path(*spec_path).parent_path() / "tuned.json").string();
-  const std::string kernel = kernel_of(*spec_path);
+  TRY_ASSIGN(auto spec_path, find_spec(tune.kernel, "evolve tune path/to/spec.yaml"));
+  TRY_ASSIGN(auto text, world::read_file(spec_path));
+  TRY_ASSIGN(auto spec, parse_spec(text, spec_path));
+  TRY_ASSIGN(auto buckets, chosen_buckets(spec, tune.cases));
+  const std::string path = (fs::path(spec_path).parent_path() / "tuned.json").string();
+  const std::string kernel = kernel_of(spec_path);
   // Before anything is paid for.
-  auto table = read_table(path, kernel, *spec);
-  if (!table) return std::move(table).error();
+  TRY_ASSIGN(auto table, read_table(path, kernel, spec));
   std::vector<TunedEntry> entries;
-  for (const search::BucketCases& bucket : *buckets) {
-    auto entry = tune_bucket(common, build, tune, *spec_path, bucket);
-    if (!entry) return std::move(entry).error();
-    entries.push_back(*std::move(entry));
+  for (const search::BucketCases& bucket : buckets) {
+    TRY_ASSIGN(auto entry, tune_bucket(common, build, tune, spec_path, bucket));
+    entries.push_back(std::move(entry));
   }
-  auto updated = search::with_entries(*table, kernel, *spec, entries);
+  auto updated = search::with_entries(table, kernel, spec, entries);
   if (!updated) return std::move(updated).error().within(path);
-  if (auto status = world::write_file_atomic(path, updated->table.dump(2) + "\n"); !status)
-    return status;
+  TRY(world::write_file_atomic(path, updated->table.dump(2) + "\n"));
   if (common.json) {
     json event = {{"event", "tuned"},
                   {"file", path},

@@ -108,13 +108,11 @@ Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& r
     auto differing = std::mismatch(step.outputs.begin(), step.outputs.end(),
                                    other->second->outputs.begin(), other->second->outputs.end());
     if (differing.first == step.outputs.end()) continue;
-    auto before = rerun.bytes_before(*differing.first);
-    if (!before) return std::move(before).error();
-    auto now = rerun.bytes_now(*differing.first);
-    if (!now) return std::move(now).error();
+    TRY_ASSIGN(auto before, rerun.bytes_before(*differing.first));
+    TRY_ASSIGN(auto now, rerun.bytes_now(*differing.first));
     out.differences.push_back({{"step", step.step},
                                {"subject", step.subject},
-                               {"where", first_difference(*differing.first, *before, *now)}});
+                               {"where", first_difference(*differing.first, before, now)}});
   }
   return out;
 }
@@ -123,39 +121,38 @@ Result<Comparison> run_pure_steps(const CommonOptions& common, const PastRound& 
                                   const Machine& machine, const Surrounding& surrounding,
                                   const std::string& folder, Judge judge) {
   Rerun rerun(common, past, from, machine, surrounding, Anew::pure_steps, judge);
-  auto record = rerun.run(folder);
-  if (!record) return std::move(record).error();
-  return compare(past, *record, rerun);
+  TRY_ASSIGN(auto record, rerun.run(folder));
+  return compare(past, record, rerun);
 }
 
 }  // namespace
 
 Status verify(const CommonOptions& common, const PastRound& past, State& from,
               const Machine& machine, const std::string& folder, Judge judge) {
-  auto found = run_pure_steps(common, past, from, machine, usual_surrounding(), folder, judge);
-  if (!found) return std::move(found).error();
-  std::string text = text_of(found->differences);
+  TRY_ASSIGN(auto found,
+             run_pure_steps(common, past, from, machine, usual_surrounding(), folder, judge));
+  std::string text = text_of(found.differences);
   text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past.name(),
-                      past.stored.id, found->pure, found->ran);
-  if (found->facts > 0) {
-    text += fmt::format(", {} measured or recorded ones {}", found->facts,
+                      past.stored.id, found.pure, found.ran);
+  if (found.facts > 0) {
+    text += fmt::format(", {} measured or recorded ones {}", found.facts,
                         judge == Judge::recorded ? "as they were" : "taken on trust");
   }
-  text += fmt::format(": {} differences", found->differences.size());
-  if (found->behind > 0) text += fmt::format(", and {} steps behind them", found->behind);
+  text += fmt::format(": {} differences", found.differences.size());
+  if (found.behind > 0) text += fmt::format(", and {} steps behind them", found.behind);
   text += judge_note(judge);
   print_result(common,
                {{"round", past.stored.round},
                 {"campaign", past.stored.campaign},
                 {"record", past.stored.id},
-                {"pure_steps", found->pure},
-                {"commands_run", found->ran},
-                {"facts", found->facts},
+                {"pure_steps", found.pure},
+                {"commands_run", found.ran},
+                {"facts", found.facts},
                 {"is_their_judge", judge == Judge::theirs},
-                {"steps_behind", found->behind},
-                {"differences", found->differences}},
+                {"steps_behind", found.behind},
+                {"differences", found.differences}},
                text + "\n");
-  if (found->is_same()) return {};
+  if (found.is_same()) return {};
   return failed(fmt::format("{}: does not repeat; what was made is in {}", past.name(), folder));
 }
 
@@ -172,11 +169,10 @@ Status check_determinism(const CommonOptions& common, const PastRound& past, Sta
     const std::string its =
         fmt::format("{}/{}", folder, std::string(static_cast<size_t>(run), 'x'));
     const Surrounding surrounding = surrounding_of(run, its, python);
-    auto found = run_pure_steps(common, past, from, machine, surrounding, its, judge);
-    if (!found) return std::move(found).error();
-    pure = found->pure;
-    is_same = is_same && found->is_same();
-    for (json& one : found->differences) {
+    TRY_ASSIGN(auto found, run_pure_steps(common, past, from, machine, surrounding, its, judge));
+    pure = found.pure;
+    is_same = is_same && found.is_same();
+    for (json& one : found.differences) {
       one["run"] = surrounding.text();
       differences.push_back(std::move(one));
     }

@@ -56,32 +56,28 @@ class Why {
                 snapshot_, {machine_, process_environment()}) {}
 
   Result<bool> would_run() {
-    auto found = look();
-    if (!found) return std::move(found).error();
-    return std::any_of(found->begin(), found->end(),
+    TRY_ASSIGN(auto found, look());
+    return std::any_of(found.begin(), found.end(),
                        [](const Pending& one) { return one.need != Pending::Need::restore; });
   }
 
   // What is not up to date.
   Result<json> pending() {
-    auto found = look();
-    if (!found) return std::move(found).error();
+    TRY_ASSIGN(auto found, look());
     json rows = json::array();
-    for (const Pending& one : *found) {
-      auto row = row_of(one);
-      if (!row) return std::move(row).error();
-      rows.push_back(*std::move(row));
+    for (const Pending& one : found) {
+      TRY_ASSIGN(auto row, row_of(one));
+      rows.push_back(std::move(row));
       seen_.insert(one.edge);
     }
-    found_ = *std::move(found);
+    found_ = std::move(found);
     return rows;
   }
 
   // Which answers models may have to give again; empty: none. REQUIRES: pending() was called.
   Result<std::string> asked_again() {
-    auto asked = cli::asked_again(session_.campaign, graph_, found_, *session_.state);
-    if (!asked) return std::move(asked).error();
-    return text_of(*asked);
+    TRY_ASSIGN(auto asked, cli::asked_again(session_.campaign, graph_, found_, *session_.state));
+    return text_of(asked);
   }
 
   // Where what is up to date comes from, by step and build. REQUIRES: pending() was called.
@@ -90,12 +86,10 @@ class Why {
     const Plan plan(graph_, targets_);
     for (EdgeId id : plan.wanted_edges()) {
       if (graph_.edge(id).is_phony() || seen_.contains(id)) continue;
-      auto last = session_.state->ledger->last_record(lookup_.record_name(id));
-      if (!last) return std::move(last).error();
-      if (!*last) continue;
-      auto origin = origin_of((*last)->result);
-      if (!origin) return std::move(origin).error();
-      add_to_group(groups, graph_.extension(id, "step"), (*last)->result, *origin);
+      TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.record_name(id)));
+      if (!last) continue;
+      TRY_ASSIGN(auto origin, origin_of(last->result));
+      add_to_group(groups, graph_.extension(id, "step"), last->result, origin);
     }
     json rows = json::array();
     for (auto& [name, row] : groups) rows.push_back(std::move(row));
@@ -105,17 +99,15 @@ class Why {
   // What the last build ran of the target, and why; null where there was none.
   Result<json> last_build() {
     auto& ledger = *session_.state->ledger;
-    auto builds = ledger.builds(session_.campaign.name);
-    if (!builds) return std::move(builds).error();
-    if (builds->empty()) return json();
-    const auto& last = builds->front();
-    auto edges = ledger.edges_of_build(last.id);
-    if (!edges) return std::move(edges).error();
+    TRY_ASSIGN(auto builds, ledger.builds(session_.campaign.name));
+    if (builds.empty()) return json();
+    const auto& last = builds.front();
+    TRY_ASSIGN(auto edges, ledger.edges_of_build(last.id));
     const Plan plan(graph_, targets_);
     const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
     // In the manifest's order, what it does not have any more last: that of their ends is chance.
     std::vector<std::pair<std::optional<EdgeId>, const EdgeRecord*>> ended;
-    for (const EdgeRecord& edge : *edges) {
+    for (const EdgeRecord& edge : edges) {
       if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
       const auto node = graph_.find_node(machine_path(edge.output, machine_));
       const auto id = node ? graph_.node(*node).made_by : std::nullopt;
@@ -127,14 +119,13 @@ class Why {
     json rows = json::array();
     for (const auto& [id, record] : ended) {
       const EdgeRecord& edge = *record;
-      auto reasons = past_reasons(edge, id, last.id);
-      if (!reasons) return std::move(reasons).error();
+      TRY_ASSIGN(auto reasons, past_reasons(edge, id, last.id));
       rows.push_back({{"output", edge.output},
                       {"step", edge.step},
                       {"subject", id ? graph_.extension(*id, "subject") : edge.output},
                       {"outcome", outcome_name(edge.outcome)},
                       {"seconds", edge.result.seconds},
-                      {"reasons", *reasons}});
+                      {"reasons", reasons}});
     }
     return json{{"build", last.id},
                 {"started", last.started},
@@ -145,9 +136,8 @@ class Why {
 
  private:
   Result<std::vector<Pending>> look() {
-    auto answered = models_keys(session_.campaign, *session_.state);
-    if (!answered) return std::move(answered).error();
-    lookup_.confirm(*std::move(answered));
+    TRY_ASSIGN(auto answered, models_keys(session_.campaign, *session_.state));
+    lookup_.confirm(std::move(answered));
     return scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
   }
 
@@ -168,18 +158,16 @@ class Why {
       row["origin"] = *std::move(origin);
     }
     if (one.need != Pending::Need::run) return row;
-    auto last = session_.state->ledger->last_record(lookup_.record_name(one.edge));
-    if (!last) return std::move(last).error();
-    auto finding = lookup_.find(one.edge);
-    if (!finding) return std::move(finding).error();
-    const auto& now = (finding->full ? *finding->full : finding->declared).parts();
-    if (!*last) {
+    TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.record_name(one.edge)));
+    TRY_ASSIGN(auto finding, lookup_.find(one.edge));
+    const auto& now = (finding.full ? *finding.full : finding.declared).parts();
+    if (!last) {
       auto nearest = nearest_of(one.edge, now);
       if (!nearest) return nearest;
       row["nearest"] = *std::move(nearest);
-    } else if ((*last)->outcome == Outcome::failed) {
-      row["reasons"] = {fmt::format("failed last time: {}", (*last)->reason)};
-    } else if (auto texts = describe(one.edge, changes_of((*last)->result.parts, now));
+    } else if (last->outcome == Outcome::failed) {
+      row["reasons"] = {fmt::format("failed last time: {}", last->reason)};
+    } else if (auto texts = describe(one.edge, changes_of(last->result.parts, now));
                !texts.empty() && one.dirty_inputs.empty()) {
       row["reasons"] = texts;
     }
@@ -200,11 +188,11 @@ class Why {
 
   // The past result of the same step whose key differs least; null: there is none.
   Result<json> nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
-    auto past = session_.state->ledger->last_records_of(graph_.extension(id, "step"), kNearestOf);
-    if (!past) return std::move(past).error();
+    TRY_ASSIGN(auto past,
+               session_.state->ledger->last_records_of(graph_.extension(id, "step"), kNearestOf));
     const EdgeRecord* best = nullptr;
     std::vector<KeyChange> least;
-    for (const EdgeRecord& record : *past) {
+    for (const EdgeRecord& record : past) {
       auto changes = changes_of(record.result.parts, now);
       std::erase_if(changes, [](const KeyChange& change) { return change.tag == "output"; });
       drop_renames(changes);
@@ -218,17 +206,16 @@ class Why {
 
   // Where a result was first computed, and what it cost.
   Result<json> origin_of(const ActionResult& result) {
-    auto build = session_.state->ledger->build_that_ran(result.key);
-    if (!build) return std::move(build).error();
+    TRY_ASSIGN(auto build, session_.state->ledger->build_that_ran(result.key));
     json out = {{"built_at", result.built_at},
                 {"built_on", result.built_on},
                 {"seconds", result.seconds},
                 {"paid_by", result.paid_by},
                 {"build", nullptr}};
-    if (*build) {
-      out["build"] = (*build)->id;
-      out["campaign"] = (*build)->campaign;
-      out["targets"] = (*build)->targets;
+    if (build) {
+      out["build"] = build->id;
+      out["campaign"] = build->campaign;
+      out["targets"] = build->targets;
     }
     return out;
   }
@@ -256,10 +243,9 @@ class Why {
   Result<std::vector<std::string>> past_reasons(const EdgeRecord& edge, std::optional<EdgeId> id,
                                                 int64_t build) {
     std::vector<std::string> recorded = {edge.reason};
-    auto before = session_.state->ledger->record_before(edge.output, build);
-    if (!before) return std::move(before).error();
-    if (!*before || !id || edge.outcome == Outcome::failed) return recorded;
-    auto texts = describe(*id, changes_between((*before)->result.parts, edge.result.parts));
+    TRY_ASSIGN(auto before, session_.state->ledger->record_before(edge.output, build));
+    if (!before || !id || edge.outcome == Outcome::failed) return recorded;
+    auto texts = describe(*id, changes_between(before->result.parts, edge.result.parts));
     return texts.empty() ? recorded : texts;
   }
 
@@ -419,33 +405,26 @@ Result<bool> would_run(Session& session, const std::vector<NodeId>& targets) {
 Status tell_pending(const CommonOptions& common, Session& session,
                     const std::vector<NodeId>& targets) {
   Why why(session, targets);
-  auto rows = why.pending();
-  if (!rows) return std::move(rows).error();
-  auto asked = why.asked_again();
-  if (!asked) return std::move(asked).error();
-  if (!asked->empty()) print_warning(*asked, common.color);
-  print_result(common, *rows, rows->empty() ? "nothing to do\n" : pending_text(*rows));
+  TRY_ASSIGN(auto rows, why.pending());
+  TRY_ASSIGN(auto asked, why.asked_again());
+  if (!asked.empty()) print_warning(asked, common.color);
+  print_result(common, rows, rows.empty() ? "nothing to do\n" : pending_text(rows));
   return {};
 }
 
 Status run_why(const CommonOptions& common, const std::string& target) {
-  auto session = open_session(common);
-  if (!session) return std::move(session).error();
+  TRY_ASSIGN(auto session, open_session(common));
   auto targets =
-      find_targets(*session, target.empty() ? std::vector<std::string>{} : std::vector{target});
+      find_targets(session, target.empty() ? std::vector<std::string>{} : std::vector{target});
   if (!targets) return std::move(targets).error();
-  Why why(*session, *targets);
-  auto pending = why.pending();
-  if (!pending) return std::move(pending).error();
-  auto stored = why.stored();
-  if (!stored) return std::move(stored).error();
-  auto last = why.last_build();
-  if (!last) return std::move(last).error();
-  print_result(
-      common,
-      {{"target", target}, {"pending", *pending}, {"stored", *stored}, {"last_build", *last}},
-      (pending->empty() ? "nothing to do\n" : pending_text(*pending)) +
-          stored_text(*stored, pending->empty()) + last_build_text(*last, pending->empty()));
+  Why why(session, *targets);
+  TRY_ASSIGN(auto pending, why.pending());
+  TRY_ASSIGN(auto stored, why.stored());
+  TRY_ASSIGN(auto last, why.last_build());
+  print_result(common,
+               {{"target", target}, {"pending", pending}, {"stored", stored}, {"last_build", last}},
+               (pending.empty() ? "nothing to do\n" : pending_text(pending)) +
+                   stored_text(stored, pending.empty()) + last_build_text(last, pending.empty()));
   return {};
 }
 

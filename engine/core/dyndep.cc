@@ -63,9 +63,9 @@ class DyndepParser {
   Status parse_assignment(std::string_view& name, std::string& value) {
     name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected variable name");
-    if (auto status = expect(Token::equals); !status) return status;
+    TRY(expect(Token::equals));
     std::vector<Piece> pieces;
-    if (auto status = lexer_.value(pieces); !status) return status;
+    TRY(lexer_.value(pieces));
     value = text_of(pieces);
     return {};
   }
@@ -73,7 +73,7 @@ class DyndepParser {
   Status parse_version() {
     std::string_view name;
     std::string version;
-    if (auto status = parse_assignment(name, version); !status) return status;
+    TRY(parse_assignment(name, version));
     if (name != "ninja_dyndep_version") return version_error();
     const std::string_view number = std::string_view(version).substr(0, version.find('-'));
     if (number == "1" || number == "1.0" || number.starts_with("1.0.")) return {};
@@ -92,7 +92,7 @@ class DyndepParser {
   // Takes one path; empty and no error where there is none.
   Status parse_path(std::string& path) {
     std::vector<Piece> pieces;
-    if (auto status = lexer_.path(pieces); !status) return status;
+    TRY(lexer_.path(pieces));
     path = text_of(pieces);
     if (path.empty() && !pieces.empty()) return lexer_.error("empty path");
     return {};
@@ -103,7 +103,7 @@ class DyndepParser {
     if (!lexer_.take(Token::pipe)) return {};
     while (true) {
       std::string path;
-      if (auto status = parse_path(path); !status) return status;
+      TRY(parse_path(path));
       if (path.empty()) return {};
       nodes.push_back(graph_.node(path));
     }
@@ -112,7 +112,7 @@ class DyndepParser {
   // build OUT | implicit outs: dyndep | implicit ins
   Status parse_edge(Discoveries& found) {
     std::string path, more;
-    if (auto status = parse_path(path); !status) return status;
+    TRY(parse_path(path));
     if (path.empty()) return lexer_.error("expected path");
     path = canonical_path(path);
     auto node = graph_.find_node(path);
@@ -121,23 +121,23 @@ class DyndepParser {
     }
     auto [at, is_new] = found.try_emplace(*graph_.node(*node).made_by);
     if (!is_new) return lexer_.error(fmt::format("multiple statements for '{}'", path));
-    if (auto status = parse_path(more); !status) return status;
+    TRY(parse_path(more));
     if (!more.empty()) return lexer_.error("explicit outputs not supported");
-    if (auto status = parse_implicit(at->second.outputs); !status) return status;
-    if (auto status = expect(Token::colon); !status) return status;
+    TRY(parse_implicit(at->second.outputs));
+    TRY(expect(Token::colon));
     if (lexer_.identifier() != "dyndep") {
       return lexer_.error("expected build command name 'dyndep'");
     }
-    if (auto status = parse_path(more); !status) return status;
+    TRY(parse_path(more));
     if (!more.empty()) return lexer_.error("explicit inputs not supported");
-    if (auto status = parse_implicit(at->second.inputs); !status) return status;
+    TRY(parse_implicit(at->second.inputs));
     if (lexer_.take(Token::pipe2)) return lexer_.error("order-only inputs not supported");
-    if (auto status = expect(Token::newline); !status) return status;
+    TRY(expect(Token::newline));
     if (!lexer_.take(Token::indent)) return {};
     // Whether a command leaves outputs as they were shows in their bytes; the value does not
     // matter.
     std::string_view name;
-    if (auto status = parse_assignment(name, more); !status) return status;
+    TRY(parse_assignment(name, more));
     return name == "restat" ? Status{} : lexer_.error("binding is not 'restat'");
   }
 
@@ -152,7 +152,7 @@ Result<std::vector<NodeId>> load_dyndep(Graph& graph, NodeId file, std::string t
   graph.set_dyndep_loaded(file);
   Discoveries found;
   DyndepParser parser(graph, path, graph.keep_text(std::move(text)));
-  if (auto status = parser.parse(found); !status) return std::move(status).error();
+  TRY(parser.parse(found));
   std::vector<NodeId> outputs;
   std::vector<EdgeId> users;
   graph.for_each_user(file, [&](EdgeId user) {
@@ -165,8 +165,7 @@ Result<std::vector<NodeId>> load_dyndep(Graph& graph, NodeId file, std::string t
                                    graph.path(graph.edge(user).outputs.front()), path));
     }
     const Discovery& its = discovery->second;
-    auto status = graph.extend_edge(user, its.outputs, its.inputs);
-    if (!status) return std::move(status).error();
+    TRY(graph.extend_edge(user, its.outputs, its.inputs));
     outputs.insert(outputs.end(), its.outputs.begin(), its.outputs.end());
     found.erase(discovery);
   }

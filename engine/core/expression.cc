@@ -171,43 +171,38 @@ Result<double> Formula::evaluate(std::span<const int64_t> values) const {
 }
 
 Result<int64_t> Formula::whole(std::span<const int64_t> values) const {
-  auto value = evaluate(values);
-  if (!value) return std::move(value).error();
-  if (*value != std::floor(*value)) {
-    return bad_input(in_formula(text_, fmt::format("expected a whole number, got {}", *value)));
+  TRY_ASSIGN(auto value, evaluate(values));
+  if (value != std::floor(value)) {
+    return bad_input(in_formula(text_, fmt::format("expected a whole number, got {}", value)));
   }
-  if (std::fabs(*value) > static_cast<double>(kExactLimit)) {
-    return bad_input(in_formula(text_, fmt::format("{} is above 2^53, not exact", *value)));
+  if (std::fabs(value) > static_cast<double>(kExactLimit)) {
+    return bad_input(in_formula(text_, fmt::format("{} is above 2^53, not exact", value)));
   }
-  return static_cast<int64_t>(*value);
+  return static_cast<int64_t>(value);
 }
 
 Result<bool> Formula::holds(std::span<const int64_t> values) const {
-  auto value = evaluate(values);
-  if (!value) return std::move(value).error();
-  return *value != 0;
+  TRY_ASSIGN(auto value, evaluate(values));
+  return value != 0;
 }
 
 Result<double> evaluate(std::string_view formula, const std::map<std::string, int64_t>& variables) {
   std::vector<int64_t> values;
-  auto parsed = parse_over(formula, variables, values);
-  if (!parsed) return std::move(parsed).error();
-  return parsed->evaluate(values);
+  TRY_ASSIGN(auto parsed, parse_over(formula, variables, values));
+  return parsed.evaluate(values);
 }
 
 Result<int64_t> evaluate_whole(std::string_view formula,
                                const std::map<std::string, int64_t>& variables) {
   std::vector<int64_t> values;
-  auto parsed = parse_over(formula, variables, values);
-  if (!parsed) return std::move(parsed).error();
-  return parsed->whole(values);
+  TRY_ASSIGN(auto parsed, parse_over(formula, variables, values));
+  return parsed.whole(values);
 }
 
 Result<bool> holds(std::string_view formula, const std::map<std::string, int64_t>& variables) {
   std::vector<int64_t> values;
-  auto parsed = parse_over(formula, variables, values);
-  if (!parsed) return std::move(parsed).error();
-  return parsed->holds(values);
+  TRY_ASSIGN(auto parsed, parse_over(formula, variables, values));
+  return parsed.holds(values);
 }
 
 bool is_reserved_name(std::string_view name) {

@@ -193,7 +193,7 @@ Status Lexer::read(std::vector<Piece>& out, bool is_path) {
     if (p != from) out.push_back({{from, static_cast<size_t>(p - from)}, false});
     at_ = p;
     if (*p == '$') {
-      if (auto status = read_escape(out); !status) return status;
+      TRY(read_escape(out));
       continue;
     }
     last_ = p;

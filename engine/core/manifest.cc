@@ -139,7 +139,7 @@ class ManifestParser {
   Status parse_assignment(std::string_view& name) {
     name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected variable name");
-    if (auto status = expect(Token::equals); !status) return status;
+    TRY(expect(Token::equals));
     return lexer_.value(scratch_.pieces);
   }
 
@@ -177,13 +177,12 @@ class ManifestParser {
     lexer_.back();
     scratch_.clear();
     std::string_view name;
-    if (auto status = parse_assignment(name); !status) return status;
-    auto value = evaluate_here(0);
-    if (!value) return std::move(value).error();
+    TRY(parse_assignment(name));
+    TRY_ASSIGN(auto value, evaluate_here(0));
     if (name == "ninja_required_version") {
-      if (auto status = check_version(*value); !status) return status;
+      TRY(check_version(value));
     }
-    scope_->set(name, *value);
+    scope_->set(name, value);
     return {};
   }
 
@@ -211,7 +210,7 @@ class ManifestParser {
   Status parse_pool() {
     std::string_view name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected pool name");
-    if (auto status = expect(Token::newline); !status) return status;
+    TRY(expect(Token::newline));
     if (graph_.find_pool(name) != nullptr) {
       return lexer_.error(fmt::format("duplicate pool '{}'", name));
     }
@@ -219,12 +218,11 @@ class ManifestParser {
     while (lexer_.take(Token::indent)) {
       scratch_.clear();
       std::string_view variable;
-      if (auto status = parse_assignment(variable); !status) return status;
+      TRY(parse_assignment(variable));
       if (variable != "depth") return unexpected_variable(variable);
-      auto text = evaluate_here(0);
-      if (!text) return std::move(text).error();
-      const char* text_end = text->data() + text->size();
-      auto [end, error] = std::from_chars(text->data(), text_end, depth);
+      TRY_ASSIGN(auto text, evaluate_here(0));
+      const char* text_end = text.data() + text.size();
+      auto [end, error] = std::from_chars(text.data(), text_end, depth);
       // As C's atol(): what is no number is 0, which is no limit.
       if (error == std::errc::invalid_argument) depth = 0;
       if (error == std::errc::result_out_of_range || depth < 0) {
@@ -240,7 +238,7 @@ class ManifestParser {
     Rule rule;
     rule.name = lexer_.identifier();
     if (rule.name.empty()) return lexer_.error("expected rule name");
-    if (auto status = expect(Token::newline); !status) return status;
+    TRY(expect(Token::newline));
     if (scope_->own_rule(rule.name) != nullptr) {
       return lexer_.error(fmt::format("duplicate rule '{}'", rule.name));
     }
@@ -248,7 +246,7 @@ class ManifestParser {
     while (lexer_.take(Token::indent)) {
       scratch_.clear();
       std::string_view name;
-      if (auto status = parse_assignment(name); !status) return status;
+      TRY(parse_assignment(name));
       if (std::find(kRuleVariables.begin(), kRuleVariables.end(), name) == kRuleVariables.end()) {
         return unexpected_variable(name);
       }
@@ -280,15 +278,14 @@ class ManifestParser {
     // One after the other, so that an error points at its own.
     for (bool is_first = true;; is_first = false) {
       scratch_.clear();
-      if (auto status = lexer_.path(scratch_.pieces); !status) return status;
+      TRY(lexer_.path(scratch_.pieces));
       if (scratch_.pieces.empty()) {
         return is_first ? lexer_.error("expected target name") : expect(Token::newline);
       }
-      auto name = evaluate_here(0);
-      if (!name) return std::move(name).error();
-      if (name->empty()) return lexer_.error("empty path");
-      auto node = graph_.find_node(*name);
-      if (!node) return lexer_.error(fmt::format("unknown target '{}'", canonical_path(*name)));
+      TRY_ASSIGN(auto name, evaluate_here(0));
+      if (name.empty()) return lexer_.error("empty path");
+      auto node = graph_.find_node(name);
+      if (!node) return lexer_.error(fmt::format("unknown target '{}'", canonical_path(name)));
       graph_.add_default(*node);
     }
   }
@@ -297,7 +294,7 @@ class ManifestParser {
   Status parse_paths() {
     while (true) {
       size_t begin = scratch_.pieces.size();
-      if (auto status = lexer_.path(scratch_.pieces); !status) return status;
+      TRY(lexer_.path(scratch_.pieces));
       if (scratch_.pieces.size() == begin) return {};
       scratch_.paths.push_back({begin, scratch_.pieces.size()});
     }
@@ -319,20 +316,20 @@ class ManifestParser {
 
   // outs | implicit outs : rule ins | implicit || order-only |@ validations
   Status parse_edge_line(Edge& edge, EdgeLine& line) {
-    if (auto status = parse_paths(); !status) return status;
-    if (auto status = parse_paths_after(Token::pipe, edge.implicit_outputs); !status) return status;
+    TRY(parse_paths());
+    TRY(parse_paths_after(Token::pipe, edge.implicit_outputs));
     if (scratch_.paths.empty()) return lexer_.error("expected path");
     line.outputs = static_cast<uint32_t>(scratch_.paths.size());
-    if (auto status = expect(Token::colon); !status) return status;
+    TRY(expect(Token::colon));
     std::string_view rule = lexer_.identifier();
     if (rule.empty()) return lexer_.error("expected build command name");
     edge.rule = scope_->find_rule(rule);
     if (edge.rule == nullptr) return unknown_rule(rule);
-    if (auto status = parse_paths(); !status) return status;
+    TRY(parse_paths());
     for (auto [token, count] : {std::pair(Token::pipe, &edge.implicit_inputs),
                                 std::pair(Token::pipe2, &edge.order_only_inputs),
                                 std::pair(Token::pipe_at, &line.validations)}) {
-      if (auto status = parse_paths_after(token, *count); !status) return status;
+      TRY(parse_paths_after(token, *count));
     }
     line.inputs = static_cast<uint32_t>(scratch_.paths.size()) - line.outputs - line.validations;
     return expect(Token::newline);
@@ -353,14 +350,13 @@ class ManifestParser {
     Edge edge;
     edge.scope = scope_;
     EdgeLine line;
-    if (auto status = parse_edge_line(edge, line); !status) return status;
+    TRY(parse_edge_line(edge, line));
     while (lexer_.take(Token::indent)) {
       size_t begin = scratch_.pieces.size();
       std::string_view name;
-      if (auto status = parse_assignment(name); !status) return status;
-      auto value = evaluate_here(begin);
-      if (!value) return std::move(value).error();
-      scratch_.variables.push_back({name, *value});
+      TRY(parse_assignment(name));
+      TRY_ASSIGN(auto value, evaluate_here(begin));
+      scratch_.variables.push_back({name, value});
     }
     edge.bindings = graph_.arena().copy(std::span<const Variable>(scratch_.variables));
     auto paths = std::span<const Scratch::Path>(scratch_.paths);
@@ -461,10 +457,9 @@ class ManifestParser {
 
   Status parse_include(bool has_own_scope) {
     scratch_.clear();
-    if (auto status = lexer_.path(scratch_.pieces); !status) return status;
-    auto evaluated = evaluate_here(0);
-    if (!evaluated) return std::move(evaluated).error();
-    const std::string name(*evaluated);
+    TRY(lexer_.path(scratch_.pieces));
+    TRY_ASSIGN(auto evaluated, evaluate_here(0));
+    const std::string name(evaluated);
     if (depth_ >= kIncludeDepth) {
       return lexer_.error(fmt::format("include of '{}' is too deep", name));
     }
@@ -473,7 +468,7 @@ class ManifestParser {
     Scope* scope = has_own_scope ? graph_.new_scope(scope_) : scope_;
     ManifestParser inner(name, graph_.keep_text(*std::move(text)), load_, graph_, options_, scope,
                          scratch_, depth_ + 1);
-    if (auto status = inner.parse(); !status) return status;
+    TRY(inner.parse());
     return expect(Token::newline);
   }
 

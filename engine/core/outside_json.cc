@@ -113,7 +113,7 @@ std::string why_not(std::string_view text, size_t read) {
 
 template <typename Json>
 Result<Json> parse_outside(std::string_view text, const JsonLimits& limits) {
-  if (auto status = check_extent(text, limits); !status) return std::move(status).error();
+  TRY(check_extent(text, limits));
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!value.is_discarded()) return value;
   Failure<Json> failure;

@@ -462,9 +462,8 @@ class PipelineReader {
 }  // namespace
 
 Result<Pipeline> parse_pipeline(std::string_view text, const std::string& path) {
-  auto source = YamlSource::parse(text, path);
-  if (!source) return std::move(source).error();
-  return PipelineReader(*source).read();
+  TRY_ASSIGN(auto source, YamlSource::parse(text, path));
+  return PipelineReader(source).read();
 }
 
 }  // namespace evolve

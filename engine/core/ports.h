@@ -51,9 +51,8 @@ class Files {
 
   // The digest of a file's bytes, as look() reads it.
   Result<std::optional<Digest>> digest(const std::string& path) {
-    auto state = look(path, nullptr);
-    if (!state) return std::move(state).error();
-    return *state ? std::optional((*state)->content) : std::nullopt;
+    TRY_ASSIGN(auto state, look(path, nullptr));
+    return state ? std::optional(state->content) : std::nullopt;
   }
 };
 

@@ -61,7 +61,7 @@ inline Error internal_error(std::string message) {
   return {ErrorCode::internal, std::move(message), {}, {}, false};
 }
 
-// Either a value or an Error. `if (!r) return std::move(r).error();` passes a failure on.
+// Either a value or an Error. TRY and TRY_ASSIGN, below, pass a failure on.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -108,3 +108,22 @@ class [[nodiscard]] Result<void> {
 using Status = Result<void>;
 
 }  // namespace evolve
+
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration takes none.
+#define EVOLVE_TRY_JOIN_(a, b) a##b
+#define EVOLVE_TRY_NAME_(line) EVOLVE_TRY_JOIN_(try_result_, line)
+
+// TRY(expression) returns the error of a Result from the function that it stands in, and goes on if
+// there is none. It drops the value.
+#define TRY(...)                                                                            \
+  do {                                                                                      \
+    if (auto try_result = (__VA_ARGS__); !try_result) return std::move(try_result).error(); \
+  } while (false)
+
+// TRY_ASSIGN(auto name, expression) does the same, and declares `name` with the value. It is more
+// than one statement, so it needs a block.
+#define TRY_ASSIGN(declaration, ...)                                                     \
+  auto EVOLVE_TRY_NAME_(__LINE__) = (__VA_ARGS__);                                       \
+  if (!EVOLVE_TRY_NAME_(__LINE__)) return std::move(EVOLVE_TRY_NAME_(__LINE__)).error(); \
+  declaration = *std::move(EVOLVE_TRY_NAME_(__LINE__))
+// NOLINTEND(bugprone-macro-parentheses)

@@ -585,9 +585,8 @@ Status time_only(Spec& spec, const std::vector<std::string>& names) {
 }
 
 Result<Spec> parse_spec(std::string_view text, const std::string& path) {
-  auto source = YamlSource::parse(text, path);
-  if (!source) return std::move(source).error();
-  return SpecReader(*source).read();
+  TRY_ASSIGN(auto source, YamlSource::parse(text, path));
+  return SpecReader(source).read();
 }
 
 }  // namespace evolve

@@ -95,11 +95,10 @@ Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observati
       pair.device.dma_latency_seconds *= std::exp2(i * kLatencyStep);
       pair.device.hbm_bytes_per_second *= std::exp2(j * kBandwidthStep);
       for (const Observation& one : observations) {
-        auto cycles = one.cycles(pair.device);
-        if (!cycles) return std::move(cycles).error();
-        if (!(*cycles > 0) || !std::isfinite(*cycles))
+        TRY_ASSIGN(auto cycles, one.cycles(pair.device));
+        if (!(cycles > 0) || !std::isfinite(cycles))
           return bad_input(fmt::format("nothing of '{}' runs in the model", one.group));
-        pair.cycles.push_back(*cycles);
+        pair.cycles.push_back(cycles);
       }
       out.push_back(std::move(pair));
     }
@@ -120,24 +119,23 @@ Result<Calibration> calibrate(const Device& start, std::span<const Observation> 
     return bad_input(
         "measured times of two groups at least are needed: on one of them is tested "
         "what the other shows");
-  auto pairs = grid_of(start, observations);
-  if (!pairs) return std::move(pairs).error();
+  TRY_ASSIGN(auto pairs, grid_of(start, observations));
   Chosen all(observations.size());
   std::iota(all.begin(), all.end(), 0);
 
   Calibration out{};
-  const Pair& middle = (*pairs)[pairs->size() / 2];
+  const Pair& middle = pairs[pairs.size() / 2];
   out.error_before = error_of(middle, start.clock_hz, observations, all);
   for (const std::string& group : groups) {
     Chosen seen;
     Chosen unseen;
     for (size_t i : all) (observations[i].group == group ? unseen : seen).push_back(i);
-    Fit fit = best_fit(start, *pairs, observations, seen);
+    Fit fit = best_fit(start, pairs, observations, seen);
     out.error_unseen +=
         error_of(*fit.pair, fit.clock, observations, unseen) * static_cast<double>(unseen.size());
   }
   out.error_unseen /= static_cast<double>(all.size());
-  Fit fit = best_fit(start, *pairs, observations, all);
+  Fit fit = best_fit(start, pairs, observations, all);
   out.error = fit.error;
   out.device = at_clock(*fit.pair, fit.clock);
   out.device.error = std::min(2 * out.error_unseen, kMostDeviceError);

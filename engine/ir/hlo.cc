@@ -191,7 +191,7 @@ class HloReader {
         if (!is_inside) return error("a computation ends that did not begin");
         is_inside = false;
       } else if (is_inside) {
-        if (auto status = read_instruction(line); !status) return std::move(status).error();
+        TRY(read_instruction(line));
         if (is_endless_) return error("an instruction does not end");
       } else {
         if (!line.ends_with('{')) continue;

@@ -64,7 +64,7 @@ class LloReader {
 
   Result<LloPass> read() {
     while (lines_.next()) {
-      if (auto status = read_line(lines_.content()); !status) return std::move(status).error();
+      TRY(read_line(lines_.content()));
     }
     if (lines_.is_in_comment()) return error("a comment does not end");
     if (pass_.regions.empty()) return error("no regions");
@@ -107,7 +107,7 @@ class LloReader {
       if (!open_.empty() && indent > open_.back().indent) is_begun_ = false;
       return {};
     }
-    if (auto status = find_region(indent); !status) return status;
+    TRY(find_region(indent));
     if (content.starts_with(kRegion)) return read_region(indent, content.substr(kRegion.size()));
     if (open_.empty()) return error("it stands in no region");
     if (content.starts_with('%')) return read_instruction(content);

@@ -13,26 +13,23 @@ class Range {
       : schedule_(schedule), device_(device), parameters_(parameters) {}
 
   Result<DataRange> find() {
-    auto plain = run({});
-    if (!plain) return std::move(plain).error();
+    TRY_ASSIGN(auto plain, run({}));
     DataRange out;
     if (seen_.empty()) {
-      out.dearer = *std::move(plain);
+      out.dearer = std::move(plain);
       return out;
     }
     std::map<uint32_t, bool> dearer, cheaper;
     // One side may lead to further branches.
     for (size_t i = 0; i < seen_.size(); ++i) {
       const uint32_t site = seen_[i].instruction;
-      auto other = run({{site, true}});
-      if (!other) return std::move(other).error();
-      dearer[site] = other->cycles > plain->cycles;
+      TRY_ASSIGN(auto other, run({{site, true}}));
+      dearer[site] = other.cycles > plain.cycles;
       cheaper[site] = !dearer[site];
     }
     for (auto [sides, simulation] : {std::pair(&dearer, &out.dearer), {&cheaper, &least_}}) {
-      auto one = run(*sides);
-      if (!one) return std::move(one).error();
-      *simulation = *std::move(one);
+      TRY_ASSIGN(auto one, run(*sides));
+      *simulation = std::move(one);
     }
     if (least_.cycles > out.dearer.cycles) std::swap(least_, out.dearer);
     out.cheaper = std::move(least_);

@@ -26,7 +26,7 @@ Status flatten(const json& value, Values& out, int deepest = 32) {
   if (value.is_array()) {
     if (deepest == 0) return bad_input("lists within lists, too deep");
     for (const json& one : value) {
-      if (auto status = flatten(one, out, deepest - 1); !status) return status;
+      TRY(flatten(one, out, deepest - 1));
     }
     return {};
   }
@@ -96,14 +96,12 @@ Result<std::vector<KernelInput>> read_runs(const json& runs) {
   for (const json& run : runs) {
     if (!run.is_object() || !run.contains("operands"))
       return bad_input("a run was expected: {\"times\": …, \"operands\": {…}}");
-    auto values = read_values(run["operands"]);
-    if (!values) return std::move(values).error();
+    TRY_ASSIGN(auto values, read_values(run["operands"]));
     json times = run.value("times", json(1));
     if (!times.is_number_integer() || times < 0 || times > kMostTimes)
       return bad_input("'times' is no number of runs");
-    auto shapes = read_shapes(run.value("shapes", json::array()));
-    if (!shapes) return std::move(shapes).error();
-    out.push_back({times.get<uint64_t>(), *std::move(values), *std::move(shapes)});
+    TRY_ASSIGN(auto shapes, read_shapes(run.value("shapes", json::array())));
+    out.push_back({times.get<uint64_t>(), std::move(values), std::move(shapes)});
   }
   return out;
 }
@@ -234,9 +232,8 @@ Result<ProgramInput> read_operands(const json& document) {
   if (!document.is_object() && !document.is_array())
     return bad_input("operands by their numbers were expected, or a list of them");
   if (!document.contains("kernels")) {
-    auto values = read_values(document);
-    if (!values) return std::move(values).error();
-    out.kernels[""] = {{1, *std::move(values)}};
+    TRY_ASSIGN(auto values, read_values(document));
+    out.kernels[""] = {{1, std::move(values)}};
     return out;
   }
   if (!document["kernels"].is_object()) return bad_input("'kernels': names were expected");

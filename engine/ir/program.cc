@@ -45,12 +45,11 @@ class Runner {
   Result<ProgramRun> run() {
     std::string top_level(kTopLevel);
     if (auto text = dumps_.find(top_level + "/hlo.txt"); text != dumps_.end()) {
-      auto hlo = parse_hlo(text->second, text->first);
-      if (!hlo) return std::move(hlo).error();
-      hlo_ = *std::move(hlo);
+      TRY_ASSIGN(auto hlo, parse_hlo(text->second, text->first));
+      hlo_ = std::move(hlo);
     }
     if (dumps_.contains(top_level + std::string(kSchedule))) {
-      if (auto status = run_module(top_level); !status) return std::move(status).error();
+      TRY(run_module(top_level));
       calls_ = calls_of(run_.kernels.back());
       count_calls(run_.kernels.back().simulation.unknown_loop);
       share_calls();
@@ -59,7 +58,7 @@ class Runner {
       if (!path.ends_with(kSchedule)) continue;
       std::string name = path.substr(0, path.size() - kSchedule.size());
       if (name == kTopLevel) continue;
-      if (auto status = run_module(name); !status) return std::move(status).error();
+      TRY(run_module(name));
     }
     if (run_.kernels.empty()) return failed("the dumps hold no schedule");
     take_branches();
@@ -68,19 +67,17 @@ class Runner {
 
  private:
   Status run_module(const std::string& name) {
-    auto schedule = parse_schedule(dumps_.at(name + std::string(kSchedule)), name);
-    if (!schedule) return std::move(schedule).error();
+    TRY_ASSIGN(auto schedule, parse_schedule(dumps_.at(name + std::string(kSchedule)), name));
     if (name == kTopLevel) {
-      auto simulation = simulate_top_level(*schedule, device_);
-      if (!simulation) return std::move(simulation).error();
-      return add(name, *std::move(schedule), DataRange{*std::move(simulation), {}, {}}, 1);
+      TRY_ASSIGN(auto simulation, simulate_top_level(schedule, device_));
+      return add(name, std::move(schedule), DataRange{std::move(simulation), {}, {}}, 1);
     }
     auto called = calls_.times.find(name);
     uint64_t times = called == calls_.times.end() ? 1 : called->second;
-    const ProgramInput::Runs inputs = is_kernel(name) ? input_.of(*schedule) : ProgramInput::Runs();
+    const ProgramInput::Runs inputs = is_kernel(name) ? input_.of(schedule) : ProgramInput::Runs();
     if (inputs.each == nullptr) {
-      auto simulation = simulate_range(*schedule, device_);
-      return add(name, *std::move(schedule), std::move(simulation), times);
+      auto simulation = simulate_range(schedule, device_);
+      return add(name, std::move(schedule), std::move(simulation), times);
     }
     // One input stands for all runs. Several are all of a kernel's runs, whichever of its modules,
     // which are alike, the program calls for them.
@@ -88,9 +85,8 @@ class Runner {
     if (!is_for_all && !counted_.insert(inputs.each).second) return {};
     if (!is_for_all) with_runs_.insert(name);
     for (const KernelInput& one : *inputs.each) {
-      auto parameters = lay_out(*schedule, one.operands);
-      if (!parameters) return std::move(parameters).error();
-      if (auto status = add(name, *schedule, simulate_range(*schedule, device_, *parameters),
+      TRY_ASSIGN(auto parameters, lay_out(schedule, one.operands));
+      if (auto status = add(name, schedule, simulate_range(schedule, device_, parameters),
                             is_for_all ? times : one.times * inputs.kernels);
           !status)
         return status;

@@ -89,7 +89,7 @@ class ScheduleReader {
 
   Result<Schedule> read() {
     while (lines_.next()) {
-      if (auto status = read_line(lines_.content()); !status) return std::move(status).error();
+      TRY(read_line(lines_.content()));
     }
     if (lines_.is_in_comment()) return error("a comment does not end");
     if (schedule_.bundles.empty()) return error("no bundles");
@@ -145,7 +145,7 @@ class ScheduleReader {
     std::string_view body = line.substr(open + 1, close - open - 1);
     while (!body.empty()) {
       size_t end = std::min(body.find(";;"), body.size());
-      if (auto status = read_instruction(trimmed(body.substr(0, end))); !status) return status;
+      TRY(read_instruction(trimmed(body.substr(0, end))));
       body.remove_prefix(std::min(end + 2, body.size()));
     }
     // Phis stand for what happens on the way into the bundle.

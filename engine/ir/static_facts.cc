@@ -63,25 +63,23 @@ Status add_llo(json& facts, const std::string& module, const Fingerprint* finger
   std::string name = module + "/" + std::string(kLloPass);
   const std::string* text = find_dump(dumps, name);
   if (text == nullptr) return {};
-  auto pass = read_llo(*text, name);
-  if (!pass) return std::move(pass).error();
-  bool is_whole = fingerprint == nullptr || (fingerprint->instructions == pass->count &&
-                                             fingerprint->allocations == pass->allocations.size());
+  TRY_ASSIGN(auto pass, read_llo(*text, name));
+  bool is_whole = fingerprint == nullptr || (fingerprint->instructions == pass.count &&
+                                             fingerprint->allocations == pass.allocations.size());
   if (!is_whole)
-    return bad_input(
-        fmt::format("{}: it has {} instructions and {} allocations, by its fingerprint {} and {}",
-                    name, pass->count, pass->allocations.size(), fingerprint->instructions,
-                    fingerprint->allocations));
+    return bad_input(fmt::format(
+        "{}: it has {} instructions and {} allocations, by its fingerprint {} and {}", name,
+        pass.count, pass.allocations.size(), fingerprint->instructions, fingerprint->allocations));
   std::string schedule_name = module + "/packed-bundles-post-ra.txt";
   const std::string* schedule = find_dump(dumps, schedule_name);
   std::unordered_map<uint32_t, LiveRange> ranges;
   if (schedule != nullptr) ranges = live_ranges(*schedule);
-  facts["allocations"] = allocations_json(*pass, ranges);
-  facts["memory"] = memory_json(*pass);
-  facts["static_counts"] = {{"transfers", counts_json(*pass, pass->transfers)},
-                            {"waits", counts_json(*pass, pass->waits)},
-                            {"spills", counts_json(*pass, pass->spills)},
-                            {"fills", counts_json(*pass, pass->fills)}};
+  facts["allocations"] = allocations_json(pass, ranges);
+  facts["memory"] = memory_json(pass);
+  facts["static_counts"] = {{"transfers", counts_json(pass, pass.transfers)},
+                            {"waits", counts_json(pass, pass.waits)},
+                            {"spills", counts_json(pass, pass.spills)},
+                            {"fills", counts_json(pass, pass.fills)}};
   facts["sources"]["allocations"] = {{"file", name}};
   facts["sources"]["memory"] = {{"file", name}};
   facts["sources"]["static_counts"] = {{"file", name}};
@@ -93,13 +91,12 @@ Status add_utilisation(json& facts, const std::string& module, const Dumps& dump
   std::string name = module + "/" + std::string(kUtilisationDump);
   const std::string* text = find_dump(dumps, name);
   if (text == nullptr) return {};
-  auto read = read_utilisation(*text, name);
-  if (!read) return std::move(read).error();
+  TRY_ASSIGN(auto read, read_utilisation(*text, name));
   json units = json::object();
-  for (const UnitUse& unit : read->units)
-    units[unit.unit] = {{"used", unit.used}, {"available", unit.capacity * read->bundles}};
+  for (const UnitUse& unit : read.units)
+    units[unit.unit] = {{"used", unit.used}, {"available", unit.capacity * read.bundles}};
   facts["static_utilisation"] = std::move(units);
-  facts["sources"]["static_utilisation"] = {{"file", name}, {"line", read->line}};
+  facts["sources"]["static_utilisation"] = {{"file", name}, {"line", read.line}};
   return {};
 }
 

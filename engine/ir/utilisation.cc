@@ -40,11 +40,11 @@ class UtilisationReader {
     if (next_line() != "== CAPACTIY:") return error("'== CAPACTIY:' was expected");
     out_.units = read_units(next_line());
     if (out_.units.empty() || out_.units.size() > kMostUnits) return error("no names of units");
-    if (auto status = read_row(&UnitUse::capacity); !status) return std::move(status).error();
+    TRY(read_row(&UnitUse::capacity));
     if (next_line() != "== UTILIZATION:") return error("'== UTILIZATION:' was expected");
     out_.line = line_ + 1;
     while (!text_.empty()) {
-      if (auto status = read_row(&UnitUse::used); !status) return std::move(status).error();
+      TRY(read_row(&UnitUse::used));
       ++out_.bundles;
     }
     return std::move(out_);

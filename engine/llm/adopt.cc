@@ -54,9 +54,8 @@ Result<Proposal> proposal_of(const AdoptRequest& request) {
     out.problem = std::move(problem);
     return out;
   }
-  auto context = context_of(request);
-  if (!context) return std::move(context).error();
-  return read_proposal(text_at(request.exchange, "text"), finish_of(request.exchange), *context);
+  TRY_ASSIGN(auto context, context_of(request));
+  return read_proposal(text_at(request.exchange, "text"), finish_of(request.exchange), context);
 }
 
 // What it took, in short, the plan included.
@@ -73,23 +72,22 @@ json exchange_of(const AdoptRequest& request, const Proposal& proposal) {
 }  // namespace
 
 Result<Adopted> adopt(const AdoptRequest& request) {
-  if (auto status = check_belongs(request); !status) return std::move(status).error();
-  auto proposal = proposal_of(request);
-  if (!proposal) return std::move(proposal).error();
+  TRY(check_belongs(request));
+  TRY_ASSIGN(auto proposal, proposal_of(request));
   // The parent's own program is known, and costs nothing.
-  if (proposal->problem) proposal->kernel = request.parent;
+  if (proposal.problem) proposal.kernel = request.parent;
   std::string note =
       fmt::format("{} by {}: ", text_at(request.prompt, "mode"), text_at(request.prompt, "model"));
-  note += proposal->problem        ? proposal->problem->kind
-          : proposal->plan.empty() ? "no plan"
-                                   : proposal->plan;
+  note += proposal.problem        ? proposal.problem->kind
+          : proposal.plan.empty() ? "no plan"
+                                  : proposal.plan;
   Adopted out;
   out.variant =
       search::variant_record(request.id, request.round, texts_at(request.prompt, "parents"), "llm",
-                             parameters_of(proposal->kernel, request.spec), note);
-  out.variant["exchange"] = exchange_of(request, *proposal);
-  if (proposal->problem) out.variant["problem"] = search::problem_record(*proposal->problem);
-  out.kernel = std::move(proposal->kernel);
+                             parameters_of(proposal.kernel, request.spec), note);
+  out.variant["exchange"] = exchange_of(request, proposal);
+  if (proposal.problem) out.variant["problem"] = search::problem_record(*proposal.problem);
+  out.kernel = std::move(proposal.kernel);
   return out;
 }
 

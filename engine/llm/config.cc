@@ -75,7 +75,7 @@ class Fields {
       auto reader = readers_.find(key);
       const std::string place = where.empty() ? key : fmt::format("{}.{}", where, key);
       if (reader == readers_.end()) return unknown(key, place);
-      if (auto status = reader->second(value, place); !status) return status;
+      TRY(reader->second(value, place));
     }
     return {};
   }
@@ -152,7 +152,7 @@ Result<Model> read_model(const json& from, const std::string& where) {
       .number("requests_per_minute", model.requests_per_minute)
       .flag("stream", model.stream)
       .flag("send_seed", model.has_seed);
-  if (auto status = fields.read(from, where); !status) return std::move(status).error();
+  TRY(fields.read(from, where));
   for (const char* key : {"name", "base_url", "input_usd_per_million", "output_usd_per_million"}) {
     if (!from.contains(key)) return bad_input(fmt::format("{}: '{}' is missing", where, key));
   }
@@ -168,7 +168,7 @@ Result<Model> read_model(const json& from, const std::string& where) {
   if (has_prompt_tokens && model.prompt_tokens > room)
     return bad_input(where + ": prompt_tokens and max_tokens are more than context_tokens");
   model.prompt_tokens = std::min(model.prompt_tokens, room);
-  if (auto status = check_address(model, where); !status) return std::move(status).error();
+  TRY(check_address(model, where));
   return model;
 }
 
@@ -178,13 +178,12 @@ Status read_models(const json& value, const std::string& where, std::vector<Mode
   std::set<std::string> names;
   double weight = 0;
   for (const json& one : value) {
-    auto model = read_model(one, fmt::format("{}[{}]", where, out.size()));
-    if (!model) return std::move(model).error();
-    if (!names.insert(model->name).second)
+    TRY_ASSIGN(auto model, read_model(one, fmt::format("{}[{}]", where, out.size())));
+    if (!names.insert(model.name).second)
       return bad_input(
-          fmt::format("{}[{}].name: '{}' is there twice", where, out.size(), model->name));
-    weight += model->weight;
-    out.push_back(*std::move(model));
+          fmt::format("{}[{}].name: '{}' is there twice", where, out.size(), model.name));
+    weight += model.weight;
+    out.push_back(std::move(model));
   }
   if (weight <= 0) return bad_input(where + ": all weights are 0");
   return {};
@@ -240,7 +239,7 @@ Result<Config> read_config(const json& from) {
       .number("evaluation_usd", out.evaluation_usd)
       .add("budget",
            [&](const json& value, const std::string& where) { return budget.read(value, where); });
-  if (auto status = fields.read(from, ""); !status) return std::move(status).error();
+  TRY(fields.read(from, ""));
   if (out.models.empty()) return bad_input("'models' is missing");
   return out;
 }

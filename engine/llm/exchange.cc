@@ -135,7 +135,7 @@ class Conversation {
   // `record` is what is known of the attempt before it is made.
   Result<Outcome> attempt_once(const HttpRequest& call, Api api, Attempt record) {
     if (conduct_.take_turn) {
-      if (auto status = conduct_.take_turn(); !status) return std::move(status).error();
+      TRY(conduct_.take_turn());
     }
     const double start = conduct_.monotonic_seconds();
     Outcome out = attempt(http_, call, api, conduct_);

@@ -173,12 +173,10 @@ Result<Templates> Templates::read(
   Templates out;
   for (const std::string& file : files(stage)) {
     const std::string path = fmt::format("{}/{}", folder, file);
-    auto text = read_file(path);
-    if (!text) return std::move(text).error();
-    auto parsed = Template::parse(*text, path);
-    if (!parsed) return std::move(parsed).error();
+    TRY_ASSIGN(auto text, read_file(path));
+    TRY_ASSIGN(auto parsed, Template::parse(text, path));
     const std::string name = file.substr(0, file.find('.'));
-    (name == "system" ? out.system : out.by_name[name]) = *std::move(parsed);
+    (name == "system" ? out.system : out.by_name[name]) = std::move(parsed);
   }
   return out;
 }

@@ -42,9 +42,8 @@ Result<Question> read_question(const json& record) {
   out.variant = text_at(record, "variant");
   if (out.variant.empty()) return external("no request.json");
   if (!record.contains("request")) return out;
-  auto request = read_chat_record(record["request"]);
-  if (!request) return std::move(request).error();
-  out.request = *std::move(request);
+  TRY_ASSIGN(auto request, read_chat_record(record["request"]));
+  out.request = std::move(request);
   return out;
 }
 

@@ -158,12 +158,10 @@ std::string_view without_thoughts(std::string_view text) {
 
 Result<Proposal> read_proposal(std::string_view text, Finish finish,
                                const search::AdoptionContext& context) {
-  auto block = search::find_block(context.parent);
-  if (!block) return std::move(block).error();
+  TRY_ASSIGN(auto block, search::find_block(context.parent));
   text = without_thoughts(text);
-  auto adopted = search::adopt(find_code(text, finish, context, *block), context);
-  if (!adopted) return std::move(adopted).error();
-  Proposal out = {std::move(adopted->kernel), std::move(adopted->problem), {}, {}};
+  TRY_ASSIGN(auto adopted, search::adopt(find_code(text, finish, context, block), context));
+  Proposal out = {std::move(adopted.kernel), std::move(adopted.problem), {}, {}};
   out.learnings = tagged(text, "learning", kMostLearnings);
   for (std::string& plan : tagged(text, "plan", 1)) out.plan = std::move(plan);
   return out;

@@ -61,7 +61,7 @@ Result<Template> Template::parse(std::string_view text, const std::string& path)
       if (!bare.ends_with(kSlotClose) || bare.find(kSlotOpen, 2) != std::string_view::npos)
         return where.error(at, "a section's line has no other text");
       const std::string_view name = bare.substr(3, bare.size() - 5);
-      if (auto status = check_name(name, at + 3, where); !status) return std::move(status).error();
+      TRY(check_name(name, at + 3, where));
       if (is_close && (sections.empty() || sections.back().name != name))
         return where.error(at, fmt::format("section '{}' is not the one that is open", name));
       if (is_open) sections.push_back({name, i + 1});
@@ -77,8 +77,7 @@ Result<Template> Template::parse(std::string_view text, const std::string& path)
       const size_t end = lines[i].find(kSlotClose, begin);
       if (end == std::string_view::npos) return where.error(begin, "a slot is not closed by '}}'");
       const std::string_view name = lines[i].substr(begin + 2, end - begin - 2);
-      if (auto status = check_name(name, begin + 2, where); !status)
-        return std::move(status).error();
+      TRY(check_name(name, begin + 2, where));
       out.pieces_.push_back({Kind::slot, std::string(name)});
       at = end + 2;
     }

@@ -60,7 +60,7 @@ Status LogFiles::flush() {
   if (build_.unwritten.empty() && deps_.unwritten.empty()) return {};
   const bool is_torn = !build_.is_there || (!deps_.is_there && !deps_.unwritten.empty());
   if (is_torn) return rewrite();
-  if (auto status = append(build_); !status) return status;
+  TRY(append(build_));
   return append(deps_);
 }
 
@@ -75,13 +75,13 @@ Status LogFiles::append(Appended& file) {
 
 Status LogFiles::rewrite() {
   if (!folder_.empty()) {
-    if (auto status = files_.make_folders(folder_); !status) return status;
+    TRY(files_.make_folders(folder_));
   }
   for (auto [file, whole] :
        {std::pair(&build_, encode(log_)), std::pair(&deps_, deps_log_.encode())}) {
     file->out.close();
     file->unwritten.clear();
-    if (auto status = files_.write(file->path, whole); !status) return status;
+    TRY(files_.write(file->path, whole));
     file->is_there = true;
   }
   return {};

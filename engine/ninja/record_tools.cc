@@ -42,9 +42,8 @@ Result<ByOutput> discovered_by_output(const ToolContext& context) {
   for (const auto& [output, deps] : logs.deps_log().by_output()) {
     out.insert_or_assign(output, Discovered{deps.inputs, modification_time(output) == deps.mtime});
   }
-  auto records = context.last_records();
-  if (!records) return std::move(records).error();
-  for (const EdgeRecord& record : *records) {
+  TRY_ASSIGN(auto records, context.last_records());
+  for (const EdgeRecord& record : records) {
     const auto paths = outputs_beside(context.graph, record.output);
     for (size_t i = 0; i < std::min(paths.size(), record.result.outputs.size()); ++i) {
       auto now = context.files.digest(paths[i]);

@@ -52,8 +52,7 @@ Status Times::adopt_all() {
   if (graph_.find_cycle(all)) return {};  // told by the build
   Plan plan(graph_, all);
   while (auto id = plan.next_ready()) {
-    auto adopted = adopt(*id);
-    if (!adopted) return std::move(adopted).error();
+    TRY(adopt(*id));
     plan.finish(*id);
   }
   return {};
@@ -63,13 +62,11 @@ Result<bool> Times::adopt(EdgeId id) {
   if (graph_.edge(id).is_phony()) {
     Newest newest;
     if (!count_in(graph_.edge(id).content_inputs(), newest)) return false;
-    auto status = lookup_.settle_phony(id);
-    if (!status) return std::move(status).error();
+    TRY(lookup_.settle_phony(id));
     return true;
   }
-  auto judgement = judge(id, false);
-  if (!judgement) return std::move(judgement).error();
-  return judgement->reason.empty() ? lookup_.adopt(id, *judgement) : false;
+  TRY_ASSIGN(auto judgement, judge(id, false));
+  return judgement.reason.empty() ? lookup_.adopt(id, judgement) : false;
 }
 
 std::optional<int64_t> Times::mtime(NodeId node) {

@@ -498,9 +498,8 @@ Result<std::vector<NodeId>> find_targets(const Graph& graph,
   if (names.empty()) return graph.default_targets();
   std::vector<NodeId> out;
   for (const std::string& name : names) {
-    auto node = find_target(graph, name);
-    if (!node) return std::move(node).error();
-    out.push_back(*node);
+    TRY_ASSIGN(auto node, find_target(graph, name));
+    out.push_back(node);
   }
   return out;
 }

@@ -82,10 +82,9 @@ bool is_same_text(std::string_view a, std::string_view b) {
 }
 
 Result<Pieces> pieces_of(std::string_view source) {
-  auto block = find_block(source);
-  if (!block) return std::move(block).error();
-  return Pieces{source.substr(0, block->begin),
-                source.substr(block->begin, block->end - block->begin), source.substr(block->end)};
+  TRY_ASSIGN(auto block, find_block(source));
+  return Pieces{source.substr(0, block.begin), source.substr(block.begin, block.end - block.begin),
+                source.substr(block.end)};
 }
 
 Code block_of(const std::string& code, const Pieces& parent) {
@@ -113,17 +112,16 @@ Code block_of(const std::string& code, const Pieces& parent) {
 }
 
 Result<Adoption> adopt(Code lines, const AdoptionContext& context) {
-  auto parent = pieces_of(context.parent);
-  if (!parent) return std::move(parent).error();
+  TRY_ASSIGN(auto parent, pieces_of(context.parent));
   auto refuse = [&](const char* kind, std::string reason) {
     if (!lines.problem) lines.problem = {kind, std::move(reason)};
   };
-  if (bound_names(parent->block).contains(context.entry) &&
+  if (bound_names(parent.block).contains(context.entry) &&
       !bound_names(lines.text).contains(context.entry))
     refuse("no-code", fmt::format("the code does not define '{}'", context.entry));
-  if (is_same_text(lines.text, parent->block)) refuse("unchanged", "the code is the parent's");
-  std::string kernel = fmt::format("{}{}{}", parent->head, lines.text, parent->tail);
-  if (!keeps_markers(kernel, *parent))
+  if (is_same_text(lines.text, parent.block)) refuse("unchanged", "the code is the parent's");
+  std::string kernel = fmt::format("{}{}{}", parent.head, lines.text, parent.tail);
+  if (!keeps_markers(kernel, parent))
     refuse("outside-block", "the code has markers of an EVOLVE block of its own");
   for (const std::string& other : context.others) {
     if (is_same_text(kernel, other)) refuse("unchanged", "the code is that of another parent");

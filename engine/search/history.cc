@@ -91,9 +91,8 @@ Result<PastVariant> read_line(dom::element line) {
     read_member(key, value, out);
     has_parameters = has_parameters || key == "parameters";
     if (key == "rejection") {
-      auto rejection = read_rejection(json_of(value));
-      if (!rejection) return std::move(rejection).error();
-      out.rejection = *std::move(rejection);
+      TRY_ASSIGN(auto rejection, read_rejection(json_of(value)));
+      out.rejection = std::move(rejection);
     }
   }
   if (out.id.empty() || out.round < 0) return external("no id or no round");

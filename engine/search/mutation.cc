@@ -162,13 +162,11 @@ Result<EvolveBlock> find_block(std::string_view source) {
 }
 
 Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names) {
-  auto block = find_block(source);
-  if (!block) return std::move(block).error();
+  TRY_ASSIGN(auto block, find_block(source));
   Point point;
   for (const std::string& name : names) {
-    auto assignment = find_assignment(source, *block, name);
-    if (!assignment) return std::move(assignment).error();
-    point[name] = assignment->value;
+    TRY_ASSIGN(auto assignment, find_assignment(source, block, name));
+    point[name] = assignment.value;
   }
   return point;
 }
@@ -176,12 +174,10 @@ Result<Point> read_parameters(std::string_view source, const std::vector<std::st
 Result<std::string> write_parameters(std::string_view source, const Point& point) {
   std::string out(source);
   for (const auto& [name, value] : point) {
-    auto block = find_block(out);
-    if (!block) return std::move(block).error();
-    auto assignment = find_assignment(out, *block, name);
-    if (!assignment) return std::move(assignment).error();
-    if (assignment->value == value) continue;
-    const Span& place = assignment->place;
+    TRY_ASSIGN(auto block, find_block(out));
+    TRY_ASSIGN(auto assignment, find_assignment(out, block, name));
+    if (assignment.value == value) continue;
+    const Span& place = assignment.place;
     out.replace(place.begin, place.end - place.begin, std::to_string(value));
   }
   return out;

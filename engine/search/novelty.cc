@@ -18,18 +18,16 @@ using nlohmann::json;
 Result<Sketched> read_line(const json& from) {
   Sketched out;
   const Error bad = external("no sketches of a variant");
-  auto variant = read_variant_core(from, "variant", "sketches.jsonl");
-  if (!variant) return std::move(variant).error();
-  out.id = variant->id;
-  out.round = variant->round;
-  out.parameters = variant->parameters;
+  TRY_ASSIGN(auto variant, read_variant_core(from, "variant", "sketches.jsonl"));
+  out.id = variant.id;
+  out.round = variant.round;
+  out.parameters = variant.parameters;
   const json &program = member(from, "program"), &cases = member(from, "cases");
   if (!program.is_string() || !cases.is_object()) return bad;
   out.program = program;
   for (const auto& [name, record] : cases.items()) {
-    auto sketch = read_sketch(record);
-    if (!sketch) return std::move(sketch).error();
-    out.sketches[name] = *std::move(sketch);
+    TRY_ASSIGN(auto sketch, read_sketch(record));
+    out.sketches[name] = std::move(sketch);
   }
   return out;
 }

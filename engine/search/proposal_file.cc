@@ -32,9 +32,8 @@ Status take(std::string_view key, std::string_view value, ProposalFile& out) {
   } else if (key == "pass") {
     out.passed = one_line(value, kMostNoteBytes);
   } else if (key == "parents") {
-    auto parents = read_parents(value);
-    if (!parents) return std::move(parents).error();
-    out.parents = *std::move(parents);
+    TRY_ASSIGN(auto parents, read_parents(value));
+    out.parents = std::move(parents);
   } else {
     return bad_input(fmt::format("'{}': expected 'parents', 'note' or 'pass' and a colon", key));
   }
@@ -82,13 +81,12 @@ Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view c
     const std::string& why = *proposal.passed;
     return adopt({{}, Problem{"passed", why.empty() ? "nothing was proposed" : why}}, context);
   }
-  auto parent = pieces_of(context.parent);
-  if (!parent) return std::move(parent).error();
-  auto checked = adopt(block_of(std::string(canonical), *parent), context);
+  TRY_ASSIGN(auto parent, pieces_of(context.parent));
+  auto checked = adopt(block_of(std::string(canonical), parent), context);
   // With its author's comments, where its markers are the canonical ones.
   const bool has_markers = proposal.code.find(kBlockStart) != std::string::npos;
   if (!checked || checked->problem || !has_markers) return checked;
-  return adopt(block_of(proposal.code, *parent), context);
+  return adopt(block_of(proposal.code, parent), context);
 }
 
 }  // namespace evolve::search

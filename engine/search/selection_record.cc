@@ -63,9 +63,8 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
   out.seconds[case_name] = seconds.get<double>();
   if (member(record, "confirmed") == false) out.is_confirmed = false;
   if (!member(record, "ratio").is_null()) {
-    auto ratio = read_ratio(record, fmt::format("{} {} time.json", out.id, case_name));
-    if (!ratio) return std::move(ratio).error();
-    out.ratios[case_name] = *ratio;
+    TRY_ASSIGN(auto ratio, read_ratio(record, fmt::format("{} {} time.json", out.id, case_name)));
+    out.ratios[case_name] = ratio;
   }
   return {};
 }
@@ -199,27 +198,23 @@ Result<ModelError> read_model(const json& from) {
 }
 
 Result<Survivor> read_survivor(const json& from, const std::string& time_kind) {
-  auto variant = read_variant_core(from, "variant", "selection.json");
-  if (!variant) return std::move(variant).error();
-  variant->time_kind = time_kind;
-  auto seconds = read_times(member(from, "per_case"), "selection.json");
-  if (!seconds) return std::move(seconds).error();
-  variant->seconds = *std::move(seconds);
+  TRY_ASSIGN(auto variant, read_variant_core(from, "variant", "selection.json"));
+  variant.time_kind = time_kind;
+  TRY_ASSIGN(auto seconds, read_times(member(from, "per_case"), "selection.json"));
+  variant.seconds = std::move(seconds);
   for (const auto& [name, value] : member(from, "ratios").items()) {
-    auto ratio = read_ratio(value, "selection.json");
-    if (!ratio) return std::move(ratio).error();
-    variant->ratios[name] = *ratio;
+    TRY_ASSIGN(auto ratio, read_ratio(value, "selection.json"));
+    variant.ratios[name] = ratio;
   }
   if (!member(from, "modelled").is_null()) {
-    auto modelled = read_times(member(from, "modelled"), "selection.json");
-    if (!modelled) return std::move(modelled).error();
-    variant->modelled = *std::move(modelled);
+    TRY_ASSIGN(auto modelled, read_times(member(from, "modelled"), "selection.json"));
+    variant.modelled = std::move(modelled);
   }
   for (const auto& [name, digest] : member(from, "programs").items()) {
-    if (digest.is_string()) variant->programs[name] = digest.get<std::string>();
+    if (digest.is_string()) variant.programs[name] = digest.get<std::string>();
   }
   Survivor out;
-  out.variant = *std::move(variant);
+  out.variant = std::move(variant);
   if (const json& score = member(from, "score"); score.is_number()) out.score = score;
   out.name = text_of(from, "name");
   if (const json& count = member(from, "stagnant_rounds"); count.is_number_integer())
@@ -298,9 +293,8 @@ Result<Evaluated> read_variant_core(const json& from, const char* id_key,
   for (const json& parent : member(from, "parents")) {
     if (parent.is_string()) out.parents.push_back(parent.get<std::string>());
   }
-  auto parameters = read_point(member(from, "parameters"), record);
-  if (!parameters) return std::move(parameters).error();
-  out.parameters = *std::move(parameters);
+  TRY_ASSIGN(auto parameters, read_point(member(from, "parameters"), record));
+  out.parameters = std::move(parameters);
   return out;
 }
 
@@ -365,9 +359,8 @@ bool says_more(const std::string& kind, const std::string& other) {
 
 Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseRecord>& cases,
                                  const LoadRecord& load, Judged judged_to) {
-  auto read = read_variant_core(variant, "id", "variant.json");
-  if (!read) return std::move(read).error();
-  Evaluated out = *std::move(read);
+  TRY_ASSIGN(auto read, read_variant_core(variant, "id", "variant.json"));
+  Evaluated out = std::move(read);
   // A proposal that was no kernel is none, whatever was built in its place.
   if (const json& problem = member(variant, "problem"); problem.is_object())
     out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
@@ -377,32 +370,31 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   judged.reserve(cases.size());
   for (const CaseRecord& one : cases) judged.push_back(one.judged);
   for (const auto& [step, case_name, file] : judging_reports(judged, judged_to)) {
-    auto record = load(case_name, file);
-    if (!record) return std::move(record).error();
-    std::string verdict = text_of(*record, "verdict");
+    TRY_ASSIGN(auto record, load(case_name, file));
+    std::string verdict = text_of(record, "verdict");
     if (verdict == "ok") {
-      const json& program = member(member(member(*record, "programs"), "tpu"), "digest");
+      const json& program = member(member(member(record, "programs"), "tpu"), "digest");
       if (program.is_string()) out.programs[case_name] = program.get<std::string>();
-      const json& modelled = member(member(*record, "modelled"), "seconds");
-      if (step == "analyze" && out.cell.empty()) out.cell = cell_of(*record);
+      const json& modelled = member(member(record, "modelled"), "seconds");
+      if (step == "analyze" && out.cell.empty()) out.cell = cell_of(record);
       if (step == "analyze" && modelled.is_number() && modelled.get<double>() > 0)
         out.modelled[case_name] = modelled.get<double>();
       if (step != "time") continue;
-      if (auto status = take_time(*record, case_name, out); !status) return status.error();
+      if (auto status = take_time(record, case_name, out); !status) return status.error();
     } else if (verdict == "rejected") {
       // What the model cannot follow matters only where times are the model's.
-      const bool is_not_modelled = step == "analyze" && text_of(*record, "kind") == "not_modelled";
+      const bool is_not_modelled = step == "analyze" && text_of(record, "kind") == "not_modelled";
       auto& why = is_not_modelled ? not_modelled : out.rejection;
       // A proposal that is none stays so, whatever its parent does.
       const bool is_kept = why && why->step == "adopt";
-      if (!why || (!is_kept && says_more(text_of(*record, "kind"), why->kind))) {
-        why = {step, case_name, text_of(*record, "kind"), text_of(*record, "reason"),
-               member(*record, "evidence")};
+      if (!why || (!is_kept && says_more(text_of(record, "kind"), why->kind))) {
+        why = {step, case_name, text_of(record, "kind"), text_of(record, "reason"),
+               member(record, "evidence")};
       }
     } else if (verdict == "not_done") {
       if (!is_excused(cases, step))
         out.not_done.push_back(
-            fmt::format("{} {}: {}", step, case_name, text_of(*record, "reason")));
+            fmt::format("{} {}: {}", step, case_name, text_of(record, "reason")));
     } else if (verdict == "not_reached" && step == "values") {
       // It is too slow to survive, or an earlier step says why.
       out.is_confirmed = false;
@@ -445,14 +437,12 @@ Result<PreviousSelection> read_selection(const json& selection) {
   }
   out.round = round.get<int>();
   for (const json& from : survivors) {
-    auto survivor = read_survivor(from, text_of(selection, "time_kind"));
-    if (!survivor) return std::move(survivor).error();
-    out.survivors.push_back(*std::move(survivor));
+    TRY_ASSIGN(auto survivor, read_survivor(from, text_of(selection, "time_kind")));
+    out.survivors.push_back(std::move(survivor));
   }
   if (auto status = read_places(selection, out); !status) return status.error();
-  auto model = read_model(member(selection, "model"));
-  if (!model) return std::move(model).error();
-  out.model = *model;
+  TRY_ASSIGN(auto model, read_model(member(selection, "model")));
+  out.model = model;
   return out;
 }
 
@@ -471,19 +461,19 @@ Status check_selection_form(const json& selection) {
       {"parameters", is_object}, {"step", is_text},         {"case", is_text},
       {"kind", is_text},         {"interpreted", is_truth}, {"spot_check", is_truth}};
   static const Form kRanked = {{"modelled", is_number}};
-  if (auto status = check_form(selection, kSelection, "it"); !status) return status;
+  TRY(check_form(selection, kSelection, "it"));
   if (auto it = selection.find("model"); it != selection.end()) {
-    if (auto status = check_form(*it, kModel, "its model"); !status) return status;
+    TRY(check_form(*it, kModel, "its model"));
   }
   if (const json& best = member(selection, "best"); !best.is_null()) {
-    if (auto status = check_form(best, kRow, "its best"); !status) return status;
+    TRY(check_form(best, kRow, "its best"));
   }
   for (const char* list : {"survivors", "ranking", "rejected", "ruled_out"}) {
     for (const json& row : member(selection, list)) {
       const std::string where = fmt::format("a row of its '{}'", list);
-      if (auto status = check_form(row, kRow, where); !status) return status;
+      TRY(check_form(row, kRow, where));
       if (list != std::string_view("ranking")) continue;
-      if (auto status = check_form(row, kRanked, where); !status) return status;
+      TRY(check_form(row, kRanked, where));
     }
   }
   return {};

@@ -61,9 +61,8 @@ Result<Space> Space::from_spec_json(const json& spec) {
   if (!list.is_array() || !formulas.is_array()) return bad_spec("no parameters or no constraints");
   std::vector<Parameter> parameters;
   for (const json& one : list) {
-    auto parameter = read_parameter(one);
-    if (!parameter) return std::move(parameter).error();
-    parameters.push_back(*std::move(parameter));
+    TRY_ASSIGN(auto parameter, read_parameter(one));
+    parameters.push_back(std::move(parameter));
   }
   std::vector<std::string> constraints;
   for (const json& formula : formulas) {

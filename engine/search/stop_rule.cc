@@ -139,18 +139,16 @@ Result<StopRule> StopRule::parse(std::string_view text) {
   StopRule out;
   out.any_of_.emplace_back();
   while (true) {
-    auto quantity = read_quantity(reader);
-    if (!quantity) return std::move(quantity).error();
+    TRY_ASSIGN(auto quantity, read_quantity(reader));
     reader.take(">=");
     const auto least = reader.take_number();
     if (!least || !std::isfinite(*least) || *least <= 0)
-      return reader.wrong(fmt::format("{}: a number above 0 was expected", (*quantity)->name));
-    Condition condition = {(*quantity)->name, *least};
+      return reader.wrong(fmt::format("{}: a number above 0 was expected", quantity->name));
+    Condition condition = {quantity->name, *least};
     std::string_view word = reader.take_word();
     if (!word.empty() && !is_joint(word)) {
-      auto factor = factor_of(**quantity, word, reader);
-      if (!factor) return std::move(factor).error();
-      condition.least *= *factor;
+      TRY_ASSIGN(auto factor, factor_of(*quantity, word, reader));
+      condition.least *= factor;
       word = reader.take_word();
     }
     out.any_of_.back().push_back(std::move(condition));

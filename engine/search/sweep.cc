@@ -28,14 +28,13 @@ class Sweep {
   }
 
   Result<std::vector<Proposal>> propose() {
-    if (auto status = make_sampler(); !status) return std::move(status).error();
+    TRY(make_sampler());
     std::vector<Proposal> out;
     for (const SweepPlace& place : request_.places) {
-      auto found = choose(place);
-      if (!found) return std::move(found).error();
-      if (*found) {
-        used_.insert((*found)->point);
-        out.push_back(**std::move(found));
+      TRY_ASSIGN(auto found, choose(place));
+      if (found) {
+        used_.insert(found->point);
+        out.push_back(*std::move(found));
       } else {
         out.push_back({request_.parents[0].point, 0,
                        fmt::format("nothing new is left: repeats {}", request_.parents[0].id),
@@ -55,10 +54,9 @@ class Sweep {
     if (is_local_ || space_.parameters().empty()) return {};
     auto grid = space_.grid();
     if (!grid) return std::move(grid).error().within("parameters");
-    auto made = search::make_sampler(request_.sampler, *std::move(grid), random_.next(),
-                                     std::max<size_t>(request_.places.size(), 1));
-    if (!made) return std::move(made).error();
-    sampler_ = *std::move(made);
+    TRY_ASSIGN(auto made, search::make_sampler(request_.sampler, *std::move(grid), random_.next(),
+                                               std::max<size_t>(request_.places.size(), 1)));
+    sampler_ = std::move(made);
     for (const Trial& trial : request_.trials) tell(trial.point, trial.cost);
     // Nothing has a cost yet, so that one is as good as another: a search begins at the parents.
     if (!request_.trials.empty()) return {};
@@ -72,14 +70,12 @@ class Sweep {
 
   Result<Found> choose(const SweepPlace& place) {
     if (!place.explores) {
-      auto point = is_local_ ? draw_near_parent(place.parent) : draw_by_sampler();
-      if (!point) return std::move(point).error();
-      if (*point) return Found(proposal(**point, place.parent, ""));
+      TRY_ASSIGN(auto point, is_local_ ? draw_near_parent(place.parent) : draw_by_sampler());
+      if (point) return Found(proposal(*point, place.parent, ""));
     }
-    auto point = draw_anywhere();
-    if (!point) return std::move(point).error();
-    if (!*point) return Found();
-    return Found(proposal(**point, place.parent, " (from the whole space)"));
+    TRY_ASSIGN(auto point, draw_anywhere());
+    if (!point) return Found();
+    return Found(proposal(*point, place.parent, " (from the whole space)"));
   }
 
   [[nodiscard]] Proposal proposal(const Point& point, size_t wanted, const char* how) const {
@@ -127,9 +123,8 @@ class Sweep {
       if (!index) break;
       Point point = space_.at(*index);
       if (used_.contains(point)) continue;
-      auto is_allowed = space_.allows(point);
-      if (!is_allowed) return std::move(is_allowed).error();
-      if (*is_allowed) return FoundPoint(std::move(point));
+      TRY_ASSIGN(auto is_allowed, space_.allows(point));
+      if (is_allowed) return FoundPoint(std::move(point));
       sampler_->tell(*index, std::nullopt);
       ++forbidden;
     }
@@ -155,9 +150,8 @@ class Sweep {
 
   [[nodiscard]] Result<FoundPoint> free_at(uint64_t index) const {
     Point point = space_.at(index);
-    auto is_wanted = is_free(point);
-    if (!is_wanted) return std::move(is_wanted).error();
-    return *is_wanted ? FoundPoint(std::move(point)) : std::nullopt;
+    TRY_ASSIGN(auto is_wanted, is_free(point));
+    return is_wanted ? FoundPoint(std::move(point)) : std::nullopt;
   }
 
   const SweepRequest& request_;

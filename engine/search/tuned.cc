@@ -125,11 +125,10 @@ Result<UpdatedTable> with_entries(const json& table, const std::string& kernel, 
       *same = std::move(record);
     }
   }
-  auto space = Space::make(spec.parameters, spec.constraints);
-  if (!space) return std::move(space).error();
+  TRY_ASSIGN(auto space, Space::make(spec.parameters, spec.constraints));
   json allowed = json::array();
   for (json& entry : all) {
-    if (is_allowed(*space, member(entry, "block_sizes"))) {
+    if (is_allowed(space, member(entry, "block_sizes"))) {
       allowed.push_back(std::move(entry));
     } else {
       out.taken_out.push_back(std::move(entry));

@@ -32,13 +32,12 @@ Status read_others(const Arguments& arguments, const steps::Parents& parents,
   if (mode == "crossover" && named.size() > 1) {
     const steps::ParentFile* second = parents.find(named[1]);
     if (second == nullptr) return bad_input(fmt::format("'{}' is no survivor", named[1]));
-    auto text = world::read_file(second->path);
-    if (!text) return std::move(text).error();
-    request.second_parent = *std::move(text);
+    TRY_ASSIGN(auto text, world::read_file(second->path));
+    request.second_parent = std::move(text);
   } else if (mode == "repair" && named.size() > 1) {
-    auto text = world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, named[0]));
-    if (!text) return std::move(text).error();
-    request.rejected = *std::move(text);
+    TRY_ASSIGN(auto text,
+               world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, named[0])));
+    request.rejected = std::move(text);
   }
   return {};
 }
@@ -58,19 +57,16 @@ Result<Adopted> adopt_answer(const Arguments& arguments, const steps::Parents& p
   for (const auto& [path, into] : {std::pair(&arguments.exchange, &request.exchange),
                                    {&arguments.prompt, &request.prompt},
                                    {&arguments.spec, &request.spec}}) {
-    auto record = steps::read_json(*path);
-    if (!record) return std::move(record).error();
-    *into = *std::move(record);
+    TRY_ASSIGN(auto record, steps::read_json(*path));
+    *into = std::move(record);
   }
   if (!arguments.plan.empty()) {
-    auto plan = steps::read_json(arguments.plan);
-    if (!plan) return std::move(plan).error();
-    request.plan = *std::move(plan);
+    TRY_ASSIGN(auto plan, steps::read_json(arguments.plan));
+    request.plan = std::move(plan);
   }
   if (auto status = read_others(arguments, parents, request); !status) return status.error();
-  auto adopted = llm::adopt(request);
-  if (!adopted) return std::move(adopted).error();
-  return Adopted{std::move(adopted->kernel), std::move(adopted->variant)};
+  TRY_ASSIGN(auto adopted, llm::adopt(request));
+  return Adopted{std::move(adopted.kernel), std::move(adopted.variant)};
 }
 
 // What the file says above its code, or else what became of it.
@@ -88,25 +84,20 @@ Result<std::optional<std::string>> proposal_text(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, none) ||
       std::filesystem::file_size(path, none) > kLargestSource)
     return std::optional<std::string>();
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  return std::optional(*std::move(text));
+  TRY_ASSIGN(auto text, world::read_file(path));
+  return std::optional(std::move(text));
 }
 
 Result<Adopted> adopt_person(const Arguments& arguments, const std::string& parent_id,
                              const std::string& parent) {
-  auto spec = steps::read_json(arguments.spec);
-  if (!spec) return std::move(spec).error();
-  auto space = search::Space::from_spec_json(*spec);
-  if (!space) return std::move(space).error();
-  auto text = proposal_text(arguments.proposal);
-  if (!text) return std::move(text).error();
-  auto canonical = world::read_file(arguments.canonical);
-  if (!canonical) return std::move(canonical).error();
-  const search::AdoptionContext context{parent, {}, spec->value("entry", "")};
+  TRY_ASSIGN(auto spec, steps::read_json(arguments.spec));
+  TRY_ASSIGN(auto space, search::Space::from_spec_json(spec));
+  TRY_ASSIGN(auto text, proposal_text(arguments.proposal));
+  TRY_ASSIGN(auto canonical, world::read_file(arguments.canonical));
+  const search::AdoptionContext context{parent, {}, spec.value("entry", "")};
   auto proposal =
-      *text ? search::read_proposal_file(**text)
-            : Result<search::ProposalFile>(bad_input("it is no ordinary file of up to 1 MiB"));
+      text ? search::read_proposal_file(*text)
+           : Result<search::ProposalFile>(bad_input("it is no ordinary file of up to 1 MiB"));
   std::optional<search::Problem> problem;
   if (!proposal) problem = search::Problem{"no-proposal", proposal.error().message};
   if (proposal) {
@@ -116,33 +107,29 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
     if (problem) proposal->parents.clear();
   }
   // A file that is no proposal is no kernel, and stops nobody else's.
-  auto adoption = problem ? search::adopt({{}, problem}, context)
-                          : search::adopt_proposal(*proposal, *canonical, context);
-  if (!adoption) return std::move(adoption).error();
+  TRY_ASSIGN(auto adoption, problem ? search::adopt({{}, problem}, context)
+                                    : search::adopt_proposal(*proposal, canonical, context));
   if (!proposal) proposal = search::ProposalFile();
-  auto point = search::read_parameters(adoption->kernel, space->names());
+  auto point = search::read_parameters(adoption.kernel, space.names());
   const auto parents =
       proposal->parents.empty() ? std::vector<std::string>{parent_id} : proposal->parents;
-  Adopted out = {std::move(adoption->kernel),
+  Adopted out = {std::move(adoption.kernel),
                  search::variant_record(arguments.id, arguments.round, parents, "person",
                                         point ? *std::move(point) : search::Point(),
-                                        note_of(*proposal, *adoption))};
-  if (adoption->problem) out.variant["problem"] = search::problem_record(*adoption->problem);
+                                        note_of(*proposal, adoption))};
+  if (adoption.problem) out.variant["problem"] = search::problem_record(*adoption.problem);
   return out;
 }
 
 Status run(const Arguments& arguments) {
-  auto parents = steps::Parents::read(arguments.files);
-  if (!parents) return std::move(parents).error();
-  const steps::ParentFile& parent = parents->of_place(static_cast<size_t>(arguments.place));
-  auto source = world::read_file(parent.path);
-  if (!source) return std::move(source).error();
-  auto adopted = arguments.proposal.empty() ? adopt_answer(arguments, *parents, *std::move(source))
-                                            : adopt_person(arguments, parent.id, *source);
-  if (!adopted) return std::move(adopted).error();
-  if (auto status = world::write_file_atomic(arguments.kernel_out, adopted->kernel); !status)
-    return status;
-  return steps::write_json(arguments.variant_out, adopted->variant);
+  TRY_ASSIGN(auto parents, steps::Parents::read(arguments.files));
+  const steps::ParentFile& parent = parents.of_place(static_cast<size_t>(arguments.place));
+  TRY_ASSIGN(auto source, world::read_file(parent.path));
+  TRY_ASSIGN(auto adopted, arguments.proposal.empty()
+                               ? adopt_answer(arguments, parents, std::move(source))
+                               : adopt_person(arguments, parent.id, source));
+  TRY(world::write_file_atomic(arguments.kernel_out, adopted.kernel));
+  return steps::write_json(arguments.variant_out, adopted.variant);
 }
 
 }  // namespace

@@ -30,19 +30,16 @@ int main(int argc, char** argv) {
   line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
   const auto write = [&](const json& facts) { return steps::write_json(files.out, facts); };
   const auto work = [&]() -> Status {
-    auto compiled = steps::read_compiled(files);
-    if (!compiled) return std::move(compiled).error();
-    if (const auto* reason = std::get_if<json>(&compiled->run)) return write(*reason);
-    auto formulas = steps::read_json(cost);
-    if (!formulas) return std::move(formulas).error();
-    ir::Cost of_case{formulas->value("flops", 0.0), formulas->value("bytes", 0.0)};
-    auto facts = ir::write_facts(std::get<ir::ProgramRun>(compiled->run), compiled->dumps, of_case,
-                                 compiled->device);
+    TRY_ASSIGN(auto compiled, steps::read_compiled(files));
+    if (const auto* reason = std::get_if<json>(&compiled.run)) return write(*reason);
+    TRY_ASSIGN(auto formulas, steps::read_json(cost));
+    ir::Cost of_case{formulas.value("flops", 0.0), formulas.value("bytes", 0.0)};
+    auto facts = ir::write_facts(std::get<ir::ProgramRun>(compiled.run), compiled.dumps, of_case,
+                                 compiled.device);
     if (!facts) return write(steps::not_modelled(facts.error().message));
     if (!terms.empty()) {
-      auto needs = steps::read_needs(*formulas, terms, signature);
-      if (!needs) return std::move(needs).error();
-      judge_work(*facts, *compiled, *needs);
+      TRY_ASSIGN(auto needs, steps::read_needs(formulas, terms, signature));
+      judge_work(*facts, compiled, needs);
     }
     return write(*facts);
   };

@@ -56,9 +56,8 @@ inline Result<ir::Device> read_device(const CompiledFiles& files) {
   auto device = ir::find_device(files.target);
   if (!device) return bad_input(fmt::format("target '{}' has no model", files.target));
   if (files.constants.empty()) return *device;
-  auto constants = read_json(files.constants);
-  if (!constants) return std::move(constants).error();
-  auto with = ir::with_constants(*device, *constants);
+  TRY_ASSIGN(auto constants, read_json(files.constants));
+  auto with = ir::with_constants(*device, constants);
   if (!with) return std::move(with).error().within(files.constants);
   return with;
 }
@@ -66,9 +65,8 @@ inline Result<ir::Device> read_device(const CompiledFiles& files) {
 // What a candidate's kernels are given. Bad input: it cannot be read.
 inline Result<ir::ProgramInput> read_input(const std::string& path) {
   if (path.empty()) return ir::ProgramInput();
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto document = parse_outside(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  auto document = parse_outside(text);
   if (!document) return std::move(document).error().within("its operands");
   auto input = ir::read_operands(*document);
   if (!input) return bad_input("its operands: " + input.error().message);
@@ -83,9 +81,8 @@ inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled&
   if (!dumps) return std::move(dumps).error();
   const auto names = ir::whole_names(*dumps);
   compiled.dumps = ir::with_whole_names(*std::move(dumps), names);
-  auto input = read_input(files.operands);
-  if (!input) return std::move(input).error();
-  auto run = ir::run_program(compiled.dumps, compiled.device, *input);
+  TRY_ASSIGN(auto input, read_input(files.operands));
+  auto run = ir::run_program(compiled.dumps, compiled.device, input);
   if (!run) return bad_input(run.error().message);
   if (!run->not_modelled.empty()) {
     // The time of the others is no time of the program's.
@@ -96,12 +93,10 @@ inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled&
 }
 
 inline Result<Compiled> read_compiled(const CompiledFiles& files) {
-  auto report = read_json(files.report);
-  if (!report) return std::move(report).error();
-  auto device = read_device(files);
-  if (!device) return std::move(device).error();
-  Compiled compiled{{}, *std::move(device), nlohmann::json{{"verdict", "not_reached"}}};
-  if (report->value("verdict", "") != "ok") return compiled;
+  TRY_ASSIGN(auto report, read_json(files.report));
+  TRY_ASSIGN(auto device, read_device(files));
+  Compiled compiled{{}, std::move(device), nlohmann::json{{"verdict", "not_reached"}}};
+  if (report.value("verdict", "") != "ok") return compiled;
   auto run = run_compiled(files, compiled);
   if (run) {
     compiled.run = *std::move(run);
@@ -117,10 +112,8 @@ inline Result<Compiled> read_compiled(const CompiledFiles& files) {
 // given the report that says so.
 inline Status judge_compiled(const std::function<Status()>& work,
                              const std::function<Status(const nlohmann::json&)>& write) {
-  auto problem = in_child(work);
-  if (!problem) return std::move(problem).error();
-  return *problem ? write(not_modelled("the model did not come to an end: " + **problem))
-                  : Status{};
+  TRY_ASSIGN(auto problem, in_child(work));
+  return problem ? write(not_modelled("the model did not come to an end: " + *problem)) : Status{};
 }
 
 }  // namespace evolve::steps

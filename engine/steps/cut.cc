@@ -25,19 +25,17 @@ class Cut {
   explicit Cut(const Arguments& arguments) : arguments_(arguments) {}
 
   Status run() {
-    auto cases = steps::read_spec(arguments_.spec);
-    if (!cases) return std::move(cases).error();
-    cases_ = *std::move(cases);
+    TRY_ASSIGN(auto cases, steps::read_spec(arguments_.spec));
+    cases_ = std::move(cases);
     benches_ = steps::benches_of(cases_);
-    auto seed = steps::read_variant(arguments_.seed_dir, cases_, Judged::before_times);
-    if (!seed) return std::move(seed).error();
-    of_seed_ = seed->modelled;
+    TRY_ASSIGN(auto seed, steps::read_variant(arguments_.seed_dir, cases_, Judged::before_times));
+    of_seed_ = seed.modelled;
     cases_ = steps::judged_in_round(std::move(cases_), arguments_.must_be_new);
-    if (arguments_.previous.empty()) leaders_.push_back({seed->id, 0, seed->programs});
+    if (arguments_.previous.empty()) leaders_.push_back({seed.id, 0, seed.programs});
     for (const std::string& id : arguments_.variants) {
-      if (auto status = admit(id); !status) return status;
+      TRY(admit(id));
     }
-    if (auto status = read_previous(); !status) return status;
+    TRY(read_previous());
     const double width = search::cut_width(arguments_.margin, model_);
     const uint64_t draw = search::Random(arguments_.random_seed, arguments_.round).next();
     for (const search::CutEntry& entry :
@@ -57,15 +55,14 @@ class Cut {
 
   // Who was turned down is not measured, and sets no pace; who is not modelled is measured.
   Status admit(const std::string& id) {
-    auto variant = steps::read_variant(folder_of(id), cases_, Judged::before_times);
-    if (!variant) return std::move(variant).error();
-    if (variant->rejection) {
-      entries_[id] = {{"is_in", false}, {"reason", "turned down: " + variant->rejection->kind}};
+    TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
+    if (variant.rejection) {
+      entries_[id] = {{"is_in", false}, {"reason", "turned down: " + variant.rejection->kind}};
       return {};
     }
     entries_[id] = {{"is_in", true}};
-    if (auto ratio = search::modelled_ratio(variant->modelled, of_seed_, benches_)) {
-      modelled_.push_back({id, *ratio, variant->programs});
+    if (auto ratio = search::modelled_ratio(variant.modelled, of_seed_, benches_)) {
+      modelled_.push_back({id, *ratio, variant.programs});
       entries_[id]["modelled"] = search::rounded(std::exp(*ratio));
     } else {
       entries_[id]["reason"] = "the model gives no time for the variant or for the seed";
@@ -76,10 +73,9 @@ class Cut {
   // The survivors of the round before, in the first round the seed; and how well the model did.
   Status read_previous() {
     if (arguments_.previous.empty()) return {};
-    auto previous = steps::read_previous(arguments_.previous);
-    if (!previous) return std::move(previous).error();
-    model_ = previous->model;
-    for (const search::Survivor& one : previous->survivors) {
+    TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));
+    model_ = previous.model;
+    for (const search::Survivor& one : previous.survivors) {
       const search::Evaluated& survivor = one.variant;
       if (auto ratio = search::modelled_ratio(survivor.modelled, of_seed_, benches_))
         leaders_.push_back({survivor.id, *ratio, survivor.programs});
@@ -94,8 +90,7 @@ class Cut {
       const bool is_in = one["is_in"].get<bool>();
       one["variant"] = id;
       all.push_back(std::move(one));
-      if (auto status = steps::write_admission(folder_of(id) + "/cut.json", is_in); !status)
-        return status;
+      TRY(steps::write_admission(folder_of(id) + "/cut.json", is_in));
     }
     return steps::write_json(arguments_.out,
                              {{"margin", search::rounded(margin)}, {"variants", all}});

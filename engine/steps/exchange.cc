@@ -46,12 +46,11 @@ Status take_turn(const std::string& file, double requests_per_minute) {
       return external(fmt::format("lock '{}.lock': {}", file, std::strerror(errno)));
     std::string state;
     if (std::filesystem::exists(file)) {
-      auto text = world::read_file(file);
-      if (!text) return std::move(text).error();
-      state = *std::move(text);
+      TRY_ASSIGN(auto text, world::read_file(file));
+      state = std::move(text);
     }
     const llm::Turn turn = llm::next_turn(state, seconds_since_epoch(), requests_per_minute);
-    if (auto status = world::write_file_atomic(file, turn.state); !status) return status;
+    TRY(world::write_file_atomic(file, turn.state));
     start = turn.start;
   }
   std::this_thread::sleep_for(std::chrono::duration<double>(start - seconds_since_epoch()));
@@ -65,22 +64,20 @@ std::string pace_file(const std::string& folder, const llm::ChatRequest& request
 }
 
 Status run(const Arguments& arguments) {
-  auto record = steps::read_json(arguments.request);
-  if (!record) return std::move(record).error();
-  auto question = llm::read_question(*record);
+  TRY_ASSIGN(auto record, steps::read_json(arguments.request));
+  auto question = llm::read_question(record);
   if (!question) return std::move(question).error().within(arguments.request);
   if (!question->request) return steps::write_json(arguments.out, llm::unasked_record(*question));
-  auto prompt = steps::read_json(arguments.prompt);
-  if (!prompt) return std::move(prompt).error();
-  const llm::Connection connection = llm::read_connection(*prompt);
-  auto key = llm::usable_key(connection.key_variable, std::getenv(connection.key_variable.c_str()));
-  if (!key) return std::move(key).error();
+  TRY_ASSIGN(auto prompt, steps::read_json(arguments.prompt));
+  const llm::Connection connection = llm::read_connection(prompt);
+  TRY_ASSIGN(auto key, llm::usable_key(connection.key_variable,
+                                       std::getenv(connection.key_variable.c_str())));
   llm::Conduct conduct;
   conduct.patience = world::patience();
   conduct.patience.tries = arguments.tries;
   conduct.patience.first_pause = kFirstPause;
   conduct.monotonic_seconds = monotonic_seconds;
-  conduct.random_seed = digest_of(llm::digest_of_request(*record)).low;
+  conduct.random_seed = digest_of(llm::digest_of_request(record)).low;
   conduct.most_seconds = arguments.timeout;
   conduct.most_silence = std::min(arguments.silence, arguments.timeout);
   if (!arguments.pace.empty() && connection.requests_per_minute > 0) {
@@ -90,9 +87,9 @@ Status run(const Arguments& arguments) {
     };
   }
   world::CurlHttp http({});
-  auto exchange = llm::converse(http, *question->request, *key, connection.key_variable, conduct);
-  if (!exchange) return std::move(exchange).error();
-  return steps::write_json(arguments.out, llm::exchange_record(*question, *exchange, *key));
+  TRY_ASSIGN(auto exchange,
+             llm::converse(http, *question->request, key, connection.key_variable, conduct));
+  return steps::write_json(arguments.out, llm::exchange_record(*question, exchange, key));
 }
 
 }  // namespace

@@ -28,21 +28,19 @@ class Finalists {
   explicit Finalists(const Arguments& arguments) : arguments_(arguments) {}
 
   Status run() {
-    auto cases = steps::read_spec(arguments_.spec);
-    if (!cases) return std::move(cases).error();
-    benches_ = steps::benches_of(*cases);
-    auto seed = steps::read_variant(arguments_.seed_dir, *cases, Judged::before_values);
-    if (!seed) return std::move(seed).error();
-    unit_ = seed->seconds;
-    if (seed->rejection) {
+    TRY_ASSIGN(auto cases, steps::read_spec(arguments_.spec));
+    benches_ = steps::benches_of(cases);
+    TRY_ASSIGN(auto seed, steps::read_variant(arguments_.seed_dir, cases, Judged::before_values));
+    unit_ = seed.seconds;
+    if (seed.rejection) {
       for (const search::BenchCase& one : benches_) unit_[one.name] = 1;
     }
     std::vector<search::Runner> leaders;
-    if (auto status = read_leaders(*seed, leaders); !status) return status;
-    cases_ = steps::judged_in_round(*std::move(cases), arguments_.must_be_new);
+    TRY(read_leaders(seed, leaders));
+    cases_ = steps::judged_in_round(std::move(cases), arguments_.must_be_new);
     std::vector<search::Runner> runners;
     for (const std::string& id : arguments_.variants) {
-      if (auto status = admit(id, runners); !status) return status;
+      TRY(admit(id, runners));
     }
     const size_t most = arguments_.top_k + kSpare;
     for (search::RaceEntry& entry : search::race(runners, leaders, most, most)) {
@@ -65,11 +63,10 @@ class Finalists {
 
   // Makes the variant a runner, or puts it among the entries with why it is none.
   Status admit(const std::string& id, std::vector<search::Runner>& runners) {
-    auto variant = steps::read_variant(folder_of(id), cases_, Judged::before_values);
-    if (!variant) return std::move(variant).error();
-    auto runner = runner_of(*variant);
-    if (variant->rejection) {
-      entries_.push_back({id, false, "rejected: " + variant->rejection->kind});
+    TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_values));
+    auto runner = runner_of(variant);
+    if (variant.rejection) {
+      entries_.push_back({id, false, "rejected: " + variant.rejection->kind});
     } else if (!runner) {
       entries_.push_back({id, false, "it has no time"});
     } else {
@@ -84,9 +81,8 @@ class Finalists {
       if (!seed.rejection) out.push_back({seed.id, {0, 0}, seed.programs});
       return {};
     }
-    auto previous = steps::read_previous(arguments_.previous);
-    if (!previous) return std::move(previous).error();
-    for (const search::Survivor& one : previous->survivors) {
+    TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));
+    for (const search::Survivor& one : previous.survivors) {
       if (auto runner = runner_of(one.variant)) out.push_back(*std::move(runner));
     }
     return {};

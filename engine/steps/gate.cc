@@ -14,18 +14,17 @@ struct Arguments {
 };
 
 Status run(const Arguments& arguments) {
-  auto cases = steps::read_spec(arguments.spec);
-  if (!cases) return std::move(cases).error();
-  auto variant = steps::read_variant(
-      arguments.variant_dir, steps::judged_in_round(*std::move(cases), arguments.must_be_new),
-      judged_before(arguments.before));
-  if (!variant) return std::move(variant).error();
+  TRY_ASSIGN(auto cases, steps::read_spec(arguments.spec));
+  TRY_ASSIGN(auto variant,
+             steps::read_variant(arguments.variant_dir,
+                                 steps::judged_in_round(std::move(cases), arguments.must_be_new),
+                                 judged_before(arguments.before)));
   if (!arguments.seed.empty()) {
-    if (const auto problem = search::problem_of_seed(*variant))
+    if (const auto problem = search::problem_of_seed(variant))
       return failed(fmt::format("{}: {}", arguments.seed, *problem));
   }
   // What could not be done may be excused by the spec; the selection sees to that.
-  return steps::write_json(arguments.out, {{"verdict", variant->rejection ? "not_reached" : "ok"}});
+  return steps::write_json(arguments.out, {{"verdict", variant.rejection ? "not_reached" : "ok"}});
 }
 
 }  // namespace

@@ -31,29 +31,26 @@ struct Source {
 };
 
 Result<Source> read_source(const steps::ParentFile& file, const search::Space& space) {
-  auto text = world::read_file(file.path);
-  if (!text) return std::move(text).error();
-  auto point = search::read_parameters(*text, space.names());
+  TRY_ASSIGN(auto text, world::read_file(file.path));
+  auto point = search::read_parameters(text, space.names());
   if (!point) return std::move(point).error().within(file.path);
-  return Source{file, *std::move(text), *std::move(point)};
+  return Source{file, std::move(text), *std::move(point)};
 }
 
 Status write_variant(const Arguments& arguments, const std::string& id, const std::string& kernel,
                      const nlohmann::json& record) {
   const std::string folder = arguments.round_dir + "/" + id;
-  if (auto status = world::write_file_atomic(folder + "/kernel.py", kernel); !status) return status;
+  TRY(world::write_file_atomic(folder + "/kernel.py", kernel));
   return steps::write_json(folder + "/variant.json", record);
 }
 
 Status copy_seed(const Arguments& arguments, const search::Space& space) {
   const std::string& id = arguments.ids.front();
-  auto parents = steps::Parents::read(arguments.files);
-  if (!parents) return std::move(parents).error();
-  auto seed = read_source(parents->seed(), space);
-  if (!seed) return std::move(seed).error();
+  TRY_ASSIGN(auto parents, steps::Parents::read(arguments.files));
+  TRY_ASSIGN(auto seed, read_source(parents.seed(), space));
   return write_variant(
-      arguments, id, seed->text,
-      search::variant_record(id, arguments.round, {}, "seed", seed->point, "the seed"));
+      arguments, id, seed.text,
+      search::variant_record(id, arguments.round, {}, "seed", seed.point, "the seed"));
 }
 
 class Sweep {
@@ -62,14 +59,13 @@ class Sweep {
       : arguments_(arguments), space_(space) {}
 
   Status run() {
-    auto history = steps::read_history(arguments_.history);
-    if (!history) return std::move(history).error();
-    history_ = *std::move(history);
-    if (auto status = read_parents(); !status) return status;
+    TRY_ASSIGN(auto history, steps::read_history(arguments_.history));
+    history_ = std::move(history);
+    TRY(read_parents());
     // What is swept together are the places of one structure: what is known of a point of one says
     // nothing of the same point of another.
     for (size_t number = 0; number < groups_.size(); ++number) {
-      if (auto status = propose(groups_[number], number); !status) return status;
+      TRY(propose(groups_[number], number));
     }
     return {};
   }
@@ -85,19 +81,18 @@ class Sweep {
   // The parents of the round's places; the seed where there is nothing in a parent to sweep: a
   // model's kernel may have no parameters.
   Status read_parents() {
-    auto parents = steps::Parents::read(arguments_.files);
-    if (!parents) return std::move(parents).error();
+    TRY_ASSIGN(auto parents, steps::Parents::read(arguments_.files));
     // Counted through the campaign, so that rounds and groups of few places explore, too.
     const auto before = static_cast<size_t>(
         std::count_if(history_.begin(), history_.end(),
                       [](const search::PastVariant& past) { return past.mutator == "sweep"; }));
     for (size_t i = 0; i < arguments_.ids.size(); ++i) {
-      steps::ParentFile parent = parents->of_place(arguments_.places.at(i));
-      if (!parent.has_parameters) parent = parents->seed();
+      steps::ParentFile parent = parents.of_place(arguments_.places.at(i));
+      if (!parent.has_parameters) parent = parents.seed();
       if (parent.structure.empty() && !history_.empty())
         parent.structure = history_.front().structure;
       const bool explores = search::explores(before + i, arguments_.explore);
-      if (auto status = want(arguments_.ids[i], parent, explores); !status) return status;
+      TRY(want(arguments_.ids[i], parent, explores));
     }
     return {};
   }
@@ -115,9 +110,8 @@ class Sweep {
     group->ids.push_back(id);
     group->places.push_back({static_cast<size_t>(known - parents.begin()), explores});
     if (known != parents.end()) return {};
-    auto source = read_source(parent, space_);
-    if (!source) return std::move(source).error();
-    parents.push_back(*std::move(source));
+    TRY_ASSIGN(auto source, read_source(parent, space_));
+    parents.push_back(std::move(source));
     return {};
   }
 
@@ -137,10 +131,9 @@ class Sweep {
       request.trials.push_back(
           {past.parameters, past.score ? std::optional(1 / *past.score) : std::nullopt});
     }
-    auto proposals = search::propose(request);
-    if (!proposals) return std::move(proposals).error();
+    TRY_ASSIGN(auto proposals, search::propose(request));
     for (size_t i = 0; i < group.ids.size(); ++i) {
-      const search::Proposal& proposal = (*proposals)[i];
+      const search::Proposal& proposal = proposals[i];
       const Source& parent = group.parents.at(proposal.parent);
       auto kernel = search::write_parameters(parent.text, proposal.point);
       if (!kernel) return std::move(kernel).error().within(parent.file.path);
@@ -181,13 +174,12 @@ int main(int argc, char** argv) {
   line.add("--places", arguments.places, "their places in the round, from 0").separated();
   line.add("--round-dir", arguments.round_dir, "holds a folder for each of them").required();
   return line.run(argc, argv, [&]() -> Status {
-    auto space = steps::read_space(arguments.spec);
-    if (!space) return std::move(space).error();
-    if (arguments.mutator == "seed") return copy_seed(arguments, *space);
+    TRY_ASSIGN(auto space, steps::read_space(arguments.spec));
+    if (arguments.mutator == "seed") return copy_seed(arguments, space);
     if (arguments.places.size() != arguments.ids.size()) {
       return bad_input(fmt::format("--places: expected {} of them, one for each of --ids, got {}",
                                    arguments.ids.size(), arguments.places.size()));
     }
-    return Sweep(arguments, *space).run();
+    return Sweep(arguments, space).run();
   });
 }

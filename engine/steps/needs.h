@@ -10,11 +10,9 @@ namespace evolve::steps {
 
 inline Result<ir::Needs> read_needs(const nlohmann::json& cost, const std::string& terms_path,
                                     const std::string& signature_path) {
-  auto terms = read_json(terms_path);
-  if (!terms) return std::move(terms).error();
-  auto signature = read_json(signature_path);
-  if (!signature) return std::move(signature).error();
-  return ir::read_needs(cost, *terms, *signature);
+  TRY_ASSIGN(auto terms, read_json(terms_path));
+  TRY_ASSIGN(auto signature, read_json(signature_path));
+  return ir::read_needs(cost, terms, signature);
 }
 
 }  // namespace evolve::steps

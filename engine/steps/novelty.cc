@@ -22,24 +22,20 @@ class Novelty {
   explicit Novelty(const Arguments& arguments) : arguments_(arguments) {}
 
   Status run() {
-    auto cases = steps::read_spec(arguments_.spec);
-    if (!cases) return std::move(cases).error();
-    cases_ = *std::move(cases);
+    TRY_ASSIGN(auto cases, steps::read_spec(arguments_.spec));
+    cases_ = std::move(cases);
     benches_ = steps::benches_of(cases_);
-    auto history = steps::read_history(arguments_.history);
-    if (!history) return std::move(history).error();
-    if (auto status = read_earlier(); !status) return status;
+    TRY_ASSIGN(auto history, steps::read_history(arguments_.history));
+    TRY(read_earlier());
     std::vector<search::Sketched> variants;
     for (const std::string& id : arguments_.variants) {
-      auto is_within = read_contracts(id);
-      if (!is_within) return std::move(is_within).error();
-      if (!*is_within) continue;
-      auto sketched = read_program(arguments_.round_dir + "/" + id);
-      if (!sketched) return std::move(sketched).error();
-      if (*sketched) variants.push_back(**std::move(sketched));
+      TRY_ASSIGN(auto is_within, read_contracts(id));
+      if (!is_within) continue;
+      TRY_ASSIGN(auto sketched, read_program(arguments_.round_dir + "/" + id));
+      if (sketched) variants.push_back(*std::move(sketched));
     }
     for (search::NoveltyEntry& entry :
-         search::near_duplicates(variants, arguments_.least, *history, earlier_)) {
+         search::near_duplicates(variants, arguments_.least, history, earlier_)) {
       const std::string id = entry.id;
       entries_[id] = std::move(entry);
     }
@@ -49,14 +45,12 @@ class Novelty {
  private:
   Status read_earlier() {
     if (arguments_.previous.empty()) {
-      auto seed = read_program(arguments_.seed_dir);
-      if (!seed) return std::move(seed).error();
-      if (*seed) earlier_.push_back(**std::move(seed));
+      TRY_ASSIGN(auto seed, read_program(arguments_.seed_dir));
+      if (seed) earlier_.push_back(*std::move(seed));
       return {};
     }
-    auto text = world::read_file(arguments_.previous);
-    if (!text) return std::move(text).error();
-    auto earlier = search::read_sketches(*text);
+    TRY_ASSIGN(auto text, world::read_file(arguments_.previous));
+    auto earlier = search::read_sketches(text);
     if (!earlier) return std::move(earlier).error().within(arguments_.previous);
     earlier_ = *std::move(earlier);
     return {};
@@ -80,31 +74,27 @@ class Novelty {
   // Nothing where one of its programs was not lowered, is too large to be compared, or cannot be
   // read: a candidate had a hand in that, so it is the candidate's verdict and no fault.
   Result<std::optional<search::Sketched>> read_program(const std::string& folder) {
-    auto variant = steps::read_json(folder + "/variant.json");
-    if (!variant) return std::move(variant).error();
-    auto core = search::read_variant_core(*variant, "id", "variant.json");
-    if (!core) return std::move(core).error();
-    search::Sketched out = {core->id, core->round, core->parameters, "", {}};
+    TRY_ASSIGN(auto variant, steps::read_json(folder + "/variant.json"));
+    TRY_ASSIGN(auto core, search::read_variant_core(variant, "id", "variant.json"));
+    search::Sketched out = {core.id, core.round, core.parameters, "", {}};
     for (const search::BenchCase& one : benches_) {
-      auto report = steps::read_json(fmt::format("{}/{}/lower.json", folder, one.name));
-      if (!report) return std::move(report).error();
+      TRY_ASSIGN(auto report, steps::read_json(fmt::format("{}/{}/lower.json", folder, one.name)));
       const json& digest =
-          search::member(search::member(search::member(*report, "programs"), "tpu"), "digest");
+          search::member(search::member(search::member(report, "programs"), "tpu"), "digest");
       if (!digest.is_string()) return std::optional<search::Sketched>();
-      auto text = world::read_file(fmt::format("{}/{}/jaxpr.json", folder, one.name));
-      if (!text) return std::move(text).error();
-      auto jaxpr = parse_outside(*text);
+      TRY_ASSIGN(auto text, world::read_file(fmt::format("{}/{}/jaxpr.json", folder, one.name)));
+      auto jaxpr = parse_outside(text);
       if (!jaxpr) {
-        unreadable_[core->id] = fmt::format("what '{}' was traced to cannot be read: {}", one.name,
-                                            jaxpr.error().message);
+        unreadable_[core.id] = fmt::format("what '{}' was traced to cannot be read: {}", one.name,
+                                           jaxpr.error().message);
         return std::optional<search::Sketched>();
       }
       auto sketch = search::sketch_of(*jaxpr);
       if (!sketch) return std::optional<search::Sketched>();
-      core->programs[one.name] = digest;
+      core.programs[one.name] = digest;
       out.sketches[one.name] = *std::move(sketch);
     }
-    out.program = search::program_of(core->programs, benches_);
+    out.program = search::program_of(core.programs, benches_);
     return std::optional(std::move(out));
   }
 
@@ -127,8 +117,7 @@ class Novelty {
       for (const auto& [name, is_within] : is_within_.at(id)) {
         const std::string path =
             fmt::format("{}/{}/{}/novelty.json", arguments_.round_dir, id, name);
-        if (auto status = steps::write_json(path, verdict_of(id, is_within)); !status)
-          return status;
+        TRY(steps::write_json(path, verdict_of(id, is_within)));
       }
       json one = {{"variant", id}};
       if (auto it = entries_.find(id); it != entries_.end()) {

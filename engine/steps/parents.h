@@ -38,14 +38,13 @@ class Parents {
     Parents out;
     out.seed_ = {"v0000", files.seed, "", true, 0, 0};
     if (files.selection.empty()) return out;
-    auto previous = read_previous(files.selection);
-    if (!previous) return std::move(previous).error();
-    for (size_t i = 0; i < std::min(previous->survivors.size(), files.lineages.size()); ++i) {
-      const search::Evaluated& variant = previous->survivors[i].variant;
+    TRY_ASSIGN(auto previous, read_previous(files.selection));
+    for (size_t i = 0; i < std::min(previous.survivors.size(), files.lineages.size()); ++i) {
+      const search::Evaluated& variant = previous.survivors[i].variant;
       out.survivors_.push_back({variant.id, files.lineages[i], variant.structure,
-                                !variant.parameters.empty(), i + 1, previous->survivors[i].island});
+                                !variant.parameters.empty(), i + 1, previous.survivors[i].island});
     }
-    out.previous_ = *std::move(previous);
+    out.previous_ = std::move(previous);
     return out;
   }
 

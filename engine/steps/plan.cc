@@ -19,32 +19,28 @@ Result<search::PlanFile> read_decision(const std::string& path) {
     return bad_input(fmt::format("{}: nobody has decided on this plan yet", path), "",
                      "evolve plan show, and then evolve plan approve, reject or edit");
   }
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto decision = search::read_plan_file(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  auto decision = search::read_plan_file(text);
   if (!decision) return std::move(decision).error().within(path);
   return decision;
 }
 
 Status run(const Arguments& arguments) {
-  auto prompt = steps::read_json(arguments.prompt);
-  if (!prompt) return std::move(prompt).error();
-  auto exchange = steps::read_json(arguments.exchange);
-  if (!exchange) return std::move(exchange).error();
-  auto plan = llm::planned_by(*prompt, *exchange);
+  TRY_ASSIGN(auto prompt, steps::read_json(arguments.prompt));
+  TRY_ASSIGN(auto exchange, steps::read_json(arguments.exchange));
+  auto plan = llm::planned_by(prompt, exchange);
   if (!plan) return std::move(plan).error();
   std::vector<std::string> read;
   if (!arguments.decision.empty() && !plan->problem) {
-    auto decision = read_decision(arguments.decision);
-    if (!decision) return std::move(decision).error();
-    plan = llm::decided(*std::move(plan), *decision);
+    TRY_ASSIGN(auto decision, read_decision(arguments.decision));
+    plan = llm::decided(*std::move(plan), decision);
     read = {arguments.decision};
   }
   if (!arguments.depfile.empty()) {
     auto status = world::write_file_atomic(arguments.depfile, depfile_text(arguments.out, read));
     if (!status) return status;
   }
-  return steps::write_json(arguments.out, llm::plan_record(*plan, *prompt, *exchange));
+  return steps::write_json(arguments.out, llm::plan_record(*plan, prompt, exchange));
 }
 
 }  // namespace

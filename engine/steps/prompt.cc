@@ -23,27 +23,24 @@ struct Arguments {
 
 Result<llm::Source> read_source(const steps::ParentFile* parent) {
   if (parent == nullptr) return llm::Source{};
-  auto text = world::read_file(parent->path);
-  if (!text) return std::move(text).error();
-  return llm::Source{parent->id, *std::move(text)};
+  TRY_ASSIGN(auto text, world::read_file(parent->path));
+  return llm::Source{parent->id, std::move(text)};
 }
 
 // What the compiler said of the parent.
 Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::ParentFile& parent) {
   if (parent.lineage > 0 && parent.lineage <= arguments.evidence.size())
     return steps::read_json(arguments.evidence[parent.lineage - 1]);
-  auto cases = steps::read_spec(arguments.spec);
-  if (!cases) return std::move(cases).error();
-  return steps::read_evidence(arguments.seed_dir, steps::benches_of(*cases));
+  TRY_ASSIGN(auto cases, steps::read_spec(arguments.spec));
+  return steps::read_evidence(arguments.seed_dir, steps::benches_of(cases));
 }
 
 // The campaign so far, with the survivors' sources.
 Result<llm::History> read_campaign(const search::History& past, const steps::Parents& parents) {
   llm::History out = llm::history_of(past, parents.previous().survivors);
   for (llm::Elite& elite : out.elites) {
-    auto source = read_source(parents.find(elite.variant));
-    if (!source) return std::move(source).error();
-    elite.source = std::move(source->text);
+    TRY_ASSIGN(auto source, read_source(parents.find(elite.variant)));
+    elite.source = std::move(source.text);
   }
   return out;
 }
@@ -51,19 +48,16 @@ Result<llm::History> read_campaign(const search::History& past, const steps::Par
 // What was learned, and what models wrote beside it.
 Result<search::Lessons> read_lessons(const Arguments& arguments, const search::History& past,
                                      const nlohmann::json& spec) {
-  auto known = steps::read_learnings(arguments.learnings);
-  if (!known) return std::move(known).error();
+  TRY_ASSIGN(auto known, steps::read_learnings(arguments.learnings));
   if (arguments.files.selection.empty()) {
     return search::Lessons{
-        search::learnings_in_round(*std::move(known), arguments.round - 1, spec.value("name", "")),
+        search::learnings_in_round(std::move(known), arguments.round - 1, spec.value("name", "")),
         {}};
   }
-  auto selection = steps::read_json(arguments.files.selection);
-  if (!selection) return std::move(selection).error();
-  auto rule = search::read_learn_rule(*selection, spec, arguments.effect);
-  if (!rule) return std::move(rule).error();
+  TRY_ASSIGN(auto selection, steps::read_json(arguments.files.selection));
+  TRY_ASSIGN(auto rule, search::read_learn_rule(selection, spec, arguments.effect));
   // What the rule accepted is known already, and so is left as it is.
-  return search::learn(past, *known, *rule, search::Proposals::of_models);
+  return search::learn(past, known, rule, search::Proposals::of_models);
 }
 
 // A variant of the round before that a step turned down, drawn from those; nothing where there is
@@ -79,23 +73,21 @@ Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History
   const size_t first = random.below(rejected.size());
   const std::string& id =
       rejected[(first + static_cast<size_t>(arguments.index)) % rejected.size()]->id;
-  auto text = world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, id));
-  if (!text) return std::move(text).error();
-  return llm::Source{id, *std::move(text)};
+  TRY_ASSIGN(auto text,
+             world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, id)));
+  return llm::Source{id, std::move(text)};
 }
 
 // What the code is asked by, where models plan first.
 Result<llm::Plan> read_plan(const std::string& path) {
   if (path.empty()) return llm::Plan();
-  auto record = steps::read_json(path);
-  if (!record) return std::move(record).error();
-  return llm::read_plan(*record);
+  TRY_ASSIGN(auto record, steps::read_json(path));
+  return llm::read_plan(record);
 }
 
 Status run(const Arguments& arguments) {
-  auto config_record = steps::read_json(arguments.config);
-  if (!config_record) return std::move(config_record).error();
-  auto config = llm::read_config(*config_record);
+  TRY_ASSIGN(auto config_record, steps::read_json(arguments.config));
+  auto config = llm::read_config(config_record);
   if (!config) return std::move(config).error().within(arguments.config);
   const bool is_plan = arguments.stage == "plan";
   // Where models plan first, a place asks twice.
@@ -104,44 +96,33 @@ Status run(const Arguments& arguments) {
   auto templates = llm::Templates::read(
       arguments.templates, stage, [](const std::string& path) { return world::read_file(path); });
   if (!templates) return std::move(templates).error();
-  auto spec = steps::read_json(arguments.spec);
-  if (!spec) return std::move(spec).error();
-  auto parents = steps::Parents::read(arguments.files);
-  if (!parents) return std::move(parents).error();
+  TRY_ASSIGN(auto spec, steps::read_json(arguments.spec));
+  TRY_ASSIGN(auto parents, steps::Parents::read(arguments.files));
   const auto place = static_cast<size_t>(arguments.place);
-  auto past = steps::read_history(arguments.history);
-  if (!past) return std::move(past).error();
-  auto history = read_campaign(*past, *parents);
-  if (!history) return std::move(history).error();
-  auto evidence = read_evidence(arguments, parents->of_place(place));
-  if (!evidence) return std::move(evidence).error();
-  auto parent = read_source(&parents->of_place(place));
-  if (!parent) return std::move(parent).error();
-  auto second = read_source(parents->beside(place));
-  if (!second) return std::move(second).error();
-  auto rejected = draw_rejected(arguments, *history);
-  if (!rejected) return std::move(rejected).error();
-  auto lessons = read_lessons(arguments, *past, *spec);
-  if (!lessons) return std::move(lessons).error();
-  auto plan = read_plan(arguments.plan);
-  if (!plan) return std::move(plan).error();
+  TRY_ASSIGN(auto past, steps::read_history(arguments.history));
+  TRY_ASSIGN(auto history, read_campaign(past, parents));
+  TRY_ASSIGN(auto evidence, read_evidence(arguments, parents.of_place(place)));
+  TRY_ASSIGN(auto parent, read_source(&parents.of_place(place)));
+  TRY_ASSIGN(auto second, read_source(parents.beside(place)));
+  TRY_ASSIGN(auto rejected, draw_rejected(arguments, history));
+  TRY_ASSIGN(auto lessons, read_lessons(arguments, past, spec));
+  TRY_ASSIGN(auto plan, read_plan(arguments.plan));
   const llm::PromptRequest request{*std::move(config),
-                                   *std::move(spec),
-                                   *std::move(evidence),
-                                   *std::move(history),
-                                   *std::move(parent),
-                                   *std::move(second),
-                                   *std::move(lessons),
-                                   *std::move(rejected),
+                                   std::move(spec),
+                                   std::move(evidence),
+                                   std::move(history),
+                                   std::move(parent),
+                                   std::move(second),
+                                   std::move(lessons),
+                                   std::move(rejected),
                                    arguments.id,
                                    arguments.round,
                                    arguments.index,
                                    arguments.random_seed,
                                    stage,
-                                   *std::move(plan)};
+                                   std::move(plan)};
   const llm::Prompt prompt = llm::make_prompt(request, *templates);
-  if (auto status = steps::write_json(arguments.request_out, prompt.request); !status)
-    return status;
+  TRY(steps::write_json(arguments.request_out, prompt.request));
   return steps::write_json(arguments.out, prompt.record);
 }
 

@@ -21,17 +21,15 @@ class Race {
   explicit Race(const Arguments& arguments) : arguments_(arguments) {}
 
   Status run() {
-    auto cases = steps::read_spec(arguments_.spec);
-    if (!cases) return std::move(cases).error();
-    cases_ = steps::judged_in_round(*std::move(cases), arguments_.must_be_new);
+    TRY_ASSIGN(auto cases, steps::read_spec(arguments_.spec));
+    cases_ = steps::judged_in_round(std::move(cases), arguments_.must_be_new);
     benches_ = steps::benches_of(cases_);
     for (const std::string& id : arguments_.variants) {
-      if (auto status = admit(id); !status) return status;
+      TRY(admit(id));
     }
-    auto leaders = read_leaders();
-    if (!leaders) return std::move(leaders).error();
+    TRY_ASSIGN(auto leaders, read_leaders());
     for (search::RaceEntry& entry :
-         search::race(runners_, *leaders, arguments_.top_k, arguments_.finalists)) {
+         search::race(runners_, leaders, arguments_.top_k, arguments_.finalists)) {
       entries_.push_back(std::move(entry));
     }
     return steps::write_admissions(entries_, arguments_.round_dir, "race.json", arguments_.out);
@@ -44,44 +42,40 @@ class Race {
 
   // Makes the variant a runner, or puts it among the entries with why it is none.
   Status admit(const std::string& id) {
-    auto variant = steps::read_variant(folder_of(id), cases_, Judged::before_times);
-    if (!variant) return std::move(variant).error();
-    if (variant->rejection) {
-      entries_.push_back({id, false, "turned down: " + variant->rejection->kind});
+    TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
+    if (variant.rejection) {
+      entries_.push_back({id, false, "turned down: " + variant.rejection->kind});
       return {};
     }
     std::map<std::string, search::Ratio> ratios;
     for (const search::BenchCase& one : benches_) {
       const std::string path = fmt::format("{}/{}/screening.json", folder_of(id), one.name);
-      auto record = steps::read_json(path);
-      if (!record) return std::move(record).error();
-      const std::string verdict = record->value("verdict", "");
+      TRY_ASSIGN(auto record, steps::read_json(path));
+      const std::string verdict = record.value("verdict", "");
       if (verdict != "ok") {
         entries_.push_back({id, false,
                             verdict == "not_reached" ? "ruled out before it was measured"
                                                      : "turned down while it was measured"});
         return {};
       }
-      auto samples = search::read_samples(*record, path);
-      if (!samples) return std::move(samples).error();
-      const search::Decision decision = search::decide(*samples, {});
+      TRY_ASSIGN(auto samples, search::read_samples(record, path));
+      const search::Decision decision = search::decide(samples, {});
       if (decision.comparison == search::Comparison::not_comparable) {
         entries_.push_back({id, false, decision.reason});
         return {};
       }
       ratios[one.name] = decision.ratio;
     }
-    runners_.push_back({id, search::standing_of(ratios, benches_), variant->programs});
+    runners_.push_back({id, search::standing_of(ratios, benches_), variant.programs});
     return {};
   }
 
   // The survivors of the round before; in the first round, the seed.
   [[nodiscard]] Result<std::vector<search::Runner>> read_leaders() const {
     if (arguments_.previous.empty()) return std::vector<search::Runner>{{}};
-    auto previous = steps::read_previous(arguments_.previous);
-    if (!previous) return std::move(previous).error();
+    TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));
     std::vector<search::Runner> out;
-    for (const search::Survivor& one : previous->survivors) {
+    for (const search::Survivor& one : previous.survivors) {
       const search::Evaluated& survivor = one.variant;
       out.push_back(
           {survivor.id, search::standing_of(survivor.ratios, benches_), survivor.programs});

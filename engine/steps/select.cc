@@ -25,33 +25,28 @@ struct Arguments {
 // What a variant's source is to the campaign.
 Status identify(search::Evaluated& variant, const std::string& folder,
                 const std::vector<std::string>& parameters) {
-  auto canonical = world::read_file(folder + "/canonical.py");
-  if (!canonical) return std::move(canonical).error();
-  variant.source = sha256(*canonical);
-  variant.structure = sha256(search::without_parameters(*canonical, parameters));
+  TRY_ASSIGN(auto canonical, world::read_file(folder + "/canonical.py"));
+  variant.source = sha256(canonical);
+  variant.structure = sha256(search::without_parameters(canonical, parameters));
   return {};
 }
 
 Result<search::SelectionRequest> read_request(const Arguments& arguments) {
-  auto cases = steps::read_spec(arguments.spec);
-  if (!cases) return std::move(cases).error();
-  auto space = steps::read_space(arguments.spec);
-  if (!space) return std::move(space).error();
-  const std::vector<std::string> parameters = space->names();
+  TRY_ASSIGN(auto cases, steps::read_spec(arguments.spec));
+  TRY_ASSIGN(auto space, steps::read_space(arguments.spec));
+  const std::vector<std::string> parameters = space.names();
   search::SelectionRequest request;
   request.round = arguments.round;
   request.rule = arguments.rule;
-  request.cases = steps::benches_of(*cases);
-  auto seed = steps::read_variant(arguments.seed_dir, *cases);
-  if (!seed) return std::move(seed).error();
-  request.seed = *std::move(seed);
+  request.cases = steps::benches_of(cases);
+  TRY_ASSIGN(auto seed, steps::read_variant(arguments.seed_dir, cases));
+  request.seed = std::move(seed);
   if (auto status = identify(request.seed, arguments.seed_dir, parameters); !status)
     return status.error();
-  auto cut = steps::read_cut(arguments.cut);
-  if (!cut) return std::move(cut).error();
-  const auto in_round = steps::judged_in_round(*cases, arguments.must_be_new);
+  TRY_ASSIGN(auto cut, steps::read_cut(arguments.cut));
+  const auto in_round = steps::judged_in_round(cases, arguments.must_be_new);
   for (const std::string& id : arguments.variants) {
-    const nlohmann::json said = cut->contains(id) ? cut->at(id) : nlohmann::json::object();
+    const nlohmann::json said = cut.contains(id) ? cut.at(id) : nlohmann::json::object();
     const bool is_measured = said.value("is_in", true);
     const std::string folder = arguments.round_dir + "/" + id;
     auto variant =
@@ -63,12 +58,11 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
     request.variants.push_back(*std::move(variant));
   }
   if (arguments.previous.empty()) return request;
-  auto previous = steps::read_previous(arguments.previous);
-  if (!previous) return std::move(previous).error();
-  request.before = std::move(previous->survivors);
-  request.places = std::move(previous->places);
-  request.lineages_made = previous->lineages_made;
-  request.model = previous->model;
+  TRY_ASSIGN(auto previous, steps::read_previous(arguments.previous));
+  request.before = std::move(previous.survivors);
+  request.places = std::move(previous.places);
+  request.lineages_made = previous.lineages_made;
+  request.model = previous.model;
   return request;
 }
 
@@ -97,10 +91,8 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
     std::string path = i < selection.survivors.size()
                            ? source_of(arguments, request, selection.survivors[i].variant.id)
                            : arguments.seed_kernel;
-    auto source = world::read_file(path);
-    if (!source) return std::move(source).error();
-    if (auto status = world::write_file_atomic(arguments.lineages_out[i], *source); !status)
-      return status;
+    TRY_ASSIGN(auto source, world::read_file(path));
+    TRY(world::write_file_atomic(arguments.lineages_out[i], source));
   }
   return {};
 }
@@ -125,10 +117,8 @@ Status write_evidence(const Arguments& arguments, const search::SelectionRequest
   for (size_t i = 0; i < arguments.evidence_out.size(); ++i) {
     const std::string id =
         i < selection.survivors.size() ? selection.survivors[i].variant.id : request.seed.id;
-    auto evidence = evidence_of(arguments, request, id);
-    if (!evidence) return std::move(evidence).error();
-    if (auto status = steps::write_json(arguments.evidence_out[i], *evidence); !status)
-      return status;
+    TRY_ASSIGN(auto evidence, evidence_of(arguments, request, id));
+    TRY(steps::write_json(arguments.evidence_out[i], evidence));
   }
   return {};
 }
@@ -149,14 +139,10 @@ Result<search::History> write_history(const Arguments& arguments,
 // What the campaign has learned so far. `record` is the selection's.
 Status write_learnings(const Arguments& arguments, const search::History& history,
                        const nlohmann::json& record) {
-  auto by_person = steps::read_learnings(arguments.by_person);
-  if (!by_person) return std::move(by_person).error();
-  auto spec = steps::read_json(arguments.spec);
-  if (!spec) return std::move(spec).error();
-  auto rule = search::read_learn_rule(record, *spec, arguments.effect);
-  if (!rule) return std::move(rule).error();
-  const search::Lessons lessons =
-      search::learn(history, *by_person, *rule, search::Proposals::none);
+  TRY_ASSIGN(auto by_person, steps::read_learnings(arguments.by_person));
+  TRY_ASSIGN(auto spec, steps::read_json(arguments.spec));
+  TRY_ASSIGN(auto rule, search::read_learn_rule(record, spec, arguments.effect));
+  const search::Lessons lessons = search::learn(history, by_person, rule, search::Proposals::none);
   return world::write_file_atomic(arguments.learnings_out,
                                   search::write_learnings(lessons.accepted));
 }
@@ -195,16 +181,13 @@ int main(int argc, char** argv) {
   line.add("--lineage-out", arguments.lineages_out, "lineage-K.py, one for each that may survive")
       .required();
   return line.run(argc, argv, [&]() -> Status {
-    auto request = read_request(arguments);
-    if (!request) return std::move(request).error();
-    auto selection = search::select(*request);
-    if (!selection) return std::move(selection).error();
-    if (auto status = write_lineages(arguments, *request, *selection); !status) return status;
-    if (auto status = write_evidence(arguments, *request, *selection); !status) return status;
-    auto history = write_history(arguments, *request, *selection);
-    if (!history) return std::move(history).error();
-    const nlohmann::json record = search::selection_record(*selection);
-    if (auto status = write_learnings(arguments, *history, record); !status) return status;
+    TRY_ASSIGN(auto request, read_request(arguments));
+    TRY_ASSIGN(auto selection, search::select(request));
+    TRY(write_lineages(arguments, request, selection));
+    TRY(write_evidence(arguments, request, selection));
+    TRY_ASSIGN(auto history, write_history(arguments, request, selection));
+    const nlohmann::json record = search::selection_record(selection);
+    TRY(write_learnings(arguments, history, record));
     return steps::write_json(arguments.out, record);
   });
 }

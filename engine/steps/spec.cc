@@ -41,16 +41,14 @@ int main(int argc, char** argv) {
       .required();
   line.add("--time", timed, "the bench cases that are timed (default: all)").separated();
   return line.run(argc, argv, [&]() -> Status {
-    auto text = world::read_file(spec_path);
-    if (!text) return std::move(text).error();
-    auto spec = parse_spec(*text, spec_path);
-    if (!spec) return std::move(spec).error();
+    TRY_ASSIGN(auto text, world::read_file(spec_path));
+    TRY_ASSIGN(auto spec, parse_spec(text, spec_path));
     if (!timed.empty()) {
-      if (auto status = time_only(*spec, timed); !status) return status;
+      TRY(time_only(spec, timed));
     }
-    for (const Case& one : spec->cases) {
-      if (auto status = write_case(*spec, one, out_dir); !status) return status;
+    for (const Case& one : spec.cases) {
+      TRY(write_case(spec, one, out_dir));
     }
-    return world::write_file_atomic(out_dir + "/spec.json", spec_json(*spec));
+    return world::write_file_atomic(out_dir + "/spec.json", spec_json(spec));
   });
 }

@@ -15,9 +15,8 @@ namespace evolve::steps {
 
 // The JSON in a file; what is not taken (core/outside_json.h) is an external error.
 inline Result<nlohmann::json> read_json(const std::string& path) {
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto value = parse_outside(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  auto value = parse_outside(text);
   if (!value) return external(fmt::format("{}: {}", path, value.error().message));
   return value;
 }

@@ -96,22 +96,21 @@ Result<json> time_of(const json& record, const std::string& path, const Case& of
   if (verdict == "not_reached") return json{{"kind", "measured"}, {"verdict", verdict}};
   // What a program was turned down for while it was measured.
   if (verdict == "rejected") return record;
-  auto samples = search::read_samples(record, path);
-  if (!samples) return std::move(samples).error();
-  const Floor floor = floor_of(samples->device, of.cost, of.needs);
+  TRY_ASSIGN(auto samples, search::read_samples(record, path));
+  const Floor floor = floor_of(samples.device, of.cost, of.needs);
   search::DecisionRule rule;
   rule.floor_seconds = floor.seconds;
-  const search::Decision decision = search::decide(*samples, rule);
+  const search::Decision decision = search::decide(samples, rule);
   const std::string comparison = search::comparison_name(decision.comparison);
   if (decision.comparison == search::Comparison::not_comparable) {
     return json{{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", decision.reason}};
   }
   json out = {{"kind", "measured"},
               {"verdict", "ok"},
-              {"device", samples->device},
-              {"protocol", samples->protocol},
-              {"seconds", median_of(*samples, &search::Block::candidate)},
-              {"seed_seconds", median_of(*samples, &search::Block::anchor)},
+              {"device", samples.device},
+              {"protocol", samples.protocol},
+              {"seconds", median_of(samples, &search::Block::candidate)},
+              {"seed_seconds", median_of(samples, &search::Block::anchor)},
               {"comparison", comparison},
               {"floor", {{"seconds", floor.seconds}, {"of", floor.of}}}};
   out.update(search::ratio_record(decision.ratio));
@@ -151,16 +150,14 @@ int main(int argc, char** argv) {
                                        {&records.screening_path, &records.screening},
                                        {&cost_path, &cost}}) {
       if (path->empty()) continue;
-      auto read = steps::read_json(*path);
-      if (!read) return std::move(read).error();
-      *record = *std::move(read);
+      TRY_ASSIGN(auto read, steps::read_json(*path));
+      *record = std::move(read);
     }
     if (!facts.empty()) return steps::write_json(out, modelled_time(of_facts_record));
     Case of{cost, std::nullopt};
     if (!terms.empty()) {
-      auto needs = steps::read_needs(cost, terms, signature);
-      if (!needs) return std::move(needs).error();
-      of.needs = *needs;
+      TRY_ASSIGN(auto needs, steps::read_needs(cost, terms, signature));
+      of.needs = needs;
     }
     auto time = measured_time(records, of);
     return time ? steps::write_json(out, *time) : std::move(time).error();

@@ -13,12 +13,11 @@ int main(int argc, char** argv) {
                              {{"traceEvents", nlohmann::json::array()}, {"otherData", reason}});
   };
   const auto work = [&]() -> Status {
-    auto compiled = steps::read_compiled(files);
-    if (!compiled) return std::move(compiled).error();
-    if (const auto* reason = std::get_if<nlohmann::json>(&compiled->run))
+    TRY_ASSIGN(auto compiled, steps::read_compiled(files));
+    if (const auto* reason = std::get_if<nlohmann::json>(&compiled.run))
       return write_empty(*reason);
     nlohmann::json timeline =
-        ir::write_timeline(std::get<ir::ProgramRun>(compiled->run), compiled->device);
+        ir::write_timeline(std::get<ir::ProgramRun>(compiled.run), compiled.device);
     return world::write_file_atomic(
         files.out, timeline.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   };

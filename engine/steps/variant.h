@@ -16,24 +16,21 @@ namespace evolve::steps {
 
 // The cases of a spec.json.
 inline Result<std::vector<search::CaseRecord>> read_spec(const std::string& path) {
-  auto spec = read_json(path);
-  if (!spec) return std::move(spec).error();
-  return search::read_cases(*spec);
+  TRY_ASSIGN(auto spec, read_json(path));
+  return search::read_cases(spec);
 }
 
 // The parameters of a spec.json.
 inline Result<search::Space> read_space(const std::string& path) {
-  auto spec = read_json(path);
-  if (!spec) return std::move(spec).error();
-  return search::Space::from_spec_json(*spec);
+  TRY_ASSIGN(auto spec, read_json(path));
+  return search::Space::from_spec_json(spec);
 }
 
 // What became of the variants so far; empty where `path` is: there are none.
 inline Result<search::History> read_history(const std::string& path) {
   if (path.empty()) return search::History();
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  auto history = search::read_history(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  auto history = search::read_history(text);
   if (!history) return std::move(history).error().within(path);
   return history;
 }
@@ -41,9 +38,8 @@ inline Result<search::History> read_history(const std::string& path) {
 // What was learned; nothing where `path` is empty: there is no such file.
 inline Result<search::Learnings> read_learnings(const std::string& path) {
   if (path.empty()) return search::Learnings();
-  auto text = world::read_file(path);
-  if (!text) return std::move(text).error();
-  return search::parse_learnings(*text);
+  TRY_ASSIGN(auto text, world::read_file(path));
+  return search::parse_learnings(text);
 }
 
 // The cases as the variants of a round are judged, which the seed is not: their programs must be
@@ -64,9 +60,8 @@ inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseR
 
 // What a round handed on.
 inline Result<search::PreviousSelection> read_previous(const std::string& path) {
-  auto record = read_json(path);
-  if (!record) return std::move(record).error();
-  auto previous = search::read_selection(*record);
+  TRY_ASSIGN(auto record, read_json(path));
+  auto previous = search::read_selection(record);
   if (!previous) return std::move(previous).error().within(path);
   return previous;
 }
@@ -76,9 +71,8 @@ inline Result<search::PreviousSelection> read_previous(const std::string& path) 
 inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string& path) {
   std::map<std::string, nlohmann::json> out;
   if (path.empty()) return out;
-  auto record = read_json(path);
-  if (!record) return std::move(record).error();
-  for (const nlohmann::json& one : record->value("variants", nlohmann::json::array())) {
+  TRY_ASSIGN(auto record, read_json(path));
+  for (const nlohmann::json& one : record.value("variants", nlohmann::json::array())) {
     out[one.value("variant", "")] = one;
   }
   return out;
@@ -88,10 +82,9 @@ inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string&
 inline Result<search::Evaluated> read_variant(const std::string& folder,
                                               const std::vector<search::CaseRecord>& cases,
                                               Judged judged = Judged::whole) {
-  auto variant = read_json(folder + "/variant.json");
-  if (!variant) return std::move(variant).error();
+  TRY_ASSIGN(auto variant, read_json(folder + "/variant.json"));
   return search::read_evaluated(
-      *variant, cases,
+      variant, cases,
       [&](const std::string& case_name, const std::string& file) {
         return read_json(fmt::format("{}/{}/{}", folder, case_name, file));
       },
@@ -103,11 +96,10 @@ inline Result<nlohmann::json> read_evidence(const std::string& folder,
                                             const std::vector<search::BenchCase>& cases) {
   nlohmann::json out = {{"cases", nlohmann::json::object()}};
   for (const search::BenchCase& one : cases) {
-    auto facts = read_json(fmt::format("{}/{}/facts.json", folder, one.name));
-    if (!facts) return std::move(facts).error();
-    out["device"]["kind"] = facts->value("target", "");
-    out["device"]["vmem_bytes"] = facts->value("/vmem/capacity_bytes"_json_pointer, 0.0);
-    out["cases"][one.name] = *std::move(facts);
+    TRY_ASSIGN(auto facts, read_json(fmt::format("{}/{}/facts.json", folder, one.name)));
+    out["device"]["kind"] = facts.value("target", "");
+    out["device"]["vmem_bytes"] = facts.value("/vmem/capacity_bytes"_json_pointer, 0.0);
+    out["cases"][one.name] = std::move(facts);
   }
   return out;
 }

@@ -75,7 +75,7 @@ Status read_entries(const std::string& path, const ArchiveLimits& limits, Others
       file.bytes.append(block.data(), static_cast<size_t>(count));
     }
     if (count < 0) return error_of(reader.get(), path);
-    if (auto status = visit(std::move(file)); !status) return status;
+    TRY(visit(std::move(file)));
   }
   return code == ARCHIVE_EOF ? Status{} : error_of(reader.get(), path);
 }
@@ -92,22 +92,20 @@ Status write_archive(const std::string& path,
   }
   constexpr mode_t kRead = 0644, kExecute = 0755;
   while (true) {
-    auto file = next();
-    if (!file) return std::move(file).error();
-    if (!*file) break;
+    TRY_ASSIGN(auto file, next());
+    if (!file) break;
     // Nothing of the machine or the time is in the header.
     const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
-    archive_entry_set_pathname(entry.get(), (*file)->name.c_str());
+    archive_entry_set_pathname(entry.get(), file->name.c_str());
     archive_entry_set_filetype(entry.get(), AE_IFREG);
-    archive_entry_set_perm(entry.get(), (*file)->is_executable ? kExecute : kRead);
-    archive_entry_set_size(entry.get(), static_cast<la_int64_t>((*file)->bytes.size()));
+    archive_entry_set_perm(entry.get(), file->is_executable ? kExecute : kRead);
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(file->bytes.size()));
     archive_entry_set_mtime(entry.get(), 0, 0);
     if (archive_write_header(writer.get(), entry.get()) != ARCHIVE_OK) {
       return error_of(writer.get(), path);
     }
-    const auto written =
-        archive_write_data(writer.get(), (*file)->bytes.data(), (*file)->bytes.size());
-    if (written != static_cast<la_ssize_t>((*file)->bytes.size())) {
+    const auto written = archive_write_data(writer.get(), file->bytes.data(), file->bytes.size());
+    if (written != static_cast<la_ssize_t>(file->bytes.size())) {
       return error_of(writer.get(), path);
     }
   }

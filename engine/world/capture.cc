@@ -17,25 +17,24 @@ Result<Captured> capture(const std::vector<std::string>& words,
     if (!line.empty()) line += ' ';
     append_shell_quoted(word, line);
   }
-  auto guard = Guard::start();
-  if (!guard) return std::move(guard).error();
-  Spawner spawner(*guard);
-  auto process = Process::start(line, environment, Streams::separate, Leftovers::end, spawner);
-  if (!process) return std::move(process).error();
-  process->in().reset();
+  TRY_ASSIGN(auto guard, Guard::start());
+  Spawner spawner(guard);
+  TRY_ASSIGN(auto process,
+             Process::start(line, environment, Streams::separate, Leftovers::end, spawner));
+  process.in().reset();
   Captured out;
   bool has_out = true;
   bool has_err = true;
   while (has_out || has_err) {
     // A descriptor below 0 is passed over.
-    std::array<pollfd, 2> open = {pollfd{has_out ? process->out().get() : -1, POLLIN, 0},
-                                  pollfd{has_err ? process->err().get() : -1, POLLIN, 0}};
+    std::array<pollfd, 2> open = {pollfd{has_out ? process.out().get() : -1, POLLIN, 0},
+                                  pollfd{has_err ? process.err().get() : -1, POLLIN, 0}};
     ::poll(open.data(), open.size(), -1);
-    if (open[0].revents != 0) has_out = read_available(process->out().get(), out.out);
-    if (open[1].revents != 0) has_err = read_available(process->err().get(), out.err);
+    if (open[0].revents != 0) has_out = read_available(process.out().get(), out.out);
+    if (open[1].revents != 0) has_err = read_available(process.err().get(), out.err);
   }
-  out.code = process->wait();
-  if (!process->failure().empty()) return external(process->failure());
+  out.code = process.wait();
+  if (!process.failure().empty()) return external(process.failure());
   return out;
 }
 

@@ -55,11 +55,10 @@ Result<Digest> copy_bytes(const Fd& in, const std::string& from, const struct st
   const bool is_shared = st.st_size >= kWorthSharing && ::ioctl(out.get(), FICLONE, in.get()) == 0;
   ContentHasher hasher;
   Status status;
-  auto read = for_each_piece(in.get(), from, st, [&](std::string_view piece) {
+  TRY(for_each_piece(in.get(), from, st, [&](std::string_view piece) {
     hasher.add(piece);
     if (status && !is_shared) status = write_all(out.get(), to, piece);
-  });
-  if (!read) return std::move(read).error();
+  }));
   if (!status) return std::move(status).error();
   if (!out.reset()) return system_error("close", to, errno);
   return hasher.digest();

@@ -104,7 +104,7 @@ Status write_file_atomic(const std::string& path, std::string_view bytes) {
   if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
     Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (fd.get() < 0) return system_error("open", path, errno);
-    if (auto status = write_all(fd.get(), path, bytes); !status) return status;
+    TRY(write_all(fd.get(), path, bytes));
     return fd.reset() ? Status{} : system_error("close", path, errno);
   }
   if (holds(path, bytes)) return {};

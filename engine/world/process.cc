@@ -81,15 +81,13 @@ Result<Process> Process::start(const std::string& line,
   child.has_console = streams == Streams::console;
   Pipe in, out, err;
   if (streams != Streams::console) {
-    auto made = make_pipe();
-    if (!made) return std::move(made).error();
-    out = *std::move(made);
+    TRY_ASSIGN(auto made, make_pipe());
+    out = std::move(made);
   }
   if (streams == Streams::separate) {
     for (Pipe* pipe : {&in, &err}) {
-      auto made = make_pipe();
-      if (!made) return std::move(made).error();
-      *pipe = *std::move(made);
+      TRY_ASSIGN(auto made, make_pipe());
+      *pipe = std::move(made);
     }
   }
   child.in = std::move(in.read);

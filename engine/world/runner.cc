@@ -27,20 +27,19 @@ Status LocalRunner::start(const Command& command) {
   running.started = clock_.monotonic_seconds();
   if (command.timeout_seconds > 0) running.deadline = running.started + command.timeout_seconds;
   if (!command.worker.empty()) {
-    auto worker = idle_worker(command);
-    if (!worker) return std::move(worker).error();
+    TRY_ASSIGN(auto worker, idle_worker(command));
     // Requests count from 1: 0 means none.
-    if (auto status = (*worker)->ask(command.id + 1, command.arguments); !status) return status;
-    running.worker = *worker;
+    TRY(worker->ask(command.id + 1, command.arguments));
+    running.worker = worker;
   } else {
     Result<std::string> line = command.line;
     if (command.is_sandboxed) line = sandboxed(command.line, command.writable, command.environment);
     if (!line) return std::move(line).error();
-    auto process = Process::start(
-        *line, command.environment, command.console ? Streams::console : Streams::merged,
-        command.keeps_leftovers ? Leftovers::stay : Leftovers::end, spawner_);
-    if (!process) return std::move(process).error();
-    running.process = std::make_unique<Process>(*std::move(process));
+    TRY_ASSIGN(auto process,
+               Process::start(
+                   *line, command.environment, command.console ? Streams::console : Streams::merged,
+                   command.keeps_leftovers ? Leftovers::stay : Leftovers::end, spawner_));
+    running.process = std::make_unique<Process>(std::move(process));
   }
   running_.push_back(std::move(running));
   return {};
@@ -50,9 +49,8 @@ Result<Worker*> LocalRunner::idle_worker(const Command& command) {
   for (Worker& worker : workers_) {
     if (!worker.is_busy() && worker.command() == command.worker) return &worker;
   }
-  auto worker = Worker::start(command.worker, command.environment, spawner_);
-  if (!worker) return std::move(worker).error();
-  workers_.push_back(*std::move(worker));
+  TRY_ASSIGN(auto worker, Worker::start(command.worker, command.environment, spawner_));
+  workers_.push_back(std::move(worker));
   return &workers_.back();
 }
 

@@ -46,10 +46,9 @@ std::string request_line(const std::vector<std::string>& words, uint64_t request
 Result<Worker> Worker::start(const std::string& command,
                              const std::map<std::string, std::string>& environment,
                              Spawner& spawner) {
-  auto process = Process::start("exec " + command + " --persistent_worker", environment,
-                                Streams::separate, Leftovers::end, spawner);
-  if (!process) return std::move(process).error();
-  return Worker(command, *std::move(process));
+  TRY_ASSIGN(auto process, Process::start("exec " + command + " --persistent_worker", environment,
+                                          Streams::separate, Leftovers::end, spawner));
+  return Worker(command, std::move(process));
 }
 
 Status Worker::ask(uint64_t request, const std::string& arguments) {
