@@ -95,7 +95,7 @@ inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled&
 inline Result<Compiled> read_compiled(const CompiledFiles& files) {
   TRY_ASSIGN(auto report, read_json(files.report));
   TRY_ASSIGN(auto device, read_device(files));
-  Compiled compiled{{}, std::move(device), nlohmann::json{{"verdict", "not_reached"}}};
+  Compiled compiled{{}, device, nlohmann::json{{"verdict", "not_reached"}}};
   if (report.value("verdict", "") != "ok") return compiled;
   auto run = run_compiled(files, compiled);
   if (run) {
