@@ -9,8 +9,8 @@
 #include "cache/action_table.h"
 #include "cache/record_message.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/plain_text.h"
 #include "engine/core/sha256.h"
+#include "engine/core/text/plain_text.h"
 
 namespace evolve::cache {
 

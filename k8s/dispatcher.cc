@@ -6,8 +6,8 @@
 #include <ctime>
 #include <utility>
 
-#include "engine/core/depfile.h"
 #include "engine/core/sha256.h"
+#include "engine/graph/depfile.h"
 #include "k8s/fields.h"
 
 namespace evolve::k8s {
@@ -29,7 +29,7 @@ constexpr double kGiveUpSeconds = 600;
 // Jobs of an order whose faults may pass.
 constexpr int kMostAttempts = 5;
 constexpr int kLogLines = 200;
-// Digits of an order's name in a pod's last words (engine/cli/agent.cc).
+// Digits of an order's name in a pod's last words (k8s/agent/agent.cc).
 constexpr size_t kWordDigits = 12;
 // What a command ends with that no node could run; docker's own, too.
 constexpr int kNodeFault = 125;

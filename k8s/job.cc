@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/core/sha256.h"
-#include "engine/core/yaml_json.h"
+#include "engine/core/yaml/yaml_json.h"
 #include "k8s/sight.h"
 
 namespace evolve::k8s {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/core/did_you_mean.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/yaml_source.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/core/yaml/yaml_source.h"
 
 namespace evolve::k8s {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/key.h"
+#include "engine/core/machine_paths.h"
 #include "engine/core/ports.h"
 #include "engine/core/store.h"
 

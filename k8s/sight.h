@@ -47,7 +47,7 @@ std::string trouble_of(const PodSight& pod);
 // container that wants more memory than it may have, or turned its orders down, ends so again.
 bool may_pass(const PodSight& pod);
 
-// What the agent ends with where its orders are of no use (engine/cli/agent.h).
+// What the agent ends with where its orders are of no use (k8s/agent/agent.h).
 inline constexpr int kBadOrders = 2;
 // What a line of its last words begins with that says why it failed.
 inline constexpr std::string_view kAgentError = "error: ";

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/build.h"
+#include "engine/build/build.h"
 #include "engine/core/content.h"
 #include "engine/core/http.h"
-#include "engine/core/manifest.h"
 #include "engine/core/ports.h"
+#include "engine/graph/manifest.h"
 
 namespace evolve::tests {
 

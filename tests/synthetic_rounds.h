@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/search/history.h"
-#include "engine/search/random.h"
-#include "engine/search/selection.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/history/history.h"
+#include "engine/search/selection/selection.h"
+#include "engine/search/selection/selection_record.h"
+#include "engine/search/space/random.h"
 
 namespace evolve::tests {
 

@@ -1,7 +1,7 @@
 // A device on which times can be counted by hand.
 #pragma once
 
-#include "engine/ir/device.h"
+#include "engine/ir/model/device.h"
 
 namespace evolve::ir {
 

@@ -1,18 +1,22 @@
-#include "engine/cli/analyze_command.h"
-
+// `evolve analyze`: what the model makes of dumps, whoever had them written, and what a device did
+// by its traces.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
-#include "engine/cli/analyze_text.h"
-#include "engine/cli/device_trace.h"
-#include "engine/cli/dump_reader.h"
-#include "engine/cli/model_command.h"
-#include "engine/cli/report.h"
+#include "engine/app/device_trace.h"
+#include "engine/app/dump_reader.h"
+#include "engine/cli/command_line.h"
+#include "engine/core/result.h"
 #include "engine/ir/compare.h"
 #include "engine/ir/facts.h"
 #include "engine/ir/page.h"
+#include "engine/report/analyze_text.h"
+#include "engine/report/device_trace_text.h"
+#include "engine/report/output.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -20,6 +24,20 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
+
+struct AnalyzeCommand {
+  // A folder of dumps, the compile step's archive, or dumps; or traces, or folders of such.
+  std::vector<std::string> paths;
+  std::string device = "tpu7x";
+  std::string constants;             // a file of the model's constants; empty: the device's
+  std::string operands;              // a JSON file, see engine/ir/model/operands.h; empty: none
+  std::vector<std::string> operand;  // "0=sizes.npy": one by its number
+  std::string html;                  // file for a page about the one program; empty: none
+  std::string kernel;                // only the program that has this one; empty: all
+  double flops = 0;                  // of the spec; 0: not known
+  double bytes = 0;
+  TraceQuestion trace;
+};
 
 // The module that most of the time goes into.
 std::string main_kernel(const ir::ProgramRun& run) {
@@ -88,6 +106,16 @@ std::string option_of_dumps(const AnalyzeCommand& command) {
   return command.bytes != 0 ? "--bytes" : "";
 }
 
+// Prints the report on the traces. Failed: they cannot be believed, or are not of what was asked.
+Status analyze_traces(const std::vector<std::string>& traces, const TraceQuestion& question,
+                      bool json_wanted) {
+  TRY_ASSIGN(auto report, read_traces(traces, question));
+  print_out(json_wanted ? report.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                        : device_trace_text(report));
+  if (report["verdict"] == "ok") return {};
+  return failed(report["reason"].get<std::string>());
+}
+
 // An option that was given and is of traces alone; empty: none.
 std::string option_of_traces(const TraceQuestion& question) {
   if (!question.module.empty()) return "--module";
@@ -95,8 +123,7 @@ std::string option_of_traces(const TraceQuestion& question) {
   return question.floor != 0 ? "--floor" : "";
 }
 
-}  // namespace
-
+// Prints the facts of each program among the dumps, or what the traces say, for people or as JSON.
 Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   std::vector<std::string> traces;
   std::string other;  // a path that is of dumps
@@ -114,7 +141,7 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   if (!option.empty())
     return bad_input(fmt::format("{} is for {}: {} is none", option,
                                  traces.empty() ? "traces" : "dumps", command.paths.front()));
-  if (!traces.empty()) return run_analyze_traces(traces, command.trace, json_wanted);
+  if (!traces.empty()) return analyze_traces(traces, command.trace, json_wanted);
   TRY_ASSIGN(auto all, facts_of(command, command.paths));
   if (json_wanted) {
     print_out(all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
@@ -126,6 +153,8 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   return {};
 }
 
+// Prints what changed from the first of two paths to the second: each has one program's dumps, or
+// is a file of facts ("facts.json").
 Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
   TRY_ASSIGN(auto after, facts_of_one(command, command.paths.back()));
@@ -133,6 +162,62 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   print_out(json_wanted ? comparison.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
                         : comparison_text(comparison));
   return {};
+}
+
+void add_options(CLI::App& command, AnalyzeCommand& options) {
+  command.add_option("--device", options.device, "the device (default: tpu7x)");
+  command.add_option("--constants", options.constants,
+                     "constants of its model, as 'evolve model calibrate' writes them");
+  command.add_option("--operands", options.operands,
+                     "the operands that the kernels' control flow depends on, a JSON file");
+  command.add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--kernel", options.kernel, "only the program with this kernel");
+  command.add_option("--flops", options.flops,
+                     "floating-point operations that the spec's formula gives");
+  command.add_option("--bytes", options.bytes,
+                     "bytes that have to move at least, by the spec's formula");
+}
+
+}  // namespace
+
+void add_analyze(CommandLine& line) {
+  auto* analyze = line.app().add_subcommand(
+      "analyze",
+      "what the model of a TPU makes of libtpu's dumps, or what a device's trace says; diff");
+  auto options = std::make_shared<AnalyzeCommand>();
+  analyze->add_option("path", options->paths,
+                      "a folder of dumps, dumps, or a compile step's archive; or traces, "
+                      "*.xplane.pb, or the folder that JAX's profiler wrote them into");
+  analyze->add_option("--module", options->trace.module, "of a trace: only this program, as jit_f");
+  analyze
+      ->add_option(
+          "--runs", options->trace.runs,
+          "of a trace: how many executions must be left on each device, those refused taken off")
+      ->check(CLI::Range(1, 1'000'000'000));
+  analyze
+      ->add_option("--floor", options->trace.floor,
+                   "of a trace: seconds; a shorter execution is refused")
+      ->check(CLI::NonNegativeNumber);
+  auto* diff =
+      analyze->add_subcommand("diff", "what changed from one program to another, by cause");
+  diff->add_option("path", options->paths, "two of these, or of facts.json")
+      ->required()
+      ->expected(2);
+  analyze->add_option("--html", options->html, "write a page about the program, one file");
+  for (CLI::App* command : {analyze, diff}) {
+    add_options(*command, *options);
+    line.add_folder_and_json(*command);
+  }
+  line.on(*analyze, [options](const CommonOptions& common) -> Status {
+    if (options->paths.empty())
+      return bad_input("analyze: no dumps and no traces are given", "", "evolve analyze DIR");
+    return run_analyze(*options, common.json);
+  });
+  line.on(*diff, [options](const CommonOptions& common) {
+    return run_analyze_diff(*options, common.json);
+  });
 }
 
 }  // namespace evolve::cli

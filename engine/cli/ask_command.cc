@@ -1,25 +1,30 @@
-#include "engine/cli/ask_command.h"
-
+// `evolve ask`: the sweep's search for any program, a line of JSON at a time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iostream>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string>
 
-#include "engine/cli/output.h"
-#include "engine/core/did_you_mean.h"
+#include "engine/cli/command_line.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/plain_text.h"
-#include "engine/search/sampler.h"
+#include "engine/core/result.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/report/output.h"
+#include "engine/search/space/sampler.h"
 
 namespace evolve::cli {
 
 namespace {
 
-// Parameters are asked for in the order in which they were given.
 using nlohmann::ordered_json;
+
+// Parameters are asked for in the order in which they were given.
 
 constexpr uint64_t kMostCount = uint64_t{1}
                                 << 53;  // whole numbers that any JSON reader keeps exact
@@ -254,10 +259,37 @@ class Conversation {
   ordered_json best_;
 };
 
-}  // namespace
-
+// Speaks with the program behind `in` and stdout until `in` ends. What is said, a line each:
+//
+//   in    {"space": {"BLOCK_M": [128, 256], "ORDER": ["ij", "ji"]}, "seed": 1, "budget": 100}
+//   out   {"ask": {"BLOCK_M": 128, "ORDER": "ij"}}
+//   in    {"tell": 1.25}        its time, in any unit, above 0; or {"tell": null}: it is not valid
+//   out   {"ask": …}            and so on
+//
+// A parameter's values are any JSON, in any order, no two alike; numbers and booleans have an order
+// that the search goes by. `seed` (0 to
+// 2^53) is 0 where it is not said; after `budget` answers, or when every point was asked for,
+// nothing more is asked. A point is asked for once. The same seed and answers give the same
+// questions. `sampler` is one of search::sampler_names().
+//
+// An answer that is not of this form is told of on stderr, with the line's number, and the point is
+// asked for again. At the end, on stderr: how much was asked, and the best point.
+//
+// Bad input: a first line that is not of this form, or an end at a wrong answer.
 Status run_ask(const std::string& sampler, std::istream& in) {
   return Conversation(in).run(sampler);
+}
+
+}  // namespace
+
+void add_ask(CommandLine& line) {
+  auto* ask = line.app().add_subcommand(
+      "ask", "search any space for its best point: JSON lines over stdin and stdout");
+  auto sampler = std::make_shared<std::string>(search::sampler_names().front());
+  ask->add_option("--sampler", *sampler,
+                  fmt::format("how: {} (default: {})", fmt::join(search::sampler_names(), ", "),
+                              search::sampler_names().front()));
+  line.on(*ask, [sampler](const CommonOptions&) { return run_ask(*sampler, std::cin); });
 }
 
 }  // namespace evolve::cli

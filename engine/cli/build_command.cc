@@ -1,3 +1,5 @@
+#include "engine/cli/build_command.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,28 +10,36 @@
 #include <optional>
 #include <utility>
 
-#include "engine/build.h"
-#include "engine/cli/ci.h"
-#include "engine/cli/commands.h"
-#include "engine/cli/machine.h"
-#include "engine/cli/models_file.h"
-#include "engine/cli/nodes.h"
-#include "engine/cli/null_build.h"
-#include "engine/cli/plans.h"
-#include "engine/cli/progress.h"
-#include "engine/cli/recording.h"
-#include "engine/cli/report.h"
-#include "engine/cli/session.h"
-#include "engine/cli/shown_path.h"
-#include "engine/cli/snapshots.h"
-#include "engine/cli/verify.h"
-#include "engine/cli/why.h"
-#include "engine/search/selection_record.h"
-#include "engine/trace.h"
-#include "engine/world/guard.h"
-#include "engine/world/runner.h"
+#include "engine/app/authors/plans.h"
+#include "engine/app/authors/targets.h"
+#include "engine/app/campaign.h"
+#include "engine/app/campaign_report.h"
+#include "engine/app/elsewhere/nodes.h"
+#include "engine/app/machine.h"
+#include "engine/app/models_file.h"
+#include "engine/app/null_build.h"
+#include "engine/app/recording.h"
+#include "engine/app/results.h"
+#include "engine/app/session.h"
+#include "engine/app/snapshots.h"
+#include "engine/app/why.h"
+#include "engine/build/build.h"
+#include "engine/build/trace.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+#include "engine/cli/display.h"
+#include "engine/replay/verify.h"
+#include "engine/report/campaign_text.h"
+#include "engine/report/ci.h"
+#include "engine/report/output.h"
+#include "engine/report/progress.h"
+#include "engine/report/terminal.h"
+#include "engine/report/why_text.h"
+#include "engine/search/selection/selection_record.h"
+#include "engine/search/variant.h"
+#include "engine/world/process/guard.h"
+#include "engine/world/process/runner.h"
 #include "engine/world/signals.h"
-#include "engine/world/terminal.h"
 
 namespace evolve::cli {
 
@@ -77,7 +87,7 @@ ProgressStyle progress_style(const CommonOptions& common, const BuildCommand& co
   if (common.json) return ProgressStyle::json;
   if (command.quiet) return ProgressStyle::quiet;
   if (command.is_ci) return ProgressStyle::plain;
-  return world::is_terminal(STDERR_FILENO) ? ProgressStyle::live : ProgressStyle::plain;
+  return is_terminal(STDERR_FILENO) ? ProgressStyle::live : ProgressStyle::plain;
 }
 
 Result<BuildOptions> options_of(const BuildCommand& command) {
@@ -153,7 +163,10 @@ class CampaignBuild {
     if (nodes) {
       nodes->start(local);
       options_.capacity.merge(nodes->places());
-      progress_.watch([&] { return (nodes)->state(); });
+      progress_.watch([&]() -> Elsewhere {
+        const k8s::NodeState now = nodes->state();
+        return {now.summary, now.trouble};
+      });
     }
     Runner& runner = nodes ? nodes->runner() : local;
     Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
@@ -300,8 +313,20 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
       fmt::format("{}/replay/{}-round-{}-determinism", past.state->folder, past.campaign, round);
   std::error_code error;
   fs::remove_all(folder, error);  // of an earlier check
-  return check_determinism(common, recorded, *past.state, machine, folder, command.check_times,
-                           Judge::recorded);
+  TRY_ASSIGN(auto answer, check_determinism(common, recorded, *past.state, machine, folder,
+                                            command.check_times, Judge::recorded));
+  return print_answer(common, answer);
+}
+
+// What a build of these would do.
+Status tell_pending(const CommonOptions& common, Session& session,
+                    const std::vector<NodeId>& targets) {
+  Why why(session, targets);
+  TRY_ASSIGN(auto rows, why.pending());
+  TRY_ASSIGN(auto asked, why.asked_again());
+  if (!asked.empty()) print_warning(asked, common.color);
+  print_result(common, rows, rows.empty() ? "nothing to do\n" : pending_text(rows));
+  return {};
 }
 
 // What a build cannot do without, and how its campaign is opened again.
@@ -328,7 +353,7 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
   // Who asks for more than the outcome is told of each edge.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
-    TRY_ASSIGN(auto report, null_build.report());
+    TRY_ASSIGN(auto report, null_build.report(common));
     if (report) {
       tell(common, command, *report, "");
       return Before();
@@ -349,7 +374,8 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
       CampaignBuild(common, command, std::move(options), session, null_build, remote.get())
           .run(targets, guard);
   if (!status || command.check_times == 0) return done(status);
-  return done(check_built(common, command, std::move(session), {guard, jobs}));
+  return done(
+      check_built(common, command, std::move(session), {guard, jobs, rerun_display(common)}));
 }
 
 }  // namespace
@@ -374,6 +400,47 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
     TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
     TRY(check_decided(campaign, before.plans));
   }
+}
+
+void add_build_options(CommandLine& line, CLI::App& command, BuildCommand& build) {
+  command.add_option("-j,--jobs", build.jobs, "edges at a time (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("-k", build.keep_going,
+                  "keep going until N edges failed, 0 for no limit (default: 1)")
+      ->check(CLI::Range(0, 1'000'000));
+  line.add_local(command);
+  command.add_flag("-q,--quiet", build.quiet, "no progress and no summary");
+  command
+      .add_option("--resource", build.resources,
+                  "what there is for steps that need it: memory=16GiB, tpu=4")
+      ->expected(1)
+      ->take_all();
+  command.add_flag("--ci", build.is_ci,
+                   "plain output, and junit.xml and summary.md in the state folder's ci");
+  command.add_option("--remote-cache", build.remote.url,
+                     "take results from this cache: of Bazel's HTTP protocol, or gs://bucket");
+  command.add_flag("--remote-write", build.remote.writes, "store results there, too");
+  command
+      .add_option("--remote-timeout", build.remote.timeout_seconds,
+                  "give that server up after so many seconds without answer (default: 10)")
+      ->check(CLI::Range(1, 3600));
+}
+
+void add_build(CommandLine& line) {
+  auto* command = line.app().add_subcommand("build", "build targets: round-N, vNNNN, or a file");
+  auto build = std::make_shared<BuildCommand>();
+  command->add_option("target", build->targets, "what to build (default: the last round)");
+  command->add_flag("-n,--dry-run", build->dry_run, "say what would run, and run nothing");
+  command->add_option("--trace", build->trace,
+                      "write the timeline to this file, in Chrome's trace format");
+  command
+      ->add_option("--check-determinism", build->check_times,
+                   "then run every pure step anew so often, each time in other surroundings")
+      ->check(CLI::Range(1, 100));
+  add_build_options(line, *command, *build);
+  line.add_common(*command);
+  line.on(*command, [build](const CommonOptions& common) { return run_build(common, *build); });
 }
 
 }  // namespace evolve::cli

@@ -1,5 +1,4 @@
-#include "engine/cli/cache_command.h"
-
+// `evolve cache`: what lies in a state folder, what may go, whether it is sound.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,21 +7,32 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cache/keeping.h"
-#include "engine/cli/nodes.h"
-#include "engine/cli/progress.h"
-#include "engine/cli/report.h"
-#include "engine/cli/state.h"
-#include "engine/cli/table.h"
-#include "engine/core/extensions.h"
+#include "engine/app/elsewhere/nodes.h"
+#include "engine/app/state.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+#include "engine/core/text/units.h"
+#include "engine/graph/extensions.h"
+#include "engine/report/output.h"
+#include "engine/report/table.h"
 
 namespace evolve::cli {
 
 namespace {
 
 using nlohmann::json;
+
+struct CacheCommand {
+  std::string max_size;  // "20G"; empty: no limit
+  std::string max_age;   // "30d"; empty: no limit
+  bool dry_run = false;
+  std::string digest;     // of `path`: the first digits of a blob's
+  RemoteSettings remote;  // of `verify`
+};
 
 // The state folder that is meant, which must be there.
 Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
@@ -76,8 +86,6 @@ Result<cache::GcLimits> limits_of(const CacheCommand& command) {
   }
   return out;
 }
-
-}  // namespace
 
 Status run_cache_stats(const CommonOptions& common) {
   TRY_ASSIGN(auto state, open_existing(common));
@@ -238,6 +246,36 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
   }
   print_result(common, {{"path", path}}, path + "\n");
   return {};
+}
+
+}  // namespace
+
+void add_cache(CommandLine& line) {
+  auto* cache =
+      line.app().add_subcommand("cache", "what lies in the state folder: stats, gc, verify, path");
+  cache->require_subcommand(1);
+  auto options = std::make_shared<CacheCommand>();
+  auto with_options = [options](Status (*run)(const CommonOptions&, const CacheCommand&)) {
+    return [options, run](const CommonOptions& common) { return run(common, *options); };
+  };
+  auto* stats =
+      cache->add_subcommand("stats", "blobs and results, and what they cost and saved, by step");
+  line.on(*stats, run_cache_stats);
+  auto* gc = cache->add_subcommand(
+      "gc",
+      "remove blobs that no record pins: the oldest, and those that cost least for their size");
+  gc->add_option("--max-size", options->max_size, "until no more is left than this, as 20G");
+  gc->add_option("--max-age", options->max_age, "those unused for longer, as 30d");
+  gc->add_flag("-n,--dry-run", options->dry_run, "say what would be removed");
+  line.on(*gc, with_options(run_cache_gc));
+  auto* verify = cache->add_subcommand("verify", "read every blob, and remove damaged ones");
+  verify->add_option("--remote-cache", options->remote.url,
+                     "put what this cache has in the place of what is damaged or lost");
+  line.on(*verify, with_options(run_cache_verify));
+  auto* path = cache->add_subcommand("path", "print the state folder, or a blob's file");
+  path->add_option("digest", options->digest, "a blob's digest, or its first digits");
+  line.on(*path, with_options(run_cache_path));
+  for (CLI::App* command : cache->get_subcommands({})) line.add_common(*command);
 }
 
 }  // namespace evolve::cli

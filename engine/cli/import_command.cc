@@ -1,18 +1,22 @@
-#include "engine/cli/import_command.h"
-
+// `evolve import FORMAT FILE`: a new kernel from another system's task, and what it came to there.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "engine/app/session.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
 #include "engine/cli/new_kernel.h"
-#include "engine/cli/report.h"
-#include "engine/cli/session.h"
-#include "engine/core/did_you_mean.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/yaml_json.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/core/yaml/yaml_json.h"
+#include "engine/replay/bundle.h"
+#include "engine/report/output.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -20,9 +24,16 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
-// Keeps the order of a map, which people chose.
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
+
+struct ImportCommand {
+  std::string format;  // of the task; or the file of a bundle (bundle.h), where there is no other
+  std::string file;    // of the task; empty: none was named
+  std::string name;    // of the kernel; empty: the task's own
+};
+
+// Keeps the order of a map, which people chose.
 
 // Numbers and truths where a plain scalar reads as one, also those that YAML 1.1 calls texts
 // ("1e-2"): the files were written for readers that take them.
@@ -94,8 +105,7 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
   return {};
 }
 
-}  // namespace
-
+// The formats of tasks, by name.
 const std::vector<std::string>& task_formats() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out;
@@ -105,6 +115,10 @@ const std::vector<std::string>& task_formats() {
   return names;
 }
 
+// Writes kernels/NAME and pipelines/NAME-v7x.yaml, where `evolve init` would, by
+// rules/init/imports.py. Nothing that is there is written over. Of a run directory of Glaucis the
+// rounds go to the ledger as they were there, marked as such, and its kernels become proposals:
+// what another system measured is history, and no result of a build.
 Status run_import_task(const CommonOptions& common, const ImportCommand& command) {
   const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                     [&](const Format& one) { return one.name == command.format; });
@@ -148,6 +162,39 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   }
   say_written(common, report, done);
   return {};
+}
+
+// One word is a bundle's file; two are a format and a task's file.
+Status run_import(const CommonOptions& common, const ImportCommand& command, BundleRequest bundle) {
+  if (!command.file.empty()) return run_import_task(common, command);
+  const auto& formats = task_formats();
+  if (std::find(formats.begin(), formats.end(), command.format) != formats.end())
+    return bad_input(fmt::format("evolve import {}: no file is given", command.format));
+  bundle.path = command.format;
+  TRY_ASSIGN(auto answer, import_bundle(common, bundle));
+  return print_answer(common, answer);
+}
+
+}  // namespace
+
+void add_import(CommandLine& line) {
+  auto* command = line.app().add_subcommand(
+      "import", "take over a bundle's round for replays, or another system's task as a new kernel");
+  auto options = std::make_shared<ImportCommand>();
+  auto bundle = std::make_shared<BundleRequest>();
+  command
+      ->add_option(
+          "what", options->format,
+          fmt::format("a bundle's file; or a task's format: {}", fmt::join(task_formats(), ", ")))
+      ->required();
+  command->add_option("file", options->file, "the task's file");
+  command->add_option("--as", bundle->as, "of a bundle: the campaign's name here");
+  command->add_option("--name", options->name,
+                      "of a task: the kernel's name here (default: its own)");
+  line.add_common(*command);
+  line.on(*command, [options, bundle](const CommonOptions& common) {
+    return run_import(common, *options, *bundle);
+  });
 }
 
 }  // namespace evolve::cli

@@ -1,9 +1,23 @@
-#include "engine/cli/init_command.h"
+// `evolve init`: a new kernel from a JAX function.
+#include <string>
+#include <vector>
 
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
 #include "engine/cli/new_kernel.h"
 
 namespace evolve::cli {
 
+namespace {
+
+struct InitCommand {
+  std::string name;                 // of the kernel: a Python identifier in small letters
+  std::string from;                 // FILE:FUNCTION
+  std::vector<std::string> inputs;  // "x=bfloat16[M=4096, K=1024]"; empty: the file says
+};
+
+// Writes kernels/NAME, here or in the folder above that has kernels, and pipelines/NAME-v7x.yaml
+// beside it, by rules/init/init.py. Nothing that is there is written over.
 Status run_init(const CommonOptions& common, const InitCommand& command) {
   TRY(check_kernel_name(command.name));
   std::vector<std::string> words = {"--from=" + command.from, "--name=" + command.name};
@@ -11,6 +25,23 @@ Status run_init(const CommonOptions& common, const InitCommand& command) {
   TRY_ASSIGN(auto report, write_kernel("init/init.py", std::move(words), kernels_root()));
   say_written(common, report);
   return {};
+}
+
+}  // namespace
+
+void add_init(CommandLine& line) {
+  auto* init = line.app().add_subcommand(
+      "init", "a new kernel's folder and pipeline from a JAX function: spec, reference and seed");
+  auto options = std::make_shared<InitCommand>();
+  init->add_option("name", options->name, "the kernel's")->required();
+  init->add_option("--from", options->from, "FILE:FUNCTION")->required();
+  init->add_option("--input", options->inputs,
+                   "one of its inputs, in their order: 'x=bfloat16[M=4096, K=1024]' (default: what "
+                   "a function get_inputs of the file gives)")
+      ->expected(1)
+      ->take_all();
+  line.add_folder_and_json(*init);
+  line.on(*init, [options](const CommonOptions& common) { return run_init(common, *options); });
 }
 
 }  // namespace evolve::cli

@@ -6,9 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/cli/report.h"
-#include "engine/core/did_you_mean.h"
-#include "engine/core/plain_text.h"
+#include "engine/app/results.h"
+#include "engine/cli/build_command.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/core/text/units.h"
+#include "engine/report/output.h"
+#include "engine/search/variant.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 
@@ -158,6 +164,8 @@ std::string with_standing(std::string readme, const std::string& kernel, const s
 
 }  // namespace
 
+// Audits every check case of the kernel's spec, so that no trivial answer passes,
+// and has the seed pass every step.
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs) {
   TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel check path/to/spec.yaml"));
   TRY_ASSIGN(auto own, check_campaign(common, spec));
@@ -168,6 +176,9 @@ Status run_kernel_check(const CommonOptions& common, const std::string& name, in
   return {};
 }
 
+// Checks the kernel likewise, and says how long its seed and the XLA baseline take, what share of
+// the roofline that is, how busy units are and what bounds it. `writes`: into the README beside the
+// spec, too, between two comments, or at its end where they are missing.
 Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs,
                        bool writes) {
   TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel time path/to/spec.yaml"));
@@ -190,6 +201,34 @@ Status run_kernel_time(const CommonOptions& common, const std::string& name, int
   }
   print_out(common.json ? json{{"event", "standing"}, {"cases", rows}}.dump() + "\n" : table);
   return {};
+}
+
+void add_kernel(CommandLine& line) {
+  struct Options {
+    std::string name;
+    int jobs = 0;
+    bool writes = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* kernel = line.app().add_subcommand("kernel", "a kernel by itself: check, time");
+  kernel->require_subcommand(1);
+  auto* check = kernel->add_subcommand(
+      "check", "refuse a task that zeros, a mean or an input would pass, or that the seed fails");
+  auto* time = kernel->add_subcommand(
+      "time", "check it, and say how long its seed takes and what bounds it");
+  time->add_flag("--write", options->writes, "into the kernel's README, too");
+  for (CLI::App* command : {check, time}) {
+    command->add_option("name", options->name, "a folder of kernels/, or a spec.yaml")->required();
+    command->add_option("-j,--jobs", options->jobs, "edges at a time (default: one a core)")
+        ->check(CLI::Range(1, 1024));
+    line.add_common(*command);
+  }
+  line.on(*check, [options](const CommonOptions& common) {
+    return run_kernel_check(common, options->name, options->jobs);
+  });
+  line.on(*time, [options](const CommonOptions& common) {
+    return run_kernel_time(common, options->name, options->jobs, options->writes);
+  });
 }
 
 }  // namespace evolve::cli

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/cli/commands.h"
+#include "engine/cli/common_options.h"
 
 namespace evolve::cli {
 
@@ -19,14 +19,5 @@ std::string kernel_of(const std::string& spec);
 // behind that which names the kernel.
 Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::string& spec,
                                         const std::string& name, const std::string& settings);
-
-// Audits every check case of the kernel's spec, so that no trivial answer passes,
-// and has the seed pass every step.
-Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs);
-
-// Checks the kernel likewise, and says how long its seed and the XLA baseline take, what share of
-// the roofline that is, how busy units are and what bounds it. `writes`: into the README beside the
-// spec, too, between two comments, or at its end where they are missing.
-Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs, bool writes);
 
 }  // namespace evolve::cli

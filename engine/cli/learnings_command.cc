@@ -1,15 +1,19 @@
-#include "engine/cli/learnings_command.h"
-
+// `evolve learnings`: what a campaign has learned, what it may have, and a person's word on both.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
-#include "engine/cli/report.h"
-#include "engine/cli/shown_path.h"
-#include "engine/cli/table.h"
-#include "engine/core/did_you_mean.h"
-#include "engine/search/learn.h"
+#include "engine/app/campaign.h"
+#include "engine/app/results.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/report/output.h"
+#include "engine/report/table.h"
+#include "engine/search/learning/learn.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -17,6 +21,11 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
+
+struct LearningsCommand {
+  std::vector<std::string> handles;  // of proposals, "v0012" or "v0012.1"; or ids, "S003"
+  std::string kind;                  // "failure", "success"; empty: as it is listed
+};
 
 // Where a campaign stands.
 struct Standing {
@@ -165,8 +174,7 @@ Status keep(const CommonOptions& common, const Standing& standing,
   return {};
 }
 
-}  // namespace
-
+// Lists what is accepted and what is proposed.
 Status run_learnings(const CommonOptions& common) {
   TRY_ASSIGN(auto standing, stand(common));
   json report = {{"round", standing.round}, {"known", json::array()}, {"proposed", json::array()}};
@@ -182,6 +190,8 @@ Status run_learnings(const CommonOptions& common) {
   return {};
 }
 
+// Puts proposals into the person's file (the pipeline's learn.file): all, or, where one of them is
+// bad input, none. They are told from the next round on.
 Status run_learnings_accept(const CommonOptions& common, const LearningsCommand& command) {
   TRY_ASSIGN(auto standing, stand(common));
   TRY_ASSIGN(auto entries, find_entries(standing, command.handles, false));
@@ -191,11 +201,38 @@ Status run_learnings_accept(const CommonOptions& common, const LearningsCommand&
   return keep(common, standing, std::move(entries));
 }
 
+// Puts what is proposed, or was accepted by the rule (by its id, which it keeps), there as turned
+// down: it is not told again from the next round on.
 Status run_learnings_reject(const CommonOptions& common, const LearningsCommand& command) {
   TRY_ASSIGN(auto standing, stand(common));
   TRY_ASSIGN(auto entries, find_entries(standing, command.handles, true));
   for (search::Learning& entry : entries) entry.is_rejected = true;
   return keep(common, standing, std::move(entries));
+}
+
+}  // namespace
+
+void add_learnings(CommandLine& line) {
+  auto* learnings =
+      line.app().add_subcommand("learnings", "what the campaign has learned, and what it may have");
+  learnings->require_subcommand(0, 1);
+  auto options = std::make_shared<LearningsCommand>();
+  auto* accept = learnings->add_subcommand("accept", "put proposals into your learn.file");
+  auto* reject = learnings->add_subcommand("reject", "turn some down there, so that they stay out");
+  for (CLI::App* command : {accept, reject}) {
+    command->add_option("which", options->handles, "as evolve learnings names them")->required();
+    line.add_common(*command);
+  }
+  accept->add_option("--as", options->kind, "what it is, where it is listed as the other")
+      ->check(CLI::IsMember({"failure", "success"}));
+  line.add_common(*learnings);
+  line.on(*learnings, run_learnings);
+  line.on(*accept, [options](const CommonOptions& common) {
+    return run_learnings_accept(common, *options);
+  });
+  line.on(*reject, [options](const CommonOptions& common) {
+    return run_learnings_reject(common, *options);
+  });
 }
 
 }  // namespace evolve::cli

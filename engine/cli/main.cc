@@ -1,165 +1,20 @@
-// `evolve`: commands and exit codes. The only place that names concrete classes is this folder.
+// `evolve`: reads the command line, runs the command, and chooses the exit code.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <iostream>
 
-#include "engine/cli/agent.h"
-#include "engine/cli/analyze_command.h"
-#include "engine/cli/arguments.h"
-#include "engine/cli/ask_command.h"
-#include "engine/cli/bundle.h"
-#include "engine/cli/cache_command.h"
-#include "engine/cli/cluster.h"
-#include "engine/cli/commands.h"
-#include "engine/cli/import_command.h"
-#include "engine/cli/kernel_command.h"
-#include "engine/cli/learnings_command.h"
-#include "engine/cli/lock.h"
-#include "engine/cli/model_command.h"
-#include "engine/cli/ninja.h"
-#include "engine/cli/output.h"
-#include "engine/cli/person_command.h"
-#include "engine/cli/plan_command.h"
-#include "engine/cli/progress.h"
-#include "engine/cli/replay.h"
-#include "engine/cli/tune_command.h"
-#include "engine/cli/why.h"
-#include "engine/core/did_you_mean.h"
-#include "engine/search/sampler.h"
-#include "engine/world/terminal.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/ninja/ninja.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/report/output.h"
 
 namespace evolve::cli {
 
 namespace {
-
-bool wants_color(const std::string& choice) {
-  if (choice == "always") return true;
-  if (choice == "never" || std::getenv("NO_COLOR") != nullptr) return false;
-  return std::getenv("CLICOLOR_FORCE") != nullptr || world::is_terminal(STDERR_FILENO);
-}
-
-Result<int> round_number(const std::string& text) {
-  if (text.empty()) return 0;
-  std::string digits = text.starts_with("round-") ? text.substr(6) : text;
-  bool is_number = !digits.empty() && digits.size() < 7 &&
-                   digits.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number || std::stoi(digits) == 0) {
-    return bad_input(fmt::format("'{}' is no round", text), "", "evolve log 3");
-  }
-  return std::stoi(digits);
-}
-
-Status dispatch_round(const std::string& name, const Arguments& arguments) {
-  TRY_ASSIGN(auto round, round_number(arguments.round));
-  if (name == "close") return run_round_close(arguments.common, round);
-  return run_round_open(arguments.common, arguments.build, arguments.open_round, round);
-}
-
-Status dispatch_plan(const std::string& name, const Arguments& arguments) {
-  if (name == "show") return run_plan_show(arguments.common, arguments.plan);
-  if (name == "approve") return run_plan_approve(arguments.common, arguments.plan);
-  if (name == "reject") return run_plan_reject(arguments.common, arguments.plan);
-  return run_plan_edit(arguments.common, arguments.plan);
-}
-
-Status dispatch_learnings(const CLI::App& command, const Arguments& arguments) {
-  if (command.get_subcommands().empty()) return run_learnings(arguments.common);
-  if (command.get_subcommands().front()->get_name() == "accept")
-    return run_learnings_accept(arguments.common, arguments.learnings);
-  return run_learnings_reject(arguments.common, arguments.learnings);
-}
-
-Status dispatch_kernel(const std::string& name, const Arguments& arguments) {
-  const int jobs = arguments.build.jobs;
-  if (name == "check") return run_kernel_check(arguments.common, arguments.kernel, jobs);
-  return run_kernel_time(arguments.common, arguments.kernel, jobs, arguments.writes);
-}
-
-// One word is a bundle's file; two are a format and a task's.
-Status dispatch_import(const Arguments& arguments) {
-  const ImportCommand& given = arguments.import;
-  if (!given.file.empty()) return run_import_task(arguments.common, given);
-  const auto& formats = task_formats();
-  if (std::find(formats.begin(), formats.end(), given.format) != formats.end())
-    return bad_input(fmt::format("evolve import {}: no file is given", given.format));
-  BundleCommand bundle = arguments.bundle;
-  bundle.path = given.format;
-  return run_import_bundle(arguments.common, bundle);
-}
-
-Status dispatch_cache(const std::string& name, const Arguments& arguments) {
-  if (name == "stats") return run_cache_stats(arguments.common);
-  if (name == "gc") return run_cache_gc(arguments.common, arguments.cache);
-  if (name == "verify") return run_cache_verify(arguments.common, arguments.cache);
-  return run_cache_path(arguments.common, arguments.cache);
-}
-
-Status dispatch_analyze(const CLI::App& command, const Arguments& arguments) {
-  if (!command.get_subcommands().empty())
-    return run_analyze_diff(arguments.analyze, arguments.common.json);
-  if (arguments.analyze.paths.empty())
-    return bad_input("analyze: no dumps and no traces are given", "", "evolve analyze DIR");
-  return run_analyze(arguments.analyze, arguments.common.json);
-}
-
-Status dispatch(const CLI::App& app, const Arguments& arguments) {
-  const CommonOptions& common = arguments.common;
-  if (!arguments.folder.empty() && ::chdir(arguments.folder.c_str()) != 0) {
-    return bad_input(fmt::format("-C {}: no such folder", arguments.folder));
-  }
-  std::string name = app.get_subcommands().front()->get_name();
-  if (name == "analyze") return dispatch_analyze(*app.get_subcommands().front(), arguments);
-  if (name == "model") {
-    const bool is_calibration =
-        app.get_subcommands().front()->get_subcommands().front()->get_name() == "calibrate";
-    return is_calibration ? run_model_calibrate(arguments.model, common.json)
-                          : run_model_validate(arguments.model, common.json);
-  }
-  if (name == "ask") return run_ask(arguments.sampler, std::cin);
-  if (name == "agent") return run_agent(arguments.agent);
-  if (name == "cluster") return run_cluster_doctor(arguments.cluster, common);
-  if (name == "build") return run_build(common, arguments.build);
-  if (name == "init") return run_init(common, arguments.init);
-  if (name == "tune") return run_tune(common, arguments.build, arguments.tune);
-  if (name == "run") return run_rounds(common, arguments.build, arguments.until);
-  if (name == "show") return run_show(common, arguments.variant);
-  if (name == "prompt") return run_prompt_show(common, arguments.variant, arguments.has_reply);
-  if (name == "learnings") return dispatch_learnings(*app.get_subcommands().front(), arguments);
-  if (name == "propose") return run_propose(common, arguments.proposal);
-  if (name == "edit") return run_edit(common, arguments.variant, arguments.proposal);
-  if (name == "round") {
-    return dispatch_round(app.get_subcommands().front()->get_subcommands().front()->get_name(),
-                          arguments);
-  }
-  if (name == "plan") {
-    return dispatch_plan(app.get_subcommands().front()->get_subcommands().front()->get_name(),
-                         arguments);
-  }
-  if (name == "best") return run_best(common, arguments.out);
-  if (name == "cache") {
-    const CLI::App* cache = app.get_subcommands().front();
-    return dispatch_cache(cache->get_subcommands().front()->get_name(), arguments);
-  }
-  if (name == "kernel") {
-    return dispatch_kernel(app.get_subcommands().front()->get_subcommands().front()->get_name(),
-                           arguments);
-  }
-  if (name == "export") return run_export(common, arguments.bundle);
-  if (name == "import") return dispatch_import(arguments);
-  if (name == "replay") return run_replay(common, arguments.replay);
-  if (name == "lock") return run_lock(common);
-  if (name == "why") return run_why(common, arguments.target);
-  if (name == "clean") return run_clean(common, arguments.clean_all, arguments.build.dry_run);
-  TRY_ASSIGN(auto round, round_number(arguments.round));
-  return run_log(common, round);
-}
 
 bool has_word(const std::string& text, const std::string& word) {
   return (" " + text + " ").find(" " + word + " ") != std::string::npos;
@@ -252,9 +107,8 @@ Status check_help(const CLI::App& app, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   if (auto arguments = ninja_arguments(argc, argv)) return run_ninja(*arguments);
-  CLI::App app("evolve: a build engine that evolves accelerator kernels", "evolve");
-  Arguments arguments;
-  add_commands(app, arguments);
+  CommandLine line;
+  CLI::App& app = line.app();
   // "evolve help round open" is "evolve round open --help".
   std::vector<char*> words(argv, argv + argc);
   std::string help = "--help";
@@ -275,10 +129,9 @@ int run(int argc, char** argv) {
     print_error(usage, wants_color("auto"));
     return exit_code(usage.code);
   }
-  arguments.common.color = wants_color(arguments.color);
-  Status status = dispatch(app, arguments);
+  Status status = line.run();
   if (status) return 0;
-  print_error(status.error(), arguments.common.color);
+  print_error(status.error(), line.common().color);
   return exit_code(status.error().code);
 }
 
@@ -303,7 +156,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return evolve::cli::end_output(0);
     // Nothing of ours throws: what comes here is a bug, or no memory is left.
-    evolve::cli::print_err(
+    evolve::print_err(
         fmt::format("evolve: internal error: {}: please report this as a bug of evolve {}\n",
                     error.what(), EVOLVE_VERSION));
     return 70;

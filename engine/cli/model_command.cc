@@ -1,5 +1,4 @@
-#include "engine/cli/model_command.h"
-
+// `evolve model`: the constants of the model of a TPU, and how far it is to be believed.
 #include <fmt/format.h>
 
 #include <array>
@@ -8,15 +7,19 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/cli/dump_reader.h"
-#include "engine/cli/report.h"
-#include "engine/cli/table.h"
-#include "engine/ir/calibration.h"
-#include "engine/ir/program.h"
-#include "engine/ir/validation.h"
+#include "engine/app/dump_reader.h"
+#include "engine/cli/command_line.h"
+#include "engine/core/result.h"
+#include "engine/ir/model/calibration.h"
+#include "engine/ir/model/device.h"
+#include "engine/ir/model/program.h"
+#include "engine/ir/model/validation.h"
+#include "engine/report/output.h"
+#include "engine/report/table.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -24,6 +27,13 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
+
+struct ModelCommand {
+  std::string rows;  // a file of measured times
+  std::string device = "tpu7x";
+  std::string constants;  // a file of them; empty: the device's own
+  std::string out;        // empty: DEVICE-libtpu-VERSION.json, or DEVICE.json
+};
 
 // A row of the file, read.
 struct Row {
@@ -215,8 +225,9 @@ Error in_rows(Error error, const std::string& path) {
   return error;
 }
 
-}  // namespace
-
+// Holds the model's times against such a file: how many rows are modelled, the error after one
+// common scale, whether pairs are in their order, by how much they differ, and the error of each
+// family.
 Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
   TRY_ASSIGN(auto rows, read_rows(command.rows));
@@ -227,6 +238,17 @@ Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   return {};
 }
 
+// Fits the constants to measured times, prints how well they do, and writes a file of constants.
+//
+// Measured times, JSON:  [{"dumps": PATH, "seconds": 1.2e-4, "operands": FILE.json, "kernel":
+// "gmm",
+//                          "group": "4096x512", "family": "gmm", "libtpu": "0.0.42.1"}, …]
+// `dumps` and `seconds` are needed. Paths are from the file's folder; the time is that of the
+// program, or of the runs of `kernel` alone; a group (each row its own, where there is none) is
+// left out as one when the error on unseen times is worked out. A family is a kind of kernel.
+//
+// The constants are those of engine/ir/model/calibration.h, with "libtpu": "0.0.42.1" and how they
+// were found.
 Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto start, read_device(command.device, ""));
   TRY_ASSIGN(auto rows, read_rows(command.rows));
@@ -254,16 +276,31 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
   return {};
 }
 
-Result<ir::Device> read_device(const std::string& name, const std::string& constants) {
-  auto device = ir::find_device(name);
-  if (!device)
-    return bad_input(fmt::format("--device '{}': it has no model", name), "",
-                     "those that have one: " + ir::device_names());
-  if (constants.empty()) return *device;
-  TRY_ASSIGN(auto document, read_json_file(constants));
-  auto with = ir::with_constants(*device, document);
-  if (!with) return std::move(with).error().within(constants);
-  return with;
+}  // namespace
+
+void add_model(CommandLine& line) {
+  auto* model = line.app().add_subcommand(
+      "model", "the model of a TPU: its constants, and how far it is to be believed");
+  model->require_subcommand(1);
+  auto options = std::make_shared<ModelCommand>();
+  auto* calibrate = model->add_subcommand("calibrate", "fit them to measured times");
+  calibrate->add_option("times", options->rows, "a JSON file of measured times")->required();
+  auto* validate = model->add_subcommand("validate", "hold the model against measured times");
+  validate->add_option("times", options->rows, "a JSON file of measured times")->required();
+  validate->add_option("--constants", options->constants,
+                       "constants of its model, as 'evolve model calibrate' writes them");
+  for (auto* command : {calibrate, validate}) {
+    command->add_option("--device", options->device, "the device (default: tpu7x)");
+    line.add_folder_and_json(*command);
+  }
+  calibrate->add_option("--out", options->out,
+                        "the file to write (default: DEVICE-libtpu-VERSION.json)");
+  line.on(*calibrate, [options](const CommonOptions& common) {
+    return run_model_calibrate(*options, common.json);
+  });
+  line.on(*validate, [options](const CommonOptions& common) {
+    return run_model_validate(*options, common.json);
+  });
 }
 
 }  // namespace evolve::cli

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "engine/cli/python.h"
-#include "engine/cli/report.h"
+#include "engine/app/python.h"
+#include "engine/cli/common_options.h"
 #include "engine/core/outside_json.h"
-#include "engine/world/terminal.h"
+#include "engine/report/output.h"
+#include "engine/report/terminal.h"
 
 namespace evolve::cli {
 
@@ -60,7 +61,7 @@ Result<json> write_kernel(const std::string& script, std::vector<std::string> wo
   std::error_code error;
   if (!fs::exists(root / "kernels" / "implementations.py", error))
     words.emplace_back("--without-api");
-  const bool is_live = world::is_terminal(STDERR_FILENO);
+  const bool is_live = is_terminal(STDERR_FILENO);
   if (is_live)
     print_err(Lead::none, "trying the seed with the TPU's compiler, which may take minutes ...");
   auto report = python_report(script, words);

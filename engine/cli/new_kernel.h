@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cli/commands.h"
+#include "engine/cli/common_options.h"
 
 namespace evolve::cli {
 

@@ -1,5 +1,5 @@
-#include "engine/cli/person_command.h"
-
+// `evolve propose`, `evolve edit` and `evolve round`: how a person, or a program in a person's
+// place, proposes the variants that a pipeline leaves to them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -9,15 +9,23 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "engine/cli/delivery.h"
-#include "engine/cli/machine.h"
+#include "engine/app/authors/plans.h"
+#include "engine/app/authors/proposals.h"
+#include "engine/app/machine.h"
+#include "engine/app/results.h"
+#include "engine/campaign/generator/round_mutate.h"
+#include "engine/cli/build_command.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
 #include "engine/cli/plan_command.h"
-#include "engine/cli/plans.h"
-#include "engine/cli/proposals.h"
-#include "engine/cli/report.h"
-#include "engine/cli/table.h"
-#include "engine/core/round_mutate.h"
+#include "engine/replay/delivery.h"
+#include "engine/report/output.h"
+#include "engine/report/table.h"
+#include "engine/search/variant.h"
 #include "engine/world/console.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
@@ -29,6 +37,20 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
+
+struct ProposeCommand {
+  std::string file;     // the kernel; "-": stdin
+  std::string variant;  // whose place it takes; empty: the first that is open
+  std::string note;
+  std::vector<std::string> parents;   // empty: as the file says, or else the place's own
+  std::optional<std::string> passed;  // no kernel, and why
+  bool replace = false;               // what was proposed before
+};
+
+struct RoundCommand {
+  std::string round;
+  bool waits = true;  // until something is proposed for every place, and every plan decided on
+};
 
 // How often an open round looks for new files. They may come from other machines, of which a file
 // system tells nobody.
@@ -244,8 +266,7 @@ std::vector<std::string> built_before(const Campaign& campaign, int round) {
   return out;
 }
 
-}  // namespace
-
+// Checks the kernel, and puts it into the campaign's folder of proposals.
 Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
   if (command.file.empty() && !command.passed)
     return bad_input("propose: no kernel is given", "", "--file K.py, or --pass \"why not\"");
@@ -263,6 +284,8 @@ Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
                  command);
 }
 
+// Opens an editor ($VISUAL, $EDITOR, or vi) on a variant's kernel, and proposes what was made of
+// it. What cannot be proposed is kept, and its place said.
 Status run_edit(const CommonOptions& common, const std::string& variant, ProposeCommand command) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto place, find_place(campaign, command.variant));
@@ -295,6 +318,8 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   return error;
 }
 
+// Builds the round before and the round's plans, says whose kernels are wanted and of which parent,
+// and which plans wait for a word, and waits for both.
 Status run_round_open(const CommonOptions& given, const BuildCommand& build,
                       const RoundCommand& command, int round) {
   CommonOptions common = given;
@@ -314,6 +339,7 @@ Status run_round_open(const CommonOptions& given, const BuildCommand& build,
   return wait_for_all(common, campaign, awaited, round);
 }
 
+// Gives up the places that are open, and rejects the plans that wait.
 Status run_round_close(const CommonOptions& common, int round) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto opened, open_round(campaign, round));
@@ -336,6 +362,65 @@ Status run_round_close(const CommonOptions& common, int round) {
     if (!status) return status;
   }
   return {};
+}
+
+void add_proposal_options(CLI::App& command, ProposeCommand& options) {
+  command.add_option("--note", options.note, "what is new, in a line: mutators read it, too");
+  command.add_option("--variant", options.variant, "the place (default: the first open one)");
+  command.add_flag("--replace", options.replace, "in place of what was proposed for it");
+}
+
+}  // namespace
+
+void add_propose(CommandLine& line) {
+  auto* propose = line.app().add_subcommand(
+      "propose", "propose a kernel for a place of a round that is a person's");
+  auto options = std::make_shared<ProposeCommand>();
+  propose->add_option("--file", options->file, "the kernel, whole or its EVOLVE block; -: stdin");
+  propose->add_option("--parent", options->parents,
+                      "the variants that it was made from (default: as evolve round open says)");
+  propose->add_option("--pass", options->passed, "no kernel for this place, and why");
+  add_proposal_options(*propose, *options);
+  line.add_common(*propose);
+  line.on(*propose,
+          [options](const CommonOptions& common) { return run_propose(common, *options); });
+}
+
+void add_edit(CommandLine& line) {
+  auto* edit = line.app().add_subcommand(
+      "edit", "open an editor on a variant's kernel, and propose what you make of it");
+  auto options = std::make_shared<ProposeCommand>();
+  auto from = std::make_shared<std::string>();
+  edit->add_option("from", *from, "v0007")->required();
+  add_proposal_options(*edit, *options);
+  line.add_common(*edit);
+  line.on(*edit, [options, from](const CommonOptions& common) {
+    return run_edit(common, *from, *options);
+  });
+}
+
+void add_round(CommandLine& line) {
+  auto* round = line.app().add_subcommand("round", "people's part of a round: open, close");
+  round->require_subcommand(1);
+  auto build = std::make_shared<BuildCommand>();
+  auto options = std::make_shared<RoundCommand>();
+  auto* open = round->add_subcommand(
+      "open", "build the round before, say whose kernels are wanted, and wait for them");
+  open->add_flag("!--no-wait", options->waits, "say it, and do not wait");
+  add_build_options(line, *open, *build);
+  auto* close = round->add_subcommand("close", "give up the places that nobody has filled");
+  for (CLI::App* command : {open, close}) {
+    command->add_option("round", options->round, "N or round-N")->required();
+    line.add_common(*command);
+  }
+  line.on(*open, [build, options](const CommonOptions& common) -> Status {
+    TRY_ASSIGN(auto number, round_number(options->round));
+    return run_round_open(common, *build, *options, number);
+  });
+  line.on(*close, [options](const CommonOptions& common) -> Status {
+    TRY_ASSIGN(auto number, round_number(options->round));
+    return run_round_close(common, number);
+  });
 }
 
 }  // namespace evolve::cli

@@ -4,12 +4,14 @@
 
 #include <filesystem>
 
-#include "engine/cli/machine.h"
-#include "engine/cli/report.h"
-#include "engine/cli/table.h"
-#include "engine/core/lines.h"
-#include "engine/core/plain_text.h"
-#include "engine/core/round_mutate.h"
+#include "engine/app/machine.h"
+#include "engine/campaign/generator/round_mutate.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+#include "engine/core/text/lines.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/report/output.h"
+#include "engine/report/table.h"
 #include "engine/world/console.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
@@ -20,6 +22,11 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
+
+struct PlanCommand {
+  std::vector<std::string> variants;
+  std::string note;  // of a rejection the reason
+};
 
 std::string state_words(const VariantPlan& plan) {
   return fmt::format("{}{}", plan_state_name(plan.state), plan.is_edited() ? ", edited" : "");
@@ -111,6 +118,7 @@ Status decide(const CommonOptions& common, const Campaign& campaign, const Varia
   return {};
 }
 
+// Lists all plans that were written, or shows that of the one variant that is named.
 Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   if (!command.variants.empty()) {
@@ -126,16 +134,19 @@ Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
   return {};
 }
 
+// Approves plans as they stand: as the model wrote them, or as a person edited them before.
 Status run_plan_approve(const CommonOptions& common, const PlanCommand& command) {
   return decide_all(common, command, true);
 }
 
+// Rejects plans: no code is asked for.
 Status run_plan_reject(const CommonOptions& common, const PlanCommand& command) {
   if (without_blanks(command.note).empty())
     return bad_input("plan reject: the reason is missing", "", "--note \"why\"");
   return decide_all(common, command, false);
 }
 
+// Opens an editor ($VISUAL, $EDITOR, or vi) on a plan, and approves what was made of it.
 Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto plan, find_plan(campaign, command.variants.front()));
@@ -160,6 +171,35 @@ Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
   }
   auto status = decide(common, campaign, plan, {true, command.note, text});
   return status ? files.remove(path) : status;
+}
+
+void add_plan(CommandLine& line) {
+  auto* plan = line.app().add_subcommand(
+      "plan", "what models mean to do before they write code: show, approve, reject, edit");
+  plan->require_subcommand(1);
+  auto options = std::make_shared<PlanCommand>();
+  auto* show = plan->add_subcommand("show", "all plans and where they stand, or one of them");
+  show->add_option("variant", options->variants, "v0007")->expected(0, 1);
+  auto* approve = plan->add_subcommand("approve", "have them carried out as they stand");
+  auto* reject = plan->add_subcommand("reject", "turn them down: no code is asked for");
+  for (CLI::App* command : {approve, reject})
+    command->add_option("variant", options->variants, "v0007 …")->required();
+  auto* edit =
+      plan->add_subcommand("edit", "open an editor on one, and approve what you make of it");
+  edit->add_option("variant", options->variants, "v0007")->required()->expected(1);
+  for (CLI::App* command : {approve, edit})
+    command->add_option("--note", options->note, "for other people");
+  reject->add_option("--note", options->note, "why: models are told, too")->required();
+  using RunPlan = Status (*)(const CommonOptions&, const PlanCommand&);
+  const std::pair<CLI::App*, RunPlan> commands[] = {{show, run_plan_show},
+                                                    {approve, run_plan_approve},
+                                                    {reject, run_plan_reject},
+                                                    {edit, run_plan_edit}};
+  for (const auto& [command, run] : commands) {
+    line.add_common(*command);
+    line.on(*command,
+            [options, run = run](const CommonOptions& common) { return run(common, *options); });
+  }
 }
 
 }  // namespace evolve::cli

@@ -5,12 +5,16 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/cli/commands.h"
-#include "engine/cli/report.h"
-#include "engine/cli/session.h"
-#include "engine/cli/shown_path.h"
-#include "engine/cli/why.h"
-#include "engine/search/history.h"
+#include "engine/app/authors/targets.h"
+#include "engine/app/campaign.h"
+#include "engine/app/results.h"
+#include "engine/app/session.h"
+#include "engine/app/why.h"
+#include "engine/cli/build_command.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+#include "engine/report/output.h"
+#include "engine/search/history/history.h"
 #include "engine/search/stop_rule.h"
 #include "engine/world/clock.h"
 
@@ -73,7 +77,7 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
 Result<bool> is_built(Session& session, int round) {
   TRY(read_graph(session));
   TRY_ASSIGN(auto targets, find_targets(session, {fmt::format("round-{}", round)}));
-  TRY_ASSIGN(auto runs, would_run(session, targets));
+  TRY_ASSIGN(auto runs, Why(session, targets).would_run());
   return !runs;
 }
 
@@ -98,8 +102,9 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
   print_out(line + (why.empty() ? "" : "; stops: " + why) + "\n");
 }
 
-}  // namespace
-
+// Builds round after round, until `rule` (engine/search/stop_rule.h), or where it is empty the
+// pipeline's session.until, says that it is enough, or the last round is done. Rounds that are
+// built already are gone through, whatever the rule says of them: they cost nothing.
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
   CommonOptions common = given;
@@ -138,6 +143,23 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
     if (!why.empty()) return {};
   }
   return {};
+}
+
+}  // namespace
+
+void add_run(CommandLine& line) {
+  auto* command = line.app().add_subcommand(
+      "run", "build round after round by itself, until it is enough or the last one is done");
+  auto build = std::make_shared<BuildCommand>();
+  auto until = std::make_shared<std::string>();
+  command->add_option("--until", *until,
+                      "when it is enough: 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also rounds, "
+                      "roofline, tokens, device, wall (default: the pipeline's session.until)");
+  add_build_options(line, *command, *build);
+  line.add_common(*command);
+  line.on(*command, [build, until](const CommonOptions& common) {
+    return run_rounds(common, *build, *until);
+  });
 }
 
 }  // namespace evolve::cli

@@ -1,20 +1,26 @@
-#include "engine/cli/tune_command.h"
-
+// `evolve tune`: the best block sizes of a kernel, for each bucket of its bench cases' sizes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
-#include "engine/cli/delivery.h"
+#include "engine/app/results.h"
+#include "engine/campaign/tuned.h"
+#include "engine/cli/build_command.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
 #include "engine/cli/kernel_command.h"
-#include "engine/cli/progress.h"
-#include "engine/cli/report.h"
-#include "engine/cli/table.h"
 #include "engine/core/digest.h"
 #include "engine/core/outside_json.h"
-#include "engine/search/tuned.h"
+#include "engine/core/text/units.h"
+#include "engine/replay/delivery.h"
+#include "engine/report/output.h"
+#include "engine/report/table.h"
+#include "engine/search/variant.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -24,6 +30,13 @@ namespace {
 using nlohmann::json;
 using search::TunedEntry;
 namespace fs = std::filesystem;
+
+struct TuneCommand {
+  std::string kernel;              // a folder of kernels/, or the path of a spec
+  std::vector<std::string> cases;  // of its bench cases; empty: all
+  int rounds = 2;
+  int variants = 8;  // a round
+};
 
 // As JAX names the device of a target.
 std::string device_of(const std::string& target) {
@@ -146,8 +159,9 @@ std::string kept_text(const std::vector<json>& kept) {
   return out;
 }
 
-}  // namespace
-
+// A campaign of the spec's parameters alone for each bucket; writes what each found into the
+// tuned.json beside the spec (kernels/tuned.py), where other buckets' entries stay. The pipelines
+// that this makes, and the state folder unless named, lie beside the spec, in .evolve.
 Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
   TRY_ASSIGN(auto spec_path, find_spec(tune.kernel, "evolve tune path/to/spec.yaml"));
   TRY_ASSIGN(auto text, world::read_file(spec_path));
@@ -180,6 +194,28 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
                               entry["block_sizes"].dump()),
                   common.color);
   return {};
+}
+
+}  // namespace
+
+void add_tune(CommandLine& line) {
+  auto* command = line.app().add_subcommand(
+      "tune",
+      "find a kernel's best block sizes for each bucket of sizes, and keep them for callers");
+  auto tune = std::make_shared<TuneCommand>();
+  auto build = std::make_shared<BuildCommand>();
+  command->add_option("name", tune->kernel, "a folder of kernels/, or a spec.yaml")->required();
+  command->add_option("--case", tune->cases, "only this bench case, of which there may be several")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--rounds", tune->rounds, "of a bucket's campaign (default: 2)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--variants", tune->variants, "a round (default: 8)")
+      ->check(CLI::Range(1, 1000));
+  add_build_options(line, *command, *build);
+  line.add_common(*command);
+  line.on(*command,
+          [tune, build](const CommonOptions& common) { return run_tune(common, *build, *tune); });
 }
 
 }  // namespace evolve::cli

@@ -8,7 +8,7 @@
 #include <cfenv>
 #include <cmath>
 
-#include "engine/core/did_you_mean.h"
+#include "engine/core/text/did_you_mean.h"
 
 namespace evolve {
 

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <string>
 
+#include "engine/core/text/plain_text.h"
+
 namespace evolve {
 
 namespace {
@@ -127,6 +129,13 @@ template Result<nlohmann::ordered_json> parse_outside(std::string_view, const Js
 nlohmann::json json_or_null(std::string_view text) {
   auto value = parse_outside(text);
   return value ? *std::move(value) : nlohmann::json();
+}
+
+std::string line_member(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return {};
+  auto it = object.find(key);
+  return it != object.end() && it->is_string() ? plain_line(it->get_ref<const std::string&>())
+                                               : std::string();
 }
 
 }  // namespace evolve

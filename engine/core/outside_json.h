@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "engine/core/result.h"
@@ -25,5 +26,8 @@ Result<Json> parse_outside(std::string_view text, const JsonLimits& limits = {})
 
 // The same; null for a text that is not taken.
 nlohmann::json json_or_null(std::string_view text);
+
+// The string that an object's member is, printable and in one line; empty where there is none.
+std::string line_member(const nlohmann::json& object, const char* key);
 
 }  // namespace evolve

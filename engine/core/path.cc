@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/core/plain_text.h"
+#include "engine/core/text/plain_text.h"
 
 namespace evolve {
 

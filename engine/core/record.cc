@@ -12,7 +12,7 @@
 
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
-#include "engine/core/plain_text.h"
+#include "engine/core/text/plain_text.h"
 
 namespace evolve {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/core/digest.h"
-#include "engine/core/extensions.h"
 #include "engine/core/result.h"
+#include "engine/core/step_class.h"
 
 namespace evolve {
 

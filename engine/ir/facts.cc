@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "engine/ir/lost_time.h"
-#include "engine/ir/sections.h"
-#include "engine/ir/signals.h"
+#include "engine/core/text/units.h"
+#include "engine/ir/model/lost_time.h"
+#include "engine/ir/model/sections.h"
+#include "engine/ir/model/signals.h"
+#include "engine/ir/model/work.h"
+#include "engine/ir/readers/vmem_report.h"
 #include "engine/ir/static_facts.h"
-#include "engine/ir/vmem_report.h"
-#include "engine/ir/work.h"
 
 namespace evolve::ir {
 
@@ -102,10 +103,6 @@ json vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::strin
               {"spilled_bytes", most_spilled},
               {"capacity_bytes", device.vmem_bytes},
               {"windows", windows}};
-}
-
-std::string percent(double share) {
-  return fmt::format("{:.0f} %", 100 * share);
 }
 
 // A cause, or several that are one to those who write kernels.

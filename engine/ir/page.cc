@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/core/markup.h"
-#include "engine/ir/lost_time.h"
+#include "engine/core/text/markup.h"
+#include "engine/ir/model/lost_time.h"
 
 namespace evolve::ir {
 
@@ -45,7 +45,7 @@ std::string time_words(double seconds) {
   return fmt::format("{:.4g} µs", seconds * 1e6);
 }
 
-std::string percent(double share) {
+std::string fine_percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
@@ -78,12 +78,12 @@ std::string causes_section(const json& facts) {
     std::string time = time_words(cause["seconds"].get<double>());
     if (share > 0)
       bar += rectangle(x, 0, share * kWidth, 26, kColours.at(i),
-                       fmt::format("{}: {} ({})", what, time, percent(share)));
+                       fmt::format("{}: {} ({})", what, time, fine_percent(share)));
     x += share * kWidth;
     rows += fmt::format(
         "<tr><td><i style=\"background:{}\"></i>{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td></tr>\n",
-        kColours.at(i), escaped_markup(what), time, percent(share));
+        kColours.at(i), escaped_markup(what), time, fine_percent(share));
   }
   return "<h2>Where the time goes</h2>\n" + drawing(26, "time by cause", bar) +
          "<table><tr><th>cause</th><th class=\"n\">time</th><th class=\"n\">share</th></tr>\n" +
@@ -99,7 +99,7 @@ std::string modules_section(const json& facts) {
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td><td>{}</td></tr>\n",
         escaped_markup(kernel["name"].get<std::string>()), kernel["times"].get<uint64_t>(),
-        time_words(kernel["seconds"].get<double>()), percent(all / whole),
+        time_words(kernel["seconds"].get<double>()), fine_percent(all / whole),
         escaped_markup(kernel["evidence"].get<std::string>()));
   }
   for (auto [list, words] : {std::pair("estimated", "estimated by its bytes and products"),
@@ -208,7 +208,8 @@ std::string sections_table(const json& kernel) {
         "class=\"n\">{}</td><td class=\"n\">{}</td><td><svg width=\"{}\" "
         "height=\"14\">{}</svg></td></tr>\n",
         first, first + section["bundles"].get<uint64_t>() - 1, section["line"].get<uint64_t>(),
-        section["times"].get<uint64_t>(), time_words(seconds), percent(seconds / whole), kBar, bar);
+        section["times"].get<uint64_t>(), time_words(seconds), fine_percent(seconds / whole), kBar,
+        bar);
   }
   return "<h3>By section</h3>\n<table><tr><th>bundles</th><th class=\"n\">line</th><th "
          "class=\"n\">times</th><th class=\"n\">time</th><th class=\"n\">share</th><th>by "
@@ -341,7 +342,7 @@ std::string write_page(const json& facts, const ProgramRun& run, const Device& d
       time_words(modelled["high"].get<double>()),
       escaped_markup(facts["evidence"].get<std::string>()),
       escaped_markup(facts["prize"]["what"].get<std::string>()),
-      percent(facts["prize"]["share"].get<double>()));
+      fine_percent(facts["prize"]["share"].get<double>()));
   page += causes_section(facts) + modules_section(facts);
   double whole = run.cycles();
   for (size_t i = 0; i < run.kernels.size(); ++i) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/ir/program.h"
+#include "engine/ir/model/program.h"
 
 namespace evolve::ir {
 

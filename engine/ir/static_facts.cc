@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "engine/ir/live_range.h"
-#include "engine/ir/llo.h"
-#include "engine/ir/utilisation.h"
+#include "engine/ir/readers/live_range.h"
+#include "engine/ir/readers/llo.h"
+#include "engine/ir/readers/utilisation.h"
 
 namespace evolve::ir {
 

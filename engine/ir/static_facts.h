@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/ir/bundle_profile.h"
-#include "engine/ir/fingerprints.h"
-#include "engine/ir/program.h"
+#include "engine/ir/model/program.h"
+#include "engine/ir/readers/bundle_profile.h"
+#include "engine/ir/readers/fingerprints.h"
 
 namespace evolve::ir {
 

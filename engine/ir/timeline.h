@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/ir/program.h"
+#include "engine/ir/model/program.h"
 
 namespace evolve::ir {
 

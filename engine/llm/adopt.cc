@@ -6,8 +6,8 @@
 #include "engine/llm/members.h"
 #include "engine/llm/record.h"
 #include "engine/llm/reply.h"
-#include "engine/search/mutation.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/selection/selection_record.h"
 
 namespace evolve::llm {
 

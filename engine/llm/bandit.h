@@ -8,7 +8,7 @@
 
 #include "engine/llm/config.h"
 #include "engine/llm/history.h"
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 
 namespace evolve::llm {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/core/lines.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/plain_text.h"
+#include "engine/core/text/lines.h"
+#include "engine/core/text/plain_text.h"
 #include "engine/llm/members.h"
 
 namespace evolve::llm {

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "engine/core/did_you_mean.h"
+#include "engine/core/text/did_you_mean.h"
 #include "engine/llm/members.h"
 
 namespace evolve::llm {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/core/lines.h"
+#include "engine/core/text/lines.h"
 
 namespace evolve::llm {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "engine/core/lines.h"
-#include "engine/search/random.h"
+#include "engine/core/text/lines.h"
+#include "engine/search/space/random.h"
 
 namespace evolve::llm {
 

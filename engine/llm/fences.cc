@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/core/lines.h"
+#include "engine/core/text/lines.h"
 
 namespace evolve::llm {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/search/history.h"
+#include "engine/search/history/history.h"
 
 namespace evolve::llm {
 

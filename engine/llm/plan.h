@@ -7,8 +7,8 @@
 #include <string>
 
 #include "engine/core/result.h"
-#include "engine/search/adoption.h"
-#include "engine/search/plan_file.h"
+#include "engine/search/proposal/adoption.h"
+#include "engine/search/proposal/plan_file.h"
 
 namespace evolve::llm {
 

@@ -7,7 +7,7 @@
 
 #include "engine/llm/bandit.h"
 #include "engine/llm/record.h"
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 
 namespace evolve::llm {
 

@@ -8,7 +8,7 @@
 #include "engine/core/result.h"
 #include "engine/llm/config.h"
 #include "engine/llm/exchange.h"
-#include "engine/search/adoption.h"
+#include "engine/search/proposal/adoption.h"
 
 namespace evolve::llm {
 

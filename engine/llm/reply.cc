@@ -6,11 +6,11 @@
 #include <array>
 #include <set>
 
-#include "engine/core/lines.h"
-#include "engine/core/plain_text.h"
+#include "engine/core/text/lines.h"
+#include "engine/core/text/plain_text.h"
 #include "engine/llm/edits.h"
 #include "engine/llm/fences.h"
-#include "engine/search/mutation.h"
+#include "engine/search/proposal/mutation.h"
 
 namespace evolve::llm {
 

@@ -9,7 +9,7 @@
 
 #include "engine/core/result.h"
 #include "engine/llm/chat.h"
-#include "engine/search/adoption.h"
+#include "engine/search/proposal/adoption.h"
 
 namespace evolve::llm {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/core/lines.h"
-#include "engine/core/plain_text.h"
+#include "engine/core/text/lines.h"
+#include "engine/core/text/plain_text.h"
 #include "engine/llm/fences.h"
 #include "engine/llm/members.h"
 

@@ -8,7 +8,7 @@
 
 #include "engine/llm/config.h"
 #include "engine/llm/history.h"
-#include "engine/search/learn.h"
+#include "engine/search/learning/learn.h"
 
 namespace evolve::llm {
 

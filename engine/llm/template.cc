@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/core/did_you_mean.h"
-#include "engine/core/lines.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/core/text/lines.h"
 
 namespace evolve::llm {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "engine/core/markup.h"
+#include "engine/core/text/markup.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/tool_options.h"
 

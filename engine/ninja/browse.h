@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/graph.h"
+#include "engine/graph/graph.h"
 #include "engine/ninja/tools.h"
 
 namespace evolve::ninja {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/core/graph.h"
 #include "engine/core/ports.h"
+#include "engine/graph/graph.h"
 #include "engine/ninja/ninja_logs.h"
 
 namespace evolve::ninja {

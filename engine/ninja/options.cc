@@ -9,8 +9,8 @@
 #include <optional>
 #include <span>
 
-#include "engine/core/did_you_mean.h"
-#include "engine/core/manifest.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/graph/manifest.h"
 #include "engine/ninja/messages.h"
 #include "engine/ninja/tool_options.h"
 #include "engine/ninja/tools.h"

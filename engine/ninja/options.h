@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/core/extensions.h"
+#include "engine/graph/extensions.h"
 
 namespace evolve::ninja {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/build.h"
+#include "engine/build/build.h"
+#include "engine/build/scan.h"
 #include "engine/ninja/line_printer.h"
 #include "engine/ninja/options.h"
 #include "engine/ninja/status_format.h"
-#include "engine/scan.h"
 
 namespace evolve::ninja {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/core/lexer.h"
+#include "engine/graph/lexer.h"
 
 namespace evolve::ninja {
 

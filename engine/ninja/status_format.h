@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/graph.h"
 #include "engine/core/result.h"
+#include "engine/graph/graph.h"
 
 namespace evolve::ninja {
 

@@ -6,9 +6,9 @@
 #include <ctime>
 #include <utility>
 
-#include "engine/core/depfile.h"
+#include "engine/build/plan.h"
 #include "engine/core/path.h"
-#include "engine/core/plan.h"
+#include "engine/graph/depfile.h"
 
 namespace evolve::ninja {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/graph.h"
+#include "engine/build/lookup.h"
 #include "engine/core/ports.h"
-#include "engine/lookup.h"
+#include "engine/graph/graph.h"
 #include "engine/ninja/log_files.h"
 
 namespace evolve::ninja {

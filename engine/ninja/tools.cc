@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <set>
 
-#include "engine/core/did_you_mean.h"
-#include "engine/core/dyndep.h"
 #include "engine/core/path.h"
+#include "engine/core/text/did_you_mean.h"
+#include "engine/graph/dyndep.h"
 #include "engine/ninja/browse.h"
 #include "engine/ninja/clean.h"
 #include "engine/ninja/compdb.h"

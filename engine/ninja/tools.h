@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/graph.h"
-#include "engine/core/manifest.h"
 #include "engine/core/ports.h"
+#include "engine/graph/graph.h"
+#include "engine/graph/manifest.h"
 #include "engine/ninja/options.h"
 
 namespace evolve::ninja {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/core/did_you_mean.h"
+#include "engine/core/text/did_you_mean.h"
 
 namespace evolve::search {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "engine/core/round.h"
-#include "engine/search/mutation.h"
-#include "engine/search/proposal_file.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/proposal/proposal_file.h"
+#include "engine/search/variant.h"
 #include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 

@@ -7,11 +7,11 @@
 #include <variant>
 
 #include "engine/core/outside_json.h"
-#include "engine/core/plain_text.h"
 #include "engine/core/result.h"
-#include "engine/ir/calibration.h"
-#include "engine/ir/cut_names.h"
-#include "engine/ir/program.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/ir/model/calibration.h"
+#include "engine/ir/model/cut_names.h"
+#include "engine/ir/model/program.h"
 #include "engine/steps/child.h"
 #include "engine/steps/step.h"
 #include "engine/world/archive.h"

@@ -1,8 +1,8 @@
 // Step cut: which of a round's variants are measured at all, by what the model says of them.
-#include "engine/search/cut.h"
+#include "engine/search/selection/cut.h"
 
-#include "engine/search/random.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/selection/selection_record.h"
+#include "engine/search/space/random.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 

@@ -1,8 +1,8 @@
 // Step finalists: which of a round's variants may survive by their modelled times. Their large
 // timed cases are compared with the reference; that of the others is not worth it.
-#include "engine/search/cut.h"
-#include "engine/search/race.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/selection/cut.h"
+#include "engine/search/selection/race.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 

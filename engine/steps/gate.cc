@@ -1,6 +1,6 @@
 // Step gate: whether a variant is worked on further, by what has been said of it so far.
-#include "engine/core/judging.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/judging.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 

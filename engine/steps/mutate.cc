@@ -1,9 +1,9 @@
 // Step mutate: the kernels of the variants that one mutator proposes for a round. Mutator `seed`
 // copies the seed; `sweep` changes the values of the parameters.
-#include "engine/search/mutation.h"
-#include "engine/search/novelty.h"
-#include "engine/search/sampler.h"
-#include "engine/search/sweep.h"
+#include "engine/search/history/novelty.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/space/sampler.h"
+#include "engine/search/space/sweep.h"
 #include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/ir/work.h"
+#include "engine/ir/model/work.h"
 #include "engine/steps/step.h"
 
 namespace evolve::steps {

@@ -1,5 +1,5 @@
 // Step novelty: which of a round's variants are too near to an earlier one to be paid for.
-#include "engine/search/novelty.h"
+#include "engine/search/history/novelty.h"
 
 #include "engine/core/outside_json.h"
 #include "engine/search/member.h"

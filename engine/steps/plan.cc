@@ -3,7 +3,7 @@
 // depfile, where there is a plan to decide on alone.
 #include "engine/llm/plan.h"
 
-#include "engine/core/depfile.h"
+#include "engine/graph/depfile.h"
 #include "engine/steps/step.h"
 
 namespace {

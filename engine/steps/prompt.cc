@@ -1,7 +1,7 @@
 // Step prompt: what a model is asked for one variant; nothing is asked yet.
 #include "engine/llm/prompt.h"
 
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 #include "engine/steps/parents.h"
 #include "engine/steps/step.h"
 

@@ -1,7 +1,7 @@
 // Step race: which of a round's variants are measured again, longer.
-#include "engine/search/race.h"
+#include "engine/search/selection/race.h"
 
-#include "engine/search/selection_record.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 

@@ -1,10 +1,10 @@
 // Step select: the round's survivors, and the sources of their lineages for the next round.
 #include "engine/core/sha256.h"
-#include "engine/search/history.h"
-#include "engine/search/learn.h"
-#include "engine/search/mutation.h"
-#include "engine/search/population.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/history/history.h"
+#include "engine/search/learning/learn.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/selection/population.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 

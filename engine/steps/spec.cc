@@ -1,5 +1,5 @@
 // Step spec: the kernel's spec.yaml as the JSON files that the other steps read.
-#include "engine/core/spec.h"
+#include "engine/campaign/spec.h"
 
 #include <filesystem>
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/search/decision.h"
 #include "engine/search/member.h"
+#include "engine/search/selection/decision.h"
 #include "engine/steps/needs.h"
 
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/search/history.h"
-#include "engine/search/learnings.h"
-#include "engine/search/race.h"
-#include "engine/search/selection_record.h"
-#include "engine/search/space.h"
+#include "engine/search/history/history.h"
+#include "engine/search/learning/learnings.h"
+#include "engine/search/selection/race.h"
+#include "engine/search/selection/selection_record.h"
+#include "engine/search/space/space.h"
 #include "engine/steps/step.h"
 
 namespace evolve::steps {

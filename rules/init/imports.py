@@ -41,7 +41,7 @@ import outside
 import program
 import surroundings
 
-# Of a contract that says nothing (engine/core/spec.h).
+# Of a contract that says nothing (engine/campaign/spec.h).
 _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
 
 

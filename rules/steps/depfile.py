@@ -26,6 +26,6 @@ def write_depfile(path: str | None, output: str) -> None:
 
 
 def _escaped(name: str) -> str:
-    """The name as engine/core/depfile.cc reads it: "$^" is a newline."""
+    """The name as engine/graph/depfile.cc reads it: "$^" is a newline."""
     name = name.replace("$", "$$").replace("\n", "$^").replace("#", "\\#")
     return re.sub(r"(\\*) ", r"\1\1\\ ", name)

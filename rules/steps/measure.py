@@ -235,7 +235,7 @@ def device_name() -> str:
         if key.strip() == "model name":
             name = value
             break
-    # As engine/cli/machine.cc has it.
+    # As engine/app/machine.cc has it.
     return "cpu:" + "-".join(re.sub(r"[^A-Za-z0-9.-]", " ", name).split())
 
 

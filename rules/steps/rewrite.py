@@ -129,7 +129,7 @@ def _parameter_names(path: str) -> list[str]:
 
 
 def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
-    """The values that the EVOLVE block assigns to the names, each in one line, as engine/search/mutation.h has it."""
+    """The values that the EVOLVE block assigns to the names, each in one line, as engine/search/proposal/mutation.h has it."""
     try:
         source = Source(parent.text)
     except (SyntaxError, ValueError) as error:

@@ -16,7 +16,7 @@ import normalise
 Function = ast.FunctionDef | ast.Lambda
 Scope = ast.Module | ast.FunctionDef | ast.Lambda
 
-# `NAME = <whole number>`, as engine/search/mutation.h reads it: the sweep's, and nobody else's to change.
+# `NAME = <whole number>`, as engine/search/proposal/mutation.h reads it: the sweep's, and nobody else's to change.
 _PARAMETER = re.compile(r"^[ \t]*(\w+)[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)[ \t]*([0-9_]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 

@@ -35,7 +35,7 @@ KINDS = frozenset(
         "timeout",
         "crash",
         "precision",  # right but for rounding that the spec does not allow
-        "suspicious",  # samples that cannot be, or less work than the case needs (engine/ir/work.h)
+        "suspicious",  # samples that cannot be, or less work than the case needs (engine/ir/model/work.h)
     }
 )
 

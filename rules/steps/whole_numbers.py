@@ -143,7 +143,7 @@ def _concatenated(*parts: Any) -> Array:
     return np.concatenate([np.broadcast_to(part, (*first, *(np.shape(part)[-1:] or (1,)))) for part in parts], axis=-1)
 
 
-# What a formula may call; along the last axis, where it is about one. engine/core/spec_values.cc has the same names.
+# What a formula may call; along the last axis, where it is about one. engine/campaign/spec_values.cc has the same names.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "arange": np.arange,

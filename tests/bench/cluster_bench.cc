@@ -22,13 +22,13 @@
 #include <vector>
 
 #include "cache/remote_store.h"
-#include "engine/cli/cluster.h"
-#include "engine/cli/remote.h"
+#include "engine/app/elsewhere/cluster.h"
+#include "engine/app/elsewhere/remote.h"
 #include "engine/world/clock.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
-#include "engine/world/guard.h"
-#include "engine/world/runner.h"
+#include "engine/world/process/guard.h"
+#include "engine/world/process/runner.h"
 #include "k8s/dispatcher.h"
 #include "k8s/runner.h"
 #include "k8s/watch.h"
@@ -72,7 +72,7 @@ double peak_megabytes() {
 // When a pod was first told of as ended, by the key of its order: a watch in a thread of its own.
 class Ends {
  public:
-  explicit Ends(cli::Cluster& cluster)
+  explicit Ends(Cluster& cluster)
       : cluster_(cluster),
         watch_(cluster.watching(), "/api/v1/namespaces/evolve/pods",
                fmt::format("{}={}", k8s::label::kManagedBy, k8s::label::kEvolve),
@@ -102,7 +102,7 @@ class Ends {
     times_.emplace(pod["metadata"]["labels"].value(k8s::label::kKey, ""), wall_seconds());
   }
 
-  cli::Cluster& cluster_;
+  Cluster& cluster_;
   k8s::Watch watch_;
   std::mutex mutex_;  // of what follows
   std::map<std::string, double> times_;
@@ -144,10 +144,10 @@ int main(int count, char** arguments) {
   world::DiskFiles files;
   auto guard = value_of(world::Guard::start());
   world::LocalRunner local(guard, clock);
-  auto cluster = value_of(cli::Cluster::open({"", "", "evolve"}));
-  auto address = value_of(cli::remote_address({arguments[1], false, 10}));
+  auto cluster = value_of(Cluster::open({"", "", "evolve"}));
+  auto address = value_of(remote_address({arguments[1], false, 10}));
   if (!address) die("no store is named");
-  const auto http = cli::remote_http({}, *address);
+  const auto http = remote_http({}, *address);
   cache::RemoteStore store(*http, files, *address, world::patience());
   k8s::DispatcherSettings settings;
   settings.space = "evolve";
@@ -169,14 +169,14 @@ int main(int count, char** arguments) {
       local, dispatcher, cluster->watching(), settings.space, [&] { cluster->stop_watching(); },
       clock, world::patience().pause);
 
-  auto observed = value_of(cli::Cluster::open({"", "", "evolve"}));
+  auto observed = value_of(Cluster::open({"", "", "evolve"}));
   Ends ends(*observed);
 
   const double start = clock.monotonic_seconds(), core_start = core_seconds();
   std::vector<double> reactions, from_end;
   std::set<uint64_t> done;
   uint64_t next = 0;
-  // As many as a build has under way (engine/cli/nodes.cc).
+  // As many as a build has under way (engine/app/elsewhere/nodes.cc).
   const uint64_t places = 2 * static_cast<uint64_t>(at_once);
   while (done.size() < jobs) {
     while (next < jobs && next - done.size() < places) {

@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/ir/lost_time.h"
-#include "engine/ir/operands.h"
+#include "engine/ir/model/lost_time.h"
+#include "engine/ir/model/operands.h"
 #include "engine/world/files.h"
 
 using namespace evolve;

@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/round.h"
-#include "engine/search/race.h"
-#include "engine/search/selection.h"
+#include "engine/campaign/generator/round.h"
+#include "engine/search/selection/race.h"
+#include "engine/search/selection/selection.h"
 
 using namespace evolve;
 using nlohmann::json;
@@ -34,7 +34,7 @@ constexpr int kRepeats = 50;
 constexpr int kVariants = 12;
 constexpr int kSurvivors = 2;
 constexpr int kFinalists = 2 * kSurvivors;
-// What scores of measured times resolve (engine/search/selection.h).
+// What scores of measured times resolve (engine/search/selection/selection.h).
 constexpr double kResolution = 0.01;
 const char* const kCase = "recorded";
 

@@ -4,8 +4,8 @@
 //   cmake --build build/release --target select_bench && build/release/tests/select_bench
 #include <chrono>
 
-#include "engine/search/learn.h"
-#include "engine/search/population.h"
+#include "engine/search/learning/learn.h"
+#include "engine/search/selection/population.h"
 #include "tests/synthetic_rounds.h"
 
 namespace {

@@ -116,7 +116,7 @@ def compare(share: float, effort: measure.Effort, name: str, contents: dict[str,
 
 
 def log_ratio(run: dict[str, Any]) -> float:
-    """Of a run: the mean of the middle half of its blocks' (engine/search/decision.cc)."""
+    """Of a run: the mean of the middle half of its blocks' (engine/search/selection/decision.cc)."""
     blocks = np.sort(np.mean(np.log(run["candidate"]) - np.log(run["anchor"]), axis=1))
     cut = len(blocks) // 4
     return float(blocks[cut : len(blocks) - cut].mean())

@@ -9,11 +9,11 @@
 #include <filesystem>
 
 #include "cache/blob_store.h"
-#include "engine/build.h"
+#include "engine/build/build.h"
 #include "engine/world/claims.h"
 #include "engine/world/clock.h"
 #include "engine/world/disk_files.h"
-#include "engine/world/runner.h"
+#include "engine/world/process/runner.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 

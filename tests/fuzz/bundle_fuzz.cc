@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/cli/bundle_reader.h"
+#include "engine/replay/bundle_reader.h"
 #include "engine/world/disk_files.h"
 
 using namespace evolve;
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   if (!files.write(path, bytes)) std::abort();
   {
-    auto bundle = cli::read_bundle(path, files, folder + "/scratch");
+    auto bundle = read_bundle(path, files, folder + "/scratch");
     if (bundle && bundle->rounds.empty()) std::abort();
     if (bundle) {
       for (const std::string& blob : bundle->blobs) {

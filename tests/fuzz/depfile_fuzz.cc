@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/core/depfile.h"
+#include "engine/graph/depfile.h"
 
 using namespace evolve;
 

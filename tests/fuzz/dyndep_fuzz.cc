@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/core/dyndep.h"
-#include "engine/core/manifest.h"
+#include "engine/graph/dyndep.h"
+#include "engine/graph/manifest.h"
 
 using namespace evolve;
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/ir/hlo.h"
-#include "engine/ir/vmem_report.h"
+#include "engine/ir/readers/hlo.h"
+#include "engine/ir/readers/vmem_report.h"
 
 using namespace evolve;
 

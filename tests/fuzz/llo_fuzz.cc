@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/ir/live_range.h"
-#include "engine/ir/llo.h"
+#include "engine/ir/readers/live_range.h"
+#include "engine/ir/readers/llo.h"
 
 using namespace evolve;
 

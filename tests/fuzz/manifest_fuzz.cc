@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/core/manifest.h"
+#include "engine/graph/manifest.h"
 
 using namespace evolve;
 

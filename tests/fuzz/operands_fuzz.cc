@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/ir/dump_name.h"
-#include "engine/ir/operands.h"
+#include "engine/ir/model/operands.h"
+#include "engine/ir/readers/dump_name.h"
 
 using namespace evolve;
 

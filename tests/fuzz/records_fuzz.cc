@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/core/manifest.h"
-#include "engine/core/snapshot.h"
+#include "engine/build/snapshot.h"
+#include "engine/graph/manifest.h"
 #include "engine/ninja/ninja_logs.h"
 
 using namespace evolve;

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "engine/ir/lost_time.h"
-#include "engine/ir/sections.h"
+#include "engine/ir/model/lost_time.h"
+#include "engine/ir/model/sections.h"
 
 using namespace evolve;
 

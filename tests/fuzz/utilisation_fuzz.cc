@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/ir/bundle_profile.h"
-#include "engine/ir/fingerprints.h"
-#include "engine/ir/utilisation.h"
+#include "engine/ir/readers/bundle_profile.h"
+#include "engine/ir/readers/fingerprints.h"
+#include "engine/ir/readers/utilisation.h"
 
 using namespace evolve;
 

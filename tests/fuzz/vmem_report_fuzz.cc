@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/ir/vmem_report.h"
+#include "engine/ir/readers/vmem_report.h"
 
 using namespace evolve;
 

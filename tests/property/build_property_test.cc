@@ -4,7 +4,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

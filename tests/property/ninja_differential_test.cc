@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 #include "tests/test_folder.h"
 
 namespace {

@@ -316,7 +316,7 @@ def test_what_a_compiler_asks_of_its_authors_users_is_left_out(text: str, line: 
 
 
 def test_reasons_hold_no_orders_to_a_terminal() -> None:
-    # What engine/core/plain_text.cc takes out: C0, DEL, C1, marks of direction; and halves of characters.
+    # What engine/core/text/plain_text.cc takes out: C0, DEL, C1, marks of direction; and halves of characters.
     codes = [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
     for code in [*codes, 0xFEFF, 0xD800, 0xDFFF]:
         line = verdict.one_line(f"before{chr(code)}after")

@@ -8,14 +8,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/cli/bundle.h"
-#include "engine/cli/bundle_reader.h"
-#include "engine/cli/judge.h"
-#include "engine/cli/report.h"
-#include "engine/cli/state.h"
+#include "engine/app/campaign_report.h"
+#include "engine/app/state.h"
 #include "engine/core/content.h"
 #include "engine/core/record.h"
 #include "engine/core/sha256.h"
+#include "engine/replay/bundle.h"
+#include "engine/replay/bundle_reader.h"
+#include "engine/replay/judge.h"
+#include "engine/report/campaign_text.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 #include "engine/world/seal.h"
@@ -130,19 +131,19 @@ void write_bundle(const std::string& path, const std::string& named, const std::
       {{"round", 1}, {"recorded", "2026"}, {"text", encode(record)}, {"selection", told}}};
   std::vector<ArchivedFile> files = {
       {"", "", false},
-      {cli::kBundleRecords, records.dump(), false},
-      {cli::kBundleResults, "[]", false},
-      {std::string(cli::kBundleBlobs) + content_digest(named).hex(), named, false}};
+      {kBundleRecords, records.dump(), false},
+      {kBundleResults, "[]", false},
+      {std::string(kBundleBlobs) + content_digest(named).hex(), named, false}};
   json listed = json::object();
   for (const ArchivedFile& file : files) {
     if (file.name.empty()) continue;
     listed[file.name] = {
         {"size", file.bytes.size()}, {"sha256", sha256(file.bytes)}, {"executable", false}};
   }
-  const json index = {{"format", cli::kBundleFormat}, {"campaign", "a"}, {"files", listed}};
-  files[0] = {cli::kBundleIndex, index.dump(), false};
+  const json index = {{"format", kBundleFormat}, {"campaign", "a"}, {"files", listed}};
+  files[0] = {kBundleIndex, index.dump(), false};
   REQUIRE(write(path, files));
-  REQUIRE(world::seal(path, cli::kBundleFormat));
+  REQUIRE(world::seal(path, kBundleFormat));
 }
 
 constexpr const char* kSelection = R"({"round": 1, "best": null})";
@@ -154,9 +155,9 @@ TEST_CASE("a bundle tells no other selection than its record names") {
   TestFolder folder;
   world::DiskFiles files;
   write_bundle(folder / "honest", kSelection, kSelection);
-  CHECK(cli::read_bundle(folder / "honest", files, folder / "scratch"));
+  CHECK(read_bundle(folder / "honest", files, folder / "scratch"));
   write_bundle(folder / "lie", kSelection, kOther);
-  auto bundle = cli::read_bundle(folder / "lie", files, folder / "scratch");
+  auto bundle = read_bundle(folder / "lie", files, folder / "scratch");
   REQUIRE(!bundle);
   CHECK(bundle.error().code == ErrorCode::bad_input);
   CHECK(bundle.error().message ==
@@ -168,38 +169,37 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   std::string warning;
   const std::string path = folder / "a.evolve";
   write_bundle(path, kSelection, kSelection);
-  cli::CommonOptions common;
-  common.campaign.state = folder / "state";
-  common.json = true;
+  SessionOptions options;
+  options.campaign.state = folder / "state";
   {
-    auto state = cli::open_state(folder / "state", Sharing::names, warning);
+    auto state = open_state(folder / "state", Sharing::names, warning);
     REQUIRE(state);
     REQUIRE((*state)->ledger->record_round("a", {1, "2026", kOther}));
   }
-  cli::BundleCommand command;
-  command.path = path;
-  auto status = cli::run_import_bundle(common, command);
-  REQUIRE(!status);
-  CHECK(status.error().message ==
+  BundleRequest request;
+  request.path = path;
+  auto answer = import_bundle(options, request);
+  REQUIRE(!answer);
+  CHECK(answer.error().message ==
         path + ": round-1 of 'a' is recorded here with another selection");
-  CHECK(status.error().hint.starts_with("another --state FOLDER"));
-  auto state = cli::open_state(folder / "state", Sharing::names, warning);
+  CHECK(answer.error().hint.starts_with("another --state FOLDER"));
+  auto state = open_state(folder / "state", Sharing::names, warning);
   REQUIRE(state);
   auto rounds = (*state)->ledger->rounds("a");
   REQUIRE(rounds);
   REQUIRE(rounds->size() == 1);
   CHECK(rounds->front().selection == kOther);
-  command.as = "..";
-  CHECK(!cli::run_import_bundle(common, command));
+  request.as = "..";
+  CHECK(!import_bundle(options, request));
 }
 
 TEST_CASE("an imported round's judge runs where it is this version's, or was asked for") {
   TestFolder folder;
   std::string warning;
-  auto state = cli::open_state(folder / "state", Sharing::names, warning);
+  auto state = open_state(folder / "state", Sharing::names, warning);
   REQUIRE(state);
   auto& ledger = *(*state)->ledger;
-  cli::PastRound past;
+  PastRound past;
   for (int i = 0; i < 7; ++i)
     past.record.sources.push_back({fmt::format("$steps/none{}", i), content_digest("theirs")});
   past.record.sources.push_back({"kernels/a.py", content_digest("theirs")});
@@ -208,33 +208,33 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   auto id = ledger.add_record(past.stored, cache::Origin::imported);
   REQUIRE(id);
   past.stored.id = *id;
-  auto judge = cli::choose_judge(past, **state, false);
+  auto judge = choose_judge(past, **state, false);
   REQUIRE(!judge);
   CHECK(judge.error().code == ErrorCode::bad_input);
   CHECK(judge.error().message ==
         "round-1 of a: was imported, and its judge is not this version's: $steps/none0, "
         "$steps/none1, $steps/none2, $steps/none3, $steps/none4 and 2 more");
   CHECK(judge.error().hint.starts_with("--their-judge"));
-  judge = cli::choose_judge(past, **state, true);
+  judge = choose_judge(past, **state, true);
   REQUIRE(judge);
-  CHECK(judge->judge == cli::Judge::theirs);
+  CHECK(judge->judge == Judge::theirs);
   CHECK(judge->warning.starts_with("round-1 of a: was imported"));
 
   REQUIRE(ledger.record_round("a", {1, "2026", kSelection}));
-  auto rounds = cli::rounds_report("a", ledger);
+  auto rounds = rounds_report("a", ledger);
   REQUIRE(rounds);
   CHECK(rounds->at(0).value("imported", false));
-  CHECK(cli::rounds_text(*rounds).find(", imported") != std::string::npos);
+  CHECK(rounds_text(*rounds).find(", imported") != std::string::npos);
 
   // A build here that makes the same record makes it one's own, and an import after it does not
   // take it away.
   for (cache::Origin origin : {cache::Origin::own, cache::Origin::imported}) {
     REQUIRE(*ledger.add_record(past.stored, origin) == *id);
-    judge = cli::choose_judge(past, **state, false);
+    judge = choose_judge(past, **state, false);
     REQUIRE(judge);
-    CHECK(judge->judge == cli::Judge::recorded);
+    CHECK(judge->judge == Judge::recorded);
     CHECK(judge->warning.empty());
-    rounds = cli::rounds_report("a", ledger);
+    rounds = rounds_report("a", ledger);
     REQUIRE(rounds);
     CHECK(!rounds->at(0).contains("imported"));
   }
@@ -253,7 +253,7 @@ TEST_CASE("what differs of a judge is told by name, wherever a record has it") {
                     {"$steps/new", content_digest("new")},
                     {"rules/a.py", content_digest("over it")},
                     {"kernels/a.py", content_digest("a kernel")}};
-  auto differing = cli::differing_judge(record, own, files);
+  auto differing = differing_judge(record, own, files);
   REQUIRE(differing);
   CHECK(*differing == std::vector<std::string>{"$rules/b.py", "$steps/new", "$rules/a.py"});
 }

@@ -1,5 +1,5 @@
 // What a build's note says, and what it must not say.
-#include "engine/build_note.h"
+#include "engine/build/build_note.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
 // The build loop over fakes: what runs, what is cut off, what is restored.
-#include "engine/build.h"
+#include "engine/build/build.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/scan.h"
+#include "engine/build/scan.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

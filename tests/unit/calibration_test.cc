@@ -1,5 +1,5 @@
 // Constants are found again in times that were made with them.
-#include "engine/ir/calibration.h"
+#include "engine/ir/model/calibration.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 
 using namespace evolve;
 using namespace evolve::llm;

@@ -1,5 +1,5 @@
 // The first cut: who is not measured for what the model says.
-#include "engine/search/cut.h"
+#include "engine/search/selection/cut.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,11 +1,11 @@
 // The decision on measured times: what it finds, and how often it is wrong.
-#include "engine/search/decision.h"
+#include "engine/search/selection/decision.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 
 using namespace evolve;
 using namespace evolve::search;

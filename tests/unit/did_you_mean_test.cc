@@ -1,4 +1,4 @@
-#include "engine/core/did_you_mean.h"
+#include "engine/core/text/did_you_mean.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

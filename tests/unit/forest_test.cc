@@ -1,4 +1,4 @@
-#include "engine/search/forest.h"
+#include "engine/search/space/forest.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
 // Whose a transfer is.
-#include "engine/ir/hbm_layout.h"
+#include "engine/ir/model/hbm_layout.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/simulator.h"
+#include "engine/ir/model/simulator.h"
 #include "tests/toy_device.h"
 
 using namespace evolve::ir;

@@ -1,4 +1,4 @@
-#include "engine/search/history.h"
+#include "engine/search/history/history.h"
 
 #include <catch2/catch.hpp>
 

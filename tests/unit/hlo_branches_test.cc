@@ -1,5 +1,5 @@
 // Which branches of XLA's own conditionals count.
-#include "engine/ir/hlo_branches.h"
+#include "engine/ir/readers/hlo_branches.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "engine/ir/program.h"
-#include "engine/ir/work.h"
+#include "engine/ir/model/program.h"
+#include "engine/ir/model/work.h"
 #include "tests/toy_device.h"
 
 using namespace evolve::ir;

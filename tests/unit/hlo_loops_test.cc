@@ -1,11 +1,11 @@
 // How often XLA's own loops are gone through.
-#include "engine/ir/hlo_loops.h"
+#include "engine/ir/readers/hlo_loops.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/program.h"
+#include "engine/ir/model/program.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

@@ -1,5 +1,5 @@
 // HLO text: what stands in it, and which instructions do the same work.
-#include "engine/ir/hlo.h"
+#include "engine/ir/readers/hlo.h"
 
 #include <catch2/catch.hpp>
 

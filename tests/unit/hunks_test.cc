@@ -1,11 +1,11 @@
 // Where sequences differ, and how that is told of texts.
-#include "engine/core/hunks.h"
+#include "engine/core/text/hunks.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
 
-#include "engine/cli/text_change.h"
+#include "engine/core/text/line_diff.h"
 
 using namespace evolve;
 
@@ -18,7 +18,7 @@ std::vector<std::string_view> letters(std::string_view text) {
 }
 
 std::string told(std::string_view before, std::string_view after) {
-  return cli::text_of(cli::line_changes(before, after));
+  return text_of(line_changes(before, after));
 }
 
 }  // namespace

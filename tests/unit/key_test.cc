@@ -5,8 +5,11 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "engine/core/depfile.h"
-#include "engine/core/manifest.h"
+#include "engine/build/edge_key.h"
+#include "engine/core/key_change.h"
+#include "engine/core/machine_paths.h"
+#include "engine/graph/depfile.h"
+#include "engine/graph/manifest.h"
 
 using namespace evolve;
 

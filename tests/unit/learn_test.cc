@@ -1,6 +1,6 @@
 // What a campaign's history teaches: what is accepted, what stays proposed, what is one and the
 // same, and what a person says.
-#include "engine/search/learn.h"
+#include "engine/search/learning/learn.h"
 
 #include <fmt/format.h>
 

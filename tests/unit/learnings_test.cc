@@ -1,10 +1,10 @@
-#include "engine/search/learnings.h"
+#include "engine/search/learning/learnings.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 
 using namespace evolve::search;
 

@@ -1,9 +1,9 @@
 // A pass of libtpu's: regions, what they have in which memory and for how long, what is spilled.
-#include "engine/ir/llo.h"
+#include "engine/ir/readers/llo.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/live_range.h"
+#include "engine/ir/readers/live_range.h"
 
 using namespace evolve;
 using namespace evolve::ir;

@@ -1,5 +1,5 @@
 // Every cycle of a kernel has one cause.
-#include "engine/ir/lost_time.h"
+#include "engine/ir/model/lost_time.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "engine/core/manifest.h"
+#include "engine/graph/manifest.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "engine/core/extensions.h"
+#include "engine/graph/extensions.h"
 
 using namespace evolve;
 

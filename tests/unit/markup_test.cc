@@ -1,5 +1,5 @@
 // Text in HTML and XML, whatever its bytes.
-#include "engine/core/markup.h"
+#include "engine/core/text/markup.h"
 
 #include <catch2/catch.hpp>
 

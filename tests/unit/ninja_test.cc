@@ -2,10 +2,10 @@
 // and what compilers tell of their inputs.
 #include <catch2/catch.hpp>
 
-#include "engine/core/depfile.h"
-#include "engine/core/dyndep.h"
-#include "engine/core/manifest.h"
 #include "engine/core/path.h"
+#include "engine/graph/depfile.h"
+#include "engine/graph/dyndep.h"
+#include "engine/graph/manifest.h"
 #include "engine/ninja/line_printer.h"
 #include "engine/ninja/options.h"
 #include "engine/ninja/status_format.h"

@@ -1,5 +1,5 @@
 // Near-duplicates: who of a round is turned down before anything is paid for it.
-#include "engine/search/novelty.h"
+#include "engine/search/history/novelty.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,10 +1,10 @@
 // Kernels whose control flow hangs on data: times from the cheaper to the dearer side.
-#include "engine/ir/on_data.h"
+#include "engine/ir/model/on_data.h"
 
 #include <catch2/catch.hpp>
 
 #include "engine/ir/facts.h"
-#include "engine/ir/work.h"
+#include "engine/ir/model/work.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

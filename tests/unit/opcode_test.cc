@@ -1,5 +1,5 @@
 // Which unit issues an instruction, by its name.
-#include "engine/ir/opcode.h"
+#include "engine/ir/readers/opcode.h"
 
 #include <catch2/catch.hpp>
 #include <string>

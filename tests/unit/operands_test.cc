@@ -1,6 +1,6 @@
 // Operands: files, and where values lie. The addresses are those in libtpu's schedules of kernels
 // that read these elements from prefetched tables.
-#include "engine/ir/operands.h"
+#include "engine/ir/model/operands.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>

@@ -1,11 +1,11 @@
-#include "engine/core/pipeline.h"
+#include "engine/campaign/pipeline.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
-#include "engine/search/population.h"
-#include "engine/search/sampler.h"
+#include "engine/search/selection/population.h"
+#include "engine/search/space/sampler.h"
 
 using evolve::parse_pipeline;
 using evolve::Pipeline;

@@ -1,5 +1,5 @@
 // What a terminal may be shown.
-#include "engine/core/plain_text.h"
+#include "engine/core/text/plain_text.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

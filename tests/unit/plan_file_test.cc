@@ -1,9 +1,9 @@
 // A person's word on a model's plan: the file, and what it makes of what the model wrote.
-#include "engine/search/plan_file.h"
+#include "engine/search/proposal/plan_file.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/core/depfile.h"
+#include "engine/graph/depfile.h"
 #include "engine/llm/plan.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/search/population.h"
+#include "engine/search/selection/population.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/core/digest.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/selection/selection_record.h"
 #include "tests/synthetic_rounds.h"
 
 using namespace evolve::search;

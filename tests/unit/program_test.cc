@@ -1,10 +1,10 @@
 // Programs of several modules: which dumps they are, and how often each module runs.
-#include "engine/ir/program.h"
+#include "engine/ir/model/program.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/cut_names.h"
-#include "engine/ir/dump_name.h"
+#include "engine/ir/model/cut_names.h"
+#include "engine/ir/readers/dump_name.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

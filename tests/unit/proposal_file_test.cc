@@ -1,5 +1,5 @@
 // What people propose: the lines above a kernel, and what the kernel makes of its parent.
-#include "engine/search/proposal_file.h"
+#include "engine/search/proposal/proposal_file.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The race: who is measured again.
-#include "engine/search/race.h"
+#include "engine/search/selection/race.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

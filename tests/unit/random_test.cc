@@ -1,4 +1,4 @@
-#include "engine/search/random.h"
+#include "engine/search/space/random.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

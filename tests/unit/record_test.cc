@@ -3,9 +3,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/cli/campaign.h"
+#include "engine/app/campaign.h"
 #include "engine/core/path.h"
-#include "engine/core/plain_text.h"
+#include "engine/core/text/plain_text.h"
 
 using namespace evolve;
 
@@ -167,28 +167,27 @@ TEST_CASE("a path that commands have unquoted is a plain one") {
 }
 
 TEST_CASE("a campaign whose paths a manifest cannot have is not opened") {
-  cli::Campaign campaign;
+  Campaign campaign;
   campaign.name = "a";
   campaign.path = "a.yaml";
   campaign.work = ".evolve/a";
   campaign.rules = "rules";
   campaign.steps = "/opt/evolve/steps";
   campaign.python = ".venv/bin/python";
-  CHECK(cli::check_bindings(campaign));
+  CHECK(check_bindings(campaign));
   campaign.device_kind = "cpu:x";
   campaign.work = "$HOME/it's `a` \"b\"\n;touch PWN";
-  CHECK(cli::check_bindings(campaign));
-  for (auto [path, text] :
-       {std::pair(&cli::Campaign::work, "\r"), std::pair(&cli::Campaign::steps, "\r"),
-        std::pair(&cli::Campaign::device_kind, ";touch PWN;b")}) {
-    cli::Campaign other = campaign;
+  CHECK(check_bindings(campaign));
+  for (auto [path, text] : {std::pair(&Campaign::work, "\r"), std::pair(&Campaign::steps, "\r"),
+                            std::pair(&Campaign::device_kind, ";touch PWN;b")}) {
+    Campaign other = campaign;
     other.*path += text;
-    auto status = cli::check_bindings(other);
+    auto status = check_bindings(other);
     REQUIRE(!status);
     CHECK(status.error().code == ErrorCode::bad_input);
     CHECK(status.error().message.starts_with("a.yaml: "));
     CHECK(!status.error().hint.empty());
-    CHECK(cli::read_manifest(other, "").error().message == status.error().message);
+    CHECK(read_manifest(other, "").error().message == status.error().message);
   }
 }
 

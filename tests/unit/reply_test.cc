@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "engine/llm/fences.h"
-#include "engine/search/mutation.h"
-#include "engine/search/random.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/space/random.h"
 
 using namespace evolve;
 using namespace evolve::llm;

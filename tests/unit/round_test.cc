@@ -1,12 +1,12 @@
-#include "engine/core/round.h"
+#include "engine/campaign/generator/round.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "engine/core/manifest.h"
-#include "engine/core/round_mutate.h"
+#include "engine/campaign/generator/round_mutate.h"
+#include "engine/graph/manifest.h"
 
 using namespace evolve;
 

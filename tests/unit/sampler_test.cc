@@ -1,4 +1,4 @@
-#include "engine/search/sampler.h"
+#include "engine/search/space/sampler.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

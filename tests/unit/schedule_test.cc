@@ -1,11 +1,11 @@
 // The schedule's reader and the model, on schedules small enough to count by hand.
-#include "engine/ir/schedule.h"
+#include "engine/ir/readers/schedule.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/simulator.h"
+#include "engine/ir/model/simulator.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

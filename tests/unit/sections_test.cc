@@ -1,5 +1,5 @@
 // Where in the text of a schedule the time goes.
-#include "engine/ir/sections.h"
+#include "engine/ir/model/sections.h"
 
 #include <catch2/catch.hpp>
 #include <string>

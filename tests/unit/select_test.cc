@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "engine/search/selection.h"
-#include "engine/search/selection_record.h"
+#include "engine/search/selection/selection.h"
+#include "engine/search/selection/selection_record.h"
 
 using namespace evolve::search;
 using nlohmann::json;

@@ -1,5 +1,5 @@
 // What Glaucis reports, of what was executed.
-#include "engine/ir/signals.h"
+#include "engine/ir/model/signals.h"
 
 #include <catch2/catch.hpp>
 

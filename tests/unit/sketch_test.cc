@@ -1,5 +1,5 @@
 // Sketches of programs, and how far two of them are apart.
-#include "engine/search/sketch.h"
+#include "engine/search/history/sketch.h"
 
 #include <fmt/format.h>
 

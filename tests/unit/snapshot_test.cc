@@ -1,8 +1,8 @@
-#include "engine/core/snapshot.h"
+#include "engine/build/snapshot.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/core/manifest.h"
+#include "engine/graph/manifest.h"
 #include "engine/ninja/ninja_logs.h"
 
 using namespace evolve;

@@ -1,4 +1,4 @@
-#include "engine/core/spec.h"
+#include "engine/campaign/spec.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/bundle_profile.h"
 #include "engine/ir/facts.h"
+#include "engine/ir/readers/bundle_profile.h"
 
 using namespace evolve;
 using namespace evolve::ir;

@@ -1,5 +1,5 @@
 // Loops that are added up instead of walked: the result is that of walking.
-#include "engine/ir/steady.h"
+#include "engine/ir/model/steady.h"
 
 #include <fmt/format.h>
 

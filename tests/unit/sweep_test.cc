@@ -1,13 +1,13 @@
-#include "engine/search/sweep.h"
+#include "engine/search/space/sweep.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
 
-#include "engine/search/mutation.h"
-#include "engine/search/random.h"
-#include "engine/search/sampler.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/space/random.h"
+#include "engine/search/space/sampler.h"
 
 using namespace evolve::search;
 

@@ -1,8 +1,8 @@
-#include "engine/cli/table.h"
+#include "engine/report/table.h"
 
 #include <catch2/catch.hpp>
 
-using namespace evolve::cli;
+using namespace evolve;
 
 TEST_CASE("a table's row is one line where there is no limit") {
   CHECK(table({{"a", "reason"}, {"longer", "two words"}}, "  ", 0) ==

@@ -1,5 +1,5 @@
 // The timeline of a build: job slots, and the chain of commands that the build waited for.
-#include "engine/trace.h"
+#include "engine/build/trace.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

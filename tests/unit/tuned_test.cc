@@ -1,4 +1,4 @@
-#include "engine/search/tuned.h"
+#include "engine/campaign/tuned.h"
 
 #include <catch2/catch.hpp>
 

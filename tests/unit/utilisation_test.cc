@@ -1,10 +1,10 @@
 // How a module's text uses the units, as libtpu counts it; and its fingerprints.
-#include "engine/ir/utilisation.h"
+#include "engine/ir/readers/utilisation.h"
 
 #include <catch2/catch.hpp>
 
-#include "engine/ir/bundle_profile.h"
-#include "engine/ir/fingerprints.h"
+#include "engine/ir/readers/bundle_profile.h"
+#include "engine/ir/readers/fingerprints.h"
 
 using namespace evolve;
 using namespace evolve::ir;

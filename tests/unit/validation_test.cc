@@ -1,5 +1,5 @@
 // What is said of a model that is held against measured times.
-#include "engine/ir/validation.h"
+#include "engine/ir/model/validation.h"
 
 #include <catch2/catch.hpp>
 

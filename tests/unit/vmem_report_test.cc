@@ -1,5 +1,5 @@
 // libtpu's VMEM report: what is allocated, and how many blocks there is room for.
-#include "engine/ir/vmem_report.h"
+#include "engine/ir/readers/vmem_report.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // What kernels executed and moved, held against what their case needs.
-#include "engine/ir/work.h"
+#include "engine/ir/model/work.h"
 
 #include <catch2/catch.hpp>
 

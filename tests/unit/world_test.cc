@@ -3,8 +3,8 @@
 #include <csignal>
 
 #include "engine/world/clock.h"
-#include "engine/world/runner.h"
-#include "engine/world/words.h"
+#include "engine/world/process/runner.h"
+#include "engine/world/process/words.h"
 
 using namespace evolve;
 using namespace evolve::world;

@@ -1,0 +1,290 @@
+#include "engine/app/authors/proposals.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "engine/app/campaign.h"
+#include "engine/app/results.h"
+#include "engine/app/state.h"
+#include "engine/campaign/generator/round_mutate.h"
+#include "engine/core/sha256.h"
+#include "engine/core/text/lines.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/search/history/history.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/selection/selection_record.h"
+#include "engine/search/variant.h"
+#include "engine/world/disk_files.h"
+#include "engine/world/files.h"
+#include "engine/world/process/capture.h"
+
+namespace evolve {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the round before handed on to a round; nothing where it was not built, or there was none.
+Result<std::optional<search::PreviousSelection>> selection_before(const Campaign& campaign,
+                                                                  int round) {
+  const nlohmann::json record = round == 1 ? nlohmann::json() : selection_of(campaign, round - 1);
+  if (!record.is_object()) return std::optional<search::PreviousSelection>();
+  TRY_ASSIGN(auto selection, search::read_selection(record));
+  return std::optional(std::move(selection));
+}
+
+PersonPlace place_of(const Campaign& campaign, int number,
+                     const std::optional<search::PreviousSelection>& before) {
+  PersonPlace out;
+  out.id = variant_id(number);
+  out.round = round_of(campaign.shape, number);
+  out.path = proposal_path(campaign.shape, out.id);
+  out.is_open = !world::is_there(out.path);
+  if (out.round > 1 && !before) return out;
+  out.parent = variant_id(0);
+  out.parent_path = campaign.work + "/seed.py";
+  if (out.round == 1) return out;
+  const int place = number - 1 - (out.round - 1) * campaign.shape.variants;
+  const size_t survivor = before->parent_of(static_cast<size_t>(place));
+  if (survivor == 0) return out;
+  out.parent = before->survivors[survivor - 1].variant.id;
+  out.parent_path =
+      fmt::format("{}/round-{}/lineage-{}.py", campaign.work, out.round - 1, survivor);
+  return out;
+}
+
+// A folder of this process alone, gone when the object is.
+class Scratch {
+ public:
+  explicit Scratch(const Campaign& campaign)
+      : path_(fmt::format("{}/proposal-{}", campaign.work, ::getpid())) {}
+  ~Scratch() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  Status make() const { return world::DiskFiles().make_folders(path_); }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The canonical form of a text that messages call `name`; with `markers` it keeps those of an
+// EVOLVE block, where there is one.
+class Normaliser {
+ public:
+  explicit Normaliser(const Campaign& campaign) : campaign_(campaign), scratch_(campaign) {}
+
+  Result<std::string> plain(const std::string& text, const std::string& name) const {
+    return run(text, name, {});
+  }
+  Result<std::string> marked(const std::string& text, const std::string& name) const {
+    const CampaignShape& shape = campaign_.shape;
+    auto its_own =
+        run(text, name, {"--on-error", "keep", "--markers", shape.marker_start, shape.marker_end});
+    const bool is_done = !its_own || search::pieces_of(*its_own);
+    // What stands in a variant's folder has the canonical markers.
+    const bool has_canonical = static_cast<bool>(search::pieces_of(text));
+    if (is_done || !has_canonical) return its_own;
+    return run(text, name,
+               {"--markers", std::string(search::kBlockStart), std::string(search::kBlockEnd)});
+  }
+
+ private:
+  Result<std::string> run(const std::string& text, const std::string& name,
+                          std::vector<std::string> flags) const {
+    if (auto status = scratch_.make(); !status) return status.error();
+    const std::string from = scratch_.file("given.py"), to = scratch_.file("canonical.py");
+    if (auto status = world::write_file_atomic(from, text); !status) return status.error();
+    std::vector<std::string> words = {
+        campaign_.python, "-I", campaign_.rules + "/steps/normalise.py", "--source", from,
+        "--out",          to};
+    words.insert(words.end(), flags.begin(), flags.end());
+    TRY_ASSIGN(auto ended, world::capture(words, process_environment()));
+    if (ended.code != 0) return refusal(ended.err, from, name);
+    return world::read_file(to);
+  }
+
+  // The step's words, with the name that the person knows.
+  static Error refusal(std::string words, const std::string& from, const std::string& name) {
+    for (size_t at = words.find(from); at != std::string::npos; at = words.find(from, at))
+      words.replace(at, from.size(), name);
+    constexpr std::string_view kOpening = "evolve: error: ";
+    if (words.starts_with(kOpening)) words.erase(0, kOpening.size());
+    const size_t end = words.find('\n');
+    return bad_input(
+        words.substr(0, end),
+        end == std::string::npos ? "" : std::string(without_end_blanks(words.substr(end + 1))));
+  }
+
+  const Campaign& campaign_;
+  Scratch scratch_;
+};
+
+// The first line of `given` that `wanted` has not, for people; empty: there is none.
+std::string first_new_line(std::string_view given, std::string_view wanted) {
+  std::set<std::string_view> known;
+  for (std::string_view line : lines_of(wanted)) known.insert(line);
+  for (std::string_view line : lines_of(given)) {
+    if (!known.contains(line)) return one_line(line, 80);
+  }
+  return {};
+}
+
+// What a file has outside of its block must be what the seed has there: it would not be used.
+Status check_frame(const std::string& canonical, const std::string& seed, const std::string& name) {
+  auto given = search::pieces_of(canonical);
+  if (!given) return {};
+  TRY_ASSIGN(auto wanted, search::pieces_of(seed));
+  const std::string hint = "only what is between the EVOLVE block's markers can be changed";
+  for (const auto& [is, should] :
+       {std::pair(given->head, wanted.head), {given->tail, wanted.tail}}) {
+    if (search::is_same_text(is, should)) continue;
+    const std::string added = first_new_line(is, should);
+    const std::string lost = first_new_line(should, is);
+    return bad_input(fmt::format("{}: outside of the EVOLVE block {}", name,
+                                 !added.empty()  ? fmt::format("'{}' is new", added)
+                                 : !lost.empty() ? fmt::format("'{}' is missing", lost)
+                                                 : "lines have another order"),
+                     "", hint);
+  }
+  return {};
+}
+
+// The first variant so far with this source.
+Result<std::string> known_source(const Campaign& campaign, const std::string& canonical) {
+  const int round = last_round(campaign);
+  if (round == 0) return std::string();
+  TRY_ASSIGN(auto history, history_of(campaign, round));
+  const std::string digest = sha256(canonical);
+  const auto known =
+      std::find_if(history.begin(), history.end(),
+                   [&](const search::PastVariant& past) { return past.source == digest; });
+  return known == history.end() ? std::string() : known->id;
+}
+
+// The kernel that a proposal is held against.
+Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& place,
+                                  const search::ProposalFile& proposal) {
+  std::string path = place.parent_path;
+  if (proposal.parents.size() > search::kMostParents) {
+    return bad_input(
+        fmt::format("{} parents, allowed are {}", proposal.parents.size(), search::kMostParents));
+  }
+  for (const std::string& parent : proposal.parents) {
+    const std::string folder = campaign.folder_of(parent);
+    if (folder.empty() || !world::is_there(folder + "/kernel.py")) {
+      return bad_input(fmt::format("parent '{}': no such variant was built", parent), "",
+                       "evolve log names those that survive");
+    }
+    if (round_of(campaign.shape, variant_number(parent).value_or(0)) >= place.round)
+      return bad_input(fmt::format("parent '{}': it is not older than '{}'", parent, place.id));
+    if (parent == proposal.parents.front()) path = folder + "/kernel.py";
+  }
+  return path.empty() || !world::is_there(path) ? std::string() : world::read_file(path);
+}
+
+}  // namespace
+
+Error no_places(const Campaign& campaign, const std::string& where) {
+  return bad_input(fmt::format("{}: no variant is a person's{}", shown_path(campaign.path), where),
+                   "",
+                   "mutate: { mix: { sweep: 3, person: 1 } } in the pipeline gives people a share");
+}
+
+Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) {
+  if (round < 1 || round > campaign.shape.rounds) {
+    return bad_input(
+        fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds));
+  }
+  TRY_ASSIGN(auto before, selection_before(campaign, round));
+  std::vector<PersonPlace> out;
+  for (const int number : proposed_variants(campaign.shape, round, round))
+    out.push_back(place_of(campaign, number, before));
+  return out;
+}
+
+Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) {
+  const auto all = proposed_variants(campaign.shape, 1, campaign.shape.rounds);
+  if (all.empty()) return no_places(campaign, "");
+  for (const int number : all) {
+    const std::string one = variant_id(number);
+    const bool is_it =
+        id.empty() ? !world::is_there(proposal_path(campaign.shape, one)) : one == id;
+    if (!is_it) continue;
+    TRY_ASSIGN(auto before, selection_before(campaign, round_of(campaign.shape, number)));
+    return place_of(campaign, number, before);
+  }
+  if (id.empty()) {
+    return bad_input(
+        fmt::format("{}: every place has a proposal already", shown_path(campaign.path)), "",
+        fmt::format("evolve propose --variant {} --replace", variant_id(all.back())));
+  }
+  constexpr size_t kShown = 8;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(kShown, all.size()); ++i) shown.push_back(variant_id(all[i]));
+  return bad_input(
+      fmt::format("'{}' is not open to proposals: {} are", id, fmt::join(shown, ", ")));
+}
+
+Status check_none_open(const Campaign& campaign, const Graph& graph,
+                       const std::vector<NodeId>& targets) {
+  std::set<NodeId> open;
+  for (const int number : proposed_variants(campaign.shape, 1, campaign.shape.rounds)) {
+    const std::string path = proposal_path(campaign.shape, variant_id(number));
+    const auto node = graph.find_node(path);
+    if (node && !world::is_there(path)) open.insert(*node);
+  }
+  if (open.empty()) return {};
+  std::set<NodeId> seen(targets.begin(), targets.end());
+  std::vector<NodeId> pending = targets;
+  std::set<std::string> needed;
+  while (!pending.empty()) {
+    const NodeId node = pending.back();
+    pending.pop_back();
+    if (open.contains(node)) needed.insert(fs::path(graph.path(node)).stem().string());
+    const auto maker = graph.node(node).made_by;
+    if (!maker) continue;
+    for (const NodeId input : graph.edge(*maker).inputs) {
+      if (seen.insert(input).second) pending.push_back(input);
+    }
+  }
+  if (needed.empty()) return {};
+  const int round = round_of(campaign.shape, variant_number(*needed.begin()).value_or(0));
+  return bad_input(
+      fmt::format("round-{}: nobody has proposed {} yet", round, fmt::join(needed, ", ")), "",
+      fmt::format("evolve round open {}, and then evolve propose or evolve edit", round));
+}
+
+Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPlace& place,
+                                       const search::ProposalFile& proposal,
+                                       const std::string& name) {
+  TRY_ASSIGN(auto parent, parent_source(campaign, place, proposal));
+  if (proposal.passed) return CheckedProposal();
+  const Normaliser normaliser(campaign);
+  // With the file's own numbers of lines.
+  const std::string as_given = std::string(proposal.lines_above, '\n') + proposal.code;
+  TRY(normaliser.plain(as_given, name));
+  TRY_ASSIGN(auto seed_text, world::read_file(campaign.shape.seed));
+  TRY_ASSIGN(auto seed, normaliser.marked(seed_text, campaign.shape.seed));
+  TRY_ASSIGN(auto canonical, normaliser.marked(proposal.code, name));
+  if (auto status = check_frame(canonical, seed, name); !status) return status.error();
+  TRY_ASSIGN(auto adoption,
+             search::adopt_proposal(proposal, canonical,
+                                    {parent.empty() ? seed : parent, {}, campaign.shape.entry}));
+  if (const auto& problem = adoption.problem)
+    return bad_input(fmt::format("{}: {}: {}", name, problem->kind, problem->reason));
+  TRY_ASSIGN(auto source, normaliser.plain(adoption.kernel, name));
+  TRY_ASSIGN(auto known, known_source(campaign, source));
+  return CheckedProposal{known};
+}
+
+}  // namespace evolve

@@ -1,0 +1,469 @@
+#include "engine/app/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/app/machine.h"
+#include "engine/core/outside_json.h"
+#include "engine/core/path.h"
+#include "engine/core/text/characters.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/graph/edge_text.h"
+#include "engine/graph/manifest.h"
+#include "engine/llm/config.h"
+#include "engine/search/variant.h"
+#include "engine/world/disk_files.h"
+#include "engine/world/files.h"
+
+namespace evolve {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Python files of rules/steps that are no step's of a campaign: they run from where they are.
+constexpr std::array<std::string_view, 6> kNotSteps = {
+    "authored.py", "delivered.py", "executions.py", "worker.py", "xplane.py", "xspace.py"};
+
+std::string absolute(const std::string& path) {
+  std::string out = fs::absolute(path).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
+// Relative to the current folder, the root, where it is below it.
+std::string from_root(const std::string& path) {
+  std::string relative = fs::path(path).lexically_relative(fs::current_path()).string();
+  // What begins with '$' or '-' would be more than a path where it stands alone.
+  const bool is_below = !relative.empty() && !relative.starts_with("..") &&
+                        std::string_view("$-").find(relative.front()) == std::string_view::npos;
+  return is_below ? relative : path;
+}
+
+// The folder in which evolve was started, where the user is: opening a campaign leaves it.
+const fs::path& started_in() {
+  static const fs::path folder = fs::current_path();
+  return folder;
+}
+
+// A path of the campaign's as it is from where the user is.
+std::string place_for_user(const std::string& path) {
+  const std::string whole = absolute(path);
+  const std::string near = fs::path(whole).lexically_relative(started_in()).string();
+  return near.empty() || near.starts_with("..") ? whole : near;
+}
+
+// A word of bash's in which no character is shown as it is that a terminal does not take.
+std::string escaped_word(const std::string& text) {
+  std::string out = "$'";
+  for (char c : text) {
+    const bool is_plain = c >= ' ' && c <= '~';
+    if (c == '\'' || c == '\\') out += '\\';
+    out += is_plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return out + "'";
+}
+
+// A path of the campaign's for a command line that the user may paste.
+std::string as_argument(const std::string& path) {
+  const std::string place = place_for_user(path);
+  if (!is_plain_line(place)) return escaped_word(place);
+  std::string out;
+  append_shell_quoted(place, out);
+  return out.starts_with('-') || out.starts_with("'-") ? out.insert(out.find('-'), "./") : out;
+}
+
+// Whether a file may be a pipeline: a spec names an entry point, which no pipeline does. Far from
+// where the user is a file must name a kernel, too: there are many that end in .yaml.
+bool may_be_pipeline(const fs::path& path, bool is_near) {
+  if (path.extension() != ".yaml") return false;
+  auto text = world::read_file(path.string());
+  if (!text) return is_near;
+  auto has = [&text](const std::string& key) {
+    return text->starts_with(key) || text->find("\n" + key) != std::string::npos;
+  };
+  return !has("entry:") && (is_near || has("kernel:"));
+}
+
+Result<std::string> find_pipeline(const std::string& given) {
+  std::error_code error;
+  if (!given.empty()) {
+    if (fs::is_regular_file(given, error)) return absolute(given);
+    return bad_input(fmt::format("{}: no such pipeline", given), "",
+                     "evolve build -p PIPELINE.yaml");
+  }
+  // Here, or in the nearest folder above that has one, as kernels are found.
+  const fs::path here = fs::current_path();
+  for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
+    std::vector<std::string> found;
+    for (const fs::path& folder : {at, at / "pipelines"}) {
+      for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (may_be_pipeline(entry.path(), at == here)) found.push_back(entry.path().string());
+      }
+    }
+    if (found.size() == 1) return found.front();
+    if (found.empty()) continue;
+    std::sort(found.begin(), found.end());
+    for (std::string& path : found) path = as_argument(path);
+    return bad_input(fmt::format("several pipelines are here: {}", fmt::join(found, ", ")), "",
+                     "name one with -p PIPELINE.yaml");
+  }
+  return bad_input("no pipeline is here", "", "name one with -p PIPELINE.yaml");
+}
+
+fs::path executable_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+fs::path find_root(const fs::path& pipeline) {
+  std::error_code error;
+  for (fs::path folder = pipeline.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / "rules/steps.ninja", error)) return folder;
+  }
+  return pipeline.parent_path();
+}
+
+Result<std::vector<std::string>> step_sources(const std::string& rules) {
+  std::error_code error;
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(rules + "/steps", error)) {
+    std::string name = entry.path().filename().string();
+    bool is_step = entry.path().extension() == ".py" &&
+                   std::find(kNotSteps.begin(), kNotSteps.end(), name) == kNotSteps.end();
+    if (is_step) out.push_back(name);
+  }
+  if (error) return world::system_error("opendir", rules + "/steps", error.value());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// A path that a file in `folder` gives: from there, if it is not absolute.
+std::string beside(const std::string& folder, const std::string& given) {
+  return from_root(absolute((fs::path(folder) / given).string()));
+}
+
+// The language models that a pipeline names: which variables have their keys.
+Status read_models(Campaign& campaign, const std::string& folder,
+                   const std::string& pipeline_path) {
+  if (campaign.pipeline.mutate.llm.empty()) return {};
+  CampaignShape& shape = campaign.shape;
+  shape.llm = beside(folder, campaign.pipeline.mutate.llm);
+  auto text = world::read_file(shape.llm);
+  if (!text) {
+    return bad_input(
+        fmt::format("{}: mutate.llm: {}", shown_path(pipeline_path), text.error().message));
+  }
+  auto record = parse_outside(*text);
+  if (!record) return std::move(record).error().within(shown_path(shape.llm));
+  auto config = llm::read_config(*record);
+  if (!config) return std::move(config).error().within(shown_path(shape.llm));
+  std::set<std::string> keys;
+  for (const llm::Model& model : config->models) {
+    if (!model.key_variable.empty()) keys.insert(model.key_variable);
+  }
+  shape.llm_keys = {keys.begin(), keys.end()};
+  return {};
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = first_character(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+// A manifest has no form for a carriage return.
+Status check_path(const std::string& path, const std::string& pipeline_path) {
+  if (path.find('\r') == std::string::npos) return {};
+  return bad_input(fmt::format("{}: '{}': a path may hold no carriage return",
+                               shown_path(pipeline_path), plain_line(path)),
+                   "", "rename the file or folder");
+}
+
+// Fills in the kernel's files and cases.
+Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
+  const Pipeline& pipeline = campaign.pipeline;
+  std::string folder = fs::path(pipeline_path).parent_path().string();
+  if (pipeline.kernel.spec.empty()) {
+    return bad_input(
+        fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
+                    "kernel stand in a spec.yaml",
+                    shown_path(pipeline_path)),
+        "",
+        "evolve import glaucis FILE makes one of a config of Glaucis, evolve init one of a "
+        "function");
+  }
+  CampaignShape& shape = campaign.shape;
+  shape.spec = beside(folder, pipeline.kernel.spec);
+  auto text = world::read_file(shape.spec);
+  if (!text) {
+    return bad_input(
+        fmt::format("{}: kernel.spec: {}", shown_path(pipeline_path), text.error().message));
+  }
+  TRY_ASSIGN(auto spec, parse_spec(*text, shown_path(shape.spec)));
+  campaign.spec = std::move(spec);
+  shape.timed_cases = pipeline.time.cases;
+  if (!shape.timed_cases.empty()) {
+    if (auto status = time_only(campaign.spec, shape.timed_cases); !status)
+      return std::move(status).error().within(shown_path(pipeline_path) + ": time.cases");
+  }
+  std::string kernel_folder = fs::path(shape.spec).parent_path().string();
+  auto kernel_file = [&](const std::string& given, const char* usual) {
+    return given.empty() ? beside(kernel_folder, usual) : beside(folder, given);
+  };
+  shape.seed = kernel_file(pipeline.kernel.template_path, "kernel.py");
+  shape.reference = kernel_file(pipeline.kernel.reference_path, "reference.py");
+  shape.xla = kernel_file("", "xla.py");
+  std::error_code error;
+  if (!fs::exists(shape.xla, error)) shape.xla.clear();
+  for (const std::string& file : {shape.seed, shape.reference}) {
+    if (!fs::exists(file, error)) {
+      return bad_input(
+          fmt::format("{}: '{}' is missing", shown_path(pipeline_path), shown_path(file)), "",
+          "kernel.template and kernel.reference name the seed and the reference");
+    }
+  }
+  if (!pipeline.time.constants.empty()) {
+    shape.constants = beside(folder, pipeline.time.constants);
+    if (!fs::exists(shape.constants, error)) {
+      return bad_input(fmt::format("{}: time.constants: '{}' is missing", shown_path(pipeline_path),
+                                   shown_path(shape.constants)),
+                       "", "evolve model calibrate writes such a file");
+    }
+  }
+  if (!pipeline.learn.file.empty()) {
+    shape.learnings = beside(folder, pipeline.learn.file);
+    if (!fs::exists(shape.learnings, error)) {
+      return bad_input(fmt::format("{}: learn.file: '{}' is missing", shown_path(pipeline_path),
+                                   shown_path(shape.learnings)),
+                       "", "an empty file is a beginning");
+    }
+  }
+  TRY(read_models(campaign, folder, pipeline_path));
+  shape.plan = pipeline.mutate.plan;
+  const std::string& proposals = pipeline.mutate.proposals;
+  shape.proposals =
+      beside(folder, proposals.empty() ? fmt::format("{}-proposals", campaign.name) : proposals);
+  shape.entry = campaign.spec.entry;
+  for (const auto& one : campaign.spec.cases) {
+    if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
+    if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
+  }
+  for (const std::string& path : shape.user_paths()) {
+    TRY(check_path(path, pipeline_path));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string shown_path(const std::string& path) {
+  return plain_line(place_for_user(path));
+}
+
+std::vector<MachineBinding> Campaign::machine() const {
+  return {{"work", work}, {"python", python}, {"rules", rules}, {"steps", steps}};
+}
+
+std::vector<std::string> Campaign::sources() const {
+  std::vector<std::string> out = {path, rules + "/requirements.lock", rules + "/steps.ninja",
+                                  rules + "/steps/worker.py", rounds()};
+  if (!shape.llm.empty()) out.push_back(shape.llm);
+  return out;
+}
+
+std::string Campaign::folder_of(const std::string& variant) const {
+  if (variant == "xla") return shape.xla.empty() ? "" : work + "/round-0/xla";
+  const auto number = variant_number(variant);
+  const bool is_one = number && *number <= shape.rounds * shape.variants &&
+                      variant_id(*number) == variant;  // and not "v00007"
+  return is_one ? work + "/" + variant_folder(shape, *number) : "";
+}
+
+std::string find_rules(const std::string& root) {
+  std::error_code error;
+  if (fs::exists(fs::path(root) / "rules/steps.ninja", error)) return "rules";
+  for (fs::path folder = executable_folder(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
+  }
+  return "rules";
+}
+
+std::string find_python(const std::string& rules) {
+  const char* named = std::getenv("EVOLVE_PYTHON");
+  if (named != nullptr && *named != '\0') return named;
+  const fs::path its = rules.empty() ? fs::path(find_rules(fs::current_path())) : fs::path(rules);
+  return its.parent_path() / ".venv/bin/python";
+}
+
+std::string usual_state(const std::string& pipeline) {
+  return (fs::path(pipeline).parent_path() / ".evolve").string();
+}
+
+Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
+  CampaignPlace out;
+  std::error_code error;
+  auto path = find_pipeline(options.pipeline);
+  const bool is_nameless =
+      options.pipeline.empty() && (!options.state.empty() || fs::exists(".evolve", error));
+  if (!path && !is_nameless) return std::move(path).error();
+  if (path) out.name = fs::path(*path).stem().string();
+  if (!options.state.empty()) {
+    out.state = absolute(options.state);
+  } else {
+    out.state = path ? usual_state(*path) : absolute(".evolve");
+  }
+  return out;
+}
+
+std::string arguments_of(const Campaign& campaign) {
+  std::string out = "-p " + as_argument(campaign.path);
+  if (absolute(campaign.state) != absolute(usual_state(campaign.path)))
+    out += " --state " + as_argument(campaign.state);
+  return out;
+}
+
+Result<Campaign> open_campaign(const CampaignOptions& options) {
+  started_in();
+  TRY_ASSIGN(auto path, find_pipeline(options.pipeline));
+  std::string state = options.state.empty() ? usual_state(path) : absolute(options.state);
+  fs::path root = find_root(path);
+  std::error_code error;
+  fs::current_path(root, error);
+  if (error) return world::system_error("chdir", root.string(), error.value());
+
+  Campaign campaign;
+  TRY_ASSIGN(auto text, world::read_file(path));
+  TRY_ASSIGN(auto pipeline, parse_pipeline(text, shown_path(path)));
+  campaign.pipeline = std::move(pipeline);
+  campaign.name = fs::path(path).stem().string();
+  campaign.path = from_root(path);
+  campaign.state = from_root(state);
+  campaign.work = from_root(absolute(state + "/" + campaign.name));
+  campaign.rules = find_rules(root);
+  campaign.steps = from_root((executable_folder() / "steps").string());
+  campaign.python = find_python(campaign.rules);
+
+  TRY(check_bindings(campaign));
+
+  CampaignShape& shape = campaign.shape;
+  shape.rounds = campaign.pipeline.session.max_iterations;
+  shape.variants = campaign.pipeline.batch.variants_per_round;
+  const Pipeline::Select& select = campaign.pipeline.select;
+  shape.survival = {select.policy,
+                    select.ties == "point",
+                    campaign.pipeline.batch.top_k,
+                    campaign.pipeline.batch.max_active_lineages,
+                    select.islands,
+                    select.migration_interval,
+                    select.most_cells};
+  shape.random_seed = campaign.pipeline.mutate.random_seed;
+  shape.opening = campaign.pipeline.mutate.opening;
+  shape.mix.clear();
+  for (const auto& [name, weight] : campaign.pipeline.mutate.mix)
+    shape.mix.push_back({name, weight});
+  shape.sampler = campaign.pipeline.mutate.sampler;
+  shape.explore = campaign.pipeline.mutate.explore;
+  shape.least_distance = campaign.pipeline.mutate.least_distance;
+  shape.learn_effect = campaign.pipeline.learn.effect;
+  shape.target = campaign.pipeline.target;
+  shape.compile_flags = campaign.pipeline.compile.flags;
+  shape.limits = campaign.pipeline.limits;
+  shape.is_measured = campaign.pipeline.time.kind == "measured";
+  if (shape.is_measured) campaign.device_kind = cpu_kind();
+  for (const Pipeline::NodePool& pool : campaign.pipeline.cluster.pools) {
+    for (const std::string& step : pool.steps) {
+      if (options.is_local) continue;
+      shape.node_pools[step] = pool.name;
+      if (step == "measure" && shape.is_measured && !pool.device_kind.empty()) {
+        campaign.device_kind = pool.device_kind;
+      }
+    }
+  }
+  shape.is_sandboxed = options.is_sandboxed;
+  shape.marker_start = campaign.pipeline.kernel.marker_start;
+  shape.marker_end = campaign.pipeline.kernel.marker_end;
+  TRY(read_kernel(campaign, path));
+  // Those that may survive, and as many again.
+  shape.timing.finalists = std::min(shape.variants, 2 * shape.survival.capacity());
+  shape.timing.first_cut = campaign.pipeline.time.first_cut;
+  if (campaign.pipeline.time.budget > 0) {
+    shape.timing = within_budget(shape.timing, campaign.pipeline.time.budget, shape.variants,
+                                 shape.bench_cases.size());
+  }
+  TRY_ASSIGN(auto sources, step_sources(campaign.rules));
+  shape.step_sources = std::move(sources);
+  return campaign;
+}
+
+CampaignOptions reopening(CampaignOptions options, const Campaign& campaign) {
+  options.pipeline = absolute(campaign.path);
+  options.state = absolute(campaign.state);
+  return options;
+}
+
+Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
+                                              const std::string& toolchain) {
+  world::DiskFiles files;
+  TRY(files.make_folders(campaign.work));
+  TRY(files.write(campaign.rounds(), write_rounds(campaign.shape)));
+  return read_manifest(campaign, toolchain);
+}
+
+Status check_bindings(const Campaign& campaign) {
+  if (!campaign.device_kind.empty() && !is_plain_word(campaign.device_kind)) {
+    return bad_input(fmt::format("{}: $device_kind is '{}': it may consist of letters, digits and "
+                                 "_-./+,@:",
+                                 campaign.path.empty() ? campaign.name : campaign.path,
+                                 plain_line(campaign.device_kind)),
+                     "", "cluster.pools in the pipeline says it");
+  }
+  for (const MachineBinding& binding : campaign.machine()) {
+    TRY(check_path(binding.value, campaign.path));
+    if (is_utf8(absolute(binding.value))) continue;
+    return bad_input(fmt::format("{}: '{}': JAX runs in no folder whose name is not UTF-8",
+                                 shown_path(campaign.path), plain_line(absolute(binding.value))),
+                     "", "rename the folder, or name another one with --state FOLDER");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
+                                             const std::string& toolchain) {
+  TRY(check_bindings(campaign));
+  world::DiskFiles files;
+  std::string text = fmt::format(
+      "# This machine's paths, and the campaign's graph. From the project's root:\n"
+      "#   ninja -f {} round-1\n",
+      path_word(plain_line(campaign.manifest())));
+  bool needs_newline = false;
+  std::string bindings;
+  for (const MachineBinding& binding : campaign.machine()) {
+    needs_newline = needs_newline || binding.value.find('\n') != std::string::npos;
+    bindings += fmt::format("{} = {}\n{}_word = {}\n", binding.name, path_value(binding.value),
+                            binding.name, path_word(binding.value));
+  }
+  if (needs_newline) text += "ninja_required_version = 1.14\n";
+  text += bindings;
+  if (!campaign.device_kind.empty()) {
+    text += fmt::format("device_kind = {}\n", campaign.device_kind);
+  }
+  text += fmt::format("toolchain = {}\ninclude $rules/steps.ninja\ninclude $work/rounds.ninja\n",
+                      toolchain);
+  TRY(files.write(campaign.manifest(), text));
+  auto graph = std::make_unique<Graph>();
+  TRY(parse_manifest(campaign.manifest(), world::load_text, *graph));
+  return graph;
+}
+
+}  // namespace evolve

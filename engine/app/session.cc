@@ -1,0 +1,37 @@
+#include "engine/app/session.h"
+
+#include <utility>
+
+#include "engine/app/lock.h"
+
+namespace evolve {
+
+Result<Session> open_without_graph(const SessionOptions& common) {
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  if (!common.has_told_notices) {
+    for (const std::string& notice : campaign.pipeline.notices) common.warn(notice);
+  }
+  TRY_ASSIGN(auto toolchain,
+             read_toolchain(campaign.python, campaign.rules + "/requirements.lock"));
+  TRY(check_lock(campaign, toolchain));
+  std::string warning;
+  TRY_ASSIGN(auto state, open_state(campaign.state, Sharing::names, warning));
+  if (!warning.empty()) common.warn(warning);
+  state->ledger->set_campaign(campaign.name);
+  return Session{std::move(campaign), std::move(toolchain), std::move(state), nullptr};
+}
+
+Status read_graph(Session& session) {
+  TRY_ASSIGN(auto graph, write_manifest(session.campaign, session.toolchain.versions));
+  session.graph = std::move(graph);
+  return {};
+}
+
+Result<Session> open_session(const SessionOptions& common) {
+  auto session = open_without_graph(common);
+  if (!session) return session;
+  TRY(read_graph(*session));
+  return session;
+}
+
+}  // namespace evolve

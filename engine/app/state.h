@@ -1,0 +1,37 @@
+// The state folder opened: the databases, the blobs, and the real world behind the ports.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cache/blob_store.h"
+#include "cache/ledger.h"
+#include "cache/memo.h"
+#include "engine/world/claims.h"
+#include "engine/world/clock.h"
+#include "engine/world/disk_files.h"
+
+namespace evolve {
+
+struct State {
+  world::DiskFiles files;
+  world::SystemClock clock;
+  std::unique_ptr<cache::SqliteMemo> memo;
+  std::unique_ptr<cache::SqliteLedger> ledger;
+  std::unique_ptr<cache::FolderBlobStore> blobs;
+  std::unique_ptr<world::FileClaims> claims;
+  std::string folder;
+};
+
+// Opens or makes what is in a state folder. `sharing`: of its blobs with the files that they are
+// put to. `warning` gets words of what had to be set aside.
+Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
+                                          std::string& warning);
+
+// The variables of this process.
+std::map<std::string, std::string> process_environment();
+// The fixed variables that every command gets.
+std::map<std::string, std::string> command_environment();
+
+}  // namespace evolve

@@ -1,0 +1,152 @@
+#include "engine/app/toolchain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "engine/core/key_change.h"
+#include "engine/world/files.h"
+
+namespace evolve {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHint =
+    "pipelines/quickstart.sh makes the environment that the lock file describes";
+
+// Its version stands among those of the packages.
+constexpr const char* kInterpreter = "cpython";
+
+// "3.11" of "3.11.2".
+std::string series_of(const std::string& version) {
+  return version.substr(0, version.rfind('.'));
+}
+
+// Package names compare as PEP 503 says.
+std::string normalised(std::string name) {
+  for (char& c : name) {
+    c = c == '_' || c == '.' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+struct Lock {
+  std::string series;                           // "3.11"
+  std::map<std::string, std::string> versions;  // by normalised name
+};
+
+// Reads "name==version" lines, and the interpreter's series from the comment that the lock's writer
+// makes.
+Result<Lock> read_lock(const std::string& path) {
+  TRY_ASSIGN(auto text, world::read_file(path));
+  Lock lock;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kSeries = "with Python ";
+    size_t series = line.find(kSeries);
+    if (line.starts_with('#') && series != std::string::npos) {
+      lock.series = line.substr(series + kSeries.size());
+    }
+    size_t equals = line.find("==");
+    bool is_package =
+        equals != std::string::npos && !line.starts_with('#') && !line.starts_with(' ');
+    if (!is_package) continue;
+    std::string version = line.substr(equals + 2);
+    lock.versions[normalised(line.substr(0, equals))] =
+        version.substr(0, version.find_first_of(" ;\\"));
+  }
+  return lock;
+}
+
+// "3.11.2" of a virtual environment's pyvenv.cfg; empty where it does not say.
+std::string python_version(const fs::path& environment) {
+  auto text = world::read_file((environment / "pyvenv.cfg").string());
+  if (!text) return {};
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kKey = "version = ";
+    if (line.starts_with(kKey)) return line.substr(kKey.size());
+  }
+  return {};
+}
+
+// Installed packages by normalised name, from the names of their dist-info folders.
+std::map<std::string, std::string> installed(const fs::path& site_packages) {
+  std::map<std::string, std::string> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(site_packages, error)) {
+    std::string name = entry.path().filename().string();
+    constexpr std::string_view kSuffix = ".dist-info";
+    size_t dash = name.find('-');
+    if (!name.ends_with(kSuffix) || dash == std::string::npos) continue;
+    out[normalised(name.substr(0, dash))] =
+        name.substr(dash + 1, name.size() - dash - 1 - kSuffix.size());
+  }
+  return out;
+}
+
+// What is in the environment that `python` is the interpreter of, "cpython" among it.
+Result<std::map<std::string, std::string>> read_environment(const std::string& python) {
+  std::error_code error;
+  if (!fs::exists(python, error)) {
+    return bad_input(fmt::format("{}: no Python environment is there", python), "", kHint);
+  }
+  const fs::path environment = fs::path(python).parent_path().parent_path();
+  const std::string version = python_version(environment);
+  if (version.empty()) {
+    return bad_input(fmt::format("{}: not the interpreter of a virtual environment", python), "",
+                     kHint);
+  }
+  auto out = installed(environment / "lib" / ("python" + series_of(version)) / "site-packages");
+  out[kInterpreter] = version;
+  return out;
+}
+
+// Empty where they are what is wanted, by name.
+std::string difference(const std::map<std::string, std::string>& found, const std::string& name,
+                       const std::string& wanted) {
+  const auto there = found.find(name);
+  if (there != found.end() && there->second == wanted) return {};
+  return fmt::format("{} is installed", there == found.end() ? "none" : there->second);
+}
+
+}  // namespace
+
+Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
+  TRY_ASSIGN(auto found, read_environment(python));
+  TRY_ASSIGN(auto lock, read_lock(lock_file));
+  const std::string& version = found.at(kInterpreter);
+  if (!lock.series.empty() && series_of(version) != lock.series) {
+    return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version,
+                                 lock_file, lock.series),
+                     "", kHint);
+  }
+  Toolchain toolchain{python, fmt::format("{}-{}", kInterpreter, version)};
+  for (const auto& [name, wanted] : lock.versions) {
+    if (const std::string other = difference(found, name, wanted); !other.empty()) {
+      return bad_input(
+          fmt::format("{}: {} {} is locked in {}, {}", python, name, wanted, lock_file, other), "",
+          kHint);
+    }
+    toolchain.versions += fmt::format(" {}-{}", name, wanted);
+  }
+  return toolchain;
+}
+
+Status check_toolchain(const std::string& python, const std::string& versions) {
+  TRY_ASSIGN(auto found, read_environment(python));
+  for (const auto& [name, wanted] : versions_of(versions)) {
+    if (const std::string other = difference(found, name, wanted); !other.empty()) {
+      return bad_input(fmt::format("{}: {} {} is wanted, {}", python, name, wanted, other), "",
+                       "the image must have the packages of rules/requirements.lock");
+    }
+  }
+  return {};
+}
+
+}  // namespace evolve

@@ -1,0 +1,261 @@
+#include "engine/app/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/app/models_file.h"
+#include "engine/build/plan.h"
+#include "engine/core/content.h"
+#include "engine/core/machine_paths.h"
+
+namespace evolve {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kNearestOf = 200;  // past results that are compared with an edge without history
+
+// Two parts, one gone and one new, with the same value: a file under another name.
+void drop_renames(std::vector<KeyChange>& changes) {
+  for (size_t i = 0; i < changes.size();) {
+    const auto twin = std::find_if(changes.begin(), changes.end(), [&](const KeyChange& other) {
+      return !changes[i].before && !other.after && other.tag == changes[i].tag &&
+             other.before == changes[i].after;
+    });
+    if (twin == changes.end()) {
+      ++i;
+      continue;
+    }
+    const auto at = static_cast<size_t>(twin - changes.begin());
+    changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(std::max(at, i)));
+    changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(std::min(at, i)));
+    i = 0;
+  }
+}
+
+}  // namespace
+
+Why::Why(Session& session, const std::vector<NodeId>& targets)
+    : session_(session),
+      graph_(*session.graph),
+      machine_(session.campaign.machine()),
+      targets_(targets),
+      lookup_(graph_, session.state->files, *session.state->memo, *session.state->ledger, snapshot_,
+              {machine_, process_environment()}) {}
+
+Result<bool> Why::would_run() {
+  TRY_ASSIGN(auto found, look());
+  return std::any_of(found.begin(), found.end(),
+                     [](const Pending& one) { return one.need != Pending::Need::restore; });
+}
+
+Result<json> Why::pending() {
+  TRY_ASSIGN(auto found, look());
+  json rows = json::array();
+  for (const Pending& one : found) {
+    TRY_ASSIGN(auto row, row_of(one));
+    rows.push_back(std::move(row));
+    seen_.insert(one.edge);
+  }
+  found_ = std::move(found);
+  return rows;
+}
+
+Result<std::string> Why::asked_again() {
+  TRY_ASSIGN(auto asked, evolve::asked_again(session_.campaign, graph_, found_, *session_.state));
+  return text_of(asked);
+}
+
+Result<json> Why::stored() {
+  std::map<std::pair<std::string, std::string>, json> groups;
+  const Plan plan(graph_, targets_);
+  for (EdgeId id : plan.wanted_edges()) {
+    if (graph_.edge(id).is_phony() || seen_.contains(id)) continue;
+    TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.record_name(id)));
+    if (!last) continue;
+    TRY_ASSIGN(auto origin, origin_of(last->result));
+    add_to_group(groups, graph_.extension(id, "step"), last->result, origin);
+  }
+  json rows = json::array();
+  for (auto& [name, row] : groups) rows.push_back(std::move(row));
+  return rows;
+}
+
+Result<json> Why::last_build() {
+  auto& ledger = *session_.state->ledger;
+  TRY_ASSIGN(auto builds, ledger.builds(session_.campaign.name));
+  if (builds.empty()) return json();
+  const auto& last = builds.front();
+  TRY_ASSIGN(auto edges, ledger.edges_of_build(last.id));
+  const Plan plan(graph_, targets_);
+  const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
+  // In the manifest's order, what it does not have any more last: that of their ends is chance.
+  std::vector<std::pair<std::optional<EdgeId>, const EdgeRecord*>> ended;
+  for (const EdgeRecord& edge : edges) {
+    if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
+    const auto node = graph_.find_node(machine_path(edge.output, machine_));
+    const auto id = node ? graph_.node(*node).made_by : std::nullopt;
+    if (!id || wanted.contains(*id)) ended.emplace_back(id, &edge);
+  }
+  std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) {
+    return a.first && (!b.first || *a.first < *b.first);
+  });
+  json rows = json::array();
+  for (const auto& [id, record] : ended) {
+    const EdgeRecord& edge = *record;
+    TRY_ASSIGN(auto reasons, past_reasons(edge, id, last.id));
+    rows.push_back({{"output", edge.output},
+                    {"step", edge.step},
+                    {"subject", id ? graph_.extension(*id, "subject") : edge.output},
+                    {"outcome", outcome_name(edge.outcome)},
+                    {"seconds", edge.result.seconds},
+                    {"reasons", reasons}});
+  }
+  return json{{"build", last.id},
+              {"started", last.started},
+              {"targets", last.targets},
+              {"outcome", last.outcome.empty() ? "did not end" : last.outcome},
+              {"edges", rows}};
+}
+
+Result<std::vector<Pending>> Why::look() {
+  TRY_ASSIGN(auto answered, models_keys(session_.campaign, *session_.state));
+  lookup_.confirm(std::move(answered));
+  return scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
+}
+
+Result<json> Why::row_of(const Pending& one) {
+  static const std::map<Pending::Need, const char*> kNeeds = {{Pending::Need::run, "run"},
+                                                              {Pending::Need::maybe, "maybe"},
+                                                              {Pending::Need::restore, "restore"}};
+  json row = {{"output", graph_.path(graph_.edge(one.edge).outputs.front())},
+              {"step", graph_.extension(one.edge, "step")},
+              {"subject", graph_.extension(one.edge, "subject")},
+              {"need", kNeeds.at(one.need)},
+              {"reasons", one.reasons}};
+  if (one.need == Pending::Need::restore) {
+    auto hit = lookup_.take_hit(one.edge);
+    auto origin = hit ? origin_of(hit->result) : Result<json>(json());
+    if (!origin) return origin;
+    row["origin"] = *std::move(origin);
+  }
+  if (one.need != Pending::Need::run) return row;
+  TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.record_name(one.edge)));
+  TRY_ASSIGN(auto finding, lookup_.find(one.edge));
+  const auto& now = (finding.full ? *finding.full : finding.declared).parts();
+  if (!last) {
+    auto nearest = nearest_of(one.edge, now);
+    if (!nearest) return nearest;
+    row["nearest"] = *std::move(nearest);
+  } else if (last->outcome == Outcome::failed) {
+    row["reasons"] = {fmt::format("failed last time: {}", last->reason)};
+  } else if (auto texts = describe(one.edge, changes_of(last->result.parts, now));
+             !texts.empty() && one.dirty_inputs.empty()) {
+    row["reasons"] = texts;
+  }
+  return row;
+}
+
+std::vector<KeyChange> Why::changes_of(const std::vector<KeyPart>& before,
+                                       const std::vector<KeyPart>& after) {
+  auto out = changes_between(before, after);
+  const bool knows_discovered = std::any_of(
+      after.begin(), after.end(), [](const KeyPart& part) { return part.tag == "discovered"; });
+  if (!knows_discovered) {
+    std::erase_if(out, [](const KeyChange& change) { return change.tag == "discovered"; });
+  }
+  return out;
+}
+
+Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
+  TRY_ASSIGN(auto past,
+             session_.state->ledger->last_records_of(graph_.extension(id, "step"), kNearestOf));
+  const EdgeRecord* best = nullptr;
+  std::vector<KeyChange> least;
+  for (const EdgeRecord& record : past) {
+    auto changes = changes_of(record.result.parts, now);
+    std::erase_if(changes, [](const KeyChange& change) { return change.tag == "output"; });
+    drop_renames(changes);
+    if (best != nullptr && changes.size() >= least.size()) continue;
+    best = &record;
+    least = std::move(changes);
+  }
+  if (best == nullptr) return json();
+  return json{{"output", best->output}, {"changes", describe(id, least)}};
+}
+
+Result<json> Why::origin_of(const ActionResult& result) {
+  TRY_ASSIGN(auto build, session_.state->ledger->build_that_ran(result.key));
+  json out = {{"built_at", result.built_at},
+              {"built_on", result.built_on},
+              {"seconds", result.seconds},
+              {"paid_by", result.paid_by},
+              {"build", nullptr}};
+  if (build) {
+    out["build"] = build->id;
+    out["campaign"] = build->campaign;
+    out["targets"] = build->targets;
+  }
+  return out;
+}
+
+void Why::add_to_group(std::map<std::pair<std::string, std::string>, json>& groups,
+                       const std::string& step, const ActionResult& result, const json& origin) {
+  // Those that came from elsewhere are told apart by where.
+  const std::string place = origin["build"].is_null()
+                                ? "~" + result.built_on
+                                : fmt::format("{:09}", origin["build"].get<int64_t>());
+  auto [group, is_new] = groups.try_emplace({place, step}, origin);
+  json& row = group->second;
+  if (is_new) {
+    row["step"] = step;
+    row["edges"] = 1;
+    return;
+  }
+  row["edges"] = row["edges"].get<int>() + 1;
+  row["seconds"] = row["seconds"].get<double>() + result.seconds;
+  row.erase("paid_by");
+  if (result.built_at < row["built_at"].get<std::string>()) row["built_at"] = result.built_at;
+}
+
+Result<std::vector<std::string>> Why::past_reasons(const EdgeRecord& edge, std::optional<EdgeId> id,
+                                                   int64_t build) {
+  std::vector<std::string> recorded = {edge.reason};
+  TRY_ASSIGN(auto before, session_.state->ledger->record_before(edge.output, build));
+  if (!before || !id || edge.outcome == Outcome::failed) return recorded;
+  auto texts = describe(*id, changes_between(before->result.parts, edge.result.parts));
+  return texts.empty() ? recorded : texts;
+}
+
+std::vector<std::string> Why::describe(EdgeId id, std::vector<KeyChange> changes) {
+  std::vector<std::string> out;
+  for (KeyChange& change : changes) {
+    change.name = lookup_.with_paths(id, std::move(change.name));
+    const auto lines = lines_of(change);
+    out.push_back(!lines.empty() ? fmt::format("{}: {}", label_of(change), text_of(lines))
+                                 : lookup_.with_paths(id, text_of(change)));
+  }
+  return out;
+}
+
+std::vector<LineChange> Why::lines_of(const KeyChange& change) {
+  const bool is_file = change.tag == "input" || change.tag == "discovered";
+  if (!is_file || !change.before || !change.after) return {};
+  auto before = text_of_digest(*change.before, "");
+  auto after = text_of_digest(*change.after, machine_path(change.name, machine_));
+  return before && after ? line_changes(*before, *after) : std::vector<LineChange>{};
+}
+
+std::optional<std::string> Why::text_of_digest(const std::string& hex, const std::string& path) {
+  const auto digest = Digest::from_hex(hex);
+  if (!digest) return std::nullopt;
+  for (const std::string& one : {session_.state->blobs->path_of(*digest), path}) {
+    auto text = one.empty() ? Result<std::string>(failed("")) : session_.state->files.read(one);
+    if (text && content_digest(*text) == *digest) return *std::move(text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace evolve

@@ -1,0 +1,74 @@
+// Why a build would run what it would run: which parts of the keys are others than before, where
+// stored results come from, and what the last build ran.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/app/session.h"
+#include "engine/build/lookup.h"
+#include "engine/build/scan.h"
+#include "engine/core/key_change.h"
+#include "engine/core/text/line_diff.h"
+
+namespace evolve {
+
+class Why {
+ public:
+  Why(Session& session, const std::vector<NodeId>& targets);
+
+  // Whether a build would run anything; to put stored files back is not that.
+  Result<bool> would_run();
+
+  // What is not up to date.
+  Result<nlohmann::json> pending();
+
+  // Which answers models may have to give again; empty: none. REQUIRES: pending() was called.
+  Result<std::string> asked_again();
+
+  // Where what is up to date comes from, by step and build. REQUIRES: pending() was called.
+  Result<nlohmann::json> stored();
+
+  // What the last build ran of the target, and why; null where there was none.
+  Result<nlohmann::json> last_build();
+
+ private:
+  Result<std::vector<Pending>> look();
+  Result<nlohmann::json> row_of(const Pending& one);
+
+  // What it will discover anew is not known before it runs.
+  static std::vector<KeyChange> changes_of(const std::vector<KeyPart>& before,
+                                           const std::vector<KeyPart>& after);
+
+  // The past result of the same step whose key differs least; null: there is none.
+  Result<nlohmann::json> nearest_of(EdgeId id, const std::vector<KeyPart>& now);
+
+  // Where a result was first computed, and what it cost.
+  Result<nlohmann::json> origin_of(const ActionResult& result);
+  static void add_to_group(std::map<std::pair<std::string, std::string>, nlohmann::json>& groups,
+                           const std::string& step, const ActionResult& result,
+                           const nlohmann::json& origin);
+  Result<std::vector<std::string>> past_reasons(const EdgeRecord& edge, std::optional<EdgeId> id,
+                                                int64_t build);
+  std::vector<std::string> describe(EdgeId id, std::vector<KeyChange> changes);
+
+  // Of an input, both of whose texts are still there.
+  std::vector<LineChange> lines_of(const KeyChange& change);
+  std::optional<std::string> text_of_digest(const std::string& hex, const std::string& path);
+
+  Session& session_;
+  Graph& graph_;
+  std::vector<MachineBinding> machine_;
+  const std::vector<NodeId>& targets_;
+  Snapshot snapshot_;
+  Lookup lookup_;
+  std::set<EdgeId> seen_;
+  std::vector<Pending> found_;
+};
+
+}  // namespace evolve

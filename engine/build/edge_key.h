@@ -1,0 +1,30 @@
+// Action keys: the digest of all that may change an edge's result.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/digest.h"
+#include "engine/core/key.h"
+#include "engine/core/machine_paths.h"
+#include "engine/graph/graph.h"
+
+namespace evolve {
+
+// What the world tells of an edge's inputs, in the order of Edge::content_inputs().
+struct InputDigests {
+  std::vector<Digest> content;
+  std::vector<std::pair<std::string, std::string>> environment;  // declared variables: name, value
+};
+
+// Adds the declared parts of an edge's key: rule, command, inputs, outputs, environment, toolchain,
+// response file, device kind and protocol. An edge with `portable = 1` does not depend on what its
+// files are called: its inputs and outputs count by position, so that two variants with the same
+// program share one result. Absolute paths of the machine count for nothing wherever they stand in
+// a command, others at the start of a word.
+void write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
+               std::span<const MachineBinding> machine, KeyWriter& key);
+
+}  // namespace evolve

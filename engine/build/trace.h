@@ -1,0 +1,60 @@
+// A build's timeline in Chrome's trace format (chrome://tracing, ui.perfetto.dev), with the
+// critical path: the chain of edges, each started by the end of the one before, that the build
+// waited for.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/build/build.h"
+
+namespace evolve {
+
+// Takes note of what ran, and passes everything on.
+class Trace : public Listener {
+ public:
+  // Both must outlive the trace.
+  Trace(Listener& next, Clock& clock) : next_(next), clock_(clock) {}
+
+  void dyndep_loaded(NodeId file) override { next_.dyndep_loaded(file); }
+  void planned(const Graph& graph, const Plan& plan) override;
+  void started(const EdgeEvent& event) override;
+  void finished(const EdgeEvent& event, const Plan& plan) override;
+  void fault(const Error& error) override { next_.fault(error); }
+  void tick(const Plan& plan) override { next_.tick(plan); }
+
+  // The JSON object; times in microseconds from the start of the build. `tid` is the job slot;
+  // `args.critical` marks the critical path, which `otherData` names from its first edge on.
+  [[nodiscard]] std::string json() const;
+  // Writes it to a file, whose folder is made.
+  Status write(Files& files, const std::string& path) const;
+  // One line for people: how many commands ran, how long the critical path is, its longest edge.
+  [[nodiscard]] std::string summary() const;
+
+ private:
+  struct Span {
+    EdgeId edge{};
+    std::string step, subject;
+    double start = 0;
+    double end = 0;  // seconds since the build's start
+    size_t slot = 0;
+    bool has_failed = false;
+  };
+
+  // Places in spans_, from the first edge on.
+  [[nodiscard]] std::vector<size_t> critical_path() const;
+  [[nodiscard]] std::string name_of(const Span& span) const;
+
+  Listener& next_;
+  Clock& clock_;
+  const Graph* graph_ = nullptr;
+  double start_ = 0;
+  std::vector<Span> spans_;
+  std::map<EdgeId, size_t> running_;  // places in spans_
+  std::set<size_t> free_slots_;
+  size_t slots_ = 0;
+};
+
+}  // namespace evolve

@@ -1,0 +1,113 @@
+// `evolve best`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/app/results.h"
+#include "engine/app/session.h"
+#include "engine/cli/command_line.h"
+#include "engine/core/sha256.h"
+#include "engine/core/text/units.h"
+#include "engine/replay/delivery.h"
+#include "engine/report/output.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// The last round up to `last` that follows from the rounds before it as they are: after an edit and
+// a build of some rounds, or one that did not end, later ones lie there as they were before.
+Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger, int last) {
+  TRY_ASSIGN(auto rounds, ledger.rounds(campaign.name));
+  std::map<int, std::string> selections;
+  for (const cache::RoundRecord& one : rounds) selections[one.number] = one.selection;
+  int64_t before = 0;
+  for (int round = 0; round <= last; ++round) {
+    TRY_ASSIGN(auto record, ledger.last_record(campaign.name, round));
+    if (!record) return last;  // no build of it has ended
+    if (record->before != before) return std::max(round - 1, 0);
+    before = record->id;
+    if (round == 0) continue;
+    auto selection =
+        world::read_file(fmt::format("{}/round-{}/selection.json", campaign.work, round));
+    if (!selection) return std::move(selection).error();
+    if (*selection != selections[round]) return round;
+  }
+  return last;
+}
+
+// Bad input: a variant's files are not those that a round judged, but of a build that did not end.
+Status check_judged(const Campaign& campaign, const std::string& variant, int round) {
+  TRY_ASSIGN(auto history, history_of(campaign, round));
+  TRY_ASSIGN(auto canonical, world::read_file(campaign.folder_of(variant) + "/canonical.py"));
+  for (const search::PastVariant& past : history) {
+    if (past.id != variant || past.source.empty() || past.source == sha256(canonical)) continue;
+    return bad_input(
+        fmt::format("{}: its files are not those that round-{} judged", variant, round), "",
+        fmt::format("evolve build round-{}", round));
+  }
+  return {};
+}
+
+// Writes the best variant's kernel to `out`, or to stdout where it is empty.
+Status run_best(const CommonOptions& common, const std::string& out) {
+  std::string out_path = out.empty() ? "" : fs::absolute(out).string();
+  TRY_ASSIGN(auto session, open_without_graph(common));
+  const Campaign* campaign = &session.campaign;
+  const int last = last_round(*campaign);
+  TRY_ASSIGN(auto connected, last_connected(*campaign, *session.state->ledger, last));
+  const int round = connected;
+  if (round < last) {
+    print_warning(fmt::format("rounds after round-{} are older than its last build and are left "
+                              "out: evolve build round-{} says whether it "
+                              "still holds",
+                              round, last),
+                  common.color);
+  }
+  json selection = selection_of(*campaign, round);
+  if (!selection.is_object() || !selection.contains("best") || !selection["best"].is_object()) {
+    return bad_input("no round was built yet", "", "evolve build round-1");
+  }
+  json best = selection["best"];
+  std::string variant = best.value("variant", "");
+  TRY(check_judged(*campaign, variant, round));
+  TRY_ASSIGN(auto kernel, deliver(*campaign, variant));
+  if (!out_path.empty()) {
+    TRY(world::write_file_atomic(out_path, kernel));
+  }
+  if (common.json) {
+    best["kernel"] = kernel;
+    best["round_built"] = round;
+    print_out(best.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  } else if (out_path.empty()) {
+    print_file(kernel);
+  }
+  std::string line = fmt::format("evolve: best of {} rounds: {}", round, variant);
+  for (const std::string& name : campaign->shape.bench_cases) {
+    if (auto time = case_time(*campaign, variant, name)) {
+      line += fmt::format(" · {} {} {}", name, duration(time->seconds), time->kind);
+    }
+  }
+  print_err(line + "\n");
+  return {};
+}
+
+}  // namespace
+
+void add_best(CommandLine& line) {
+  auto* command = line.app().add_subcommand("best", "write the best variant's kernel.py");
+  auto out = std::make_shared<std::string>();
+  command->add_option("-o,--out", *out, "file to write (default: stdout)");
+  line.add_common(*command);
+  line.on(*command, [out](const CommonOptions& common) { return run_best(common, *out); });
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,68 @@
+// `evolve clean`.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/app/campaign.h"
+#include "engine/cli/command_line.h"
+#include "engine/report/output.h"
+#include "engine/world/files.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// Removes the campaign's work folder, and with `all` the memo and the blobs too; never the ledger.
+Status run_clean(const CommonOptions& common, bool all, bool dry_run) {
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  std::vector<std::string> paths = {campaign.work};
+  if (all) {
+    for (const char* name : {"memo.db", "memo.db-wal", "memo.db-shm", "blobs"}) {
+      paths.push_back(campaign.state + "/" + name);
+    }
+  }
+  json removed = json::array();
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::exists(path, error)) continue;
+    if (!dry_run) fs::remove_all(path, error);
+    if (error) return world::system_error("remove", path, error.value());
+    removed.push_back(path);
+  }
+  if (common.json) {
+    print_out(json{{"removed", removed}, {"dry_run", dry_run}}.dump(2) + "\n");
+    return {};
+  }
+  for (const json& path : removed) {
+    print_out(
+        fmt::format("{} {}\n", dry_run ? "would remove" : "removed", path.get<std::string>()));
+  }
+  if (removed.empty()) print_out("nothing to clean\n");
+  return {};
+}
+
+}  // namespace
+
+void add_clean(CommandLine& line) {
+  struct Options {
+    bool all = false;
+    bool dry_run = false;
+  };
+  auto* command =
+      line.app().add_subcommand("clean", "remove the campaign's work files; a build restores them");
+  auto options = std::make_shared<Options>();
+  command->add_flag("--all", options->all,
+                    "the memo and the blobs too, of all campaigns; never the ledger");
+  command->add_flag("-n,--dry-run", options->dry_run, "say what would be removed");
+  line.add_common(*command);
+  line.on(*command, [options](const CommonOptions& common) {
+    return run_clean(common, options->all, options->dry_run);
+  });
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,26 @@
+// Options that every command has.
+#pragma once
+
+#include "engine/app/answer.h"
+#include "engine/app/options.h"
+#include "engine/report/output.h"
+
+namespace evolve::cli {
+
+struct CommonOptions : SessionOptions {
+  bool json = false;
+  bool color = false;  // of stderr
+};
+
+inline void print_result(const CommonOptions& common, const nlohmann::json& report,
+                         const std::string& text) {
+  evolve::print_result(common.json, report, text);
+}
+
+// Prints an answer, and fails where it does.
+inline Status print_answer(const CommonOptions& common, const Answer& answer) {
+  print_result(common, answer.report, answer.text);
+  return answer.failure ? Status(*answer.failure) : Status{};
+}
+
+}  // namespace evolve::cli

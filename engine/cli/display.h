@@ -1,0 +1,19 @@
+// How commands show their progress on this terminal.
+#pragma once
+
+#include <unistd.h>
+
+#include "engine/cli/common_options.h"
+#include "engine/replay/rerun.h"
+#include "engine/report/progress.h"
+#include "engine/report/terminal.h"
+
+namespace evolve::cli {
+
+// Runs of recorded rounds are only shown on a terminal.
+inline Display rerun_display(const CommonOptions& common) {
+  const bool is_live = is_terminal(STDERR_FILENO) && !common.json;
+  return {is_live ? ProgressStyle::live : ProgressStyle::quiet, common.color};
+}
+
+}  // namespace evolve::cli

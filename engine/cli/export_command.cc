@@ -1,0 +1,31 @@
+// `evolve export`.
+#include <memory>
+
+#include "engine/cli/command_line.h"
+#include "engine/replay/bundle.h"
+
+namespace evolve::cli {
+
+namespace {
+
+Status run_export(const CommonOptions& common, const BundleRequest& request) {
+  TRY_ASSIGN(auto answer, export_bundle(common, request));
+  return print_answer(common, answer);
+}
+
+}  // namespace
+
+void add_export(CommandLine& line) {
+  auto* command =
+      line.app().add_subcommand("export", "write a recorded round to one file, a bundle");
+  auto request = std::make_shared<BundleRequest>();
+  command->add_option("round", request->round, "round-N (default: the last one)");
+  command->add_option("--record", request->record,
+                      "another record of it than the last, by its number in `evolve log`");
+  command->add_option("-o,--out", request->path, "the bundle, as r3.evolve")->required();
+  line.add_common(*command);
+  line.on(*command,
+          [request](const CommonOptions& common) { return run_export(common, *request); });
+}
+
+}  // namespace evolve::cli

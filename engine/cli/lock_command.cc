@@ -1,0 +1,26 @@
+// `evolve lock`.
+
+#include "engine/app/lock.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/common_options.h"
+
+namespace evolve::cli {
+
+namespace {
+
+// Writes the lock for this machine's toolchain, and for the campaign.
+Status run_lock(const CommonOptions& common) {
+  TRY_ASSIGN(auto answer, write_lock(common.campaign));
+  return print_answer(common, answer);
+}
+
+}  // namespace
+
+void add_lock(CommandLine& line) {
+  auto* lock = line.app().add_subcommand(
+      "lock", "write evolve.lock: the toolchain that builds are held to from then on");
+  line.add_common(*lock);
+  line.on(*lock, run_lock);
+}
+
+}  // namespace evolve::cli

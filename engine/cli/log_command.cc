@@ -1,0 +1,56 @@
+// `evolve log`.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/app/campaign_report.h"
+#include "engine/app/session.h"
+#include "engine/cli/command_line.h"
+#include "engine/report/campaign_text.h"
+#include "engine/report/output.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+// `round` 0: all rounds.
+Status run_log(const CommonOptions& common, int round) {
+  TRY_ASSIGN(auto session, open_session(common));
+  TRY_ASSIGN(auto rounds, rounds_report(session.campaign.name, *session.state->ledger));
+  const json& report = rounds;
+  if (round == 0) {
+    print_out(common.json      ? report.dump(2) + "\n"
+              : report.empty() ? "no round was built yet\n"
+                               : rounds_text(report));
+    return {};
+  }
+  for (const json& one : report) {
+    if (one["round"].get<int>() != round) continue;
+    if (one.contains("problem") && !common.json) {
+      return external(fmt::format("round {}: {}", round, one["problem"].get<std::string>()));
+    }
+    print_out(common.json ? one.dump(2) + "\n"
+                          : round_text(one["selection"], one.value("imported", false)));
+    return {};
+  }
+  return bad_input(fmt::format("round {} is not in the ledger", round), "",
+                   fmt::format("evolve build round-{}", round));
+}
+
+}  // namespace
+
+void add_log(CommandLine& line) {
+  auto* command = line.app().add_subcommand("log", "show the record of the rounds, or of one");
+  auto round = std::make_shared<std::string>();
+  command->add_option("round", *round, "N or round-N");
+  line.add_common(*command);
+  line.on(*command, [round](const CommonOptions& common) -> Status {
+    TRY_ASSIGN(auto number, round_number(*round));
+    return run_log(common, number);
+  });
+}
+
+}  // namespace evolve::cli

@@ -1,0 +1,100 @@
+// `evolve prompt`.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/app/campaign.h"
+#include "engine/app/results.h"
+#include "engine/cli/command_line.h"
+#include "engine/llm/record.h"
+#include "engine/report/output.h"
+
+namespace evolve::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::string headed(const std::string& head, const std::string& text) {
+  return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");
+}
+
+// What came back, and what it cost by its prompt's prices.
+std::string reply_text(const json& prompt, const json& exchange) {
+  if (exchange.value("verdict", "") == "rejected")
+    return headed(exchange.value("kind", ""), exchange.value("reason", ""));
+  return headed(fmt::format("reply: {} tokens, {:.4f} usd, {}",
+                            exchange.value("/tokens/output"_json_pointer, int64_t{0}),
+                            llm::spent_on(prompt, exchange).cost_usd, exchange.value("finish", "")),
+                exchange.value("text", ""));
+}
+
+// What a model was asked in one go: the records of a folder; null where there are none.
+json asked_in(const std::string& folder, bool has_reply) {
+  json out = {{"prompt", read_json(folder + "/prompt.json")}};
+  if (!out["prompt"].is_object()) return {};
+  out["request"] = read_json(folder + "/request.json");
+  const json exchange = has_reply ? read_json(folder + "/exchange.json") : json();
+  if (exchange.is_object()) out["exchange"] = exchange;
+  return out;
+}
+
+std::string asked_text(const json& asked, const std::string& variant) {
+  const json& prompt = asked["prompt"];
+  if (!asked["request"].contains("request")) {
+    return fmt::format("nothing was sent: {}: {}\n", prompt.value("kind", ""),
+                       prompt.value("reason", ""));
+  }
+  const json& request = asked["request"]["request"];
+  std::string out =
+      fmt::format("--- {}{} of {} by {}, at most {} tokens\n",
+                  prompt.contains("stage") ? "plan, " : "", prompt.value("mode", ""), variant,
+                  request.value("model", ""), request.value("max_tokens", int64_t{0}));
+  out += headed("system", request.value("system", ""));
+  for (const json& message : request.value("messages", json::array()))
+    out += headed(message.value("role", ""), message.value("content", ""));
+  if (asked.contains("exchange")) out += reply_text(prompt, asked["exchange"]);
+  return out;
+}
+
+// Prints what a model was asked for a variant, word for word, its plan first where it wrote one,
+// and with `has_reply` what it said.
+Status run_prompt_show(const CommonOptions& common, const std::string& variant, bool has_reply) {
+  TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
+  TRY_ASSIGN(auto folder, built_folder(campaign, variant));
+  const json plan = asked_in(folder + "/plan", has_reply);
+  json code = asked_in(folder, has_reply);
+  if (plan.is_null() && code.is_null()) {
+    return bad_input(fmt::format("no model was asked for '{}'", variant), "",
+                     fmt::format("evolve show {}", variant));
+  }
+  if (common.json) {
+    if (!plan.is_null()) code["plan"] = plan;
+    print_out(code.dump(2) + "\n");
+    return {};
+  }
+  for (const json* asked : {&plan, &std::as_const(code)}) {
+    if (!asked->is_null()) print_out(asked_text(*asked, variant));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_prompt(CommandLine& line) {
+  auto* prompt = line.app().add_subcommand("prompt", "what language models are asked: show");
+  prompt->require_subcommand(1);
+  auto* show = prompt->add_subcommand("show", "print what was sent for a variant, word for word");
+  auto variant = std::make_shared<std::string>();
+  auto has_reply = std::make_shared<bool>(false);
+  show->add_option("variant", *variant, "v0007")->required();
+  show->add_flag("--reply", *has_reply, "and what came back");
+  line.add_common(*show);
+  line.on(*show, [variant, has_reply](const CommonOptions& common) {
+    return run_prompt_show(common, *variant, *has_reply);
+  });
+}
+
+}  // namespace evolve::cli

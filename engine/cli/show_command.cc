@@ -1,0 +1,36 @@
+// `evolve show`.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/app/campaign_report.h"
+#include "engine/app/results.h"
+#include "engine/app/session.h"
+#include "engine/cli/command_line.h"
+#include "engine/report/campaign_text.h"
+#include "engine/report/output.h"
+
+namespace evolve::cli {
+
+namespace {
+
+Status run_show(const CommonOptions& common, const std::string& variant) {
+  TRY_ASSIGN(auto session, open_session(common));
+  const Campaign& campaign = session.campaign;
+  TRY(built_folder(campaign, variant));
+  TRY_ASSIGN(auto report, variant_report(campaign, variant, *session.state->ledger));
+  print_result(common, report, variant_text(report));
+  return {};
+}
+
+}  // namespace
+
+void add_show(CommandLine& line) {
+  auto* command = line.app().add_subcommand(
+      "show", "show a variant: its origin, verdicts, times and who paid for them");
+  auto variant = std::make_shared<std::string>();
+  command->add_option("variant", *variant, "v0007, or xla")->required();
+  line.add_common(*command);
+  line.on(*command, [variant](const CommonOptions& common) { return run_show(common, *variant); });
+}
+
+}  // namespace evolve::cli

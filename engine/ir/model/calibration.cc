@@ -1,0 +1,171 @@
+#include "engine/ir/model/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "engine/ir/model/statistics.h"
+
+namespace evolve::ir {
+
+namespace {
+
+// Steps of the grid: a quarter of a doubling of the latency, an eighth of one of the bandwidth.
+constexpr int kLatencySteps = 8;  // to either side
+constexpr int kBandwidthSteps = 4;
+constexpr double kLatencyStep = 0.25;
+constexpr double kBandwidthStep = 0.125;
+// Constants farther from the start's have to be better by this share of the error for each step,
+// and errors below the least one are all the same.
+constexpr double kLeastGain = 0.01;
+constexpr double kLeastError = 1e-4;
+constexpr double kLeastSeconds = 1e-9;
+constexpr double kMostSeconds = 1e6;
+constexpr double kMostDeviceError = 0.99;  // what is off by more says nothing
+
+// Latency and bandwidth, both by cycle, and what the model gives with them for each observation.
+struct Pair {
+  Device device;
+  std::vector<double> cycles;
+};
+
+// The device that a pair is at a clock: what it has by cycle stays.
+Device at_clock(const Pair& pair, double clock) {
+  Device out = pair.device;
+  out.dma_latency_seconds *= out.clock_hz / clock;
+  out.hbm_bytes_per_second *= clock / out.clock_hz;
+  out.clock_hz = clock;
+  return out;
+}
+
+double steps_between(const Device& a, const Device& b) {
+  return std::fabs(std::log2(a.dma_latency_seconds / b.dma_latency_seconds)) / kLatencyStep +
+         std::fabs(std::log2(a.hbm_bytes_per_second / b.hbm_bytes_per_second)) / kBandwidthStep;
+}
+
+using Chosen = std::vector<size_t>;  // observations
+
+double clock_of(const Pair& pair, std::span<const Observation> observations, const Chosen& chosen) {
+  std::vector<double> clocks;
+  clocks.reserve(chosen.size());
+  for (size_t i : chosen) clocks.push_back(pair.cycles[i] / observations[i].seconds);
+  return median(std::move(clocks));
+}
+
+double error_of(const Pair& pair, double clock, std::span<const Observation> observations,
+                const Chosen& chosen) {
+  double sum = 0;
+  for (size_t i : chosen) sum += std::fabs(pair.cycles[i] / clock / observations[i].seconds - 1);
+  return sum / static_cast<double>(chosen.size());
+}
+
+struct Fit {
+  const Pair* pair = nullptr;
+  double clock = 0;
+  double error = 0;
+};
+
+Fit best_fit(const Device& start, const std::vector<Pair>& pairs,
+             std::span<const Observation> observations, const Chosen& chosen) {
+  Fit best;
+  double least = INFINITY;
+  for (const Pair& pair : pairs) {
+    double clock = clock_of(pair, observations, chosen);
+    double error = error_of(pair, clock, observations, chosen);
+    double weighed =
+        (error + kLeastError) * (1 + kLeastGain * steps_between(at_clock(pair, clock), start));
+    if (weighed >= least) continue;
+    least = weighed;
+    best = {&pair, clock, error};
+  }
+  return best;
+}
+
+Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observation> observations) {
+  std::vector<Pair> out;
+  for (int i = -kLatencySteps; i <= kLatencySteps; ++i) {
+    for (int j = -kBandwidthSteps; j <= kBandwidthSteps; ++j) {
+      Pair pair{start, {}};
+      pair.device.dma_latency_seconds *= std::exp2(i * kLatencyStep);
+      pair.device.hbm_bytes_per_second *= std::exp2(j * kBandwidthStep);
+      for (const Observation& one : observations) {
+        TRY_ASSIGN(auto cycles, one.cycles(pair.device));
+        if (!(cycles > 0) || !std::isfinite(cycles))
+          return bad_input(fmt::format("nothing of '{}' runs in the model", one.group));
+        pair.cycles.push_back(cycles);
+      }
+      out.push_back(std::move(pair));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(const Device& start, std::span<const Observation> observations) {
+  std::set<std::string> groups;
+  for (const Observation& one : observations) {
+    if (!(one.seconds >= kLeastSeconds && one.seconds <= kMostSeconds))
+      return bad_input(fmt::format("{} s is no measured time", one.seconds));
+    groups.insert(one.group);
+  }
+  if (groups.size() < 2)
+    return bad_input(
+        "measured times of two groups at least are needed: on one of them is tested "
+        "what the other shows");
+  TRY_ASSIGN(auto pairs, grid_of(start, observations));
+  Chosen all(observations.size());
+  std::iota(all.begin(), all.end(), 0);
+
+  Calibration out{};
+  const Pair& middle = pairs[pairs.size() / 2];
+  out.error_before = error_of(middle, start.clock_hz, observations, all);
+  for (const std::string& group : groups) {
+    Chosen seen;
+    Chosen unseen;
+    for (size_t i : all) (observations[i].group == group ? unseen : seen).push_back(i);
+    Fit fit = best_fit(start, pairs, observations, seen);
+    out.error_unseen +=
+        error_of(*fit.pair, fit.clock, observations, unseen) * static_cast<double>(unseen.size());
+  }
+  out.error_unseen /= static_cast<double>(all.size());
+  Fit fit = best_fit(start, pairs, observations, all);
+  out.error = fit.error;
+  out.device = at_clock(*fit.pair, fit.clock);
+  out.device.error = std::min(2 * out.error_unseen, kMostDeviceError);
+  std::vector<double> measured;
+  for (size_t i : all) {
+    out.modelled.push_back(fit.pair->cycles[i] / fit.clock);
+    measured.push_back(observations[i].seconds);
+  }
+  out.rank_correlation = rank_correlation(out.modelled, measured);
+  return out;
+}
+
+Result<Device> with_constants(Device device, const nlohmann::json& constants) {
+  using nlohmann::json;
+  auto of = constants.is_object() ? constants.value("device", json()) : json();
+  if (of != std::string(device.name))
+    return bad_input(fmt::format("no constants of {}", device.name), "",
+                     "evolve model calibrate writes such a file");
+  for (auto [key, value, least, most] :
+       {std::tuple("clock_hz", &device.clock_hz, 1e6, 1e12),
+        std::tuple("dma_latency_seconds", &device.dma_latency_seconds, 1e-12, 1.0),
+        std::tuple("hbm_bytes_per_second", &device.hbm_bytes_per_second, 1e6, 1e18),
+        std::tuple("error", &device.error, 0.0, 0.99)}) {
+    json found = constants.value(key, json());
+    if (!found.is_number() || found < least || found > most)
+      return bad_input(
+          fmt::format("'{}': a number from {:g} to {:g} was expected", key, least, most));
+    *value = found.get<double>();
+  }
+  return device;
+}
+
+}  // namespace evolve::ir

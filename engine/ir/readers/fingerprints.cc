@@ -1,0 +1,52 @@
+#include "engine/ir/readers/fingerprints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "engine/ir/readers/text.h"
+
+namespace evolve::ir {
+
+namespace {
+
+// The hexadecimal number behind a mark, up to a ':' or the end.
+std::optional<uint64_t> count_of(std::string_view fingerprint, std::string_view mark) {
+  std::string_view digits = behind(fingerprint, mark);
+  digits = digits.substr(0, digits.find(':'));
+  uint64_t count = 0;
+  auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), count, 16);
+  bool is_whole = code == std::errc() && end == digits.data() + digits.size();
+  return is_whole ? std::optional(count) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<Fingerprint>> read_fingerprints(std::string_view text, const std::string& name) {
+  std::vector<Fingerprint> out;
+  auto error = [&](uint32_t line, const char* what) {
+    return bad_input(fmt::format("{}:{}: {}", name, line, what));
+  };
+  for (uint32_t line = 1; !text.empty(); ++line) {
+    size_t end = text.find('\n');
+    if (end == std::string_view::npos) return error(line, "it ends within a line");
+    std::string_view one = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    size_t blank = std::min(one.find(' '), one.size());
+    std::string_view fingerprint = one.substr(0, blank);
+    std::string_view module = trimmed(one.substr(blank));
+    auto instructions = count_of(fingerprint, ":i=");
+    auto allocations = count_of(fingerprint, ":a=");
+    bool has_all =
+        instructions && allocations && count_of(fingerprint, ":c=") && count_of(fingerprint, ":b=");
+    if (!has_all || module.empty()) return error(line, "no fingerprint of a module");
+    if (module.starts_with('<')) continue;
+    out.push_back(
+        {std::string(module), std::string(fingerprint), *instructions, *allocations, line});
+  }
+  return out;
+}
+
+}  // namespace evolve::ir

@@ -1,0 +1,62 @@
+#include "engine/ir/readers/live_range.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "engine/ir/readers/text.h"
+
+namespace evolve::ir {
+
+namespace {
+
+constexpr uint32_t kOpen = UINT32_MAX;
+
+// "  0x12 LB: > { …": the bundle that a line is.
+std::optional<uint32_t> bundle_of(std::string_view line) {
+  constexpr size_t kMostHead = 64;  // of what stands before the '{'
+  std::string_view head = line.substr(0, kMostHead);
+  size_t open = head.find('{');
+  if (open == std::string_view::npos) return std::nullopt;
+  std::string_view digits = trimmed(head.substr(0, open));
+  bool is_hexadecimal = digits.starts_with("0x");
+  if (is_hexadecimal) digits.remove_prefix(2);
+  uint32_t bundle = 0;
+  auto code = std::from_chars(digits.data(), digits.data() + digits.size(), bundle,
+                              is_hexadecimal ? 16 : 10)
+                  .ec;
+  return code == std::errc() ? std::optional(bundle) : std::nullopt;
+}
+
+// Notes what the text behind `before` says of a region in this bundle.
+void note_region(std::string_view before, std::string_view number, uint32_t bundle,
+                 std::unordered_map<uint32_t, LiveRange>& out) {
+  uint32_t region = 0;
+  auto code = std::from_chars(number.data(), number.data() + number.size(), region).ec;
+  if (code != std::errc()) return;
+  bool is_empty = before.ends_with("Start/End empty ");
+  if (is_empty || before.ends_with("Start ")) out.try_emplace(region, LiveRange{bundle, kOpen});
+  if (!is_empty && !before.ends_with("End ")) return;
+  if (auto found = out.find(region); found != out.end()) found->second.last = bundle;
+}
+
+}  // namespace
+
+std::unordered_map<uint32_t, LiveRange> live_ranges(std::string_view schedule) {
+  constexpr std::string_view kRegion = "region ";
+  std::unordered_map<uint32_t, LiveRange> out;
+  uint32_t bundle = 0;
+  while (!schedule.empty()) {
+    size_t end = std::min(schedule.find('\n'), schedule.size());
+    std::string_view line = schedule.substr(0, end);
+    schedule.remove_prefix(std::min(end + 1, schedule.size()));
+    if (auto found = bundle_of(line)) bundle = *found;
+    for (size_t at = line.find(kRegion); at != std::string_view::npos;
+         at = line.find(kRegion, at + 1))
+      note_region(line.substr(0, at), line.substr(at + kRegion.size()), bundle, out);
+  }
+  std::erase_if(out, [](const auto& one) { return one.second.last == kOpen; });
+  return out;
+}
+
+}  // namespace evolve::ir

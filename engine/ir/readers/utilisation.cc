@@ -1,0 +1,95 @@
+#include "engine/ir/readers/utilisation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "engine/ir/readers/text.h"
+
+namespace evolve::ir {
+
+namespace {
+
+constexpr size_t kMostUnits = 1024;
+// More than any bundle has; sums of it stay far from the end of the numbers.
+constexpr uint64_t kMostCount = 1'000'000;
+
+// "MXU, XLU, VALU"
+std::vector<UnitUse> read_units(std::string_view line) {
+  std::vector<UnitUse> out;
+  while (!trimmed(line).empty() && out.size() <= kMostUnits) {
+    size_t comma = std::min(line.find(','), line.size());
+    out.push_back({std::string(trimmed(line.substr(0, comma))), 0, 0});
+    line.remove_prefix(std::min(comma + 1, line.size()));
+  }
+  return out;
+}
+
+class UtilisationReader {
+ public:
+  UtilisationReader(std::string_view text, std::string name)
+      : text_(text), name_(std::move(name)) {}
+
+  Result<Utilisation> read() {
+    if (!text_.ends_with('\n')) {
+      line_ = 1 + static_cast<uint64_t>(std::count(text_.begin(), text_.end(), '\n'));
+      return error("it ends within a line");
+    }
+    if (next_line() != "== CAPACTIY:") return error("'== CAPACTIY:' was expected");
+    out_.units = read_units(next_line());
+    if (out_.units.empty() || out_.units.size() > kMostUnits) return error("no names of units");
+    TRY(read_row(&UnitUse::capacity));
+    if (next_line() != "== UTILIZATION:") return error("'== UTILIZATION:' was expected");
+    out_.line = line_ + 1;
+    while (!text_.empty()) {
+      TRY(read_row(&UnitUse::used));
+      ++out_.bundles;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] Error error(const std::string& what) const {
+    return bad_input(fmt::format("{}:{}: {}", name_, line_, what));
+  }
+
+  std::string_view next_line() {
+    size_t end = std::min(text_.find('\n'), text_.size());
+    std::string_view line = text_.substr(0, end);
+    text_.remove_prefix(std::min(end + 1, text_.size()));
+    ++line_;
+    return line;
+  }
+
+  // Adds up a number for each unit.
+  Status read_row(uint64_t UnitUse::*count) {
+    std::string_view row = next_line();
+    for (UnitUse& unit : out_.units) {
+      row.remove_prefix(std::min(row.find_first_not_of(' '), row.size()));
+      uint64_t number = 0;
+      auto [end, code] = std::from_chars(row.data(), row.data() + row.size(), number);
+      if (code != std::errc() || number > kMostCount)
+        return error(fmt::format("no number for {}", unit.unit));
+      unit.*count += number;
+      row.remove_prefix(static_cast<size_t>(end - row.data()));
+    }
+    if (!trimmed(row).empty())
+      return error(fmt::format("more numbers than the {} units", out_.units.size()));
+    return {};
+  }
+
+  std::string_view text_;
+  std::string name_;
+  uint64_t line_ = 0;
+  Utilisation out_;
+};
+
+}  // namespace
+
+Result<Utilisation> read_utilisation(std::string_view text, const std::string& name) {
+  return UtilisationReader(text, name).read();
+}
+
+}  // namespace evolve::ir

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/core/outside_json.h"
+#include "engine/replay/verify.h"
+#include "engine/report/table.h"
+#include "engine/search/selection/decision.h"
+
+namespace evolve {
+
+namespace {
+
+using nlohmann::json;
+
+// A measurement as it was recorded, and as it is now.
+struct Pair {
+  search::Decision before, now;
+  search::Decision change;  // of the ratio
+};
+
+Result<search::Samples> samples_of(Result<std::string> text, const std::string& path) {
+  if (!text) return std::move(text).error();
+  return search::read_samples(json_or_null(*text), path);
+}
+
+bool is_comparable(const search::Decision& decision) {
+  return decision.comparison != search::Comparison::not_comparable;
+}
+
+json json_of(const search::Decision& decision) {
+  json out = {{"comparison", search::comparison_name(decision.comparison)}};
+  if (is_comparable(decision)) out.update(search::ratio_record(decision.ratio));
+  if (!decision.reason.empty()) out["reason"] = decision.reason;
+  return out;
+}
+
+std::string interval_text(const search::Decision& decision) {
+  if (!is_comparable(decision)) return decision.reason;
+  const search::Ratio& ratio = decision.ratio;
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
+}
+
+// "agrees", "differs", or why that cannot be told.
+std::string verdict_of(const search::Decision& change) {
+  switch (change.comparison) {
+    case search::Comparison::tie: return "agrees";
+    case search::Comparison::faster:
+    case search::Comparison::slower: return "differs";
+    default: return search::comparison_name(change.comparison);
+  }
+}
+
+class Remeasurement {
+ public:
+  explicit Remeasurement(Rerun& rerun) : rerun_(rerun) {}
+
+  Status add(const RecordedStep& step) {
+    const RecordedFile& file = step.outputs.front();
+    TRY_ASSIGN(auto before, rerun_.bytes_before(file));
+    TRY_ASSIGN(auto now, rerun_.bytes_now(file));
+    json row = {{"subject", step.subject}};
+    const json was = json_or_null(before), is = json_or_null(now);
+    // What was turned down has no samples.
+    if (was.value("verdict", "") != "ok" || is.value("verdict", "") != "ok") {
+      const bool is_same = was.value("verdict", "") == is.value("verdict", "");
+      row["verdict"] = is_same ? "agrees" : "differs";
+      row["before"] = {{"verdict", was.value("verdict", "")}};
+      row["now"] = {{"verdict", is.value("verdict", "")}};
+      table_.push_back({step.subject, was.value("verdict", ""), is.value("verdict", ""), "",
+                        row["verdict"].get<std::string>()});
+    } else {
+      TRY_ASSIGN(auto pair, compare(before, now, file.path));
+      row["verdict"] = verdict_of(pair.change);
+      row["before"] = json_of(pair.before);
+      row["now"] = json_of(pair.now);
+      row["change"] = json_of(pair.change);
+      table_.push_back({step.subject, interval_text(pair.before), interval_text(pair.now),
+                        interval_text(pair.change), row["verdict"].get<std::string>()});
+    }
+    ++counts_[row["verdict"].get<std::string>()];
+    rows_.push_back(std::move(row));
+    return {};
+  }
+
+  [[nodiscard]] const json& rows() const { return rows_; }
+  [[nodiscard]] const std::map<std::string, int>& counts() const { return counts_; }
+  [[nodiscard]] std::string text() const { return table(table_, "  "); }
+
+ private:
+  static Result<Pair> compare(const std::string& before, const std::string& now,
+                              const std::string& path) {
+    TRY_ASSIGN(auto earlier, samples_of(before, path));
+    TRY_ASSIGN(auto later, samples_of(now, path));
+    return Pair{search::decide(earlier, {}), search::decide(later, {}),
+                search::compare(earlier, later, {})};
+  }
+
+  Rerun& rerun_;
+  json rows_ = json::array();
+  std::map<std::string, int> counts_;
+  std::vector<std::vector<std::string>> table_ = {
+      {"measured", "was, of the seed's time", "is", "change", ""}};
+};
+
+}  // namespace
+
+Result<Answer> remeasure(const SessionOptions& common, const PastRound& past, State& from,
+                         const Machine& machine, const std::string& folder, Judge judge) {
+  std::vector<const RecordedStep*> measured;
+  for (const RecordedStep& step : past.record.steps) {
+    if (step.step_class == StepClass::measured) measured.push_back(&step);
+  }
+  if (measured.empty()) {
+    return bad_input(fmt::format("{}: nothing of it was measured: its times are modelled, and "
+                                 "the same each time",
+                                 past.name()),
+                     "", "time.kind in the pipeline; evolve replay --verify runs pure steps anew");
+  }
+  Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements, judge);
+  TRY(rerun.run(folder));
+  Remeasurement found(rerun);
+  for (const RecordedStep* step : measured) {
+    TRY(found.add(*step));
+  }
+  std::string counts;
+  for (const auto& [verdict, count] : found.counts()) {
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, verdict);
+  }
+  Answer answer{
+      {{"round", past.stored.round},
+       {"campaign", past.stored.campaign},
+       {"record", past.stored.id},
+       {"measured", found.rows()},
+       {"is_their_judge", judge == Judge::theirs},
+       {"counts", found.counts()}},
+      found.text() + fmt::format("{}, record {}: {} measured anew: {}{}\n", past.name(),
+                                 past.stored.id, measured.size(), counts, judge_note(judge))};
+  const auto differing = found.counts().find("differs");
+  if (!(differing == found.counts().end()))
+    answer.failure = failed(fmt::format("{}: {} of {} times differ from those recorded, which stay",
+                                        past.name(), differing->second, measured.size()));
+  return answer;
+}
+
+}  // namespace evolve

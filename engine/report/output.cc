@@ -1,0 +1,64 @@
+#include "engine/report/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/core/text/plain_text.h"
+
+namespace evolve {
+
+namespace {
+
+void print(std::FILE* file, const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+const char* text_of(Lead lead) {
+  switch (lead) {
+    case Lead::none: return "";
+    case Lead::rewind: return "\r\x1b[K";
+    case Lead::error: return "evolve: \x1b[31merror:\x1b[0m ";
+    case Lead::warning: return "evolve: \x1b[33mwarning:\x1b[0m ";
+  }
+  return "";
+}
+
+}  // namespace
+
+void print_out(const std::string& text) {
+  print(stdout, plain_text(text));
+}
+
+void print_err(const std::string& text) {
+  print_err(Lead::none, text);
+}
+
+void print_err(Lead lead, const std::string& text) {
+  print(stderr, text_of(lead) + plain_text(text));
+}
+
+void print_file(const std::string& bytes) {
+  print(stdout, ::isatty(STDOUT_FILENO) != 0 ? plain_text(bytes) : bytes);
+}
+
+void print_error(const Error& error, bool color) {
+  std::string text = fmt::format("{}{}\n", color ? "" : "evolve: error: ", error.message);
+  if (!error.detail.empty()) text += error.detail + "\n";
+  if (!error.hint.empty()) text += fmt::format("hint: {}\n", error.hint);
+  print_err(color ? Lead::error : Lead::none, text);
+}
+
+void print_warning(const std::string& message, bool color) {
+  print_err(color ? Lead::warning : Lead::none,
+            fmt::format("{}{}\n", color ? "" : "evolve: warning: ", message));
+}
+
+void print_result(bool is_json, const nlohmann::json& report, const std::string& text) {
+  print_out(is_json ? report.dump(2) + "\n" : text);
+}
+
+}  // namespace evolve

@@ -1,0 +1,169 @@
+#include "engine/search/history/history.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "engine/core/digest.h"
+#include "engine/core/outside_json.h"
+#include "engine/search/selection/selection_record.h"
+
+namespace evolve::search {
+
+namespace {
+
+using nlohmann::json;
+
+PastVariant past_of(Evaluated variant) {
+  PastVariant out;
+  out.id = std::move(variant.id);
+  out.round = variant.round;
+  out.mutator = std::move(variant.mutator);
+  out.parents = std::move(variant.parents);
+  out.parameters = std::move(variant.parameters);
+  out.note = std::move(variant.note);
+  out.source = std::move(variant.source);
+  out.structure = std::move(variant.structure);
+  out.rejection = std::move(variant.rejection);
+  if (out.rejection) out.rejection->evidence = {};
+  out.exchange = std::move(variant.exchange);
+  return out;
+}
+
+json line_of(const PastVariant& past) {
+  json out = {{"variant", past.id},      {"round", past.round},           {"mutator", past.mutator},
+              {"parents", past.parents}, {"parameters", past.parameters}, {"note", past.note},
+              {"source", past.source},   {"structure", past.structure}};
+  if (!past.program.empty()) out["program"] = past.program;
+  if (!past.known_as.empty()) out["known_as"] = past.known_as;
+  if (past.score) out["score"] = *past.score;
+  if (past.half_width > 0) out["half_width"] = past.half_width;
+  if (past.rejection) out["rejection"] = rejection_record(*past.rejection);
+  if (!past.exchange.is_null()) out["exchange"] = past.exchange;
+  return out;
+}
+
+// A line is read by simdjson, for there is one for each variant that ever was, and each round reads
+// all of them. What it throws ends in read_history.
+namespace dom = simdjson::dom;
+
+json json_of(dom::element value) {
+  auto out = parse_outside(simdjson::minify(value));
+  if (!out) throw std::runtime_error(out.error().message);
+  return *std::move(out);
+}
+
+std::string text_of(dom::element value) {
+  return std::string(std::string_view(value));
+}
+
+// One member of a line; those that nobody knows are let be.
+void read_member(std::string_view key, dom::element value, PastVariant& out) {
+  if (key == "variant") out.id = text_of(value);
+  if (key == "round") out.round = static_cast<int>(int64_t(value));
+  if (key == "mutator") out.mutator = text_of(value);
+  if (key == "note") out.note = text_of(value);
+  if (key == "source") out.source = text_of(value);
+  if (key == "structure") out.structure = text_of(value);
+  if (key == "program") out.program = text_of(value);
+  if (key == "known_as") out.known_as = text_of(value);
+  if (key == "score") out.score = double(value);
+  if (key == "half_width") out.half_width = double(value);
+  if (key == "exchange") out.exchange = json_of(value);
+  if (key == "parents") {
+    for (dom::element parent : value.get_array()) out.parents.push_back(text_of(parent));
+  }
+  if (key == "parameters") {
+    for (const auto& [name, number] : value.get_object())
+      out.parameters[std::string(name)] = number;
+  }
+}
+
+Result<PastVariant> read_line(dom::element line) {
+  PastVariant out;
+  out.round = -1;
+  bool has_parameters = false;
+  for (const auto& [key, value] : line.get_object()) {
+    if (value.is_null()) continue;
+    read_member(key, value, out);
+    has_parameters = has_parameters || key == "parameters";
+    if (key == "rejection") {
+      TRY_ASSIGN(auto rejection, read_rejection(json_of(value)));
+      out.rejection = std::move(rejection);
+    }
+  }
+  if (out.id.empty() || out.round < 0) return external("no id or no round");
+  if (!has_parameters) return external("no parameters");
+  return out;
+}
+
+}  // namespace
+
+std::string program_of(const std::map<std::string, std::string>& digests,
+                       const std::vector<BenchCase>& cases) {
+  if (digests.size() != cases.size()) return {};
+  std::string all;
+  for (const auto& [name, digest] : digests) all += fmt::format("{} {}\n", name, digest);
+  return digest_of(all).hex();
+}
+
+History history_of_round(const History& before, const SelectionRequest& request,
+                         const Selection& selection) {
+  History out;
+  std::map<std::string, const Ranked*> ranks;
+  for (const Ranked& ranked : selection.ranking) ranks[ranked.variant.id] = &ranked;
+  std::map<std::string, std::string> known;  // the first variant of each program
+  for (const PastVariant& past : before) known.try_emplace(past.program, past.id);
+  auto append = [&](const Evaluated& variant) {
+    PastVariant past = past_of(variant);
+    past.program = program_of(variant.programs, request.cases);
+    if (auto rank = ranks.find(past.id); rank != ranks.end()) {
+      past.score = rank->second->score;
+      past.half_width = rounded(rank->second->half_width);
+    }
+    if (!past.program.empty()) {
+      const auto& [first, is_new] = known.try_emplace(past.program, past.id);
+      if (!is_new) past.known_as = first->second;
+    }
+    out.push_back(std::move(past));
+  };
+  if (before.empty()) append(request.seed);
+  for (const Evaluated& variant : request.variants) append(variant);
+  return out;
+}
+
+Result<History> read_history(std::string_view lines) {
+  History out;
+  out.reserve(static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n')) + 1);
+  // The parser reads beyond a line's end, though it makes nothing of it.
+  const simdjson::padded_string text(lines);
+  dom::parser parser;
+  for (size_t start = 0; start < lines.size();) {
+    const size_t end = std::min(lines.find('\n', start), lines.size());
+    auto at_fault = [&](Error error) {
+      return std::move(error).within(fmt::format("line {}: history.jsonl", out.size() + 1));
+    };
+    try {
+      auto past = read_line(parser.parse(text.data() + start, end - start, false));
+      if (!past) return at_fault(std::move(past).error());
+      out.push_back(*std::move(past));
+    } catch (const std::exception& error) {
+      return at_fault(external(error.what()));
+    }
+    start = end + 1;
+  }
+  return out;
+}
+
+std::string history_lines(const History& history) {
+  std::string out;
+  for (const PastVariant& past : history) {
+    out += line_of(past).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+  return out;
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,92 @@
+#include "engine/search/proposal/proposal_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/core/text/lines.h"
+#include "engine/core/text/plain_text.h"
+#include "engine/search/proposal/heading.h"
+#include "engine/search/proposal/mutation.h"
+#include "engine/search/variant.h"
+
+namespace evolve::search {
+
+namespace {
+
+Result<std::vector<std::string>> read_parents(std::string_view text) {
+  std::vector<std::string> out;
+  while (true) {
+    const size_t comma = text.find(',');
+    const std::string_view id = without_blanks(text.substr(0, comma));
+    if (!variant_number(id)) return bad_input(fmt::format("parents: '{}' is no variant's id", id));
+    out.emplace_back(id);
+    if (comma == std::string_view::npos) return out;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// Takes one line at the top.
+Status take(std::string_view key, std::string_view value, ProposalFile& out) {
+  if (key == "note") {
+    out.note = one_line(value, kMostNoteBytes);
+  } else if (key == "pass") {
+    out.passed = one_line(value, kMostNoteBytes);
+  } else if (key == "parents") {
+    TRY_ASSIGN(auto parents, read_parents(value));
+    out.parents = std::move(parents);
+  } else {
+    return bad_input(fmt::format("'{}': expected 'parents', 'note' or 'pass' and a colon", key));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ProposalFile> read_proposal_file(std::string_view text) {
+  ProposalFile out;
+  auto lines = take_heading(
+      text, [&](std::string_view key, std::string_view value) { return take(key, value, out); });
+  if (!lines) return std::move(lines).error();
+  out.lines_above = *lines;
+  out.code = text;
+  return out;
+}
+
+std::string proposal_text(const ProposalFile& proposal) {
+  std::string out;
+  if (!proposal.parents.empty())
+    out += heading_line("parents", fmt::format("{}", fmt::join(proposal.parents, ", ")));
+  if (!proposal.note.empty()) out += heading_line("note", proposal.note);
+  if (proposal.passed) out += heading_line("pass", *proposal.passed);
+  return out + proposal.code;
+}
+
+std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first) {
+  constexpr const char* kKind = "bad-parents";
+  if (parents.size() > kMostParents)
+    return Problem{kKind, fmt::format("{} parents, allowed are {}", parents.size(), kMostParents)};
+  for (const std::string& id : parents) {
+    const auto number = variant_number(id);
+    if (!number || variant_id(*number) != id)
+      return Problem{kKind, fmt::format("parent '{}': no variant is called so", id)};
+    if (*number >= first)
+      return Problem{kKind, fmt::format("parent '{}': it is of no round before this one", id)};
+  }
+  return std::nullopt;
+}
+
+Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view canonical,
+                                const AdoptionContext& context) {
+  if (proposal.passed) {
+    const std::string& why = *proposal.passed;
+    return adopt({{}, Problem{"passed", why.empty() ? "nothing was proposed" : why}}, context);
+  }
+  TRY_ASSIGN(auto parent, pieces_of(context.parent));
+  auto checked = adopt(block_of(std::string(canonical), parent), context);
+  // With its author's comments, where its markers are the canonical ones.
+  const bool has_markers = proposal.code.find(kBlockStart) != std::string::npos;
+  if (!checked || checked->problem || !has_markers) return checked;
+  return adopt(block_of(proposal.code, parent), context);
+}
+
+}  // namespace evolve::search

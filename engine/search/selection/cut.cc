@@ -1,0 +1,65 @@
+#include "engine/search/selection/cut.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/search/space/random.h"
+
+namespace evolve::search {
+
+std::optional<double> modelled_ratio(const std::map<std::string, double>& modelled,
+                                     const std::map<std::string, double>& of_seed,
+                                     const std::vector<BenchCase>& cases) {
+  double sum = 0, weights = 0;
+  for (const BenchCase& one : cases) {
+    auto time = modelled.find(one.name), unit = of_seed.find(one.name);
+    if (time == modelled.end() || unit == of_seed.end()) return std::nullopt;
+    sum += one.weight * std::log(time->second / unit->second);
+    weights += one.weight;
+  }
+  if (weights <= 0) return std::nullopt;
+  return sum / weights;
+}
+
+double cut_width(double margin, const ModelError& so_far) {
+  constexpr size_t kFewest = 3;
+  // Of a difference of two: the root of two standard deviations, twice.
+  constexpr double kDeviations = 2 * 1.41421356;
+  const double asked = std::log1p(margin);
+  return so_far.compared < kFewest ? asked : std::max(asked, kDeviations * so_far.error);
+}
+
+std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
+                          const std::vector<Modelled>& leaders, size_t top_k, double width,
+                          uint64_t draw) {
+  // Two standings are told apart where their intervals are, each half of the width to either side.
+  const double half = width / 2;
+  auto runners_of = [half](const std::vector<Modelled>& all) {
+    std::vector<Runner> out;
+    out.reserve(all.size());
+    for (const auto& [id, ratio, programs] : all) out.push_back({id, {ratio, half}, programs});
+    return out;
+  };
+  const std::vector<Runner> runners = runners_of(variants);
+  std::vector<CutEntry> out;
+  std::vector<size_t> ruled_out;
+  for (const RaceEntry& entry : race(runners, runners_of(leaders), top_k, runners.size())) {
+    if (!entry.is_in) ruled_out.push_back(out.size());
+    out.push_back({entry.id, entry.is_in, false, ""});
+  }
+  for (size_t i : ruled_out) {
+    out[i].reason =
+        fmt::format("modelled {:.3f} of the seed's time, more than {:.0f} % slower than the best",
+                    std::exp(variants[i].ratio), 100 * std::expm1(width));
+  }
+  if (!ruled_out.empty()) {
+    CutEntry& drawn = out[ruled_out[Random(draw).below(ruled_out.size())]];
+    drawn.is_in = true;
+    drawn.is_spot_check = true;
+  }
+  return out;
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,81 @@
+#include "engine/search/selection/race.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace evolve::search {
+
+namespace {
+
+double low(const Standing& standing) {
+  return standing.mean - standing.half_width;
+}
+double high(const Standing& standing) {
+  return standing.mean + standing.half_width;
+}
+
+// Slower than this is slower than `top_k` others, at the worst that is said of them.
+double limit_of(const std::vector<Runner>& runners, std::vector<Runner> all, size_t top_k) {
+  all.insert(all.end(), runners.begin(), runners.end());
+  std::stable_sort(all.begin(), all.end(), [](const Runner& a, const Runner& b) {
+    return high(a.standing) < high(b.standing);
+  });
+  std::set<std::map<std::string, std::string>> seen;
+  for (const Runner& one : all) {
+    const bool is_twin = !one.programs.empty() && !seen.insert(one.programs).second;
+    if (!is_twin && --top_k == 0) return high(one.standing);
+  }
+  return INFINITY;
+}
+
+}  // namespace
+
+Standing standing_of(const std::map<std::string, Ratio>& ratios,
+                     const std::vector<BenchCase>& cases) {
+  Standing out;
+  double weights = 0, variance = 0;
+  for (const BenchCase& one : cases) {
+    weights += one.weight;
+    auto found = ratios.find(one.name);
+    if (found == ratios.end()) continue;
+    out.mean += one.weight * std::log(found->second.value);
+    const double half = one.weight * found->second.half_width();
+    variance += half * half;
+  }
+  out.mean /= weights;
+  out.half_width = std::sqrt(variance) / weights;
+  return out;
+}
+
+std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vector<Runner>& leaders,
+                            size_t top_k, size_t finalists) {
+  const double limit = limit_of(runners, leaders, top_k);
+  std::vector<RaceEntry> out;
+  std::vector<size_t> left;
+  for (const auto& [id, standing, programs] : runners) {
+    out.push_back({id, low(standing) <= limit, ""});
+    if (out.back().is_in) {
+      left.push_back(out.size() - 1);
+    } else {
+      out.back().reason = fmt::format("clearly slower than the best: {:.3f} of the seed's time",
+                                      std::exp(standing.mean));
+    }
+  }
+  std::stable_sort(left.begin(), left.end(), [&](size_t a, size_t b) {
+    return runners[a].standing.mean < runners[b].standing.mean;
+  });
+  for (size_t i = finalists; i < left.size(); ++i) {
+    RaceEntry& entry = out[left[i]];
+    entry.is_in = false;
+    entry.reason = fmt::format(
+        "number {} of those left, and {} are measured again: {:.3f} of the "
+        "seed's time",
+        i + 1, finalists, std::exp(runners[left[i]].standing.mean));
+  }
+  return out;
+}
+
+}  // namespace evolve::search

@@ -1,0 +1,54 @@
+// Extremely randomised trees: a regression that takes steps, ridges and interactions as they come,
+// and says how far it can be trusted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/search/space/random.h"
+
+namespace evolve::search {
+
+// Rows of numbers, one after the other.
+struct Matrix {
+  size_t width = 0;
+  std::vector<float> cells;
+
+  [[nodiscard]] std::span<const float> row(size_t number) const {
+    return std::span(cells).subspan(number * width, width);
+  }
+};
+
+// Geurts, Ernst, Wehenkel: Extremely randomized trees (Machine Learning 63, 2006): each tree sees
+// all rows; a node draws half of the columns and for each a threshold between the least and the
+// largest value there, and takes the one that leaves the least variance; leaves hold one target.
+class Forest {
+ public:
+  struct Prediction {
+    double mean = 0;
+    double variance = 0;  // of the trees about their mean, and within their leaves
+  };
+
+  // REQUIRES: as many rows as targets, at least one; finite numbers.
+  static Forest fit(const Matrix& rows, std::span<const double> targets, int trees, Random& random);
+
+  [[nodiscard]] Prediction at(std::span<const float> row) const;
+  [[nodiscard]] bool is_empty() const { return roots_.empty(); }
+
+ private:
+  struct Node {
+    int column = -1;  // -1: a leaf
+    float threshold = 0;
+    uint32_t left = 0;  // values up to the threshold
+    uint32_t right = 0;
+    double mean = 0;  // of a leaf's targets
+    double variance = 0;
+  };
+  class Growth;
+
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> roots_;
+};
+
+}  // namespace evolve::search

@@ -1,0 +1,51 @@
+// What a sampler knows of its grid: the points that were given and not yet told of, and what the
+// others came to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/search/space/grid.h"
+#include "engine/search/space/random.h"
+
+namespace evolve::search {
+
+class Knowledge {
+ public:
+  struct Told {
+    uint64_t point = 0;
+    std::optional<double> cost;  // none: not valid
+  };
+
+  explicit Knowledge(Grid grid) : grid_(std::move(grid)) {}
+
+  // A point was given: it is pending until it is told of.
+  void give(uint64_t point);
+  // What is told first of a point stands.
+  void tell(uint64_t point, std::optional<double> cost);
+
+  [[nodiscard]] const Grid& grid() const { return grid_; }
+  // In the order in which they were told.
+  [[nodiscard]] const std::vector<Told>& told() const { return told_; }
+  // Those of them that are valid, the best first, and of equal ones the earliest.
+  [[nodiscard]] const std::vector<Told>& ranked() const { return ranked_; }
+  // In the order in which they were given.
+  [[nodiscard]] const std::vector<uint64_t>& pending() const { return pending_; }
+  // Told of or pending.
+  [[nodiscard]] size_t known() const { return known_.size(); }
+  [[nodiscard]] bool is_known(uint64_t point) const { return known_.contains(point); }
+  [[nodiscard]] bool knows_all() const { return known_.size() == grid_.size(); }
+  // One of the points that are not known, each with about the same chance. REQUIRES: !knows_all().
+  uint64_t draw_unknown(Random& random) const;
+
+ private:
+  Grid grid_;
+  std::unordered_set<uint64_t> known_;
+  std::vector<Told> told_;
+  std::vector<Told> ranked_;
+  std::vector<uint64_t> pending_;
+};
+
+}  // namespace evolve::search

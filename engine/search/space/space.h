@@ -1,0 +1,52 @@
+// The space that a sweep searches: parameters with their values, and the constraints that a point
+// must meet.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/core/expression.h"
+#include "engine/core/result.h"
+#include "engine/search/space/grid.h"
+#include "engine/search/space/parameter.h"
+
+namespace evolve::search {
+
+// A value for each parameter.
+using Point = std::map<std::string, int64_t>;
+
+// "BLOCK_M 512 -> 1024, BLOCK_K 512 -> 256": what differs, in the order of the names; "no change".
+std::string describe_change(const Point& from, const Point& to);
+
+class Space {
+ public:
+  // Bad input: a constraint that does not parse.
+  static Result<Space> make(std::vector<Parameter> parameters,
+                            const std::vector<std::string>& constraints);
+  // The same from a spec.json.
+  static Result<Space> from_spec_json(const nlohmann::json& spec);
+
+  [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
+  [[nodiscard]] std::vector<std::string> names() const;
+  // How many points there are, constraints aside; capped at kMostPoints (grid.h).
+  [[nodiscard]] uint64_t size() const;
+  // The point with number `index` < size(); the last parameter counts fastest.
+  [[nodiscard]] Point at(uint64_t index) const;
+  // The number of a point; none where one of its values is in no list.
+  [[nodiscard]] std::optional<uint64_t> index_of(const Point& point) const;
+  // The points as a sampler sees them, under the same numbers. Bad input: no parameters, or more
+  // than 2^62 points.
+  [[nodiscard]] Result<Grid> grid() const;
+  // Whether all constraints hold. Bad input: one that has no value there (a division by zero).
+  [[nodiscard]] Result<bool> allows(const Point& point) const;
+
+ private:
+  std::vector<Parameter> parameters_;
+  std::vector<Formula> constraints_;
+};
+
+}  // namespace evolve::search

@@ -1,0 +1,60 @@
+// The local runner: commands as child processes, or through warm persistent workers.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/core/ports.h"
+#include "engine/world/process/guard.h"
+#include "engine/world/process/jobserver.h"
+#include "engine/world/process/process.h"
+#include "engine/world/process/worker.h"
+
+namespace evolve::world {
+
+class LocalRunner : public Runner {
+ public:
+  // `guard` must outlive the runner.
+  LocalRunner(Guard& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
+
+  // Slots are asked for there from now on.
+  void use(Jobserver jobserver) { jobserver_.emplace(std::move(jobserver)); }
+
+  bool acquire() override;
+  Status start(const Command& command) override;
+  Result<RunnerEvent> wait(double tick_seconds) override;
+  double load() override;
+  void stop() override;
+
+ private:
+  struct Running {
+    uint64_t id = 0;
+    double started = 0;
+    double deadline = 0;               // 0: none
+    std::unique_ptr<Process> process;  // its own process, or
+    Worker* worker = nullptr;          // the worker that serves it
+    std::string output;
+  };
+
+  Result<Worker*> idle_worker(const Command& command);
+  // Polls all descriptors for up to `seconds`.
+  void poll(double seconds);
+  // The completion of a command whose time has come; nullopt: it still runs.
+  std::optional<Completed> look_at(Running& running);
+  std::optional<Completed> look_at_worker(Running& running);
+  Completed completed(const Running& running, int exit_status, bool timed_out);
+  void drop_worker(const Worker* worker);
+
+  Spawner spawner_;  // outlives what it started, below
+  Clock& clock_;
+  std::list<Running> running_;
+  std::list<Worker> workers_;
+  std::optional<Jobserver> jobserver_;
+  bool has_slot_ = false;  // one that no command has yet
+  bool waits_for_slot_ = false;
+};
+
+}  // namespace evolve::world

@@ -1,0 +1,70 @@
+// Starts processes on threads of its own. A vfork holds its thread until the child has become the
+// command, most of a millisecond where all cores are busy; the build goes on meanwhile.
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/world/fd.h"
+#include "engine/world/process/guard.h"
+
+namespace evolve::world {
+
+// A null-terminated array of pointers to texts that it owns.
+class WordArray {
+ public:
+  WordArray() : WordArray(std::vector<std::string>()) {}
+  explicit WordArray(std::vector<std::string> words);
+  [[nodiscard]] char* const* get() const { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> pointers_;
+};
+
+// All that a child needs to become its command.
+struct Child {
+  std::string program;  // to execute with `words`; empty, or not executable: the shell instead
+  WordArray words, shell, variables;
+  Fd in, out, err;           // its ends; one that is not open: stdin is empty, stderr is stdout
+  bool has_console = false;  // it shares our group and terminal, and has no ends
+};
+
+class Spawner {
+ public:
+  // `guard` must outlive the spawner, and the spawner all that it started: children die with it.
+  explicit Spawner(Guard& guard);
+  ~Spawner();
+  Spawner(const Spawner&) = delete;
+  Spawner& operator=(const Spawner&) = delete;
+
+  // The process's number, or minus the errno of vfork(2). What is in a group of its own, named by
+  // its number, is under guard by then.
+  std::future<pid_t> start(Child child);
+  Guard& guard() { return guard_; }
+
+ private:
+  struct Job {
+    Child child;
+    std::promise<pid_t> started;
+  };
+
+  void work();
+
+  Guard& guard_;
+  std::mutex mutex_;
+  std::condition_variable has_job_;
+  std::deque<Job> jobs_;
+  bool is_ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace evolve::world
