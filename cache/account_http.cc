@@ -15,9 +15,9 @@ namespace {
 using nlohmann::json;
 
 constexpr int kUnauthorized = 401;
-// More than any answer has.
+// More than any answer of the metadata server has.
 constexpr int64_t kMostBytes = 1 << 16;
-// As Google's own libraries do: before that the metadata server gives the same one again.
+// Seconds, as in Google's own libraries: earlier the metadata server gives the same token again.
 constexpr double kRenewedBefore = 225;
 
 std::vector<HttpRequest> with_token(std::span<const HttpRequest> requests,
@@ -27,7 +27,7 @@ std::vector<HttpRequest> with_token(std::span<const HttpRequest> requests,
   return out;
 }
 
-// It becomes a line of a request.
+// Whether a text can be a token: it becomes part of a request's line.
 bool is_token(const std::string& text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
@@ -78,7 +78,7 @@ Result<std::string> AccountHttp::ask() {
   HttpRequest request;
   request.url = url_;
   request.most_bytes = kMostBytes;
-  // Without it the server does not answer: a page that a browser was made to open cannot say it.
+  // The server answers only with this header, which a web page in a browser cannot send.
   request.headers = {"Metadata-Flavor: Google"};
   const double now = seconds_();
   const HttpResponse answer = http_->perform({&request, 1}).front();

@@ -55,7 +55,7 @@ std::string encode_result(const ActionResult& result) {
   json outputs = json::array();
   for (const Digest& digest : result.outputs) outputs.push_back(digest.hex());
   json row = {{"outputs", outputs}, {"seconds", result.seconds}};
-  // What is empty is not written: most of the time of a look-up goes into reading the text.
+  // Empty fields are left out, because most of a look-up's time goes into reading the text.
   auto write = [&](const char* name, const auto& value) {
     if (!value.empty()) row[name] = value;
   };
@@ -74,7 +74,7 @@ std::string encode_result(const ActionResult& result) {
   return row.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A row that lost bytes, with the end of a file that was cut, is as good as none: it is made anew.
+// A row that lost bytes with the end of a cut file counts as missing, and is made again.
 std::optional<ActionResult> decode_result(const Digest& key, const std::string& text) {
   try {
     auto result = decode_row(key, json_or_null(text));
@@ -147,9 +147,10 @@ Result<std::vector<std::string>> ActionTable::discovered(const Digest& declared_
 }
 
 Status ActionTable::put(const ActionResult& result) {
-  // The discovered paths last: whoever sees them also finds the result.
+  // The discovered paths are written last, so that a process that sees them also finds the result.
   auto status = put_.bind(1, result.key).bind(2, encode_result(result)).run();
-  // Only the last run under a declared key counts, and this one is not under it.
+  // Only the last run under a declared key counts. This run has a key of its own, so an older
+  // result under the declared key goes.
   if (status && result.key != result.declared_key) {
     status = drop_.bind(1, result.declared_key).run();
   }

@@ -12,9 +12,9 @@
 
 namespace evolve::cache {
 
-// The stored form of a result, JSON (cache/README.md); the key is not in it.
+// Returns the stored form of a result: JSON (cache/README.md), without the key.
 std::string encode_result(const ActionResult& result);
-// Nullopt: the text is none.
+// Reads the stored form. Nullopt: the text is not a result.
 std::optional<ActionResult> decode_result(const Digest& key, const std::string& text);
 
 class ActionTable {

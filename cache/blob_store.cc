@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr double kDay = 24 * 3600;
 
-// Notes that a blob is in use, in the time of its last access; that of its last change stays. Where
-// that cannot be noted it is the sooner to go, no more.
+// Notes the use of a blob as its access time; its modification time stays. Where that fails, the
+// blob is only removed sooner.
 void note_use(const std::string& blob) {
   const std::array<timespec, 2> times = {timespec{0, UTIME_NOW}, timespec{0, UTIME_OMIT}};
   (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
@@ -43,7 +43,7 @@ Result<bool> FolderBlobStore::contains(const Digest& digest) {
 
 Status FolderBlobStore::put_file(const std::string& path, const Digest& digest) {
   const std::string blob = path_of(digest);
-  // Who takes a blob out looks at its bytes; a damaged one goes away then.
+  // The bytes are not checked here: fetch() checks them, and removes a damaged blob.
   if (::access(blob.c_str(), F_OK) == 0) {
     note_use(blob);
     return {};
@@ -59,7 +59,7 @@ Result<bool> FolderBlobStore::fetch(const Digest& digest, const std::string& pat
   auto placed = files_.place(blob, path, sharing_, digest);
   if (placed && *placed) note_use(blob);
   if (!placed || *placed) return placed;
-  // Absent, or damaged: a file that is not what its name says is of no use to anybody.
+  // The blob is absent or damaged: a file that is not what its name says is of no use.
   TRY(files_.remove(blob));
   return false;
 }
@@ -70,7 +70,7 @@ Result<bool> FolderBlobStore::check(const Digest& digest) {
   const bool is_there = ::stat(blob.c_str(), &before) == 0;
   TRY_ASSIGN(auto found, files_.digest(blob));
   if (found && *found == digest) {
-    // To be read here is not to be used.
+    // This check is not a use, so the access time is put back.
     const std::array<timespec, 2> times = {before.st_atim, timespec{0, UTIME_OMIT}};
     if (is_there) (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
     return true;

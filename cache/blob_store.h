@@ -1,5 +1,5 @@
-// The blob store: a folder of read-only files named by their digest, `aa/bbbb…`; a blob of a file
-// that could be executed can be executed.
+// The blob store: a folder of read-only files named by their digest, `aa/bbbb…`. The blob of an
+// executable file is executable.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ class FolderBlobStore : public BlobStore {
 
   Result<bool> contains(const Digest& digest) override;
   Status put_file(const std::string& path, const Digest& digest) override;
-  // A blob whose bytes are not those of its name is removed and counts as absent.
+  // A blob whose bytes do not match its name is removed and counts as absent.
   Result<bool> fetch(const Digest& digest, const std::string& path) override;
 
-  // All blobs, by digest. What was left half-written is no blob, and is removed when it is a day
-  // old.
+  // Returns all blobs, sorted by digest. A half-written file is no blob, and is removed when it is
+  // a day old.
   Result<std::vector<StoredBlob>> list();
-  // Reads a blob; false: it was damaged, and is removed.
+  // Reads a blob. False: it was damaged, and is removed.
   Result<bool> check(const Digest& digest);
   Status remove(const Digest& digest) { return files_.remove(path_of(digest)); }
   [[nodiscard]] std::string path_of(const Digest& digest) const;
@@ -41,7 +41,8 @@ class FolderBlobStore : public BlobStore {
   Sharing sharing_;
 };
 
-// The outputs of a result that the store lacks. Those that are no files need not be there.
+// Returns the outputs of a result that the store lacks. Folders, and outputs that were not written,
+// need not be there.
 Result<std::vector<Digest>> lost_blobs(const ActionResult& result, BlobStore& blobs);
 
 }  // namespace evolve::cache

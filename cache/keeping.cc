@@ -13,11 +13,11 @@ namespace evolve::cache {
 
 namespace {
 
-// What a blob's age counts beside: one that is a second old is not worth sixty times one that is a
-// minute old.
+// Added to each blob's age, in seconds. Otherwise a blob that is a second old would be worth sixty
+// times one that is a minute old.
 constexpr double kHour = 3600;
 
-// Seconds of command time that are given back for a byte, the less the longer nobody asked.
+// Seconds of command time that a byte of the blob saves, less the longer the blob was not used.
 double worth(const Weighed& blob) {
   const auto bytes = static_cast<double>(std::max<int64_t>(blob.bytes, 1));
   return blob.cost_seconds / bytes / (blob.age_seconds + kHour);
@@ -120,8 +120,8 @@ Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, 
 
 namespace {
 
-// Has the remote cache asked for all results that lack a blob; returns the blobs that they lacked
-// and have now.
+// Asks the remote cache for all results that lack a blob. Returns the blobs that were lacking and
+// are there now.
 Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCache& remote) {
   std::vector<Digest> keys;
   std::unordered_set<Digest> lost;
@@ -132,7 +132,7 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
     return {};
   };
   TRY(keeping.memo.for_each(note));
-  // Of the ledger's history what records need: gc has let the rest go on purpose.
+  // From the ledger, only results that records need are asked for: gc removed the rest on purpose.
   auto status = keeping.ledger.for_each_record([&](const StoredRecord& stored) -> Status {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedStep& step : record.steps) {

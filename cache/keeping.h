@@ -28,9 +28,10 @@ struct Weighed {
   bool is_pinned = false;   // a record of the ledger needs it
 };
 
-// Which blobs are to go, as places in `blobs`: those that are too old, then, until the rest is
-// within `max_bytes`, those that give back the least of their commands' time for their bytes and
-// their age. Pinned ones stay, and those that were used within kInUseSeconds: a build may be at it.
+// Selects the blobs to remove, as positions in `blobs`. First go the blobs that are too old. Then,
+// until the rest is within `max_bytes`, go those that save the least command time for their bytes
+// and age. Pinned blobs stay. Blobs that were used within kInUseSeconds stay, too, because a build
+// may need them.
 inline constexpr double kInUseSeconds = 600;
 std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& limits);
 
@@ -40,29 +41,29 @@ struct Keeping {
   FolderBlobStore& blobs;
 };
 
-// All blobs that records of the ledger need.
+// Returns all blobs that records of the ledger need.
 Result<std::unordered_set<Digest>> pinned(SqliteLedger& ledger);
 
 struct GcReport {
-  int64_t blobs = 0, bytes = 0;  // before
+  int64_t blobs = 0, bytes = 0;  // before gc()
   int64_t removed_blobs = 0, removed_bytes = 0;
-  int64_t removed_results = 0;  // of the memo, some output of which is gone
+  int64_t removed_results = 0;  // results of the memo that lost an output
   int64_t pinned_bytes = 0;
 };
-// Removes what what_goes() says, and the memo's results that cannot be restored any more. Removes
-// nothing with `dry_run`, and says what would go; results are not counted then.
+// Removes the blobs that what_goes() selects, and the memo's results that can no longer be
+// restored. With `dry_run` it removes nothing and says what would go; results are not counted then.
 Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, bool dry_run);
 
 struct VerifyReport {
   int64_t blobs = 0, bytes = 0;
-  std::vector<std::string> damaged;   // blobs that were not what their names say, and are removed
-  std::vector<std::string> repaired;  // those of them that the remote cache had
-  int64_t fetched = 0;                // other blobs that it had, which results had lost
+  std::vector<std::string> damaged;   // blobs that did not match their names, and are removed
+  std::vector<std::string> repaired;  // damaged blobs that the remote cache had
+  int64_t fetched = 0;                // other blobs that results had lost and the remote cache had
   std::vector<std::string> missing;  // files that records need and that are gone: "round-1 of x: p"
   int64_t removed_results = 0;
-  std::vector<std::string> faults;  // of the databases, in SQLite's words
+  std::vector<std::string> faults;  // faults of the databases, in SQLite's words
 };
-// Reads every blob. What is damaged or lost is taken from `remote`, which may be null.
+// Reads every blob. Damaged or lost blobs are fetched from `remote`; null: they are not.
 Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote);
 
 }  // namespace evolve::cache

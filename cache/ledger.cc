@@ -19,8 +19,8 @@ constexpr const char* kSchema =
     "CREATE TABLE round (id INTEGER PRIMARY KEY, build INTEGER NOT NULL, campaign TEXT NOT NULL,"
     " number INTEGER NOT NULL, recorded TEXT NOT NULL, selection TEXT NOT NULL);";
 
-// Came later: made where they are missing, so that older ledgers are read, and older engines read
-// these.
+// Tables that came later. They are made where they are missing, so that we can read older ledgers,
+// and older engines can read ours.
 constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS tally (build INTEGER NOT NULL, step TEXT NOT NULL,"
     " ran INTEGER NOT NULL, cached INTEGER NOT NULL, failed INTEGER NOT NULL,"
@@ -103,7 +103,7 @@ Status SqliteLedger::end_build(const std::string& outcome,
 }
 
 Status SqliteLedger::record(const EdgeRecord& record) {
-  // First: within a transaction each query does without locks of its own.
+  // The transaction begins first, because queries within it need no locks of their own.
   TRY(database_->begin());
   if (record.outcome == Outcome::hit) {
     auto row = last_edge_.bind(1, record.output).bind(2, campaign_).step();
@@ -112,7 +112,8 @@ Status SqliteLedger::record(const EdgeRecord& record) {
     if (!row) return std::move(row).error();
     if (is_known) return {};
   }
-  // A hit may be of a result that another's memo gave, or one that a kill kept from being recorded.
+  // The result of a hit may be missing here: another's memo gave it, or a kill kept it from being
+  // recorded.
   bool is_recorded = record.outcome == Outcome::failed;
   if (!is_recorded && record.outcome != Outcome::ran) {
     TRY_ASSIGN(auto known, table_.find(record.result.key));

@@ -15,12 +15,12 @@ namespace evolve::cache {
 class SqliteMemo : public Memo {
  public:
   // Opens or makes `path`. A memo of another version, or a damaged one, is set aside as
-  // `path`.unreadable and an empty one made: `warning` then gets words of it. One that turns out to
-  // be damaged while it is used is set aside then (lost()).
+  // `path`.unreadable, an empty one is made, and `warning` says so. A memo that turns out to be
+  // damaged during use is set aside then (lost()).
   static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
 
-  // What is found between two calls of version() or put() is found in one transaction, which
-  // spares a lock and a look at the file for each.
+  // All look-ups between two calls of version() or put() share one transaction. This saves a lock
+  // and a look at the file for each.
   Result<std::optional<ActionResult>> find(const Digest& key) override;
   Result<std::vector<std::string>> discovered(const Digest& declared_key) override;
   Status put(const ActionResult& result) override;
@@ -30,9 +30,9 @@ class SqliteMemo : public Memo {
     return table_.for_each(visit);
   }
   Status drop(const std::vector<Digest>& keys);
-  // What was set aside while it was used, and why; empty: nothing.
+  // Says what was set aside during use, and why; empty: nothing.
   [[nodiscard]] const std::string& lost() const { return lost_; }
-  // What SQLite finds wrong with the file; empty: nothing.
+  // Returns what SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check() { return database_->check(); }
 
  private:
@@ -42,7 +42,8 @@ class SqliteMemo : public Memo {
         database_(std::move(database)),
         table_(std::move(table)),
         version_(std::move(version)) {}
-  // Goes on with an empty one where the file is damaged; the error itself where it is not.
+  // Goes on with an empty memo where the file is damaged. Returns `error` where the file is not
+  // damaged, or cannot be set aside.
   Status start_anew(const Error& error);
 
   std::string path_;

@@ -12,7 +12,7 @@ namespace evolve::cache {
 
 namespace {
 
-// More than any real one has, and few enough that a bad one costs little.
+// More files than any real record has, and few enough that a bad record costs little.
 constexpr size_t kMostFiles = 10'000;
 
 // Field numbers of build.bazel.remote.execution.v2, remote_execution.proto.

@@ -1,5 +1,6 @@
-// What stands on a server under a name: an ActionResult of Bazel's Remote Execution API, so that
-// servers of Bazel's see which files it needs. Format in cache/README.md.
+// The message that a server keeps under a record's name: an ActionResult of Bazel's Remote
+// Execution API, so that Bazel's servers see which files the record needs. Format in
+// cache/README.md.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace evolve::cache {
 
-// More than this a record does not have.
+// Limit for the size of a record.
 constexpr int64_t kMostEntryBytes = 1 << 20;
 
 std::string encode_record(const StoreRecord& record);
 
-// Trusts nothing: nullopt where the bytes are no such message. What the text says is for the caller
-// to judge.
+// Decodes bytes that are not trusted. Nullopt: they are no such message. The caller must judge the
+// text.
 std::optional<StoreRecord> decode_record(const std::string& bytes);
 
 }  // namespace evolve::cache

@@ -18,7 +18,7 @@ namespace evolve::cache {
 
 namespace {
 
-// Entries, and then blobs, that are asked for together; the entries lie in memory.
+// Keys that are asked for together: first their entries, which lie in memory, then their blobs.
 constexpr size_t kAtOnce = 128;
 
 constexpr int kOk = 200;

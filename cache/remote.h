@@ -1,7 +1,7 @@
 // A remote cache: action results and blobs on a web server, by Bazel's protocol over HTTP (`/ac/`,
-// `/cas/`), which nginx with WebDAV and bazel-remote both serve. A blob counts when its size, its
-// SHA-256 and its digest are those of its name, a result when all its blobs are here; that an
-// action gave those blobs is taken on the server's word. A server that fails is not asked again.
+// `/cas/`), which nginx with WebDAV and bazel-remote both serve. A blob counts if its size, SHA-256
+// and digest match its name; a result counts if all its blobs are here. That the action gave those
+// blobs is taken on trust. A server that fails is not asked again.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace evolve::cache {
 
-// More than any blob of ours has.
+// Limit for the size of a blob; ours are smaller.
 constexpr int64_t kMostRemoteBytes = int64_t{2} << 30;
 
-// A result can be had elsewhere where each of its outputs is a file that is there.
+// Whether a result can be shared: each of its outputs is a file, and was written.
 bool is_of_files(const ActionResult& result);
 
 struct LookedAt {
   StoredFile file;
   Digest digest;
 };
-// Of the bytes of a file; nullopt: it cannot be read.
+// Reads a file's size, SHA-256, digest and whether it is executable. Nullopt: it cannot be read.
 std::optional<LookedAt> look_at_file(const std::string& path);
-// "GET http://…: HTTP status 500".
+// Returns the words for a failed request: "GET http://…: HTTP status 500".
 std::string fault_text(const HttpRequest& request, const HttpResponse& response);
 
 struct DownloadCounts {
@@ -40,14 +40,14 @@ struct DownloadCounts {
   int64_t missed = 0;   // keys that were asked for without finding a result
   int64_t refused = 0;  // entries and blobs that were not what they should be
   int64_t bytes = 0;    // of blobs
-  std::string refusal;  // what the first refused was, and why; empty: none
-  std::string fault;    // why the server was not asked to the end; empty: it was
+  std::string refusal;  // the first refused entry or blob, and why; empty: none
+  std::string fault;    // why the server was given up; empty: it was not
 };
 
 class RemoteCache {
  public:
-  // `http`, `blobs` and `files` must outlive this. Blobs come to files in `folder` first, which is
-  // made.
+  // `http`, `blobs` and `files` must outlive this. Blobs are downloaded into `folder` first, which
+  // is made.
   RemoteCache(Http& http, FolderBlobStore& blobs, Files& files, std::string folder,
               RemoteAddress address)
       : http_(http),
@@ -56,13 +56,13 @@ class RemoteCache {
         folder_(std::move(folder)),
         address_(std::move(address)) {}
 
-  // Asks for all these at once, so that find() and discovered() need not.
+  // Asks for all these keys at once, so that find() and discovered() need not.
   Status foresee(std::span<const Digest> keys);
-  // A result, all of whose blobs are in the store now.
+  // Returns a result whose blobs are all in the store now. Nullopt: not found.
   Result<std::optional<ActionResult>> find(const Digest& key);
   Result<std::vector<std::string>> discovered(const Digest& declared_key);
   [[nodiscard]] const DownloadCounts& counts() const { return counts_; }
-  // Blobs that the server has, by SHA-256, which are not what their names say.
+  // Blobs on the server that do not match their names, by SHA-256.
   [[nodiscard]] const std::unordered_set<std::string>& damaged() const { return damaged_; }
 
  private:
@@ -79,13 +79,14 @@ class RemoteCache {
 
   Status ask(std::span<const Digest> keys);
   void refuse(const std::string& what);
-  // Nullopt: the answer says that it is not there, or the server fails.
+  // Returns the body of a successful answer. Nullopt: nothing is there, it is too long, or the
+  // server fails.
   std::optional<std::string> body_of(const HttpRequest& request, HttpResponse& response);
-  // Those that have an entry, whose blobs are not here yet.
+  // Returns the entries of those keys that have one. Their blobs may not be here yet.
   Entries entries_of(std::span<const Digest> keys);
   Result<std::vector<Wanted>> missing(const Entries& entries);
   Status take(const std::vector<Wanted>& blobs);
-  // Puts a file that came for a blob into the store, where it is that.
+  // Puts a downloaded file into the store if it is the blob that was wanted; refuses it otherwise.
   Status take(const Wanted& blob, const std::string& url, const std::string& path);
 
   Http& http_;
@@ -93,7 +94,7 @@ class RemoteCache {
   Files& files_;
   std::string folder_;
   RemoteAddress address_;
-  std::unordered_map<Digest, Known> known_;  // what was asked for
+  std::unordered_map<Digest, Known> known_;  // all keys that were asked for
   std::unordered_set<std::string> damaged_;
   DownloadCounts counts_;
   int64_t files_taken_ = 0;

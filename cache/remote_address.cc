@@ -11,7 +11,7 @@ namespace evolve::cache {
 namespace {
 
 constexpr std::string_view kBucket = "gs://";
-// What a bucket tells of an object that is asked for no more than its size.
+// Limit for a bucket's answer about the size of an object, in bytes.
 constexpr int64_t kMostMetadata = 4096;
 
 std::string percent_encoded(std::string_view text) {

@@ -1,4 +1,4 @@
-// Where results, records and files lie on a web server, and what is asked of it for them.
+// Addresses of results, records and files on a web server, and the requests for them.
 #pragma once
 
 #include <string>
@@ -14,21 +14,22 @@ class RemoteAddress {
  public:
   // "http://host:8080/cache": a server of Bazel's HTTP protocol. "gs://bucket/prefix": a bucket of
   // Google Cloud Storage, or of whatever speaks its JSON API at `gcs_endpoint`.
-  // Bad input: anything else, and an address with a password in it, for it is printed and recorded.
+  // Bad input: anything else, and an address with a password in it, because addresses are printed
+  // and recorded.
   static Result<RemoteAddress> parse(
       std::string text, std::string_view gcs_endpoint = "https://storage.googleapis.com");
 
-  // As it was written, without a slash at the end.
+  // The address as it was written, without a slash at the end.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool is_bucket() const { return !bucket_.empty(); }
 
-  // Names of places there.
+  // Names of places on the server.
   static std::string entry(const Digest& key);
   static std::string record(const std::string& name) { return "ac/" + name; }
   static std::string file(const std::string& sha256) { return "cas/" + sha256; }
 
-  // What asks whether a place has something (status 200), for what it has, and to put a body or a
-  // file there.
+  // Requests that ask whether a place has something (status 200), ask for its content, or put a
+  // body or a file there.
   [[nodiscard]] HttpRequest look(const std::string& place) const;
   [[nodiscard]] HttpRequest get(const std::string& place, int64_t most_bytes,
                                 std::string into = "") const;
@@ -37,11 +38,11 @@ class RemoteAddress {
 
  private:
   [[nodiscard]] HttpRequest put_there(const std::string& place) const;
-  // A bucket's object of that place, as part of a path or query.
+  // Returns the name of a bucket's object for a place, encoded for a path or query.
   [[nodiscard]] std::string object(const std::string& place) const;
 
   std::string text_;
-  std::string endpoint_, bucket_, prefix_;  // of a bucket
+  std::string endpoint_, bucket_, prefix_;  // set only for a bucket
 };
 
 }  // namespace evolve::cache

@@ -33,7 +33,7 @@ bool are_paths(const std::vector<std::string>& paths) {
                      [](const std::string& path) { return !path.empty() && is_plain(path); });
 }
 
-// What is told of a result stands on terminals.
+// Whether the texts of a result are fit for a terminal, where they are shown.
 bool is_sound(const ActionResult& result) {
   std::vector<std::string> targets;
   for (const OutputLink& link : result.links) targets.push_back(link.target);

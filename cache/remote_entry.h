@@ -1,4 +1,4 @@
-// What stands in a remote cache for an action key. Format in cache/README.md.
+// The entry of a remote cache for an action key. Format in cache/README.md.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 namespace evolve::cache {
 
 struct RemoteEntry {
-  // None: the key is a declared one, and what stands under it are the inputs that a run discovered.
+  // Nullopt: the key is a declared one, and the entry holds the inputs that a run discovered.
   std::optional<ActionResult> result;
-  std::vector<StoredFile> files;  // of the result's outputs, in their order
+  std::vector<StoredFile> files;  // the result's outputs, in their order
   std::vector<std::string> discovered;
 };
 
-// The name of a key's entry: a SHA-256, as the protocol wants it.
+// Returns the name of a key's entry: a SHA-256, as the protocol requires.
 std::string entry_name(const Digest& key);
 
 std::string encode_entry(const Digest& key, const RemoteEntry& entry);
 
-// Trusts nothing. Nullopt, and `why` says it: the bytes are no entry, or that of another key.
+// Decodes bytes that are not trusted. Nullopt: they are no entry, or the entry of another key;
+// `why` says which.
 std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& bytes,
                                         std::string& why);
 

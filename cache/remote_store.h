@@ -1,5 +1,6 @@
-// The store of a web server (remote_address.h), for work on other machines: its failures are waited
-// out a little, and then they are errors, for without it that work cannot go on.
+// The Store port on a web server (remote_address.h), for work on other machines. Requests that fail
+// are tried again for a little while. Then a failure is an error, because that work cannot go on
+// without the store.
 #pragma once
 
 #include <mutex>
@@ -34,17 +35,17 @@ class RemoteStore : public Store {
     StoredFile file;
   };
 
-  // What a file is; read once, as long as it stays as it is.
+  // Returns a file's SHA-256 and size. The file is read once for as long as it does not change.
   Result<StoredFile> identify(const std::string& path);
-  // Performs them; `failed` for the first that is neither a success nor, where that `may_lack`, the
-  // answer that there is nothing.
+  // Performs the requests. An error for the first one that did not succeed: `failed` where nothing
+  // is there, otherwise `external`. With `may_lack`, an answer that nothing is there is no error.
   Result<std::vector<HttpResponse>> perform(std::span<const HttpRequest> requests, bool may_lack);
 
   Http& http_;
   Files& files_;
   RemoteAddress address_;
   Patience patience_;
-  std::mutex mutex_;                              // of what follows
+  std::mutex mutex_;                              // guards the members below
   std::unordered_map<std::string, Known> known_;  // by path
   std::unordered_set<std::string> there_;         // files that the server has, by SHA-256
 };

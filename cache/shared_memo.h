@@ -1,4 +1,4 @@
-// A memo that asks a remote cache for what is not known here, and gives it what is found out.
+// A memo that asks a remote cache for results that are not known here, and gives it new ones.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace evolve::cache {
 
 class SharedMemo : public Memo {
  public:
-  // All must outlive this. The ledger is asked before the remote cache, and
-  // flushed: others may wait for it. `uploads` null: what is
-  // found out here stays here.
+  // All arguments must outlive this. The ledger is asked before the remote cache. It is flushed
+  // before the remote cache is asked, because others may wait for it. `uploads` null: new results
+  // stay here.
   SharedMemo(Memo& own, Ledger& ledger, BlobStore& blobs, RemoteCache& remote, Uploads* uploads)
       : own_(own), ledger_(ledger), blobs_(blobs), remote_(remote), uploads_(uploads) {}
 
@@ -26,10 +26,11 @@ class SharedMemo : public Memo {
   Status foresee(std::span<const Digest> keys) override;
 
  private:
-  // What is known here and can be restored; a result that lost a blob is as good as none.
+  // Returns a result that is known here and can be restored. A result that lost a blob counts as
+  // missing.
   Result<std::optional<ActionResult>> find_here(const Digest& key);
-  // What is stored of a result is stored under its declared key, too: one that came from elsewhere
-  // must not be stored under another than the one that was asked for.
+  // Whether a result from elsewhere answers what was asked for. A result is also stored under its
+  // declared key, so that key, too, must be one that was asked for.
   [[nodiscard]] bool is_answer(const ActionResult& result) const;
 
   Memo& own_;
@@ -37,7 +38,7 @@ class SharedMemo : public Memo {
   BlobStore& blobs_;
   RemoteCache& remote_;
   Uploads* uploads_;
-  std::unordered_map<Digest, std::vector<std::string>> discovered_;  // what was answered
+  std::unordered_map<Digest, std::vector<std::string>> discovered_;  // the answers of discovered()
 };
 
 }  // namespace evolve::cache

@@ -15,7 +15,8 @@ namespace evolve::cache {
 
 namespace {
 
-// Long enough for another process's transaction; SQLite's default of none loses writes.
+// Long enough for another process's transaction. SQLite does not wait by default, which loses
+// writes.
 constexpr int kBusyMilliseconds = 30'000;
 
 std::string folder_of(const std::string& path) {
@@ -23,14 +24,16 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// A database in WAL mode is written to by who may write it and make its log beside it.
+// Whether we may write a database, or make it. In WAL mode that takes the right to write the file,
+// and its folder for the log.
 bool may_write(const std::string& path) {
   return ::access(path.c_str(), F_OK) != 0 ||
          (::access(path.c_str(), W_OK) == 0 && ::access(folder_of(path).c_str(), W_OK) == 0);
 }
 
-// Gives what is ours of the database's files the folder's group, so that those who share the folder
-// are not locked out by a log that one of them made. Where that is not allowed it stays as it is.
+// Gives those of the database's files that are ours the folder's group. Otherwise a log that one
+// user made would lock out the others who share the folder. Where the change is not allowed, the
+// group stays.
 void follow_group(const std::string& path) {
   struct stat folder = {};
   if (::stat(folder_of(path).c_str(), &folder) != 0) return;
@@ -42,7 +45,7 @@ void follow_group(const std::string& path) {
   }
 }
 
-// A path in SQLite's form of a URI.
+// Returns a path in SQLite's form of a URI.
 std::string as_uri(const std::string& path) {
   std::string out = "file:";
   for (char c : path) {
@@ -55,8 +58,8 @@ std::string as_uri(const std::string& path) {
 
 Error sqlite_error(sqlite3* handle, const std::string& path) {
   std::string what = fmt::format("{}: {}", path, sqlite3_errmsg(handle));
-  // Why a database cannot be opened SQLite's words do not say, and its errno may be that of another
-  // file.
+  // SQLite's words do not say why a database cannot be opened, and its errno may be that of another
+  // file. So access() is asked for the errno.
   const std::string folder = folder_of(path);
   if (sqlite3_errcode(handle) == SQLITE_CANTOPEN &&
       (::access(path.c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK) != 0)) {
@@ -65,8 +68,9 @@ Error sqlite_error(sqlite3* handle, const std::string& path) {
   return external(what);
 }
 
-// Whether a file was cut off within a page: SQLite reads zeros for what is gone, until they make no
-// sense (https://www.sqlite.org/fileformat.html#the_database_header: page size, big-endian, at 16).
+// Whether a file was cut off within a page. SQLite reads zeros for the lost part, until they make
+// no sense (https://www.sqlite.org/fileformat.html#the_database_header: page size, big-endian, at
+// 16).
 bool is_cut(const std::string& path) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   std::string header(18, '\0');
@@ -138,8 +142,8 @@ double Statement::real(int column) const {
   return sqlite3_column_double(statement_.get(), column);
 }
 
-// Its log is read by who may open the index of it, "-shm", which writers make. Without a log the
-// file is all that there is.
+// Opens a connection that only reads. Reading the log takes the right to open its index, "-shm",
+// which writers make. Without a log the file holds everything, and is opened as immutable.
 Result<Database> Database::connect_to_read(const std::string& path) {
   std::error_code error;
   const bool has_log = std::filesystem::file_size(path + "-wal", error) > 0 && !error;
@@ -160,9 +164,9 @@ Result<Database> Database::connect(const std::string& path) {
   Database database(handle, path);
   if (code != SQLITE_OK) return sqlite_error(handle, path);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
-  // NORMAL with WAL: a commit survives the end of the process at any instant; only a power cut can
-  // take the last ones, and what they recorded is then built again.
-  // Rows come in the order of their keys, which is none: a longer log spares writing pages twice.
+  // NORMAL with WAL: a commit survives the end of the process at any instant. Only a power cut can
+  // lose the last commits, and what they recorded is then built again.
+  // Rows come in the order of their keys, which is random: a longer log avoids writing pages twice.
   TRY(
       database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA "
                        "wal_autocheckpoint = 4000;"));
@@ -186,7 +190,8 @@ void Database::make(const std::string& path, int version, const std::string& sch
   const std::string unnamed = fmt::format("{}.new{}", path, ::getpid());
   std::error_code error;
   std::filesystem::remove(unnamed, error);
-  // By the umask alone; SQLite would let nobody but its owner write, and gives its log the same.
+  // The mode follows only the umask. SQLite would let only the owner write, and gives its log the
+  // mode of the file.
   if (const int fd = ::open(unnamed.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       fd >= 0)
     ::close(fd);
@@ -204,8 +209,8 @@ void Database::make(const std::string& path, int version, const std::string& sch
 
 Result<Database> Database::open(const std::string& path, int version, const std::string& schema) {
   std::error_code error;
-  // It appears as a whole: to make it in place is for one process at a time, which SQLite does not
-  // wait for.
+  // A new database appears as a whole. Only one process at a time could make it in place, and
+  // SQLite does not wait for that.
   if (!std::filesystem::exists(path, error)) make(path, version, schema);
   if (is_cut(path)) return external(path + ": the file was cut off");
   auto database = connect(path);
@@ -239,7 +244,7 @@ bool Database::set_aside(const std::string& path, const std::string& why, std::s
   }
   std::filesystem::rename(path, aside, error);
   if (error) return false;
-  // What was not merged into it yet.
+  // The log has changes that are not merged yet.
   for (const char* suffix : {"-wal", "-shm"}) {
     std::filesystem::rename(path + suffix, aside + suffix, error);
   }
@@ -277,13 +282,13 @@ Status Database::query(std::string_view sql, const std::function<void(Statement&
 Status Database::transaction(const std::function<Status()>& work) {
   const bool was_open = sqlite3_get_autocommit(handle_.get()) == 0;
   TRY(begin());
-  // Within another's transaction only what is done here is taken back.
+  // Within an open transaction, a failure takes back only the changes made here.
   if (was_open) {
     TRY(execute("SAVEPOINT work"));
   }
   Status status = work();
   if (status) return was_open ? execute("RELEASE work") : commit();
-  was_damaged_ = is_damaged();  // what follows succeeds
+  was_damaged_ = is_damaged();  // kept, because the next call succeeds
   (void)execute(was_open ? "ROLLBACK TO work; RELEASE work" : "ROLLBACK");
   return status;
 }

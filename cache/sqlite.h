@@ -15,7 +15,7 @@
 
 namespace evolve::cache {
 
-// One prepared statement. Parameters and columns count from 1 and 0, as in SQLite.
+// One prepared statement. Parameters count from 1 and columns from 0, as in SQLite.
 class Statement {
  public:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
@@ -43,28 +43,29 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// Which databases are set aside for an empty one.
+// The databases that are set aside for an empty one.
 enum class Replaceable {
-  damaged,     // no database any more
-  unreadable,  // those of another version, too
+  damaged,     // damaged ones only
+  unreadable,  // also those of another version
 };
 
 class Database {
  public:
   // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL
-  // in `schema`. A file of another version, or one that is no database, is an error. Who may not
-  // write it, or not beside it, can read it. A new file follows the umask and the folder's group.
+  // in `schema`. A file of another version, or one that is no database, is an error. A process that
+  // may not write the file or its folder can still read it. A new file follows the umask and the
+  // folder's group.
   static Result<Database> open(const std::string& path, int version, const std::string& schema);
-  // As open(), but what cannot be opened is renamed to `path`.unreadable (or the first free name
-  // like it), and a new one made: `warning` then gets words of it.
+  // As open(), but a database that cannot be opened is renamed to `path`.unreadable (or the first
+  // free name like it), a new one is made, and `warning` says so. `what` says which databases.
   static Result<Database> open_or_set_aside(const std::string& path, int version,
                                             const std::string& schema, Replaceable what,
                                             std::string& warning);
 
-  // Renames the database at `path` so, and what is not merged into it yet; `why` opens the words in
-  // `warning`. False: it cannot be renamed.
+  // Renames the database at `path` in that way, with the log that is not merged yet. `why` begins
+  // the text in `warning`. False: it cannot be renamed.
   static bool set_aside(const std::string& path, const std::string& why, std::string& warning);
-  // Whether what failed last failed for what is in the file: it is damaged.
+  // Whether the last failure came from what is in the file: it is damaged.
   [[nodiscard]] bool is_damaged() const;
 
   // Prepares a statement, has `bind` bind it, and calls `visit` for each of its rows until it
@@ -73,18 +74,19 @@ class Database {
                const std::function<Status(Statement&)>& visit);
   Result<Statement> prepare(std::string_view sql);
   Status execute(const std::string& sql);
-  // Opens a transaction that reads, unless one is open: until commit() what is read is as it was
-  // when the first of it was.
+  // Opens a transaction that reads, unless a transaction is open. Until commit() all reads see the
+  // database as it was at the first of them.
   Status begin_reading();
-  // Opens a transaction that writes, unless one is open. Until commit() no other process can write.
+  // Opens a transaction that writes, unless a transaction is open. Until commit() no other process
+  // can write.
   Status begin();
-  // Ends it, if one is open.
+  // Ends the transaction, if one is open.
   Status commit();
   // Does `work` in a transaction: all of it or, where it fails, nothing.
   Status transaction(const std::function<Status()>& work);
-  // What SQLite finds wrong with the file; empty: nothing.
+  // Returns what SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check();
-  // The version of the schema that the file has; 0 for a new file.
+  // Returns the version of the file's schema; 0: a new file.
   Result<int> version();
   [[nodiscard]] bool is_read_only() const {
     return sqlite3_db_readonly(handle_.get(), "main") == 1;
@@ -94,7 +96,7 @@ class Database {
  private:
   static Result<Database> connect(const std::string& path);
   static Result<Database> connect_to_read(const std::string& path);
-  // Makes a whole database at `path`, unless one is there by then; tries to.
+  // Tries to make a whole database at `path`, unless one is there by then. Reports no failure.
   static void make(const std::string& path, int version, const std::string& schema);
   Status make_schema(int version, const std::string& schema);
   static bool is_replaceable(const std::string& path, int version, Replaceable what);
@@ -104,7 +106,7 @@ class Database {
   explicit Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
   std::unique_ptr<sqlite3, Close> handle_;
-  bool was_damaged_ = false;  // when a transaction failed
+  bool was_damaged_ = false;  // is_damaged() after a transaction failed
   std::string path_;
 };
 

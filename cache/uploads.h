@@ -1,5 +1,5 @@
-// Results on their way to a remote cache, in the background: first the blobs, then the entries that
-// name them.
+// The upload of results to a remote cache, in the background: first the blobs, then the entries
+// that name them.
 #pragma once
 
 #include <condition_variable>
@@ -18,9 +18,9 @@ namespace evolve::cache {
 
 struct UploadCounts {
   int64_t stored = 0;    // results
-  int64_t unstored = 0;  // results that could not be
+  int64_t unstored = 0;  // results that could not be stored
   int64_t bytes = 0;     // of blobs
-  std::string fault;     // why none were stored from some time on; empty: they were
+  std::string fault;     // why storing was given up; empty: it was not
 };
 
 class Uploads {
@@ -28,14 +28,14 @@ class Uploads {
   // `http` and `blobs` must outlive this.
   Uploads(Http& http, const FolderBlobStore& blobs, RemoteAddress address)
       : http_(http), blobs_(blobs), address_(std::move(address)) {}
-  // What is not stored by then, is not.
+  // Drops all results that are not stored by then.
   ~Uploads();
   Uploads(const Uploads&) = delete;
   Uploads& operator=(const Uploads&) = delete;
 
-  // `damaged`: blobs that the server has, by SHA-256, which are not what their names say.
+  // Queues a result. `damaged`: blobs on the server that do not match their names, by SHA-256.
   void offer(const ActionResult& result, const std::unordered_set<std::string>& damaged);
-  // Waits until all that was offered is stored, or cannot be.
+  // Waits until all offered results are stored, or cannot be.
   UploadCounts finish();
 
  private:
@@ -49,14 +49,14 @@ class Uploads {
   bool is_dropped();
   void note_fault(const HttpRequest& request, const HttpResponse& response);
   void store(const std::vector<ActionResult>& results);
-  // Nullopt: a blob is gone, or too large.
+  // Returns the entry of a result. Nullopt: a blob is gone, damaged or too large.
   std::optional<RemoteEntry> entry_of(const ActionResult& result) const;
-  // The blobs of these that the server lacks.
+  // Returns the blobs of these entries that the server lacks, or has damaged.
   std::vector<Blob> absent(const std::vector<RemoteEntry>& entries);
   void store_blobs(const std::vector<Blob>& blobs);
-  // Of those whose blobs are all there; returns how many are stored.
+  // Stores the entries whose blobs are all on the server; returns how many are stored.
   int64_t store_entries(const std::vector<RemoteEntry>& entries);
-  // True for each that was taken.
+  // Sends the requests. True for each that the server accepted.
   std::vector<bool> put(const std::vector<HttpRequest>& requests);
 
   Http& http_;
@@ -64,7 +64,7 @@ class Uploads {
   RemoteAddress address_;
   std::unordered_set<std::string> there_;  // blobs that the server has, by SHA-256
 
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<ActionResult> offered_;
   bool is_storing_ = false;

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// As much as a list of some ten thousand pods.
+// Enough for a list of some ten thousand pods.
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 
 constexpr int kUnauthorized = 401;
@@ -93,7 +93,7 @@ void Api::wait_turn() {
   {
     const std::lock_guard lock(mutex_);
     const double now = surroundings_.clock();
-    // Turns that were not used are kept, up to so many.
+    // Unused turns are kept, up to kMostAtOnce.
     next_turn_ = std::max(next_turn_, now - kMostAtOnce / kMostPerSecond) + 1 / kMostPerSecond;
     wait = next_turn_ - now;
   }
@@ -123,7 +123,7 @@ Result<Answer> Api::call(const HttpRequest& request) {
     return error;
   }
   Answer out{response->status, json_or_null(response->body)};
-  // A proxy between us and the server answers in no JSON.
+  // The answer of a proxy between us and the server need not be JSON.
   if (!out.body.is_object()) out.body = json::object();
   if (response->status != 0 && !is_passing(*response)) return out;
   return external(

@@ -1,5 +1,5 @@
-// The Kubernetes API over the HTTP port, in its own JSON: requests, tried again where the server is
-// busy or away, and streams.
+// The Kubernetes API over the HTTP port, in its own JSON: streams, and requests that are tried
+// again where the server is busy or away.
 #pragma once
 
 #include <functional>
@@ -15,66 +15,67 @@ namespace evolve::k8s {
 constexpr int kNotFound = 404, kConflict = 409;
 
 struct Answer {
-  int status = 0;       // as 200, 201, kNotFound
-  nlohmann::json body;  // an object; of a refusal a Status, with `reason` and `message`
+  int status = 0;       // such as 200, 201, kNotFound
+  nlohmann::json body;  // an object; for a refusal a Status, with `reason` and `message`
 
   [[nodiscard]] bool is_success() const { return status >= 200 && status < 300; }
-  // "pods is forbidden: User …": why it was refused.
+  // Returns why the request was refused: "pods is forbidden: User …".
   [[nodiscard]] std::string why() const;
 };
 
-// What the API asks of the world besides HTTP.
+// The functions that the API needs besides HTTP.
 struct ApiSurroundings {
-  // The bearer token; empty: none. `is_refused`: the last one was turned down, so another is
-  // wanted.
+  // The bearer token; empty: none. `is_refused`: the last token was rejected, so another is wanted.
   std::function<Result<std::string>(bool is_refused)> token;
   std::function<void(double seconds)> pause;
-  // Seconds of a clock that only goes on; where it is given, requests are `kMostPerSecond` on the
-  // average at most.
+  // Seconds of a clock that never goes back. With a clock, requests are limited to `kMostPerSecond`
+  // on average; null: no limit.
   std::function<double()> clock = {};
 };
 
-// A server shares itself fairly among its clients, and many turn down who asks more often.
+// Limits for our requests: a server shares itself fairly among its clients, and many reject a
+// client that asks more often.
 inline constexpr double kMostPerSecond = 50;
 inline constexpr double kMostAtOnce = 100;
 
 // May be used by several threads at once.
 class Api {
  public:
-  // `server` as Access has it. `http` must outlive this.
+  // `server` has the form of Access::server. `http` must outlive this.
   Api(Http& http, std::string server, ApiSurroundings surroundings)
       : http_(http), server_(std::move(server)), surroundings_(std::move(surroundings)) {}
 
-  // `path` as "/api/v1/namespaces/default". Any answer of the server's is one, a refusal too. Where
-  // it cannot be reached, is overloaded (429) or fails (5xx), it is asked again a few times, after
-  // as long as it says or twice as long as before; then that is the error, of the world. So is a
-  // credential that it turns down (401), after another one was tried.
+  // Gets an object; `path` is like "/api/v1/namespaces/default". Every answer of the server is
+  // returned, also a refusal. A server that cannot be reached, is overloaded (429) or fails (5xx)
+  // is asked again a few times. Each pause is as long as the server says, or twice the one before.
+  // External: the server still fails after that, or rejects the credential (401) after another one
+  // was tried.
   Result<Answer> get(const std::string& path);
-  // Creates an object. What was created once and whose answer was lost is there already: 409.
+  // Creates an object. 409: the object exists already, perhaps from a request whose answer was
+  // lost.
   Result<Answer> create(const std::string& path, const nlohmann::json& object);
   // Changes an object by a JSON merge patch (RFC 7386).
   Result<Answer> patch(const std::string& path, const nlohmann::json& change);
-  // Deletes an object, and what it owns after it. 404: it is gone.
+  // Deletes an object, and afterwards what it owns. 404: it is gone.
   Result<Answer> remove(const std::string& path);
-  // As get(), of an answer that is not JSON: a pod's log.
+  // As get(), for an answer that is not JSON, such as a pod's log.
   Result<std::string> text(const std::string& path);
-  // Has `take` have the lines of an answer that does not end soon, as they come, until it says
-  // false. Returns when the stream has ended, with how: status 200, or a refusal. A stream that
-  // breaks is an error.
+  // Gives `take` the lines of a long answer as they come, until `take` returns false. Returns how
+  // the stream ended: status 200, or a refusal. A stream that breaks is an error.
   Result<Answer> stream(const std::string& path,
                         const std::function<bool(std::string_view line)>& take);
 
  private:
   Result<Answer> call(const HttpRequest& request);
   Result<HttpResponse> perform(HttpRequest request, bool is_refused);
-  // Waits for its turn.
+  // Waits until the limits allow another request.
   void wait_turn();
 
   Http& http_;
   std::string server_;
   ApiSurroundings surroundings_;
-  std::mutex mutex_;      // of what follows
-  double next_turn_ = 0;  // by the clock
+  std::mutex mutex_;      // guards the members below
+  double next_turn_ = 0;  // in seconds of the clock
 };
 
 }  // namespace evolve::k8s

@@ -41,7 +41,7 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
   if (!there.is_success()) {
     return failed(fmt::format("configmap {}: {}", claim_name(order), there.why()));
   }
-  const JobSight claim = job_sight(there.body);  // it has as much of one
+  const JobSight claim = job_sight(there.body);  // a ConfigMap has the same metadata
   const std::string owner = text_field(there.body, "/data/job");
   if (owner == job) return Outcome{Kind::ours, ""};
   if (owner != finished || owner.empty()) {
@@ -50,7 +50,7 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
       orphaned_.erase(order);
       return Outcome{Kind::taken, owner};
     }
-    // Of this very process: a Job that it has done with.
+    // A claim of this very process belongs to a Job that is finished.
     const bool is_of_us = claim.owner == labels_.at(label::kOwner) &&
                           (claim.session == labels_.at(label::kSession) || is_dead_(claim.session));
     const double since = orphaned_.try_emplace(order, now).first->second;
@@ -58,7 +58,7 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
       return Outcome{Kind::later, ""};
     }
   }
-  // With the version that we saw: of two who take it one fails.
+  // The patch names the version that we saw, so of two processes that take the claim one fails.
   TRY_ASSIGN(auto taken,
              api_.patch(path_of(order),
                         {{"metadata",

@@ -1,10 +1,11 @@
-// Claims on orders: which Job runs one, of all Jobs of all processes that share a namespace. A
-// claim is the order's ConfigMap, of which there can be one, and says its Job.
+// Claims on orders: they say which Job runs an order, of all Jobs of all processes that share a
+// namespace. A claim is the order's ConfigMap, which can exist only once, and it names the Job.
 //
-// A claim whose Job is not there is of someone who is about to make it, or who died: who finds it
-// waits for `kStaleSeconds`, and then takes it; at once where it can be seen that he is not. Who
-// makes a Job does so within half of that of his claim, or claims anew. (A Job that comes later all
-// the same finds in the claim that its order is another's, and leaves it alone.)
+// A claim without a Job belongs to a process that is about to make the Job, or that died. Another
+// process waits for `kStaleSeconds` and then takes the claim. It takes the claim at once where it
+// can tell that the owner will not make the Job. A process makes its Job within half of
+// `kStaleSeconds` after the claim, or claims again. (A Job that comes later all the same sees in
+// the claim that its order belongs to another Job, and leaves the order out.)
 #pragma once
 
 #include <functional>
@@ -21,7 +22,7 @@ inline constexpr double kStaleSeconds = 60;
 
 class OrderClaims {
  public:
-  // `is_dead`: true where the process of that session, on this machine, has ended.
+  // `is_dead`: whether the process of that session, on this machine, has ended.
   OrderClaims(Api& api, std::string space, Labels labels,
               std::function<bool(const std::string& session)> is_dead)
       : api_(api),
@@ -32,24 +33,24 @@ class OrderClaims {
   struct Outcome {
     enum class Kind {
       ours,
-      taken,  // by a Job that is there
-      later,  // try again: whose it is, is not settled
+      taken,  // by a Job that exists
+      later,  // the owner is not settled yet: try again
     };
     Kind kind = Kind::later;
-    std::string job;  // of one that is taken
+    std::string job;  // the Job that has a taken order
   };
-  // Claims an order for our Job `job`, which is not there yet, or is ours. `finished`: the Job
-  // that had it and has ended with it; empty: none is known.
+  // Claims an order for our Job `job`, which does not exist yet, or is ours. `finished`: the Job
+  // that had the order and has ended; empty: none is known.
   Result<Outcome> claim(const std::string& order, const std::string& text, const std::string& job,
                         const std::string& finished, double now);
-  // Has the claim go when its Job does.
+  // Makes the claim go when its Job does.
   Status bind(const std::string& order, const std::string& job, const std::string& job_uid);
   Status release(const std::string& order);
 
  private:
   Result<Outcome> look(const std::string& order, const std::string& text, const std::string& job,
                        const std::string& finished, double now);
-  // Whether the Job is there, and not on its way out.
+  // Whether the Job exists and is not being deleted.
   Result<bool> has_job(const std::string& job);
   [[nodiscard]] std::string path_of(const std::string& order) const;
   [[nodiscard]] std::string configmaps() const;
@@ -58,7 +59,7 @@ class OrderClaims {
   std::string space_;
   Labels labels_;
   std::function<bool(const std::string& session)> is_dead_;
-  std::map<std::string, double> orphaned_;  // since when we know that a claim has no Job
+  std::map<std::string, double> orphaned_;  // when we first saw that a claim has no Job
 };
 
 }  // namespace evolve::k8s

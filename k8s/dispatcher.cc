@@ -17,21 +17,21 @@ namespace {
 using nlohmann::json;
 using Kind = OrderClaims::Outcome::Kind;
 
-// What there is to do in a turn is done in part, so that events are heard in between.
+// A turn does only a part of the work, so that events are heard in between.
 constexpr size_t kPreparedAtOnce = 16;
 constexpr int kRemovedAtOnce = 4;
-// Errands come one after another: a Job waits so long for more.
+// Errands come one after another, so a Job waits this many seconds for more.
 constexpr double kLinger = 0.3;
 constexpr double kPollSeconds = 2;
 constexpr double kRetrySeconds = 5;
-// A cluster or a store that is away for longer is given up.
+// Seconds after which a cluster or a store that is away is given up.
 constexpr double kGiveUpSeconds = 600;
-// Jobs of an order whose faults may pass.
+// Most Jobs for an order whose faults may pass.
 constexpr int kMostAttempts = 5;
 constexpr int kLogLines = 200;
 // Digits of an order's name in a pod's last words (k8s/agent/agent.cc).
 constexpr size_t kWordDigits = 12;
-// What a command ends with that no node could run; docker's own, too.
+// The exit status of a command that no node could run; docker uses it, too.
 constexpr int kNodeFault = 125;
 
 double seconds_of(const std::string& iso) {
@@ -45,7 +45,7 @@ bool is_quota(const Answer& answer) {
   return answer.why().find("exceeded quota") != std::string::npos;
 }
 
-// "2" of "$work/round-2/v0009/…"; empty where no folder is a round's.
+// Returns the round in a path: "2" for "$work/round-2/v0009/…"; empty: no folder is a round's.
 std::string round_of(const std::string& path) {
   constexpr std::string_view kRound = "/round-";
   const size_t at = path.find(kRound);
@@ -96,7 +96,7 @@ void Dispatcher::lose_job(const std::string& name) {
 
 void Dispatcher::lose_pod(const std::string& name) {
   for (auto& [job, seen] : seen_) {
-    // Of a Job that we follow the last pod says why it ended.
+    // A Job that we follow keeps its pods: the last one says why the Job ended.
     if (!jobs_.contains(job)) seen.pods.erase(name);
   }
 }
@@ -104,11 +104,11 @@ void Dispatcher::lose_pod(const std::string& name) {
 std::vector<Completed> Dispatcher::turn() {
   const double now = clock_.monotonic_seconds();
   follow(now);
-  // Who waits for a result does not wait for what else there is to do.
+  // Results are returned first; the rest of the work can wait.
   if (completed_.empty() && now >= resume_at_) {
     if (auto status = remove_finished(); !status) note(status, now);
     if (now >= resume_at_) prepare(now);
-    // What has ended is gone before anything is claimed anew.
+    // Ended Jobs are deleted before anything is claimed again.
     if (now >= resume_at_ && finished_.empty()) launch(now);
   }
   return std::exchange(completed_, {});
@@ -170,7 +170,7 @@ void Dispatcher::prepare(double now) {
   }
   if (orders.empty()) return;
   auto records = store_.records(names);
-  // Where that fails the agent looks again.
+  // If this fails, the agent looks for the records again.
   if (!records) return note(std::move(records).error(), now);
   for (size_t i = 0; i < orders.size(); ++i) {
     auto run = run_of(orders[i], (*records)[i], {});
@@ -199,7 +199,7 @@ void Dispatcher::launch(double now) {
     const bool is_full = orders.size() >= batch;
     if (!is_full && now < tickets_.at(orders.back()).since + kLinger) continue;
     orders.resize(std::min(orders.size(), batch));
-    // One a turn: events are heard in between.
+    // Only one launch a turn, so that events are heard in between.
     return note(launch(pool, orders, now), now);
   }
 }
@@ -228,7 +228,7 @@ Status Dispatcher::launch(const std::string& pool, const std::vector<std::string
     }
   }
   if (ours.empty()) return {};
-  // Others may take claims for abandoned by and by.
+  // Claiming took so long that others may soon take the claims for abandoned.
   if (clock_.monotonic_seconds() > now + kStaleSeconds / 2) return {};
   return create_job(name, pool, ours, now);
 }
@@ -371,7 +371,7 @@ std::optional<Run> Dispatcher::run_of(const std::string& order,
                                       const std::map<std::string, std::string>& words) {
   if (!record) return std::nullopt;
   const auto said = words.find(order.substr(0, kWordDigits));
-  // The pod's words come by the cluster, not by the store: both must agree.
+  // The pod's last words come through the cluster, not the store, so both must agree.
   if (said != words.end() && said->second != sha256(record->text)) return std::nullopt;
   auto run = decode_run(order, *record);
   if (!run) return std::nullopt;
@@ -387,7 +387,7 @@ Status Dispatcher::settle(const std::string& name, bool has_ended, double now) {
   std::vector<std::string> names;
   for (const std::string& order : orders) {
     names.push_back(run_name(order));
-    // How a command failed for others says nothing of ours.
+    // A failure in somebody else's Job says nothing about ours.
     names.push_back(run_name(order, is_ours ? name : ""));
   }
   TRY_ASSIGN(auto records, store_.records(names));
@@ -491,7 +491,7 @@ void Dispatcher::finish(const std::string& name) {
 
 Status Dispatcher::remove_finished() {
   for (int i = 0; i < kRemovedAtOnce && !finished_.empty(); ++i) {
-    // Its ConfigMaps go with it.
+    // The Job's ConfigMaps go with it.
     TRY(api_.remove(jobs_path(finished_.front())));
     finished_.pop_front();
   }
@@ -507,7 +507,7 @@ void Dispatcher::keep_log(const PodSight& pod) {
 }
 
 void Dispatcher::count_use(const PodSight& pod) {
-  // One that we end ends about now.
+  // A pod without an end time is one that we end about now.
   const std::string& end = pod.finished.empty() ? clock_.utc() : pod.finished;
   const double seconds = seconds_of(end) - seconds_of(pod.started);
   if (seconds_of(pod.started) == 0 || seconds < 0 || !counted_.insert(pod.uid).second) return;
@@ -517,7 +517,7 @@ void Dispatcher::count_use(const PodSight& pod) {
   use.chip_seconds += seconds * pod.chips;
 }
 
-// What is told, and what is left
+// State and clean-up
 
 NodeState Dispatcher::state() const {
   struct Counts {
@@ -566,7 +566,7 @@ Status Dispatcher::clean_up(const std::string& path) {
   TRY_ASSIGN(auto list, api_.get(fmt::format("{}?labelSelector={}={}", path, label::kOwner,
                                              settings_.labels.at(label::kOwner))));
   for (const json& object : field(list.body, "/items")) {
-    const JobSight sight = job_sight(object);  // a ConfigMap has as much of it
+    const JobSight sight = job_sight(object);  // a ConfigMap has the same metadata
     if (sight.is_leaving || (sight.session != own && !settings_.is_dead(sight.session))) continue;
     TRY(api_.remove(path + "/" + sight.name));
   }

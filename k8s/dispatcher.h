@@ -1,6 +1,6 @@
 // The dispatcher: from errands to Jobs and back. It prepares orders, claims them, makes Jobs of
-// those that share a node pool, follows what becomes of them, and fetches results. It does a little
-// at each turn(); who drives it tells it what the watches see (runner.h). One thread.
+// orders that share a node pool, follows those Jobs, and fetches results. It does a little at each
+// turn(). Its caller reports what the watches see (runner.h). It belongs to one thread.
 //
 //   waiting ──(claimed)──► in a Job of ours ──(record)──► settled
 //      │                     └──(fault that may pass)──► waiting
@@ -25,29 +25,29 @@ namespace evolve::k8s {
 
 struct NodePool {
   JobSettings job;
-  int batch = 1;      // orders a Job, at most
-  int most_jobs = 1;  // at a time
+  int batch = 1;      // most orders in a Job
+  int most_jobs = 1;  // most Jobs at a time
 };
 
 struct DispatcherSettings {
   std::string space;  // the namespace
   std::map<std::string, NodePool> pools;
   std::vector<MachineBinding> machine;
-  Labels labels;     // of all that is ours: campaign, owner, session
-  std::string logs;  // folder for the logs of pods that failed; empty: none are kept
-  // True where the process of that session, on this machine, has ended.
+  Labels labels;     // on all objects of ours: campaign, owner, session
+  std::string logs;  // folder for the logs of pods that failed; empty: no logs
+  // Whether the process of that session, on this machine, has ended.
   std::function<bool(const std::string& session)> is_dead;
 };
 
-// What is going on, for one line.
+// The state of the work on the cluster, for one line.
 struct NodeState {
-  std::string summary;  // "tpu 2 running, 5 waiting"; empty: nothing is
+  std::string summary;  // "tpu 2 running, 5 waiting"; empty: no work
   std::string trouble;  // "tpu: waits for a node: 0/1 nodes are available"; empty: none
 };
 
 class Dispatcher {
  public:
-  // All must outlive this.
+  // All references must outlive this.
   Dispatcher(Api& api, Store& store, Files& files, Clock& clock, DispatcherSettings settings);
 
   // REQUIRES: the command has an errand of a known pool.
@@ -57,45 +57,44 @@ class Dispatcher {
   void lose_job(const std::string& name);
   void lose_pod(const std::string& name);
 
-  // Does what is to be done now; says what has completed.
+  // Does what is due now; returns what has completed.
   std::vector<Completed> turn();
-  // True while an errand is under way.
+  // Whether an errand is under way.
   [[nodiscard]] bool is_busy() const { return !tickets_.empty(); }
   [[nodiscard]] NodeState state() const;
   [[nodiscard]] const std::map<std::string, NodeUse>& use() const { return use_; }
-  // Faults of nodes and pods that were made good.
+  // The number of faults of nodes and pods so far.
   [[nodiscard]] int faults() const { return faults_; }
-  // Deletes our Jobs and ConfigMaps, and those of processes of this machine and state folder that
-  // have ended.
+  // Deletes our Jobs and ConfigMaps, and those of ended processes of this machine and state folder.
   Status clean_up();
 
  private:
-  // An errand under way, by its order's name.
+  // An errand under way. `tickets_` has it under its order's name.
   struct Ticket {
     Command command;
     Order order;
-    std::string text;      // of the order
-    std::string job;       // that has it; empty: it waits
-    std::string finished;  // the last Job that had it, and ended with it
-    int attempts = 0;      // Jobs of ours that it was in, in this process
-    int earlier = 0;       // those of them that an earlier errand had
-    double ready_at = 0;   // it waits until then
+    std::string text;      // the encoded order
+    std::string job;       // the Job that has the order; empty: it waits
+    std::string finished;  // the last Job that had the order, and has ended
+    int attempts = 0;      // Jobs of ours that the order was in, in this process
+    int earlier = 0;       // attempts of an earlier errand
+    double ready_at = 0;   // the order waits until then
     double since = 0;
   };
   struct Job {
     std::string pool;
-    std::set<std::string> orders;  // those that are not settled
+    std::set<std::string> orders;  // orders that are not settled
     bool is_ours = false;
     double polled = 0;
     bool is_gone = false;
   };
-  // What the watches told of a Job and its pods, of anybody's.
+  // The last reports of the watches on a Job and its pods, whoever owns it.
   struct Seen {
     bool is_there = false;
     JobSight job;
     std::map<std::string, PodSight> pods;
   };
-  // Makes orders of what was added, and settles those that have a record.
+  // Makes orders of the commands that were added, and settles those that have a record.
   void prepare(double now);
   Result<std::string> prepare(const Command& command, double now);
   void launch(double now);
@@ -103,37 +102,41 @@ class Dispatcher {
   Status launch(const std::string& pool, const std::vector<std::string>& orders, double now);
   Status create_job(const std::string& name, const std::string& pool,
                     const std::vector<std::string>& orders, double now);
-  // A Job of that name is there already: it is ours, unless it has ended.
+  // Takes over a Job of that name that exists already; it is ours if its owner is. Where the Job
+  // has ended, its orders wait for another one.
   Status adopt(const std::string& name, const std::string& pool,
                const std::vector<std::string>& orders, double now);
   void assign(const std::string& name, const std::string& pool,
               const std::vector<std::string>& orders, bool is_ours);
   void follow(double now);
-  // Settles orders of a Job that have a record; and the others, where it has ended.
+  // Settles the orders of a Job that have a record, and retries the others where the Job has ended.
   Status settle(const std::string& name, bool has_ended, double now);
-  // The run that a Job made of an order; nullopt: there is no record of it, or another than its
-  // pod's last words say. That a command failed those must say: it may have been another time.
+  // Returns the run that a Job made of an order. Nullopt: there is no record of it, or not the one
+  // that the pods' last words name. A failed run counts only if the last words name it, because its
+  // record may be of another time.
   std::optional<Run> run_of(const std::string& order, const std::optional<StoreRecord>& record,
                             const std::map<std::string, std::string>& words);
-  // What its pods' last words say of their records: the record's digest by the order's first
-  // digits.
+  // Returns the records that the last words of a Job's pods name: a record's digest by the first
+  // digits of its order.
   [[nodiscard]] std::map<std::string, std::string> last_words(const std::string& job) const;
-  // An order's Job has ended without a record of it.
+  // Handles an order whose Job has ended without a record: the order waits for another Job, or
+  // fails.
   void retry(const std::string& order, const std::string& job, double now);
-  // Nothing was made of these: they wait until then.
+  // Makes orders that got no Job wait until `until`.
   void put_back(const std::vector<std::string>& orders, double until);
   Status deliver(const std::string& order, const Run& run);
   void complete(const std::string& order, Completed completed);
-  // Ends an errand for a reason that is not its command's.
+  // Fails an errand for a reason that is not its command's.
   void give_up(const std::string& order, const std::string& why);
-  // Nothing is expected of a Job any more.
+  // Drops a Job that has no orders left; a Job of ours is deleted later.
   void finish(const std::string& name);
   Status remove_finished();
   [[nodiscard]] const PodSight* last_pod(const std::string& job) const;
   [[nodiscard]] std::string why_ended(const std::string& job) const;
   void keep_log(const PodSight& pod);
   void count_use(const PodSight& pod);
-  // Notes that the world failed; what was at hand is tried again. Where that lasts, all fails.
+  // Notes whether the cluster and the store work. After a failure all work waits and is tried
+  // again; if failures last, all errands fail.
   void note(const Status& status, double now);
   [[nodiscard]] Labels labels_of(const std::vector<std::string>& orders) const;
   [[nodiscard]] std::string jobs_path(const std::string& name = "") const;
@@ -147,12 +150,12 @@ class Dispatcher {
   OrderClaims claims_;
   std::deque<Command> fresh_;
   std::map<std::string, Ticket> tickets_;
-  std::map<std::string, int> attempts_;  // of orders that were in Jobs of ours, by name
+  std::map<std::string, int> attempts_;  // Jobs of ours that an order was in, by its name
   std::map<std::string, Job> jobs_;
-  std::deque<std::string> finished_;  // Jobs of ours that are to be deleted
+  std::deque<std::string> finished_;  // Jobs of ours to delete
   std::map<std::string, Seen> seen_;
   std::map<std::string, NodeUse> use_;
-  std::set<std::string> counted_;  // pods, by uid
+  std::set<std::string> counted_;  // pods that `use_` includes, by uid
   std::vector<Completed> completed_;
   std::string trouble_;  // with the cluster or the store; empty: none
   double trouble_since_ = 0;

@@ -19,7 +19,7 @@ constexpr const char* kTpuLabel = "cloud.google.com/gke-tpu-accelerator";
 constexpr const char* kTopologyLabel = "cloud.google.com/gke-tpu-topology";
 constexpr const char* kTpu = "google.com/tpu";
 
-// Of what a server sent: a member that is not there, or is something else, is none.
+// Readers for a server's answer: a member that is missing, or has another type, reads as empty.
 json member(const json& object, const char* key) {
   return object.is_object() && object.contains(key) ? object[key] : json();
 }
@@ -53,7 +53,7 @@ class Doctor {
     out_.push_back({state, std::move(subject), std::move(words), std::move(hint)});
   }
 
-  // The answer, if it is a success; what else came is found to be a notice.
+  // Returns a successful answer. Anything else becomes a notice.
   std::optional<json> ask(const std::string& subject, const std::string& path) {
     auto answer = api_.get(path);
     if (answer && answer->is_success()) return std::move(answer->body);
@@ -96,12 +96,12 @@ class Doctor {
           "kubectl create namespace " + access_.space);
       return false;
     }
-    // Who may work in a namespace need not be able to look at it.
+    // Other failures do not count: a user may work in a namespace without the right to look at it.
     add(State::good, "namespace", access_.space);
     return true;
   }
 
-  // Nullopt: the server does not say.
+  // Whether we have a right. Nullopt: the server does not say.
   std::optional<bool> has(const Right& right) {
     const std::string resource = right.resource;
     const size_t slash = std::min(resource.find('/'), resource.size());
@@ -184,7 +184,7 @@ class Doctor {
 
   struct NodeKind {
     int ready = 0, away = 0;
-    int64_t chips = 0;  // of those that are ready
+    int64_t chips = 0;  // of ready nodes
   };
 
   static bool is_usable(const json& node) {

@@ -1,5 +1,5 @@
-// `evolve cluster doctor`: what of a cluster is reachable, permitted and schedulable for us, and
-// what is missing.
+// The checks of `evolve cluster doctor`: which parts of a cluster are reachable, permitted and
+// schedulable for us, and what is missing.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Finding {
   enum class State {
     good,
     missing,  // a campaign's Jobs would not run
-    notice,   // cannot be told, or is worth knowing
+    notice,   // unknown, or worth knowing
   };
   State state = State::good;
   std::string subject;  // "reachable"
@@ -24,13 +24,14 @@ struct Finding {
 
 // A right that we need in our namespace, as the Role of k8s/rbac.yaml grants it.
 struct Right {
-  const char* group;     // "" is the core's
+  const char* group;     // "": the core group
   const char* resource;  // "pods/log" is a subresource
   const char* verb;
 };
 const std::vector<Right>& needed_rights();
 
-// Asks the cluster, one thing after another; where it cannot be reached, that alone is found.
+// Asks the cluster one thing after another. If the cluster cannot be reached, that is the only
+// finding.
 std::vector<Finding> examine(Api& api, const Access& access);
 
 }  // namespace evolve::k8s

@@ -17,14 +17,14 @@ using nlohmann::json;
 
 constexpr size_t kNameDigits = 40;
 constexpr size_t kMostLabel = 63;
-// Pulling an image and waiting for a device count for the deadline.
+// The deadline includes pulling an image and waiting for a device.
 constexpr int kStartSeconds = 300;
 constexpr const char* kOrders = "evolve-orders";
 constexpr const char* kOrdersFolder = "/etc/evolve/orders";
 constexpr const char* kAgent = "/opt/evolve/bin/evolve";
 constexpr const char* kLastWords = "/dev/termination-log";
 
-// As YAML's core schema reads it.
+// Reads a scalar as YAML's core schema does.
 json scalar_of(const YamlNode& node) {
   if (node.is_quoted) return node.text;
   if (node.text == "true") return true;
@@ -38,7 +38,7 @@ json scalar_of(const YamlNode& node) {
   return node.text;
 }
 
-// Variables that it does not know stay, as those of a shell in the template's own command do.
+// Replaces known variables. Others stay, such as a shell's in the template's own command.
 std::string substituted(std::string text, const std::map<std::string, std::string>& variables) {
   for (const auto& [name, value] : variables) {
     const std::string mark = "${" + name + "}";
@@ -55,7 +55,8 @@ Error no_job(const JobSettings& settings, const std::string& why) {
                    "k8s/tpu-job.yaml is a template");
 }
 
-// The ConfigMaps of the orders as one folder: ORDER.json, and ORDER.job, whose it is.
+// Returns the ConfigMaps of the orders as one folder: ORDER.json, and ORDER.job, which names the
+// order's Job.
 json orders_volume(const std::vector<std::string>& orders) {
   json sources = json::array();
   for (const std::string& order : orders) {
@@ -114,7 +115,8 @@ void set_agent(json& container, const JobSettings& settings, const std::string& 
       {{"name", "EVOLVE_NODE"}, {"valueFrom", {{"fieldRef", {{"fieldPath", "spec.nodeName"}}}}}});
 }
 
-// A disruption is nobody's fault and costs no attempt; orders of no use do not get better.
+// A disruption costs no attempt, because it is nobody's fault. Bad orders fail the Job, because
+// another try would not help.
 json failure_policy() {
   return {
       {"rules",
@@ -122,7 +124,7 @@ json failure_policy() {
         {{"action", "FailJob"}, {"onExitCodes", {{"operator", "In"}, {"values", {kBadOrders}}}}}}}};
 }
 
-// Throws nlohmann's exceptions where something in the template is not of its kind.
+// Makes the Job. Throws nlohmann's exceptions where something in the template has the wrong type.
 Result<json> job_of(const YamlSource& source, const JobSettings& settings, const std::string& name,
                     const std::vector<std::string>& orders, const Labels& labels, int deadline) {
   json job = yaml_json<json>(source.root(), scalar_of);

@@ -21,7 +21,7 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// Nullopt: the text is no base64 (RFC 4648). Blanks and line ends count for nothing.
+// Decodes base64 (RFC 4648); blanks and line ends are ignored. Nullopt: the text is no base64.
 std::optional<std::string> decode_base64(std::string_view text) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -49,10 +49,10 @@ struct Named {
   std::string name;
   const YamlNode* value = nullptr;  // null: empty
   const YamlSource* source = nullptr;
-  std::string folder;  // of the file, for paths in it
+  std::string folder;  // the file's, for relative paths in it
 };
 
-// The files together.
+// All kubeconfig files, merged.
 struct Files {
   std::vector<YamlSource> sources;
   std::vector<Named> clusters, contexts, users;
@@ -91,7 +91,7 @@ Status add_file(const std::string& path, const YamlSource& source, Files& out) {
   return {};
 }
 
-// A map's text; empty where it has none.
+// Returns the text of an entry's `key`; empty: it has none.
 std::string text_of(const Named& in, const char* key) {
   const YamlNode* node = in.value == nullptr ? nullptr : in.value->find(key);
   return node == nullptr ? "" : node->text;
@@ -110,7 +110,7 @@ Result<const Named*> find(const std::vector<Named>& all, const std::string& name
   return bad_input(fmt::format("kubeconfig: no {} '{}'", what, name), "", hint);
 }
 
-// What stands in `key`-data, or in the file that `key` names.
+// Returns the bytes of `key`-data, or of the file that `key` names; empty: neither is there.
 Result<std::string> data_of(const Named& in, const std::string& key, const ReadFile& read) {
   const std::string data = text_of(in, (key + "-data").c_str());
   if (!data.empty()) {
@@ -140,7 +140,7 @@ Result<CredentialPlugin> plugin_of(const Named& user, const YamlNode& node) {
       if (name != nullptr && value != nullptr) out.environment[name->text] = value->text;
     }
   }
-  // A path with a folder in it is relative to the file.
+  // A command with a folder in its path is relative to the kubeconfig file.
   const bool has_folder = out.command.find('/') != std::string::npos;
   if (has_folder && !out.command.starts_with('/')) out.command = user.folder + out.command;
   return out;

@@ -28,7 +28,7 @@ json json_of(const NamedFiles& files) {
   return out;
 }
 
-// A path that stays below the folder that it is relative to.
+// Whether a path stays below the folder that it is relative to.
 bool is_inside(const std::string& path) {
   const std::string canonical = canonical_path(path);
   const bool is_plain = std::none_of(path.begin(), path.end(),
@@ -37,7 +37,7 @@ bool is_inside(const std::string& path) {
          !canonical.starts_with('/') && !canonical.starts_with("../");
 }
 
-// Throws nlohmann's exceptions, and Error, where it is none.
+// Reads a list of files. Throws nlohmann's exceptions where `list` is no such list.
 NamedFiles files_from(const json& list) {
   NamedFiles out;
   for (const json& one : list) {

@@ -1,5 +1,5 @@
-// What travels to a node and back: an order, one edge's command with all that it reads, and the
-// record of its run. Formats in k8s/README.md. Pure.
+// Orders and the records of their runs, which travel to a node and back. An order is one edge's
+// command with all that it reads. Formats in k8s/README.md. Pure.
 #pragma once
 
 #include <map>
@@ -15,50 +15,52 @@
 
 namespace evolve::k8s {
 
-// Paths are relative to the folder that the command runs in, or symbolic (key.h).
+// Paths are relative to the folder that the command runs in, or symbolic (machine_paths.h).
 struct Order {
-  std::string key;      // of the action, without discovered inputs, in hex
+  std::string key;      // the action's, without discovered inputs, in hex
   std::string command;  // symbolic
   std::map<std::string, std::string> environment;
   double timeout_seconds = 0;  // 0: none
   bool is_sandboxed = false;
   std::string toolchain;  // "cpython-3.11.2 jax-0.10.2 …"; empty: any
   std::vector<std::pair<std::string, StoredFile>> inputs;
-  // What it may read besides, and is no part of the key.
+  // Files that the command may also read, and that are no part of the key.
   std::vector<std::pair<std::string, StoredFile>> surroundings;
   std::vector<std::string> outputs;
   std::string depfile;  // empty: none
 };
 
-// What was made of an order, and how.
+// The outcome of an order's run.
 struct Run {
-  std::string order;  // its name
+  std::string order;  // the order's name
   int exit_status = 0;
   bool timed_out = false;
   double seconds = 0;
-  std::string output;                                  // what it printed
-  std::optional<std::vector<std::string>> discovered;  // of its depfile, symbolic; none: no depfile
-  std::vector<StoredFile> files;                       // its outputs; none where it failed
+  std::string output;                                  // what the command printed
+  std::optional<std::vector<std::string>> discovered;  // symbolic; nullopt: no depfile
+  std::vector<StoredFile> files;                       // the outputs; empty: it failed
   std::string node;
 };
 
-// The order of an errand. `files` are its inputs' and its surroundings', in their order.
-// Bad input: a path that is absolute, and none of the machine's.
+// Makes the order of an errand. `files` are first its inputs', then its surroundings', in their
+// order. Bad input: a path that lies outside of the project and of the machine's folders.
 Result<Order> order_of(const Command& command, std::span<const MachineBinding> machine,
                        std::span<const StoredFile> files);
 
 std::string encode_order(const Order& order);
-// Trusts nothing. Bad input: no order, or paths that lead out of its folder.
+// Decodes text that is not trusted. Bad input: it is no order, or has paths that lead out of its
+// folder.
 Result<Order> decode_order(std::string_view text);
 
-// Of its key and its surroundings, which is what can make a difference: 64 hex digits, the same on
-// every machine.
+// Returns the order's name: 64 hex digits, the same on every machine. The name depends on the key
+// and the surroundings, which are what can make a difference.
 std::string order_name(const Order& order);
 
-// The name of its record. Of a run that failed there is one for the Job alone that it ran in.
+// Returns the name of an order's record. `job`: the Job of a run that failed, whose record is only
+// for that Job; empty: a run that succeeded.
 std::string run_name(const std::string& order, std::string_view job = "");
 StoreRecord encode_run(const Run& run);
-// Trusts nothing: nullopt where that is no record of the order.
+// Decodes a record that is not trusted. Nullopt: it is no record of the order.
 std::optional<Run> decode_run(const std::string& order, const StoreRecord& record);
 
 }  // namespace evolve::k8s

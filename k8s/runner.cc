@@ -10,7 +10,7 @@ namespace evolve::k8s {
 
 namespace {
 
-// How long what the watches tell may lie while there is nothing else to do.
+// Seconds that reports of the watches may wait while there is nothing else to do.
 constexpr double kTurnSeconds = 0.05;
 
 }  // namespace

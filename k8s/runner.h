@@ -16,8 +16,8 @@ namespace evolve::k8s {
 
 class NodeRunner : public Runner {
  public:
-  // `local` runs what has no errand. `watching` is an API whose requests `stop_watching` ends. All
-  // must outlive this.
+  // `local` runs commands without an errand. `watching` is an API whose requests `stop_watching`
+  // ends. All references must outlive this.
   NodeRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const std::string& space,
              std::function<void()> stop_watching, Clock& clock,
              std::function<void(double seconds)> pause);
@@ -29,15 +29,15 @@ class NodeRunner : public Runner {
   Status start(const Command& command) override;
   Result<RunnerEvent> wait(double tick_seconds) override;
   double load() override { return local_.load(); }
-  // Ends what runs here, and deletes what is ours there. What other processes have on the cluster,
-  // and ours that were killed and have a successor, stays.
+  // Ends what runs here, and deletes our objects on the cluster (Dispatcher::clean_up). Objects of
+  // other running processes stay.
   void stop() override;
 
   [[nodiscard]] NodeState state();
 
  private:
   void dispatch();
-  // Done at the dispatcher's next turn, by its thread.
+  // Queues `what` for the dispatcher's next turn, on its thread.
   void tell(std::function<void(Dispatcher&)> what);
 
   Runner& local_;
@@ -47,11 +47,11 @@ class NodeRunner : public Runner {
   std::function<void(double seconds)> pause_;
   Watch jobs_, pods_;
   std::atomic<bool> is_stopping_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::deque<std::function<void(Dispatcher&)>> told_;
   std::deque<Completed> completed_;
   NodeState state_;
-  std::string blind_;  // why the watches hear nothing
+  std::string blind_;  // why the watches hear nothing; empty: they do
   std::vector<std::thread> threads_;
 };
 

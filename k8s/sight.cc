@@ -12,13 +12,14 @@ namespace {
 
 using nlohmann::json;
 
-// Labels have slashes in their names.
+// Reads a label. Labels have slashes in their names, so their names are no places for field().
 std::string label_of(const json& object, const char* name) {
   const json& labels = field(object, "/metadata/labels");
   return labels.is_object() && labels.contains(name) ? text_field(labels[name], "") : "";
 }
 
-// The first condition of that type that is "True" or whatever else is wanted; null: there is none.
+// Returns the first condition of that type with that status ("True", "False"); null: there is no
+// such condition.
 const json& condition(const json& object, const char* type, const char* status) {
   static const json null;
   for (const json& one : field(object, "/status/conditions")) {

@@ -1,5 +1,4 @@
-// What we see of Jobs and their pods: the few facts that count, of the objects that the API has.
-// Pure.
+// Sights of Jobs and their pods: the few facts that count in the API's objects. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +9,8 @@ namespace evolve::k8s {
 
 struct JobSight {
   std::string name, uid;
-  std::string session;  // of whom it is (labels.h): the process, and its state folder
-  std::string owner;
+  std::string session;  // the process that made it (label::kSession)
+  std::string owner;    // machine and state folder (label::kOwner)
   bool is_complete = false;
   bool is_failed = false;
   bool is_suspended = false;    // it waits in a queue
@@ -23,16 +22,16 @@ struct PodSight {
   std::string name, uid, job;
   std::string phase;          // "Pending", "Running", "Succeeded", "Failed"
   std::string node;           // empty: none yet
-  std::string unschedulable;  // the scheduler's words; empty: it is, or was not tried
+  std::string unschedulable;  // the scheduler's words; empty: scheduled, or not tried yet
   std::string waiting_reason, waiting_message;  // of the container: "ErrImagePull"
-  // Of one that has ended.
+  // Set once the pod has ended.
   int exit_code = 0;
   std::string end_reason;  // "Completed", "Error", "OOMKilled"
   std::string last_words;  // its termination message
   std::string
       disruption;  // why it was ended from outside: "PreemptionByScheduler"; empty: it was not
   std::string started, finished;  // ISO 8601
-  int chips = 0;                  // of TPU that it holds
+  int chips = 0;                  // TPU chips that the pod holds
 
   [[nodiscard]] bool has_ended() const { return phase == "Succeeded" || phase == "Failed"; }
 };
@@ -40,19 +39,19 @@ struct PodSight {
 JobSight job_sight(const nlohmann::json& job);
 PodSight pod_sight(const nlohmann::json& pod);
 
-// Why a pod does not run, or ended badly, in words for one line; empty: there is nothing to say.
+// Returns why a pod does not run, or ended badly, in words for one line; empty: no trouble.
 std::string trouble_of(const PodSight& pod);
 
-// Whether such an end may be another one next time: a disruption, or a fault of the node; a
-// container that wants more memory than it may have, or turned its orders down, ends so again.
+// Whether a pod's failure may pass, as a disruption or a fault of the node may. A container that
+// needs more memory than its limit, or that rejected its orders, would fail again.
 bool may_pass(const PodSight& pod);
 
-// What the agent ends with where its orders are of no use (k8s/agent/agent.h).
+// The agent's exit code where its orders are of no use (k8s/agent/agent.h).
 inline constexpr int kBadOrders = 2;
-// What a line of its last words begins with that says why it failed.
+// The beginning of the line in the agent's last words that says why it failed.
 inline constexpr std::string_view kAgentError = "error: ";
 
-// Labels of ours, on Jobs, pods and ConfigMaps.
+// Our labels on Jobs, pods and ConfigMaps.
 namespace label {
 inline constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
 inline constexpr const char* kEvolve = "evolve";
@@ -61,7 +60,7 @@ inline constexpr const char* kSession = "evolve/session";  // digest of the proc
 inline constexpr const char* kCampaign = "evolve/campaign";
 inline constexpr const char* kRound = "evolve/round";
 inline constexpr const char* kStep = "evolve/step";
-inline constexpr const char* kKey = "evolve/key";  // the action's, of a Job with one order
+inline constexpr const char* kKey = "evolve/key";  // the action's, on a Job with one order
 inline constexpr const char* kJobName = "batch.kubernetes.io/job-name";
 }  // namespace label
 

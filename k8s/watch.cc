@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kFirstPause = 0.1, kLongestPause = 5;
-// The server ends a stream after so long, and we begin another.
+// The server ends a stream after this time, and we begin another.
 constexpr int kStreamSeconds = 290;
 constexpr int kMostListed = 500;
 constexpr int kGone = 410;
@@ -77,11 +77,11 @@ bool Watch::follow() {
       [this](std::string_view line) { return take(line); });
   if (ended && ended->status == kGone) version_.clear();
   if (ended && ended->is_success()) {
-    // Nothing new for long, or a server that hangs up at once.
+    // There was nothing new for long, or the server hangs up at once.
     if (!has_heard_) pause_(kFirstPause);
     return true;
   }
-  // One that broke after it had told something goes on at once.
+  // A stream that broke after it had reported something goes on at once.
   if (has_heard_ || version_.empty() || is_stopped_) return true;
   sink_.trouble(ended ? ended->why() : ended.error().message);
   return false;
@@ -93,7 +93,7 @@ bool Watch::take(std::string_view line) {
   const json& object = field(event, "/object");
   if (!object.is_object()) return !is_stopped_;
   if (type == "ERROR") {
-    // That place is forgotten; or the server says why it cannot go on, and a new list shows.
+    // The server has forgotten our place, or says why it cannot go on; a new list will show which.
     version_.clear();
     return false;
   }

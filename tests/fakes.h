@@ -1,6 +1,6 @@
-// Fakes of the ports that record what was asked of them, and a fault plan that fails a chosen call.
-// Used by the unit, property and fault tiers; the contract tier proves that they behave as the real
-// ones.
+// Fakes of the ports, which record what was asked of them, and a fault plan that fails a chosen
+// call. The unit, property and fault tiers use them; the contract tier proves that they behave like
+// the real ports.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@
 
 namespace evolve::tests {
 
-// What stands for the end of the process: nothing of ours catches it.
+// Stands for the end of the process: none of our code catches it.
 struct Killed {};
 
 // "Fail call N": counts the calls of all ports that share it.
 struct FaultPlan {
   int calls = 0;
   int fail_at = 0;     // 0: never
-  bool kills = false;  // the process ends at that call, before it has done anything
+  bool kills = false;  // the process ends at that call, before the call does anything
 
   bool fails() {
     if (++calls != fail_at) return false;
@@ -43,7 +43,7 @@ struct FaultPlan {
 class FakeFiles : public Files {
  public:
   std::map<std::string, std::string> files;
-  std::map<std::string, int64_t> changed;  // when a file was, where it matters
+  std::map<std::string, int64_t> changed;  // when each file was changed, where a test needs it
   std::set<std::string> folders;
   std::vector<std::string> reads;
   FaultPlan* faults = nullptr;
@@ -92,7 +92,7 @@ class FakeFiles : public Files {
   bool fails() { return faults != nullptr && faults->fails(); }
 };
 
-// Links of that disk. A file of the disk stands for what a link leads to.
+// Links on that disk. The disk's file at a link's path holds the content that the link leads to.
 class FakeLinks : public Links {
  public:
   explicit FakeLinks(FakeFiles& files) : files_(files) {}
@@ -174,7 +174,7 @@ class FakeMemo : public Memo {
     discoveries[result.declared_key] = result.discovered;
     return {};
   }
-  int64_t version_now = 0;  // to be changed with what others put
+  int64_t version_now = 0;  // changed by the test, as if another process had put results
   Result<int64_t> version() override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     return version_now;
@@ -197,7 +197,7 @@ class FakeClaims : public Claims {
 class FakeLedger : public Ledger {
  public:
   std::vector<EdgeRecord> records;
-  std::map<Digest, ActionResult> results;  // those that it recalls
+  std::map<Digest, ActionResult> results;  // the results that recall() finds
   FaultPlan* faults = nullptr;
 
   Result<std::optional<ActionResult>> recall(const Digest& key) override {
@@ -227,11 +227,11 @@ class FakeLedger : public Ledger {
   }
 };
 
-// A web server that plays a script, one answer a request, and records what it was asked. Who takes
-// an answer as it comes gets it in pieces of `piece` bytes.
+// A web server that plays a script, one answer per request, and records the requests. A caller that
+// takes an answer as it arrives gets it in pieces of `piece` bytes.
 class FakeHttp : public Http {
  public:
-  std::deque<HttpResponse> answers;  // where it is empty: no answer
+  std::deque<HttpResponse> answers;  // empty: no connection
   std::vector<HttpRequest> asked;
   size_t piece = 7;
 
@@ -242,7 +242,7 @@ class FakeHttp : public Http {
   }
   void stop() override {}
 
-  // A connection that breaks after `body`.
+  // An answer whose connection breaks after `body`.
   static HttpResponse broken(const std::string& words, const std::string& body = {}) {
     HttpResponse out;
     out.fault = words;
@@ -267,7 +267,7 @@ class FakeHttp : public Http {
     const std::string body = std::exchange(out.body, {});
     for (size_t at = 0; at < body.size(); at += piece) {
       if (request.take(std::string_view(body).substr(at, piece))) continue;
-      if (out.status == 0) out = of(200, {});  // the taker had enough before it broke
+      if (out.status == 0) out = of(200, {});  // the caller had enough before the connection broke
       break;
     }
     return out;
@@ -283,7 +283,7 @@ class FakeClock : public Clock {
   int64_t file_time() override { return file_time_now; }
 };
 
-// A command's words, which are parted by one blank.
+// Splits a command into its words, which single blanks separate.
 inline std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
   for (size_t at = 0; at < line.size();) {
@@ -294,8 +294,8 @@ inline std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Runs a command by the function that its first word names; completes in the order of starts, or
-// as `pick` says.
+// Runs a command with the function that its first word names. Commands end in the order in which
+// they started, or as `pick` says.
 class FakeRunner : public Runner {
  public:
   using Program = std::function<int(const std::vector<std::string>& words, FakeFiles& files)>;
@@ -304,8 +304,9 @@ class FakeRunner : public Runner {
   std::map<std::string, Program> programs;
   std::vector<std::string> started;
   size_t most_at_once = 0;
-  std::function<size_t(size_t count)> pick = [](size_t) { return 0; };  // the one that ends next
-  std::function<void(const std::vector<Command>& running)> at_start;    // the last one is new
+  // Picks the command that ends next.
+  std::function<size_t(size_t count)> pick = [](size_t) { return 0; };
+  std::function<void(const std::vector<Command>& running)> at_start;  // the last one is new
   bool interrupt_next = false;
   bool stopped = false;
   FaultPlan* faults = nullptr;
@@ -362,8 +363,8 @@ class QuietListener : public Listener {
   void tick(const Plan&) override {}
 };
 
-// A world in memory with a manifest: write files, build, look at what ran. Its one program is
-// `cat OUT IN…`, which writes the inputs one after another; others can be added.
+// A world in memory with a manifest: write files, build, look at what ran. Its one program is `cat
+// OUT IN…`, which writes the inputs into OUT, one after another. Tests can add other programs.
 class World {
  public:
   FakeFiles files;
@@ -410,7 +411,7 @@ class World {
                          options);
   }
 
-  // As after the end of the process: what was in it is gone, what was written stays.
+  // Acts like a new process: what was in memory is gone, what was written stays.
   void revive() {
     fail_at(nullptr);
     runner.stop();

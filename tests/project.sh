@@ -2,7 +2,7 @@
 # folder that goes away when the test passes. Sourced by the script tiers; sets PROJECT.
 # shellcheck shell=bash
 set -uo pipefail
-# What the user's own shell says of evolve is not the tests'.
+# The tests do not depend on what the user's own shell says of evolve.
 unset EVOLVE_PYTHON EVOLVE_STATE EVOLVE_BASE EVOLVE_REMOTE_CACHE EVOLVE_REMOTE_CACHE_TOKEN EVOLVE_REMOTE_CACHE_USER \
   STORAGE_EMULATOR_HOST GCE_METADATA_HOST
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -17,8 +17,8 @@ new_project() {
   cp -r "$ROOT/tests/data/small" "$PROJECT/small"
 }
 
-# The results of a campaign of the small kernel, as it is and with another block: made once a clone, and brought up to date
-# as any build is. No record of it, so nobody has built anything there.
+# The results of a campaign of the small kernel, as it is and with another block. They are made once per clone, and
+# brought up to date as any build is. They have no record of a build, so nothing counts as built where a test gets them.
 WARM=$(dirname "$EVOLVE")/warm
 warm_up() {
   mkdir -p "$WARM"
@@ -33,12 +33,12 @@ warm_up() {
   ) 9>"$WARM/lock" || fail "the campaign before all tests"
 }
 
-# warm_project: a new one in whose state folder those results lie, so that a test pays for what it is about alone.
+# warm_project: makes a new project whose state folder has those results, so that a test pays only for its subject.
 warm_project() {
   new_project
   lend_results "$PROJECT/small/.evolve"
 }
-# lend_results FOLDER: a state folder with those results, and nothing else.
+# lend_results FOLDER: makes a state folder with those results, and nothing else.
 lend_results() {
   mkdir "$1"
   flock -s "$WARM/lock" cp -r "$WARM/state/memo.db" "$WARM/state/blobs" "$1"

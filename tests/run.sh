@@ -2,7 +2,7 @@
 # Command 2 of the README: installs what is missing, builds, and runs the tests.
 #   tests/run.sh                 every tier that needs no long campaign (under five minutes, warm)
 #   tests/run.sh TIER…           unit contract property fault golden steps cluster llm
-#   THOROUGH=1 tests/run.sh      also what CI alone has the time for
+#   THOROUGH=1 tests/run.sh      also the tests that only CI has the time for
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source pipelines/setup.sh
@@ -15,7 +15,7 @@ need_build build/release release tests
 
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster llm})
-# What is compiled or installed once: a control plane takes ten minutes.
+# Servers are compiled or installed once: a control plane takes ten minutes.
 for tier in "${tiers[@]}"; do
   case $tier in
     fault) for server in ${THOROUGH:+bazel-remote fake-gcs-server}; do need_server "$server"; done ;;
@@ -26,7 +26,7 @@ done
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
 (cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error --timeout 2700 -j "$(nproc)" -L "^($pattern)\$") || {
-  # What failed, once more where it is seen: a tier prints much else.
+  # Repeats the failures at the end, because a tier prints much else.
   say "what the scripts said of it"
   grep -E 'FAILED: |^evolve: error: |^(FAILED|ERROR) tests/' build/release/Testing/Temporary/LastTest.log | tail -n 40
   exit 1

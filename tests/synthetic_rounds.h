@@ -1,5 +1,5 @@
-// Rounds of a campaign that never was: times drawn by chance, better from round to round, some
-// variants turned down, some with a program that is known.
+// Rounds of an invented campaign: random times that improve from round to round, some rejected
+// variants, and some variants whose program is known already.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,19 +18,20 @@ namespace evolve::tests {
 
 class SyntheticRounds {
  public:
-  SyntheticRounds(search::PopulationRule rule, int variants, uint64_t seed)
-      : rule_(std::move(rule)), variants_(variants), random_(seed) {
+  SyntheticRounds(search::SelectionRule rule, int variants, uint64_t seed, uint64_t random_seed = 0)
+      : rule_(std::move(rule)), random_seed_(random_seed), variants_(variants), random_(seed) {
     seed_ = variant("v0000", 0, "");
     seed_.rejection.reset();
     seed_.seconds = {{"big", 1.0}, {"wide", 1.0}};
   }
 
-  // What the next round's select step is given.
+  // Returns what the next round's select step is given.
   search::SelectionRequest next() {
     search::SelectionRequest out;
     out.cases = {{"big", 2}, {"wide", 1}};
     out.round = ++round_;
     out.rule = rule_;
+    out.random_seed = random_seed_;
     out.seed = seed_;
     out.before = before_.survivors;
     out.places = before_.places;
@@ -46,7 +47,7 @@ class SyntheticRounds {
     return out;
   }
 
-  // The round's record, as the next round's step reads it.
+  // Takes the record of the round, as the next round's select step reads it.
   Status take(const nlohmann::json& record) {
     auto read = search::read_selection(record);
     if (!read) return std::move(read).error();
@@ -66,7 +67,7 @@ class SyntheticRounds {
     out.source = fmt::format("{:064x}", random_.next());
     out.structure = fmt::format("{:064x}", random_.below(5));
     out.cell = fmt::format("mxu vmem-{} mxu-{} block-19", random_.below(4), random_.below(4));
-    // A third of the programs is there already.
+    // About a third of the programs were drawn before.
     const uint64_t program = random_.below(static_cast<uint64_t>(3 * made_ + 10));
     out.programs = {{"big", fmt::format("{:032x}", program)},
                     {"wide", fmt::format("{:032x}", program)}};
@@ -84,7 +85,8 @@ class SyntheticRounds {
     return out;
   }
 
-  search::PopulationRule rule_;
+  search::SelectionRule rule_;
+  uint64_t random_seed_;
   int variants_;
   search::Random random_;
   search::Evaluated seed_;

@@ -11,7 +11,8 @@
 
 namespace evolve::tests {
 
-// A folder of the test's own, gone when it passes and kept, with its name told, when it fails.
+// A folder of one test. It is removed when the test passes; when the test fails it is kept and its
+// name is reported.
 class TestFolder {
  public:
   TestFolder() {

@@ -1,4 +1,4 @@
-// What a command answers.
+// A command's answer, as JSON and as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace evolve {
 struct Answer {
   nlohmann::json report;
   std::string text;  // the same for people
-  // Why the command fails though it has an answer; nullopt: it does not.
+  // Why the command fails although it has an answer; nullopt: it succeeds.
   std::optional<Error> failure = std::nullopt;
 };
 

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Python files of rules/steps that are no step's of a campaign: they run from where they are.
+// Python files of rules/steps that belong to no step of a campaign: they run from where they are.
 constexpr std::array<std::string_view, 6> kNotSteps = {
     "authored.py", "delivered.py", "executions.py", "worker.py", "xplane.py", "xspace.py"};
 
@@ -36,29 +36,30 @@ std::string absolute(const std::string& path) {
   return out;
 }
 
-// Relative to the current folder, the root, where it is below it.
+// Returns a path relative to the current folder, which is the root, if it lies below that folder;
+// else as it is.
 std::string from_root(const std::string& path) {
   std::string relative = fs::path(path).lexically_relative(fs::current_path()).string();
-  // What begins with '$' or '-' would be more than a path where it stands alone.
+  // As a word of its own, a path that begins with '$' or '-' would be read as a variable or a flag.
   const bool is_below = !relative.empty() && !relative.starts_with("..") &&
                         std::string_view("$-").find(relative.front()) == std::string_view::npos;
   return is_below ? relative : path;
 }
 
-// The folder in which evolve was started, where the user is: opening a campaign leaves it.
+// The folder in which evolve was started. The user is there; opening a campaign leaves it.
 const fs::path& started_in() {
   static const fs::path folder = fs::current_path();
   return folder;
 }
 
-// A path of the campaign's as it is from where the user is.
+// Returns a campaign's path as seen from where the user is; absolute if it does not lie below.
 std::string place_for_user(const std::string& path) {
   const std::string whole = absolute(path);
   const std::string near = fs::path(whole).lexically_relative(started_in()).string();
   return near.empty() || near.starts_with("..") ? whole : near;
 }
 
-// A word of bash's in which no character is shown as it is that a terminal does not take.
+// Returns a text as a word for bash that any terminal can show: all but printable ASCII is escaped.
 std::string escaped_word(const std::string& text) {
   std::string out = "$'";
   for (char c : text) {
@@ -69,7 +70,7 @@ std::string escaped_word(const std::string& text) {
   return out + "'";
 }
 
-// A path of the campaign's for a command line that the user may paste.
+// Returns a campaign's path as a word of a command line that the user may paste.
 std::string as_argument(const std::string& path) {
   const std::string place = place_for_user(path);
   if (!is_plain_line(place)) return escaped_word(place);
@@ -78,8 +79,8 @@ std::string as_argument(const std::string& path) {
   return out.starts_with('-') || out.starts_with("'-") ? out.insert(out.find('-'), "./") : out;
 }
 
-// Whether a file may be a pipeline: a spec names an entry point, which no pipeline does. Far from
-// where the user is a file must name a kernel, too: there are many that end in .yaml.
+// Whether a file may be a pipeline: a .yaml file without `entry:`, which only a spec has. Away from
+// the user's folder it must also name a kernel, because many other files end in .yaml.
 bool may_be_pipeline(const fs::path& path, bool is_near) {
   if (path.extension() != ".yaml") return false;
   auto text = world::read_file(path.string());
@@ -97,7 +98,8 @@ Result<std::string> find_pipeline(const std::string& given) {
     return bad_input(fmt::format("{}: no such pipeline", given), "",
                      "evolve build -p PIPELINE.yaml");
   }
-  // Here, or in the nearest folder above that has one, as kernels are found.
+  // Looks here, and then in the nearest folder above that has a pipeline. Kernels are found in the
+  // same way.
   const fs::path here = fs::current_path();
   for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
     std::vector<std::string> found;
@@ -144,26 +146,26 @@ Result<std::vector<std::string>> step_sources(const std::string& rules) {
   return out;
 }
 
-// A path that a file in `folder` gives: from there, if it is not absolute.
+// Returns the place of a path that a file in `folder` names: relative paths start from `folder`.
 std::string beside(const std::string& folder, const std::string& given) {
   return from_root(absolute((fs::path(folder) / given).string()));
 }
 
-// The language models that a pipeline names: which variables have their keys.
+// Reads the file of language models that a pipeline names, for the variables that have their keys.
 Status read_models(Campaign& campaign, const std::string& folder,
                    const std::string& pipeline_path) {
-  if (campaign.pipeline.mutate.llm.empty()) return {};
+  if (campaign.shape.pipeline.mutate.llm.empty()) return {};
   CampaignShape& shape = campaign.shape;
-  shape.llm = beside(folder, campaign.pipeline.mutate.llm);
-  auto text = world::read_file(shape.llm);
+  shape.files.llm = beside(folder, campaign.shape.pipeline.mutate.llm);
+  auto text = world::read_file(shape.files.llm);
   if (!text) {
     return bad_input(
         fmt::format("{}: mutate.llm: {}", shown_path(pipeline_path), text.error().message));
   }
   auto record = parse_outside(*text);
-  if (!record) return std::move(record).error().within(shown_path(shape.llm));
+  if (!record) return std::move(record).error().within(shown_path(shape.files.llm));
   auto config = llm::read_config(*record);
-  if (!config) return std::move(config).error().within(shown_path(shape.llm));
+  if (!config) return std::move(config).error().within(shown_path(shape.files.llm));
   std::set<std::string> keys;
   for (const llm::Model& model : config->models) {
     if (!model.key_variable.empty()) keys.insert(model.key_variable);
@@ -181,7 +183,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// A manifest has no form for a carriage return.
+// Bad input: the path holds a carriage return, which a manifest cannot express.
 Status check_path(const std::string& path, const std::string& pipeline_path) {
   if (path.find('\r') == std::string::npos) return {};
   return bad_input(fmt::format("{}: '{}': a path may hold no carriage return",
@@ -191,7 +193,7 @@ Status check_path(const std::string& path, const std::string& pipeline_path) {
 
 // Fills in the kernel's files and cases.
 Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
-  const Pipeline& pipeline = campaign.pipeline;
+  const Pipeline& pipeline = campaign.shape.pipeline;
   std::string folder = fs::path(pipeline_path).parent_path().string();
   if (pipeline.kernel.spec.empty()) {
     return bad_input(
@@ -203,29 +205,28 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
         "function");
   }
   CampaignShape& shape = campaign.shape;
-  shape.spec = beside(folder, pipeline.kernel.spec);
-  auto text = world::read_file(shape.spec);
+  shape.files.spec = beside(folder, pipeline.kernel.spec);
+  auto text = world::read_file(shape.files.spec);
   if (!text) {
     return bad_input(
         fmt::format("{}: kernel.spec: {}", shown_path(pipeline_path), text.error().message));
   }
-  TRY_ASSIGN(auto spec, parse_spec(*text, shown_path(shape.spec)));
+  TRY_ASSIGN(auto spec, parse_spec(*text, shown_path(shape.files.spec)));
   campaign.spec = std::move(spec);
-  shape.timed_cases = pipeline.time.cases;
-  if (!shape.timed_cases.empty()) {
-    if (auto status = time_only(campaign.spec, shape.timed_cases); !status)
+  if (!pipeline.time.cases.empty()) {
+    if (auto status = time_only(campaign.spec, pipeline.time.cases); !status)
       return std::move(status).error().within(shown_path(pipeline_path) + ": time.cases");
   }
-  std::string kernel_folder = fs::path(shape.spec).parent_path().string();
+  std::string kernel_folder = fs::path(shape.files.spec).parent_path().string();
   auto kernel_file = [&](const std::string& given, const char* usual) {
     return given.empty() ? beside(kernel_folder, usual) : beside(folder, given);
   };
-  shape.seed = kernel_file(pipeline.kernel.template_path, "kernel.py");
-  shape.reference = kernel_file(pipeline.kernel.reference_path, "reference.py");
-  shape.xla = kernel_file("", "xla.py");
+  shape.files.seed = kernel_file(pipeline.kernel.template_path, "kernel.py");
+  shape.files.reference = kernel_file(pipeline.kernel.reference_path, "reference.py");
+  shape.files.xla = kernel_file("", "xla.py");
   std::error_code error;
-  if (!fs::exists(shape.xla, error)) shape.xla.clear();
-  for (const std::string& file : {shape.seed, shape.reference}) {
+  if (!fs::exists(shape.files.xla, error)) shape.files.xla.clear();
+  for (const std::string& file : {shape.files.seed, shape.files.reference}) {
     if (!fs::exists(file, error)) {
       return bad_input(
           fmt::format("{}: '{}' is missing", shown_path(pipeline_path), shown_path(file)), "",
@@ -233,32 +234,31 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     }
   }
   if (!pipeline.time.constants.empty()) {
-    shape.constants = beside(folder, pipeline.time.constants);
-    if (!fs::exists(shape.constants, error)) {
+    shape.files.constants = beside(folder, pipeline.time.constants);
+    if (!fs::exists(shape.files.constants, error)) {
       return bad_input(fmt::format("{}: time.constants: '{}' is missing", shown_path(pipeline_path),
-                                   shown_path(shape.constants)),
+                                   shown_path(shape.files.constants)),
                        "", "evolve model calibrate writes such a file");
     }
   }
   if (!pipeline.learn.file.empty()) {
-    shape.learnings = beside(folder, pipeline.learn.file);
-    if (!fs::exists(shape.learnings, error)) {
+    shape.files.learnings = beside(folder, pipeline.learn.file);
+    if (!fs::exists(shape.files.learnings, error)) {
       return bad_input(fmt::format("{}: learn.file: '{}' is missing", shown_path(pipeline_path),
-                                   shown_path(shape.learnings)),
+                                   shown_path(shape.files.learnings)),
                        "", "an empty file is a beginning");
     }
   }
   TRY(read_models(campaign, folder, pipeline_path));
-  shape.plan = pipeline.mutate.plan;
   const std::string& proposals = pipeline.mutate.proposals;
-  shape.proposals =
+  shape.files.proposals =
       beside(folder, proposals.empty() ? fmt::format("{}-proposals", campaign.name) : proposals);
   shape.entry = campaign.spec.entry;
   for (const auto& one : campaign.spec.cases) {
     if (one.has_tag("bench")) shape.bench_cases.push_back(one.name);
     if (is_checked(campaign.spec, one)) shape.check_cases.push_back(one.name);
   }
-  for (const std::string& path : shape.user_paths()) {
+  for (const std::string& path : shape.files.all()) {
     TRY(check_path(path, pipeline_path));
   }
   return {};
@@ -277,14 +277,14 @@ std::vector<MachineBinding> Campaign::machine() const {
 std::vector<std::string> Campaign::sources() const {
   std::vector<std::string> out = {path, rules + "/requirements.lock", rules + "/steps.ninja",
                                   rules + "/steps/worker.py", rounds()};
-  if (!shape.llm.empty()) out.push_back(shape.llm);
+  if (!shape.files.llm.empty()) out.push_back(shape.files.llm);
   return out;
 }
 
 std::string Campaign::folder_of(const std::string& variant) const {
-  if (variant == "xla") return shape.xla.empty() ? "" : work + "/round-0/xla";
+  if (variant == "xla") return shape.files.xla.empty() ? "" : work + "/round-0/xla";
   const auto number = variant_number(variant);
-  const bool is_one = number && *number <= shape.rounds * shape.variants &&
+  const bool is_one = number && *number <= shape.rounds() * shape.variants() &&
                       variant_id(*number) == variant;  // and not "v00007"
   return is_one ? work + "/" + variant_folder(shape, *number) : "";
 }
@@ -345,7 +345,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   Campaign campaign;
   TRY_ASSIGN(auto text, world::read_file(path));
   TRY_ASSIGN(auto pipeline, parse_pipeline(text, shown_path(path)));
-  campaign.pipeline = std::move(pipeline);
+  campaign.shape.pipeline = std::move(pipeline);
   campaign.name = fs::path(path).stem().string();
   campaign.path = from_root(path);
   campaign.state = from_root(state);
@@ -357,49 +357,23 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   TRY(check_bindings(campaign));
 
   CampaignShape& shape = campaign.shape;
-  shape.rounds = campaign.pipeline.session.max_iterations;
-  shape.variants = campaign.pipeline.batch.variants_per_round;
-  const Pipeline::Select& select = campaign.pipeline.select;
-  shape.survival = {select.policy,
-                    select.ties == "point",
-                    campaign.pipeline.batch.top_k,
-                    campaign.pipeline.batch.max_active_lineages,
-                    select.islands,
-                    select.migration_interval,
-                    select.most_cells};
-  shape.random_seed = campaign.pipeline.mutate.random_seed;
-  shape.opening = campaign.pipeline.mutate.opening;
-  shape.mix.clear();
-  for (const auto& [name, weight] : campaign.pipeline.mutate.mix)
-    shape.mix.push_back({name, weight});
-  shape.sampler = campaign.pipeline.mutate.sampler;
-  shape.explore = campaign.pipeline.mutate.explore;
-  shape.least_distance = campaign.pipeline.mutate.least_distance;
-  shape.learn_effect = campaign.pipeline.learn.effect;
-  shape.target = campaign.pipeline.target;
-  shape.compile_flags = campaign.pipeline.compile.flags;
-  shape.limits = campaign.pipeline.limits;
-  shape.is_measured = campaign.pipeline.time.kind == "measured";
-  if (shape.is_measured) campaign.device_kind = cpu_kind();
-  for (const Pipeline::NodePool& pool : campaign.pipeline.cluster.pools) {
+  if (shape.is_measured()) campaign.device_kind = cpu_kind();
+  for (const Pipeline::NodePool& pool : campaign.shape.pipeline.cluster.pools) {
     for (const std::string& step : pool.steps) {
       if (options.is_local) continue;
       shape.node_pools[step] = pool.name;
-      if (step == "measure" && shape.is_measured && !pool.device_kind.empty()) {
+      if (step == "measure" && shape.is_measured() && !pool.device_kind.empty()) {
         campaign.device_kind = pool.device_kind;
       }
     }
   }
   shape.is_sandboxed = options.is_sandboxed;
-  shape.marker_start = campaign.pipeline.kernel.marker_start;
-  shape.marker_end = campaign.pipeline.kernel.marker_end;
   TRY(read_kernel(campaign, path));
-  // Those that may survive, and as many again.
-  shape.timing.finalists = std::min(shape.variants, 2 * shape.survival.capacity());
-  shape.timing.first_cut = campaign.pipeline.time.first_cut;
-  if (campaign.pipeline.time.budget > 0) {
-    shape.timing = within_budget(shape.timing, campaign.pipeline.time.budget, shape.variants,
-                                 shape.bench_cases.size());
+  // Twice as many as may survive.
+  shape.timing.finalists = std::min(shape.variants(), 2 * shape.pipeline.select.capacity());
+  if (campaign.shape.pipeline.time.budget > 0) {
+    shape.timing = within_budget(shape.timing, campaign.shape.pipeline.time.budget,
+                                 shape.variants(), shape.bench_cases.size());
   }
   TRY_ASSIGN(auto sources, step_sources(campaign.rules));
   shape.step_sources = std::move(sources);

@@ -16,81 +16,82 @@
 namespace evolve {
 
 struct CampaignOptions {
-  std::string pipeline;  // as given; empty: the only one there is
-  std::string state;     // as given; empty: .evolve beside the pipeline
+  std::string pipeline;  // as given; empty: found from the current folder
+  std::string state;     // as given; empty: .evolve next to the pipeline
   bool is_sandboxed = true;
   bool is_local = false;  // all steps run on this machine
 };
 
-// Paths are relative to the project's root where they are below it, and the process runs in the
-// root.
+// Paths below the project's root are relative to it, and the process runs in the root.
 struct Campaign {
   std::string name;   // the pipeline's file name without its ending
-  std::string state;  // memo.db, ledger.db, blobs
-  std::string work;   // the campaign's own folder below it: manifests, rounds
+  std::string state;  // folder of memo.db, ledger.db and blobs
+  std::string work;   // the campaign's own folder below `state`: manifests, rounds
   std::string python;
   std::string rules;
-  Pipeline pipeline;
   Spec spec;
   CampaignShape shape;
 
-  std::string path;  // of the pipeline
+  std::string path;  // the pipeline file
 
-  // Files that the manifest is made of, though no edge reads them.
+  // Files from which the manifest is made, although no edge reads them.
   [[nodiscard]] std::vector<std::string> sources() const;
   [[nodiscard]] std::string manifest() const { return work + "/build.ninja"; }
-  [[nodiscard]] std::string rounds() const { return work + "/rounds.ninja"; }  // included by it
+  // Included by manifest().
+  [[nodiscard]] std::string rounds() const { return work + "/rounds.ninja"; }
   [[nodiscard]] std::vector<MachineBinding> machine() const;
-  // The folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty: no such
-  // one.
+  // Returns the folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty:
+  // the campaign has no such variant.
   [[nodiscard]] std::string folder_of(const std::string& variant) const;
 
-  std::string steps;        // folder of the C++ step programs
-  std::string device_kind;  // what times are measured on; empty: they are modelled
+  std::string steps;        // the folder of the C++ step programs
+  std::string device_kind;  // what times are measured on; empty: times are modelled
 };
 
-// Finds and reads pipeline and spec, and changes to the project's root: the nearest folder at or
-// above the pipeline's that has rules/steps.ninja, or else the pipeline's own.
+// Finds and reads the pipeline and the spec, and changes to the project's root. The root is the
+// nearest folder, from the pipeline's folder upwards, that has rules/steps.ninja, or else the
+// pipeline's own folder.
 Result<Campaign> open_campaign(const CampaignOptions& options);
-// The options that open the same campaign again, wherever the process runs by then.
+// Returns options that open the same campaign again, from whatever folder the process is in by
+// then.
 CampaignOptions reopening(CampaignOptions options, const Campaign& campaign);
-// "-p PIPELINE", and "--state FOLDER" where that is not the usual one: the campaign, for a command
-// that the user pastes where evolve was started.
+// Returns "-p PIPELINE", and "--state FOLDER" unless that is the default: a campaign's arguments in
+// a command that the user pastes where evolve was started.
 std::string arguments_of(const Campaign& campaign);
 
-// A path of a campaign's from where evolve was started, or absolute where it does not lie below
-// that; in one line. REQUIRES: the path is as the campaign has it, from the root that the process
-// runs in.
+// Returns a campaign's path for the user, in one line: relative to the folder where evolve was
+// started, or absolute if the path does not lie below that folder. REQUIRES: the path is as the
+// campaign has it, from the root that the process runs in.
 std::string shown_path(const std::string& path);
 
-// The state folder of a pipeline's campaign where none is named.
+// Returns the default state folder of a pipeline's campaign.
 std::string usual_state(const std::string& pipeline);
 
 // Where a campaign's records lie, whether or not its files can be read.
 struct CampaignPlace {
   std::string state;  // absolute
-  std::string name;   // empty: not said, and the state folder may hold several
+  std::string name;   // empty: not given; the state folder may hold several campaigns
 };
 Result<CampaignPlace> find_campaign(const CampaignOptions& options);
 
-// The folder of the rules: the project's, or else those that this binary was built with.
+// Returns the folder of the rules: the project's, or else the one that this binary was built with.
 std::string find_rules(const std::string& root);
 
-// The interpreter of the steps: $EVOLVE_PYTHON, or that of the project whose `rules` are given, or
-// of the one that this binary was built in.
+// Returns the interpreter of the steps: $EVOLVE_PYTHON, or else that of the project whose `rules`
+// are given. Empty `rules`: those that find_rules() finds from the current folder.
 std::string find_python(const std::string& rules = "");
 
-// Bad input: a kind of device that would be more than a word to the shell, or a path that a
-// manifest has no form for.
+// Bad input: the device kind would be more than one word to the shell, or a path cannot be written
+// in a manifest or used by JAX.
 Status check_bindings(const Campaign& campaign);
 
-// Writes build.ninja, which binds `toolchain` and this machine's paths, beside the rounds.ninja
-// that is there, and reads it.
+// Writes build.ninja next to the existing rounds.ninja, and reads it. build.ninja binds `toolchain`
+// and this machine's paths.
 Result<std::unique_ptr<Graph>> read_manifest(const Campaign& campaign,
                                              const std::string& toolchain);
 
-// Writes rounds.ninja and build.ninja, which binds `toolchain` and this machine's paths, and reads
-// them back: what is built is what stands there.
+// Writes rounds.ninja and build.ninja, and reads them back, so that the files decide what is built.
+// build.ninja binds `toolchain` and this machine's paths.
 Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
                                               const std::string& toolchain);
 

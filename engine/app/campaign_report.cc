@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// The times of the variant, the seed and the XLA baseline for each bench case.
+// Returns the times of the variant, the seed and the XLA baseline for each bench case.
 json times_report(const Campaign& campaign, const std::string& variant) {
   json out = json::array();
   for (const std::string& name : campaign.shape.bench_cases) {
@@ -34,14 +34,14 @@ json times_report(const Campaign& campaign, const std::string& variant) {
     };
     add("seconds", variant);
     add("seed_seconds", variant_id(0));
-    if (!campaign.shape.xla.empty()) add("xla_seconds", "xla");
+    if (!campaign.shape.files.xla.empty()) add("xla_seconds", "xla");
     out.push_back(row);
   }
   return out;
 }
 
-// How a variant's outputs were compared with the reference's: whole in so many cases, at drawn
-// places of so many large ones, and of so many not at all.
+// Returns how a variant's outputs were compared with the reference's: in how many cases as a whole,
+// in how many large cases at drawn places (and at how many), and in how many cases not at all.
 json compared_report(const Campaign& campaign, const std::string& variant) {
   int whole = 0, at_places = 0, not_at_all = 0;
   int64_t places = 0;
@@ -56,12 +56,12 @@ json compared_report(const Campaign& campaign, const std::string& variant) {
       {"whole", whole}, {"at_places", at_places}, {"places", places}, {"not_at_all", not_at_all}};
 }
 
-// Verdicts of the campaign's variants up to a round: {"ok": 20, "compile out-of-memory": 2}.
+// Counts the verdicts in the rounds' selections: {"ok": 20, "compile out-of-memory": 2}.
 std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
                                             const std::vector<json>& selections) {
   std::map<std::string, int> out;
   for (const json& selection : selections) {
-    if (!selection.is_object()) continue;  // the build did not come so far
+    if (!selection.is_object()) continue;  // the build did not get this far
     int rejected = 0;
     for (const json& row : selection.value("rejected", json::array())) {
       ++rejected;
@@ -69,12 +69,12 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
     }
     const auto ruled_out = static_cast<int>(selection.value("ruled_out", json::array()).size());
     if (ruled_out > 0) out["ruled out"] += ruled_out;
-    out["ok"] += campaign.shape.variants - rejected - ruled_out;
+    out["ok"] += campaign.shape.variants() - rejected - ruled_out;
   }
   return out;
 }
 
-// The variants in contention that a step could not be done on.
+// Returns the ranked variants on which a step could not be done.
 std::set<std::string> not_done(const std::vector<json>& selections) {
   std::set<std::string> out;
   for (const json& selection : selections) {
@@ -86,7 +86,7 @@ std::set<std::string> not_done(const std::vector<json>& selections) {
   return out;
 }
 
-// What the spec allows outside of kernels beside what all may do there.
+// Returns what the spec allows outside of kernels beyond what every kernel may do there.
 std::vector<std::string> outside_words(const Campaign& campaign) {
   std::vector<std::string> out;
   const json spec = read_json(campaign.work + "/spec.json");
@@ -97,7 +97,8 @@ std::vector<std::string> outside_words(const Campaign& campaign) {
   return out;
 }
 
-// What the first cut of its round said of a variant; null where there was none.
+// Returns what the first cut of the round said of a variant; null: nothing, or the round had no
+// cut.
 json cut_of(const std::string& round_folder, const std::string& variant) {
   const json cut = read_json(round_folder + "/cut.json");
   if (!cut.is_object()) return nullptr;
@@ -115,7 +116,7 @@ json steps_report(const BuildSummary& summary) {
   return out;
 }
 
-// What a step said of a case, and what it cost; null where it has said nothing yet.
+// Returns what a step said of a case, and what the step cost; null: it has said nothing yet.
 Result<json> step_row(const std::string& folder, const StepReport& step,
                       const std::vector<MachineBinding>& machine, cache::SqliteLedger& ledger) {
   const std::string at = fmt::format("{}/{}/", folder, step.case_name);
@@ -142,7 +143,7 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
   return row;
 }
 
-// A selection that the ledger has; an error where it is not of the form that can be told.
+// Parses a selection of the ledger. An error: it does not have the form that reports need.
 Result<json> read_selection_of(const std::string& text) {
   auto selection = parse_outside(text);
   if (!selection) return std::move(selection).error().within("selection");
@@ -157,7 +158,7 @@ nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summar
   for (int r = 1; r <= round; ++r) selections.push_back(selection_of(campaign, r));
   json report = {{"campaign", campaign.name},
                  {"round", round},
-                 {"variants", round * campaign.shape.variants},
+                 {"variants", round * campaign.shape.variants()},
                  {"verdicts", verdicts_by_kind(campaign, selections)},
                  {"steps", steps_report(summary)},
                  {"ran", summary.ran},
@@ -169,10 +170,10 @@ nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summar
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"sandboxed", campaign.shape.is_sandboxed},
-                 {"target", campaign.shape.target}};
+                 {"target", campaign.shape.pipeline.target}};
   const json selection = selections.empty() ? json() : selections.back();
   if (selection.is_object() && selection.contains("model")) report["model"] = selection["model"];
-  report["first_cut"] = campaign.shape.is_measured && campaign.shape.timing.first_cut;
+  report["first_cut"] = campaign.shape.is_measured() && campaign.shape.pipeline.time.first_cut;
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
     report["best"] = selection["best"];
     report["times"] = times_report(campaign, line_member(selection["best"], "variant"));
@@ -197,7 +198,7 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
     }
   }
   report["times"] = times_report(campaign, variant);
-  if (campaign.shape.is_measured && campaign.shape.timing.first_cut) {
+  if (campaign.shape.is_measured() && campaign.shape.pipeline.time.first_cut) {
     json cut = cut_of(folder.substr(0, folder.rfind('/')), variant);
     if (!cut.is_null()) report["cut"] = std::move(cut);
   }

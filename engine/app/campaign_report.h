@@ -1,5 +1,5 @@
-// What `build`, `show` and `log` report of a campaign, as JSON. report/campaign_text.h has the
-// words.
+// Reports on a campaign as JSON, for `build`, `show` and `log`. report/campaign_text.h puts them
+// into words.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,15 +12,15 @@
 
 namespace evolve {
 
-// What `build` reports at its end.
+// Returns what `build` reports at its end.
 nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summary, int round);
 
-// What `show` reports of a variant: its origin, its verdicts, its times, and who paid for each
-// step.
+// Returns what `show` reports of a variant: its origin, its verdicts, its times, and which variant
+// paid for each step.
 Result<nlohmann::json> variant_report(const Campaign& campaign, const std::string& variant,
                                       cache::SqliteLedger& ledger);
 
-// What `log` reports of all rounds.
+// Returns what `log` reports of all rounds.
 Result<nlohmann::json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger);
 
 }  // namespace evolve

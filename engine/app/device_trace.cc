@@ -48,7 +48,7 @@ Result<nlohmann::json> read_traces(const std::vector<std::string>& traces,
                                    const TraceQuestion& question) {
   if (!std::isfinite(question.floor)) return bad_input("--floor: a number of seconds was expected");
   std::vector<std::string> flags = {"--out", "-"};
-  // With the equals sign: a name may begin with a dash.
+  // The equals sign keeps a name that begins with a dash from being read as a flag.
   if (!question.module.empty()) flags.push_back("--module=" + question.module);
   if (question.runs != 0) flags.push_back(fmt::format("--runs={}", question.runs));
   if (question.floor != 0) flags.push_back(fmt::format("--floor={}", question.floor));

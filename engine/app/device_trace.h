@@ -1,4 +1,4 @@
-// What a device did, by the traces that JAX's profiler wrote there: rules/steps/xplane.py reads
+// Device traces: what a device did, as JAX's profiler recorded it. rules/steps/xplane.py reads
 // them.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace evolve {
 
-// What is known of the programs that ran.
+// Known facts about the programs that ran.
 struct TraceQuestion {
-  std::string module;  // only this one: "jit_f", "jit_f(FINGERPRINT)"; empty: all
+  std::string module;  // the only one wanted: "jit_f", "jit_f(FINGERPRINT)"; empty: all
   int runs = 0;        // executions on each device; 0: not known
-  double floor = 0;    // seconds below which none can be
+  double floor = 0;    // seconds; no execution can be shorter
 };
 
-// The traces that a path means: itself, where it is a *.xplane.pb, or those in a folder, in its
-// folders, or in its plugins/profile/TIME. None where schedules lie in the folder: then it is one
-// of dumps.
+// Returns the traces that a path names: the path itself if it is a *.xplane.pb, or those in a
+// folder, in its folders, or in its plugins/profile/TIME. Empty: no trace is there, or schedules
+// lie in the folder, which then is a folder of dumps.
 std::vector<std::string> find_traces(const std::string& path);
 
-// The report on the traces, by rules/steps/xplane.py. Its `verdict` other than "ok" says that the
-// traces cannot be believed, or are not of what was asked for, and `reason` why.
+// Returns the report of rules/steps/xplane.py on the traces. A `verdict` other than "ok" says that
+// the traces cannot be believed, or are not of the program that was asked for. `reason` says why.
 Result<nlohmann::json> read_traces(const std::vector<std::string>& traces,
                                    const TraceQuestion& question);
 

@@ -28,14 +28,14 @@ bool is_read_of_program(const std::string& name) {
          name == "TLP/all-fingerprints.txt" || name == "TLP/hlo-static-bundle-profile.txt";
 }
 
-// Beside its schedule.
+// Whether this is a dump of a module that is read besides the module's schedule.
 bool is_read_of_module(const std::string& name) {
   size_t slash = name.find('/');
   std::string_view stage = std::string_view(name).substr(slash + 1);
   return stage == ir::kLloPass || stage == ir::kUtilisationDump;
 }
 
-// The stages that are read; a folder may have 300 others.
+// Whether a dump is of a stage that is read; a folder may have 300 other stages.
 bool is_read(const std::string& name) {
   return name.ends_with("/packed-bundles-post-ra.txt") || is_read_of_module(name) ||
          is_read_of_program(name);
@@ -46,7 +46,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::error_code error;
   fs::recursive_directory_iterator it(folder, error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    // A folder of modules at most: what lies deeper is not the dumps'.
+    // The dumps lie at most one folder down, in folders of modules; deeper files are no dumps.
     if (it.depth() > 0) it.disable_recursion_pending();
     if (it->is_regular_file(error)) out.push_back(it->path().string());
   }
@@ -55,7 +55,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   return out;
 }
 
-// The programs among dumps that lie in files.
+// Reads the programs among dumps that lie in files.
 Result<std::vector<ReadProgram>> read_programs(const std::vector<std::string>& paths) {
   std::vector<ReadProgram> out;
   for (ir::DumpPaths& program : ir::group_dumps(paths)) {
@@ -78,7 +78,7 @@ Error in_file(const std::string& path, const Error& error) {
                    "the forms are in engine/ir/README.md");
 }
 
-// "0=sizes.npy", "2=mask.json"
+// Adds an operand, as "0=sizes.npy" or "2=mask.json".
 Status add_operand(const std::string& text, ir::ProgramInput& input) {
   size_t equals = text.find('=');
   std::string number = text.substr(0, equals);

@@ -15,26 +15,27 @@ namespace evolve {
 // A program as its dumps show it.
 struct ReadProgram {
   ir::Dumps dumps;
-  ir::DumpPaths paths;  // of the dumps; none where they come from an archive
-  // Whether a module is called so, with or without XLA's number.
+  ir::DumpPaths paths;  // of the dumps; empty: they come from an archive
+  // Whether a module has this name, with or without the number that XLA appends.
   [[nodiscard]] bool has_kernel(const std::string& kernel) const;
 };
 
-// The programs among the dumps of the paths: folders that libtpu dumped into, the compile step's
-// archives, dumps. An error is bad input, or says what could not be read.
+// Reads the programs among the dumps at the paths: folders that libtpu dumped into, archives of the
+// compile step, or single dumps. An error is bad input, or says what could not be read.
 Result<std::vector<ReadProgram>> read_programs_of(const std::vector<std::string>& paths);
 
-// What the kernels are given: a JSON file of all (empty: none), and files of operands by their
-// number, "0=sizes.npy", "2=mask.json" (operands.h has the forms).
+// Reads the operands of the kernels: all of them from the JSON file `file` (empty: no file), and
+// single ones by their number, as "0=sizes.npy" or "2=mask.json". operands.h has the forms.
 Result<ir::ProgramInput> read_operand_files(const std::string& file,
                                             const std::vector<std::string>& numbered);
 
-// "gmm.1:119: …" with the file that the module's schedule is in.
+// Replaces the module's name at the start of an error, "gmm.1:119: …", by the file of its schedule.
+// Adds a hint if the model could not follow the module.
 Error in_dump(Error error, const ir::DumpPaths& files);
 
 Result<nlohmann::json> read_json_file(const std::string& path);
 
-// The device of a name, with the constants of such a file; of an empty path its own.
+// Returns the device `name`, with the constants of the file `constants`; empty: the device's own.
 Result<ir::Device> read_device(const std::string& name, const std::string& constants);
 
 }  // namespace evolve

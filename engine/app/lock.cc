@@ -35,8 +35,8 @@ Lock lock_of(const Campaign& campaign, const Toolchain& toolchain) {
   out.keys = kKeyScheme;
   out.packages = versions_of(toolchain.versions);
   out.python = out.packages.extract("cpython").mapped();
-  if (!campaign.shape.compile_flags.empty()) {
-    out.flags[campaign.name] = campaign.shape.compile_flags;
+  if (!campaign.shape.pipeline.compile.flags.empty()) {
+    out.flags[campaign.name] = campaign.shape.pipeline.compile.flags;
   }
   return out;
 }
@@ -79,7 +79,7 @@ Result<Lock> decode(const std::string& text, const std::string& path) {
   return out;
 }
 
-// Nullopt: there is none.
+// Nullopt: there is no lock.
 Result<std::optional<Lock>> read_lock(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<Lock>{};
@@ -88,7 +88,7 @@ Result<std::optional<Lock>> read_lock(const std::string& path) {
   return std::optional(std::move(lock));
 }
 
-// "libtpu 0.0.42.1 is locked, 0.0.43 is here"
+// Returns what differs, as "libtpu 0.0.42.1 is locked, 0.0.43 is here".
 std::vector<std::string> differences(const Lock& locked, const Lock& here,
                                      const std::string& campaign) {
   std::vector<std::string> out;
@@ -135,7 +135,7 @@ Result<Answer> write_lock(const CampaignOptions& options) {
   const std::string path = path_of(campaign);
   TRY_ASSIGN(auto before, read_lock(path));
   Lock lock = lock_of(campaign, toolchain);
-  // Those of the folder's other campaigns stay.
+  // The flags of the folder's other campaigns stay.
   if (before) {
     for (auto& [name, flags] : before->flags) {
       if (name != campaign.name) lock.flags[name] = std::move(flags);

@@ -1,4 +1,4 @@
-// `evolve.lock`, beside the pipelines: the toolchain that their campaigns were built with.
+// `evolve.lock`, next to the pipelines: the toolchain that their campaigns were built with.
 //
 //   # words
 //   engine: 0.1.0
@@ -6,7 +6,7 @@
 //   python: 3.11.2
 //   packages:
 //     jax: 0.10.2
-//   flags:                 # of the compiler, by campaign; those without are not listed
+//   flags:                 # of the compiler, by campaign; campaigns without flags are left out
 //     matmul-v7x: [--xla_tpu_scoped_vmem_limit_kib=16384]
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace evolve {
 
-// Writes the lock for this machine's toolchain, and for the campaign.
+// Writes the lock for this machine's toolchain and for the campaign's compiler flags.
 Result<Answer> write_lock(const CampaignOptions& options);
 
-// Success where there is no lock. Bad input, naming all that differs, where the lock is of another
+// Succeeds if there is no lock. Bad input, naming all that differs: the lock is of another
 // toolchain than this machine's.
 Status check_lock(const Campaign& campaign, const Toolchain& toolchain);
 

@@ -22,7 +22,7 @@ namespace {
 double usable_memory() {
   const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
   const double all = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  // "max", or no such file, where there is no limit.
+  // The file says "max", or is missing, where there is no limit.
   auto limit = world::read_file("/sys/fs/cgroup/memory.max");
   if (!limit) return all;
   auto bytes = parse_size(limit->substr(0, limit->find('\n')));
@@ -67,8 +67,8 @@ std::string cpu_kind() {
     name = line.substr(colon + 1);
     break;
   }
-  // A word of a command line, which a shell's own signs would end: "Intel(R) Xeon(R) CPU
-  // @ 2.20GHz".
+  // The name becomes one word of a command line, so characters that a shell interprets are
+  // replaced: "Intel(R) Xeon(R) CPU @ 2.20GHz".
   const auto is_plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-';
   };

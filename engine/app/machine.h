@@ -1,4 +1,4 @@
-// What this machine has for commands to use.
+// This machine: its cores, memory, processor and names, and the user's editor.
 #pragma once
 
 #include <string>
@@ -7,25 +7,25 @@
 
 namespace evolve {
 
-// At least one; those that this process may run on.
+// Returns the number of cores that this process may run on; at least 1.
 int usable_cores();
 
-// A variable of this process; empty: it is not set.
+// Returns an environment variable of this process; empty: not set.
 std::string variable(const char* name);
 
-// The command line that opens a file in the person's editor ($VISUAL, $EDITOR, or vi), as git has
-// it.
+// Returns the command line that opens a file in the person's editor: $VISUAL, $EDITOR or vi, as git
+// has it.
 std::string editor_line(const std::string& file);
 
-// The name that this machine gives itself, for records.
+// Returns the name that this machine gives itself, for records.
 std::string machine_name();
 
-// The processor as a device, one plain word: "cpu:AMD-EPYC-9B45". rules/steps/measure.py reads the
-// same.
+// Returns the processor as a device, one plain word: "cpu:AMD-EPYC-9B45". rules/steps/measure.py
+// makes the same word.
 std::string cpu_kind();
 
-// What running commands may need together: what was given, and the machine's memory (or its control
-// group's limit) where that does not say.
+// Returns the resources that all running commands share: those that are given, and `memory`. If
+// `given` has no memory, it is the machine's memory, or its control group's limit if that is less.
 Resources with_memory(Resources given);
 
 }  // namespace evolve

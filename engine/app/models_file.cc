@@ -22,7 +22,7 @@ std::vector<Digest> models_keys(const Record& record) {
 
 Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state) {
   std::vector<Digest> out;
-  if (campaign.shape.llm.empty()) return out;
+  if (campaign.shape.files.llm.empty()) return out;
   auto status = state.ledger->for_each_record([&](const cache::StoredRecord& stored) -> Status {
     if (stored.campaign != campaign.name) return {};
     auto record = decode_record(stored.text);
@@ -43,7 +43,7 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
       continue;
     std::string variant = graph.extension(one.edge, "subject");
     variant.resize(std::min(variant.find(' '), variant.size()));  // "v0001 plan"
-    // Of a round that is still open nobody knows what it will have asked.
+    // A round without a record is still open: nobody knows yet what it will have asked.
     const int round = round_of(campaign.shape, variant_number(variant).value_or(0));
     if (!is_recorded.contains(round)) {
       TRY_ASSIGN(auto record, state.ledger->last_record(campaign.name, round));
@@ -55,7 +55,7 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
     if (!before || before->outcome == Outcome::failed) continue;
     ++out.answers;
     if (!out.variants.insert(variant).second) continue;
-    // Not there where a plan is answered and the code is not.
+    // The exchange is missing where a plan is answered but its code is not.
     const nlohmann::json made = read_json(campaign.folder_of(variant) + "/variant.json");
     const auto exchange = made.is_object() ? made.find("exchange") : made.end();
     if (exchange == made.end() || !exchange->is_object()) continue;

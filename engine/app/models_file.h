@@ -1,6 +1,6 @@
-// What models were asked and have answered: a round that was answered keeps the models' file
-// (llm.json) that it was answered by, so that an edit of it pays for nothing twice. And what a
-// build would ask again.
+// The models' files (llm.json) of recorded rounds, and the answers that a build would ask for
+// again. A round that was answered keeps the models' file that it was answered by, so that an edit
+// of the file pays for nothing twice.
 #pragma once
 
 #include <set>
@@ -15,21 +15,21 @@
 
 namespace evolve {
 
-// The keys of the steps `models` of a record: what they gave is final (Lookup::confirm).
+// Returns the keys of a record's `models` steps; their results are final (Lookup::confirm).
 std::vector<Digest> models_keys(const Record& record);
-// Those of all records of a campaign, where it has models.
+// Returns these keys for all records of a campaign; empty: the campaign has no models.
 Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state);
 
 // Answers that models gave in rounds that are recorded, and may have to give again.
 struct AskedAgain {
   int answers = 0;
-  double usd = 0;  // what the variants that they made cost then
+  double usd = 0;  // cost of the variants that they made, at that time
   std::set<std::string> variants;
 };
-// Of what is not up to date.
+// Returns the answers that `pending`, the edges that are not up to date, may ask for again.
 Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
                                const std::vector<Pending>& pending, State& state);
-// Of it, for people; empty where nothing is asked again.
+// Puts it into words for people; empty: nothing is asked again.
 std::string text_of(const AskedAgain& asked);
 
 }  // namespace evolve

@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// A build finds every edge as another left it.
+// Returns the report with every edge as a hit: the next build finds all edges as this one left
+// them.
 json all_cached(json report) {
   int64_t edges = 0;
   for (auto& [step, outcomes] : report["steps"].items()) {
@@ -51,7 +52,7 @@ void NullBuild::look_at_sources() {
   std::vector<std::string> paths = session_.campaign.sources();
   paths.emplace_back("/proc/self/exe");
   for (const std::string& path : paths) {
-    // The manifest is written anew before it is read.
+    // The rounds' manifest is written again before it is read.
     if (path == session_.campaign.rounds()) continue;
     auto state = state_.files.look(path, nullptr);
     if (!state) {
@@ -106,7 +107,7 @@ Result<std::optional<json>> NullBuild::report(const SessionOptions& options) {
   if (!recorded) return unknown;
   bool is_changed = false;
   auto holds = still_holds(*note, state_.files, is_changed);
-  // Whatever it is, the build that looks at each edge says it better.
+  // The reason does not matter here: the build that looks at each edge explains it better.
   if (!holds || !*holds) return unknown;
   json report = about["report"];
   std::map<std::string, cache::Tally> tallies;

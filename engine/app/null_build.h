@@ -1,5 +1,5 @@
-// A build that has nothing to do, without a look at the graph: by the note of the last one
-// (engine/build/build_note.h).
+// Null builds: a build that has nothing to do is recognised without reading the graph, by the note
+// of the last build (engine/build/build_note.h).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,29 +18,29 @@ class NullBuild {
   NullBuild(Session& session, const std::vector<std::string>& targets)
       : session_(session), state_(*session.state), targets_(targets) {}
 
-  // The report of a build that has nothing to do, which is recorded as one; nullopt: it cannot be
-  // told that this is one.
+  // Returns the report of a build that has nothing to do, and records that build. Nullopt: it
+  // cannot be told whether there is nothing to do.
   Result<std::optional<nlohmann::json>> report(const SessionOptions& options);
-  // Looks at what the manifest is made from, for note(). To be called before it is read.
+  // Looks at what the manifest is made from, for note(). To be called before the manifest is read.
   void look_at_sources();
-  // Notes that `targets` are built, for the next time. `report` told of it, `record` is the number
-  // of the last round's record.
+  // Notes for the next build that `targets` are built. `report`: what this build reported.
+  // `record`: the number of the last round's record.
   Status note(const std::vector<NodeId>& targets, Lookup& lookup, const BuildSummary& summary,
               const nlohmann::json& report, int64_t record);
 
  private:
-  // All that an edge's result depends on, or that is told, besides files.
+  // Returns a digest of everything besides files on which an edge's result or the report depends.
   [[nodiscard]] std::string asked(const std::vector<std::string>& environment) const;
-  // Whether the ledger still has the record of what is noted.
+  // Whether the ledger still has the record that a note names.
   Result<bool> is_recorded(const nlohmann::json& about);
-  // The digest of a record's text.
+  // Returns the digest of a record's text; empty: there is no such record.
   Result<std::string> text_digest(int64_t record);
 
   Session& session_;
   State& state_;
   std::vector<std::string> targets_;
-  std::vector<NotedFile> sources_;  // of the manifest and of the record, and this program
-  std::string fault_;               // why those cannot be known; empty: they are
+  std::vector<NotedFile> sources_;  // the sources of manifest and record, and this program's file
+  std::string fault_;               // why `sources_` are not known; empty: they are
 };
 
 }  // namespace evolve

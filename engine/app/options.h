@@ -1,4 +1,4 @@
-// How a campaign is opened.
+// Options for opening a campaign.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ namespace evolve {
 
 struct SessionOptions {
   CampaignOptions campaign;
-  bool has_told_notices = false;  // of the pipeline: who builds round after round tells them once
-  // Tells the user of what was set aside, or is not as it should be.
+  bool has_told_notices = false;  // the pipeline's notices were shown: once for all rounds of a run
+  // Warns the user that something was set aside, or is not as it should be.
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The program's last line, without its name.
+// Returns the last line that the program wrote, without the program's name.
 std::string words_of(std::string text, const std::string& script) {
   while (text.ends_with('\n')) text.pop_back();
   if (const size_t line = text.rfind('\n'); line != std::string::npos) text.erase(0, line + 1);

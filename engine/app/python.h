@@ -1,4 +1,4 @@
-// Programs of rules/ that a command runs by itself, with the interpreter of the steps.
+// Python programs of rules/ that a command itself runs, with the interpreter of the steps.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace evolve {
 
-// Runs rules/SCRIPT with these words, and returns its stdout. A program that ends with 2 says in a
-// line of stderr, after its own name, what is wrong with what it was given: that is bad input. Any
+// Runs rules/SCRIPT with the arguments `words`, and returns its stdout. Exit code 2 is bad input:
+// the last line of stderr says, after the program's name, what is wrong with what it was given. Any
 // other failure is external.
 Result<std::string> run_python(const std::string& script, const std::vector<std::string>& words);
 

@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-// Of a source that does not lie below the project's root.
+// The prefix of a source that does not lie below the project's root.
 constexpr const char* kOutside = "$outside";
 
 std::string recorded_path(const std::string& symbolic) {
@@ -19,8 +19,8 @@ std::string recorded_path(const std::string& symbolic) {
   return recorded_name(kOutside + std::filesystem::absolute(symbolic).lexically_normal().string());
 }
 
-// The edges that a node needs and that are not among `known`, which they join; in the manifest's
-// order.
+// Returns the edges that a node needs and that are not in `known`, in the manifest's order, and
+// adds them to `known`.
 std::vector<EdgeId> edges_beyond(std::vector<bool>& known, const Graph& graph, NodeId target) {
   std::vector<EdgeId> out;
   std::vector<NodeId> open = {target};
@@ -73,25 +73,24 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
     const auto settled = lookup.snapshot().edge(id);
     const auto discovered = lookup.discovered(id);
     if (!settled || !discovered) {
-      return internal_error(fmt::format("{}: built, and not known", lookup.record_name(id)));
+      return internal_error(fmt::format("{}: built, and not known", lookup.keys().record_name(id)));
     }
     RecordedStep step;
     step.step = graph.extension(id, "step");
     step.subject = graph.extension(id, "subject");
-    TRY_ASSIGN(auto extensions, extensions_of(graph, id));
-    step.step_class = extensions.step_class;
+    step.step_class = graph.extensions(id).step_class;
     step.key = settled->key;
     for (NodeId output : edge.outputs) {
-      TRY_ASSIGN(auto content, lookup.digest(output, id));
-      step.outputs.push_back({symbolic_path(graph.path(output), lookup.machine()), content});
+      TRY_ASSIGN(auto content, lookup.files().digest(output, id));
+      step.outputs.push_back({symbolic_path(graph.path(output), lookup.keys().machine()), content});
     }
     out.steps.push_back(std::move(step));
     std::vector<NodeId> read(edge.content_inputs().begin(), edge.content_inputs().end());
     read.insert(read.end(), discovered->begin(), discovered->end());
     for (NodeId input : read) {
       if (graph.node(input).made_by) continue;
-      TRY_ASSIGN(auto content, lookup.digest(input, id));
-      sources.insert_or_assign(symbolic_path(graph.path(input), lookup.machine()), content);
+      TRY_ASSIGN(auto content, lookup.files().digest(input, id));
+      sources.insert_or_assign(symbolic_path(graph.path(input), lookup.keys().machine()), content);
     }
   }
   for (const auto& [path, content] : sources) out.sources.push_back({recorded_path(path), content});
@@ -100,8 +99,8 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
 
 Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolchain, int round,
                               const Graph& graph, Lookup& lookup, State& state) {
-  if (round == 0) return 0;  // no round was asked for, and none need be whole
-  // Sources are the user's, and stay as they are: their blobs are copies.
+  if (round == 0) return 0;  // no round was asked for, so no round need be complete
+  // Sources are the user's files and stay as they are, so their blobs are copies.
   cache::FolderBlobStore sources(state.folder + "/blobs", state.files, Sharing::bytes);
   std::vector<bool> earlier(graph.edge_count());
   int64_t before = 0;
@@ -110,12 +109,12 @@ Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolc
     TRY_ASSIGN(auto record, record_of(graph, edges_beyond(earlier, graph, target), lookup));
     record.toolchain = toolchain;
     if (number == 0) {
-      // Of what no edge says that it reads it.
+      // Adds the sources that no edge reads.
       for (const std::string& path : campaign.sources()) {
         TRY_ASSIGN(auto content, state.files.digest(path));
         if (content) {
           record.sources.push_back(
-              {recorded_path(symbolic_path(path, lookup.machine())), *content});
+              {recorded_path(symbolic_path(path, lookup.keys().machine())), *content});
         }
       }
     }
@@ -124,7 +123,7 @@ Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolc
       if (path.starts_with(kOutside)) path = path.substr(std::string_view(kOutside).size());
       TRY_ASSIGN(auto stored, sources.contains(source.content));
       if (stored) continue;
-      TRY(sources.put_file(machine_path(path, lookup.machine()), source.content));
+      TRY(sources.put_file(machine_path(path, lookup.keys().machine()), source.content));
     }
     TRY_ASSIGN(auto id, state.ledger->add_record(
                             {0, before, campaign.name, number, state.clock.utc(), encode(record)}));

@@ -45,7 +45,7 @@ Result<std::string> built_folder(const Campaign& campaign, const std::string& va
   std::string folder = campaign.folder_of(variant);
   if (folder.empty()) {
     std::vector<std::string> known = {"xla"};
-    for (int number = 0; number <= campaign.shape.rounds * campaign.shape.variants; ++number) {
+    for (int number = 0; number <= campaign.shape.rounds() * campaign.shape.variants(); ++number) {
       known.push_back(variant_id(number));
     }
     auto near = nearest(variant, known);
@@ -62,7 +62,7 @@ Result<std::string> built_folder(const Campaign& campaign, const std::string& va
 }
 
 int last_round(const Campaign& campaign) {
-  int round = campaign.shape.rounds;
+  int round = campaign.shape.rounds();
   std::error_code error;
   while (round > 0 && !std::filesystem::exists(
                           fmt::format("{}/round-{}/selection.json", campaign.work, round), error)) {

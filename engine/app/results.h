@@ -10,25 +10,25 @@
 
 namespace evolve {
 
-// The JSON in a file; null where the file is absent or no JSON.
+// Returns the JSON in a file; null: the file is missing, or is not JSON.
 nlohmann::json read_json(const std::string& path);
 
 // A time of a variant for one case. `kind` is "modelled" or "measured".
 struct CaseTime {
   std::string kind;
-  double seconds = 0;             // of the dearer side of what hangs on data
-  std::optional<double> cheaper;  // of the cheaper one; none: nothing does
+  double seconds = 0;             // of the dearer side, where control flow depends on data
+  std::optional<double> cheaper;  // of the cheaper side; nullopt: nothing depends on data
 };
 std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& variant,
                                   const std::string& case_name);
 
-// The number of the last round whose selection is there; 0: none.
+// Returns the number of the last round that has a selection; 0: no round has one.
 int last_round(const Campaign& campaign);
-// The selection of a round; null where there is none.
+// Returns the selection of a round; null: it has none.
 nlohmann::json selection_of(const Campaign& campaign, int round);
-// What became of the campaign's variants up to a round that was built.
+// Returns what became of the campaign's variants up to a round that was built.
 Result<search::History> history_of(const Campaign& campaign, int round);
-// The folder of a variant that was built; bad input where there is none.
+// Returns the folder of a variant. Bad input: the variant is unknown, or was not built.
 Result<std::string> built_folder(const Campaign& campaign, const std::string& variant);
 
 }  // namespace evolve

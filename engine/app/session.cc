@@ -9,7 +9,7 @@ namespace evolve {
 Result<Session> open_without_graph(const SessionOptions& common) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   if (!common.has_told_notices) {
-    for (const std::string& notice : campaign.pipeline.notices) common.warn(notice);
+    for (const std::string& notice : campaign.shape.pipeline.notices) common.warn(notice);
   }
   TRY_ASSIGN(auto toolchain,
              read_toolchain(campaign.python, campaign.rules + "/requirements.lock"));

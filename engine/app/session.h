@@ -1,4 +1,4 @@
-// A campaign with its graph and state: what most commands work on.
+// Sessions: a campaign with its graph and state, on which most commands work.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,11 @@ struct Session {
   std::unique_ptr<Graph> graph;
 };
 
-// Changes to the project's root. The graph is not read yet.
+// Opens a session, and changes to the project's root. Does not read the graph yet.
 Result<Session> open_without_graph(const SessionOptions& common);
-// Writes the manifest, and reads it.
+// Writes the manifest, and reads it into the session's graph.
 Status read_graph(Session& session);
-// Both.
+// Does both.
 Result<Session> open_session(const SessionOptions& common);
 
 }  // namespace evolve

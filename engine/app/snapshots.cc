@@ -8,7 +8,8 @@ namespace evolve {
 
 namespace {
 
-// A state folder may be shared; what is kept here is of one manifest in one folder.
+// Returns the path of a snapshot: one for each manifest and current folder, because a state folder
+// may be shared.
 std::string path_of(const State& state, const std::string& manifest) {
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();

@@ -1,4 +1,5 @@
-// What is kept of a manifest's files between builds, in the state folder's `snapshots`.
+// Snapshots and notes: what is kept of a manifest's files between builds, in the state folder's
+// `snapshots`.
 #pragma once
 
 #include <optional>
@@ -11,15 +12,16 @@
 
 namespace evolve {
 
-// What is known of a manifest's files in the current folder; nullopt where nothing is. `warning`
-// gets words of what is damaged.
+// Returns what is known of a manifest's files in the current folder; nullopt: nothing. `warning`
+// says what is damaged.
 std::optional<Snapshot> load_snapshot(State& state, const std::string& manifest, Graph& graph,
                                       std::string& warning);
-// Keeps what is known, if anything is new.
+// Keeps the snapshot if anything in it is new.
 Status save_snapshot(State& state, const std::string& manifest, const Graph& graph,
                      const Snapshot& snapshot);
 
-// The note of the last build of a manifest in the current folder that left one.
+// Returns the last note that a build of the manifest left in the current folder; nullopt: there is
+// no note. `warning` says what is damaged.
 std::optional<BuildNote> load_note(State& state, const std::string& manifest, std::string& warning);
 Status save_note(State& state, const std::string& manifest, const BuildNote& note);
 

@@ -1,4 +1,4 @@
-// The state folder opened: the databases, the blobs, and the real world behind the ports.
+// The open state folder: the databases, the blobs, and the real world behind the ports.
 #pragma once
 
 #include <map>
@@ -24,14 +24,15 @@ struct State {
   std::string folder;
 };
 
-// Opens or makes what is in a state folder. `sharing`: of its blobs with the files that they are
-// put to. `warning` gets words of what had to be set aside.
+// Opens or makes what is in a state folder. `sharing`: what the blobs share with the files that are
+// made from them. `warning` says what had to be set aside.
 Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
                                           std::string& warning);
 
-// The variables of this process.
+// Returns the environment variables of this process.
 std::map<std::string, std::string> process_environment();
-// The fixed variables that every command gets.
+// Returns the variables that every command gets: fixed ones, and this process's PATH, HOME and
+// TMPDIR.
 std::map<std::string, std::string> command_environment();
 
 }  // namespace evolve

@@ -19,15 +19,15 @@ namespace fs = std::filesystem;
 constexpr const char* kHint =
     "pipelines/quickstart.sh makes the environment that the lock file describes";
 
-// Its version stands among those of the packages.
+// The interpreter's name among the packages.
 constexpr const char* kInterpreter = "cpython";
 
-// "3.11" of "3.11.2".
+// Returns "3.11" for "3.11.2".
 std::string series_of(const std::string& version) {
   return version.substr(0, version.rfind('.'));
 }
 
-// Package names compare as PEP 503 says.
+// Returns the form of a package's name in which names compare (PEP 503).
 std::string normalised(std::string name) {
   for (char& c : name) {
     c = c == '_' || c == '.' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -63,7 +63,7 @@ Result<Lock> read_lock(const std::string& path) {
   return lock;
 }
 
-// "3.11.2" of a virtual environment's pyvenv.cfg; empty where it does not say.
+// Returns the version in a virtual environment's pyvenv.cfg, "3.11.2"; empty: it names no version.
 std::string python_version(const fs::path& environment) {
   auto text = world::read_file((environment / "pyvenv.cfg").string());
   if (!text) return {};
@@ -75,7 +75,8 @@ std::string python_version(const fs::path& environment) {
   return {};
 }
 
-// Installed packages by normalised name, from the names of their dist-info folders.
+// Returns the installed versions by normalised package name, from the names of their dist-info
+// folders.
 std::map<std::string, std::string> installed(const fs::path& site_packages) {
   std::map<std::string, std::string> out;
   std::error_code error;
@@ -90,7 +91,8 @@ std::map<std::string, std::string> installed(const fs::path& site_packages) {
   return out;
 }
 
-// What is in the environment that `python` is the interpreter of, "cpython" among it.
+// Returns what is in the environment of the interpreter `python`: versions by package, "cpython"
+// among them.
 Result<std::map<std::string, std::string>> read_environment(const std::string& python) {
   std::error_code error;
   if (!fs::exists(python, error)) {
@@ -107,7 +109,7 @@ Result<std::map<std::string, std::string>> read_environment(const std::string& p
   return out;
 }
 
-// Empty where they are what is wanted, by name.
+// Returns how the package `name` differs from the version `wanted`; empty: it does not differ.
 std::string difference(const std::map<std::string, std::string>& found, const std::string& name,
                        const std::string& wanted) {
   const auto there = found.find(name);

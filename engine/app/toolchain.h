@@ -14,13 +14,13 @@ struct Toolchain {
                          // a Python step
 };
 
-// Reads the environment that `python` is the interpreter of, without running it, and compares it
-// with the lock file. A missing or differing environment is bad input, naming the first package
+// Reads the environment of the interpreter `python` without running it, and compares it with the
+// lock file. Bad input: the environment is missing or differs; the message names the first package
 // that differs.
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file);
 
-// Whether the environment of `python` has these versions, as a Toolchain says them. Bad input,
-// naming the first that differs.
+// Checks that the environment of `python` has `versions`, in the form of a Toolchain. Bad input: it
+// differs; the message names the first package that differs.
 Status check_toolchain(const std::string& python, const std::string& versions);
 
 }  // namespace evolve

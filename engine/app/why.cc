@@ -15,9 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kNearestOf = 200;  // past results that are compared with an edge without history
+constexpr int kNearestOf = 200;  // past results to compare with an edge that has no history
 
-// Two parts, one gone and one new, with the same value: a file under another name.
+// Drops pairs of parts, one gone and one new, with the same value: a file under another name.
 void drop_renames(std::vector<KeyChange>& changes) {
   for (size_t i = 0; i < changes.size();) {
     const auto twin = std::find_if(changes.begin(), changes.end(), [&](const KeyChange& other) {
@@ -73,7 +73,7 @@ Result<json> Why::stored() {
   const Plan plan(graph_, targets_);
   for (EdgeId id : plan.wanted_edges()) {
     if (graph_.edge(id).is_phony() || seen_.contains(id)) continue;
-    TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.record_name(id)));
+    TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.keys().record_name(id)));
     if (!last) continue;
     TRY_ASSIGN(auto origin, origin_of(last->result));
     add_to_group(groups, graph_.extension(id, "step"), last->result, origin);
@@ -91,7 +91,8 @@ Result<json> Why::last_build() {
   TRY_ASSIGN(auto edges, ledger.edges_of_build(last.id));
   const Plan plan(graph_, targets_);
   const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
-  // In the manifest's order, what it does not have any more last: that of their ends is chance.
+  // Rows are in the manifest's order, and edges that it no longer has come last. The order in which
+  // edges ended is chance.
   std::vector<std::pair<std::optional<EdgeId>, const EdgeRecord*>> ended;
   for (const EdgeRecord& edge : edges) {
     if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
@@ -122,7 +123,7 @@ Result<json> Why::last_build() {
 
 Result<std::vector<Pending>> Why::look() {
   TRY_ASSIGN(auto answered, models_keys(session_.campaign, *session_.state));
-  lookup_.confirm(std::move(answered));
+  lookup_.results().confirm(std::move(answered));
   return scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
 }
 
@@ -136,13 +137,11 @@ Result<json> Why::row_of(const Pending& one) {
               {"need", kNeeds.at(one.need)},
               {"reasons", one.reasons}};
   if (one.need == Pending::Need::restore) {
-    auto hit = lookup_.take_hit(one.edge);
-    auto origin = hit ? origin_of(hit->result) : Result<json>(json());
-    if (!origin) return origin;
-    row["origin"] = *std::move(origin);
+    TRY_ASSIGN(auto origin, one.hit ? origin_of(one.hit->result) : Result<json>(json()));
+    row["origin"] = std::move(origin);
   }
   if (one.need != Pending::Need::run) return row;
-  TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.record_name(one.edge)));
+  TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.keys().record_name(one.edge)));
   TRY_ASSIGN(auto finding, lookup_.find(one.edge));
   const auto& now = (finding.full ? *finding.full : finding.declared).parts();
   if (!last) {
@@ -203,7 +202,7 @@ Result<json> Why::origin_of(const ActionResult& result) {
 
 void Why::add_to_group(std::map<std::pair<std::string, std::string>, json>& groups,
                        const std::string& step, const ActionResult& result, const json& origin) {
-  // Those that came from elsewhere are told apart by where.
+  // Results from elsewhere are grouped by the machine that built them.
   const std::string place = origin["build"].is_null()
                                 ? "~" + result.built_on
                                 : fmt::format("{:09}", origin["build"].get<int64_t>());
@@ -232,10 +231,10 @@ Result<std::vector<std::string>> Why::past_reasons(const EdgeRecord& edge, std::
 std::vector<std::string> Why::describe(EdgeId id, std::vector<KeyChange> changes) {
   std::vector<std::string> out;
   for (KeyChange& change : changes) {
-    change.name = lookup_.with_paths(id, std::move(change.name));
+    change.name = lookup_.keys().with_paths(id, std::move(change.name));
     const auto lines = lines_of(change);
     out.push_back(!lines.empty() ? fmt::format("{}: {}", label_of(change), text_of(lines))
-                                 : lookup_.with_paths(id, text_of(change)));
+                                 : lookup_.keys().with_paths(id, text_of(change)));
   }
   return out;
 }

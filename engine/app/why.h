@@ -1,5 +1,5 @@
-// Why a build would run what it would run: which parts of the keys are others than before, where
-// stored results come from, and what the last build ran.
+// The reasons for what a build would run: which parts of keys have changed, where stored results
+// come from, and what the last build ran.
 #pragma once
 
 #include <map>
@@ -22,33 +22,36 @@ class Why {
  public:
   Why(Session& session, const std::vector<NodeId>& targets);
 
-  // Whether a build would run anything; to put stored files back is not that.
+  // Whether a build would run anything. Putting stored files back does not count.
   Result<bool> would_run();
 
-  // What is not up to date.
+  // Returns the edges that are not up to date, and why.
   Result<nlohmann::json> pending();
 
-  // Which answers models may have to give again; empty: none. REQUIRES: pending() was called.
+  // Says which answers models may have to give again; empty: no answers. REQUIRES: pending() was
+  // called.
   Result<std::string> asked_again();
 
-  // Where what is up to date comes from, by step and build. REQUIRES: pending() was called.
+  // Returns where up-to-date results come from, by step and build. REQUIRES: pending() was called.
   Result<nlohmann::json> stored();
 
-  // What the last build ran of the target, and why; null where there was none.
+  // Returns what the last build ran of the targets, and why; null: there was no build.
   Result<nlohmann::json> last_build();
 
  private:
   Result<std::vector<Pending>> look();
   Result<nlohmann::json> row_of(const Pending& one);
 
-  // What it will discover anew is not known before it runs.
+  // Returns the parts that differ. Discovered inputs are left out if `after` has none: which ones
+  // an edge will discover is not known before it runs.
   static std::vector<KeyChange> changes_of(const std::vector<KeyPart>& before,
                                            const std::vector<KeyPart>& after);
 
-  // The past result of the same step whose key differs least; null: there is none.
+  // Returns the past result of the same step whose key differs least; null: there is no past
+  // result.
   Result<nlohmann::json> nearest_of(EdgeId id, const std::vector<KeyPart>& now);
 
-  // Where a result was first computed, and what it cost.
+  // Returns where a result was first computed, and what it cost.
   Result<nlohmann::json> origin_of(const ActionResult& result);
   static void add_to_group(std::map<std::pair<std::string, std::string>, nlohmann::json>& groups,
                            const std::string& step, const ActionResult& result,
@@ -57,7 +60,7 @@ class Why {
                                                 int64_t build);
   std::vector<std::string> describe(EdgeId id, std::vector<KeyChange> changes);
 
-  // Of an input, both of whose texts are still there.
+  // Returns the changed lines of an input; empty: it is no input, or one of its two texts is gone.
   std::vector<LineChange> lines_of(const KeyChange& change);
   std::optional<std::string> text_of_digest(const std::string& hex, const std::string& path);
 

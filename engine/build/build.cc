@@ -18,14 +18,14 @@ namespace {
 
 constexpr double kTickSeconds = 0.1;
 constexpr int kLookUpsAtOnce = 16;
-// Commands that take less count as if they took so long.
+// Commands that take less time count as if they took this long.
 constexpr double kShortSeconds = 1;
-// Of a command whose inputs are changed each time that it runs.
+// The maximum number of reruns of a command whose inputs change each time that it runs.
 constexpr int kMostReruns = 3;
-// A command that ends so was interrupted by the user, in Ninja's eyes and in a shell's.
+// For Ninja and for shells, the user interrupted a command that ends with this status.
 constexpr int kInterruptStatus = 130;
 
-// Costs are what the order of edges comes from.
+// Draws the cost of an edge. Costs decide the order of edges, so this gives a drawn order.
 double drawn_cost(uint64_t seed, EdgeId id) {
   const Digest drawn = digest_of(fmt::format("{} {}", seed, index(id)));
   return kShortSeconds * static_cast<double>(1 + drawn.low % 1000);
@@ -34,18 +34,19 @@ double drawn_cost(uint64_t seed, EdgeId id) {
 class Build {
  public:
   Build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, const BuildPorts& ports,
-        const BuildOptions& options)
+        const BuildOptions& options, Hits hits)
       : graph_(graph),
         lookup_(lookup),
         ports_(ports),
         options_(options),
+        hits_(std::move(hits)),
         plan_(
             graph, targets,
             [&lookup, &options](EdgeId id) -> std::optional<double> {
               if (options.order_seed != 0) return drawn_cost(options.order_seed, id);
               auto settled = lookup.snapshot().edge(id);
               if (!settled) return std::nullopt;
-              // Of what is done in no time the order should not depend on how little that was.
+              // The order of very short commands must not depend on how short they are.
               return std::max<double>(settled->seconds, kShortSeconds);
             },
             options.capacity),
@@ -73,27 +74,27 @@ class Build {
   }
 
  private:
-  // What is known of an edge from its look-up to its end.
+  // An edge between its look-up and its end.
   struct Running {
     Finding finding;
     std::vector<std::string> reasons;
-    int64_t memo_version = 0;    // when it was looked up
-    int failures = 0;            // of its command, which is to run again
-    std::string earlier_output;  // of those
+    int64_t memo_version = 0;    // at the look-up
+    int failures = 0;            // of its command so far
+    std::string earlier_output;  // of these failures
     bool is_elsewhere = false;   // another machine runs it
-    Lookup::Since since;         // what its inputs are held against when it has ended
+    FileTable::Since since;      // the moment after which its inputs must not have changed
   };
   // An edge whose inputs were changed while its command ran.
   struct Changed {
     int times = 0;
-    std::string output;  // what is said of it
+    std::string output;  // warnings about it
   };
 
   Status loop() {
     while (true) {
       TRY(read_version());
       TRY(read_dyndep_sources());
-      // A few at a time: commands run while the rest is looked up.
+      // Looks up a few edges at a time, so that commands run while the rest is looked up.
       for (int i = 0; i < kLookUpsAtOnce; ++i) {
         TRY(lookup_.look_ahead(plan_));
         auto edge = plan_.next_ready();
@@ -117,7 +118,7 @@ class Build {
     }
   }
 
-  // From now on look-ups find what others have put by now.
+  // Reads the memo's version. Look-ups from now on find everything that others have stored so far.
   Status read_version() {
     if (!plan_.next_ready()) return {};
     TRY_ASSIGN(auto version, ports_.memo.version());
@@ -125,8 +126,9 @@ class Build {
     return {};
   }
 
-  // Records of many short commands are written together, though not for long: others may wait for
-  // the ledger meanwhile, and a kill takes what is not written. (Results are in the memo by then.)
+  // Writes the records of many short commands together, but delays them only briefly: others may
+  // wait for the ledger meanwhile, and a kill loses unwritten records. (Results are in the memo by
+  // then.)
   Status write_records() {
     const double now = ports_.clock.monotonic_seconds();
     if (running_ > 0 && now < written_ + kTickSeconds) return {};
@@ -134,7 +136,8 @@ class Build {
     return ports_.ledger.flush();
   }
 
-  // Nothing runs: all is done, or faults keep the rest from starting.
+  // Checks the end of a build, when nothing runs: everything is done, or faults keep the rest from
+  // starting.
   [[nodiscard]] Status check_end() const {
     bool is_whole = plan_.count(EdgeState::wanted) == 0 && plan_.count(EdgeState::queued) == 0;
     if (is_whole || summary_.failed > 0) return {};
@@ -145,38 +148,39 @@ class Build {
     return options_.keep_going == 0 || summary_.failed < options_.keep_going;
   }
 
-  // For one more command on this machine.
+  // Whether one more command can run on this machine.
   [[nodiscard]] bool has_room() const {
     const int here = running_ - elsewhere_;
     if (here >= options_.jobs) return false;
     return options_.max_load <= 0 || here == 0 || ports_.runner.load() < options_.max_load;
   }
 
-  // Finds the edge's stored result, and restores it or queues the edge.
+  // Looks for a stored result of the edge, and restores it or queues the edge.
   Status look_up(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.is_phony()) {
-      TRY(lookup_.settle_phony(id));
+      TRY(lookup_.files().settle_phony(id));
       plan_.finish(id);
       return read_dyndeps_of(id);
     }
-    // Its dyndep file is made by now.
+    // The edge's dyndep file exists by now.
     TRY_ASSIGN(auto waits_for_dyndep, dyndeps_.settle(id));
     if (waits_for_dyndep) return {};
     TRY_ASSIGN(auto is_settled, lookup_.is_settled(id));
-    // An edge with a report is told of, for its verdict.
+    // An edge with a report is always reported, because of its verdict.
     if (is_settled && graph_.extension(id, "report").empty()) {
       return finish_settled(id);
     }
-    if (auto hit = lookup_.take_hit(id)) {
-      TRY_ASSIGN(auto is_done, finish_with(id, *hit));
+    if (auto hit = hits_.extract(id)) {
+      TRY_ASSIGN(auto is_done, finish_with(id, hit.mapped()));
       if (is_done) return {};
     }
     TRY_ASSIGN(auto finding, lookup_.find(id));
     if (!finding.unmade.empty()) {
       auto waits = plan_.wait_for(id, finding.unmade);
-      // A list of another machine's may be none that can be in this graph: then the edge runs.
-      if (!waits && !lookup_.has_far_memo()) return std::move(waits).error();
+      // A list from another machine may name inputs that this graph cannot have. Then the edge
+      // runs.
+      if (!waits && !lookup_.results().is_far()) return std::move(waits).error();
       if (waits) return *waits ? Status{} : internal_error("a file was made and has no digest");
     }
     if (finding.result) {
@@ -188,12 +192,12 @@ class Build {
                                         .reasons = std::move(reasons),
                                         .memo_version = memo_version_,
                                         .earlier_output = "",
-                                        .since = {.moment = lookup_.moment()}});
+                                        .since = {.moment = lookup_.files().moment()}});
     plan_.queue(id);
     return {};
   }
 
-  // Ends an edge that is up to date as it lies there.
+  // Ends an edge whose files are up to date as they are.
   Status finish_settled(EdgeId id) {
     plan_.finish(id);
     const std::string step = step_of(id);
@@ -202,9 +206,9 @@ class Build {
     return read_dyndeps_of(id);
   }
 
-  // Reads dyndep files that no edge makes, before anything that they say more of can start.
+  // Reads dyndep files that no edge makes, before any edge that they extend can start.
   Status read_dyndep_sources() {
-    // What they say may have more edges wanted.
+    // A dyndep file may add wanted edges.
     for (; dyndeps_read_ < plan_.wanted_edges().size(); ++dyndeps_read_) {
       const auto file = graph_.edge(plan_.wanted_edges()[dyndeps_read_]).dyndep;
       if (!file || graph_.node(*file).made_by) continue;
@@ -213,7 +217,7 @@ class Build {
     return {};
   }
 
-  // Reads those that an edge which is done has made, before another edge is looked at.
+  // Reads the dyndep files that a finished edge has made, before another edge is looked up.
   Status read_dyndeps_of(EdgeId id) {
     for (NodeId output : graph_.edge(id).outputs) {
       if (!graph_.is_dyndep(output)) continue;
@@ -222,7 +226,7 @@ class Build {
     return {};
   }
 
-  // Ends an edge with a stored result. False: it could not be put in place.
+  // Ends an edge with a stored result. False: the result could not be put in place.
   Result<bool> finish_with(EdgeId id, const Hit& hit) {
     TRY_ASSIGN(auto restored, outputs_.restore(id, hit));
     if (restored == Outputs::Restored::not_at_all) return false;
@@ -256,7 +260,7 @@ class Build {
     return {};
   }
 
-  // Those that waited for another process.
+  // Starts edges that waited for another process, if that process is done with their action.
   Status start_waiting() {
     const double now = ports_.clock.monotonic_seconds();
     if (!payments_.has_waiting() || now < asked_ + kTickSeconds) return {};
@@ -270,7 +274,7 @@ class Build {
     return {};
   }
 
-  // Starts an edge's command, unless another process has run it since the look-up.
+  // Starts an edge's command, unless another process has stored a result since the look-up.
   Status pay(EdgeId id) {
     Running& running = found_.at(id);
     TRY_ASSIGN(auto version, ports_.memo.version());
@@ -282,7 +286,7 @@ class Build {
     return end_payment(id, *finding.result);
   }
 
-  // Ends the edges that joined one that is done.
+  // Ends the payment of a finished edge, and finishes the edges that joined it.
   Status end_payment(EdgeId id, const ActionResult& result) {
     const Digest action = action_of(id);
     found_.erase(id);
@@ -296,14 +300,15 @@ class Build {
 
   Status start(EdgeId id) {
     TRY(outputs_.prepare(id));
-    TRY_ASSIGN(auto placement, placement_in(id));
+    const Placement placement = placement_of(graph_.extensions(id), options_.capacity);
     TRY(check_capacity(id, placement.needs));
     Running& running = found_.at(id);
     running.is_elsewhere = placement.is_elsewhere;
-    TRY_ASSIGN(auto command, command_of(graph_, id, lookup_, options_.command_environment,
+    TRY_ASSIGN(auto command, command_of(graph_, id, lookup_.keys(), options_.command_environment,
                                         placement, running.finding.declared.key()));
     command.keeps_leftovers = !options_.rules.are_strict;
-    // Told before it starts: what it writes to the terminal comes behind its line.
+    // Reported before it starts, so that the command's own output on the terminal follows the
+    // edge's line.
     if (running.failures == 0 && !changed_.contains(id))
       ports_.listener.started(event_of(id, Outcome::ran, false));
     running.since.started = ports_.clock.file_time();
@@ -314,12 +319,8 @@ class Build {
     return {};
   }
 
-  Result<Placement> placement_in(EdgeId id) const {
-    TRY_ASSIGN(auto extensions, extensions_of(graph_, id));
-    return placement_of(std::move(extensions), options_.capacity);
-  }
-
-  // Memory is an estimate, and may be more than there is; a device is there or not.
+  // Bad input: the edge needs more devices than there are. Memory is only an estimate and may
+  // exceed what there is.
   Status check_capacity(EdgeId id, const Resources& needs) const {
     for (const auto& [name, amount] : needs) {
       auto capacity = options_.capacity.find(name);
@@ -340,9 +341,9 @@ class Build {
     return {};
   }
 
-  // Has a command that failed run again, where its edge says so: true.
+  // Queues a failed command again if its edge allows that. Returns whether it does.
   Result<bool> retry(EdgeId id, Running& running, const Completed& completed) {
-    TRY_ASSIGN(auto extensions, extensions_of(graph_, id));
+    const Extensions& extensions = graph_.extensions(id);
     const bool is_final =
         completed.is_final ||
         (!completed.timed_out && extensions.final_exit_codes.count(completed.exit_status) > 0);
@@ -385,17 +386,20 @@ class Build {
     return end_payment(id, *result);
   }
 
-  // Where a file that the command read was changed meanwhile: nobody knows which bytes it read. Its
-  // result is dropped, and the edge is looked up again: true.
+  // Drops the result if a file that the command read was changed meanwhile, because nobody knows
+  // which bytes the command read. True: the result was dropped, and the edge will be looked up
+  // again or, after too many reruns, has failed.
   Result<bool> rerun_if_changed(EdgeId id, const Running& running, ActionResult& result) {
     const bool is_strict = options_.rules.are_strict;
-    TRY_ASSIGN(auto node, lookup_.changed_since(id, result.discovered, running.since, is_strict));
+    TRY_ASSIGN(auto node,
+               lookup_.files().changed_since(id, result.discovered, running.since, is_strict));
     if (!node) return false;
     Changed& its = changed_[id];
     ++its.times;
-    // Somebody else's command may itself write what it reads: what counts is how it left that.
+    // A command of others' manifests may itself write a file that it reads. Then the file counts as
+    // the command left it.
     if (its.times > 1 && !is_strict) {
-      TRY(lookup_.rekey(id, result));
+      TRY(lookup_.keys().rekey(id, result));
       return false;
     }
     const std::string what =
@@ -435,7 +439,7 @@ class Build {
     const EdgeId id = event.edge;
     const Edge& edge = graph_.edge(id);
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      lookup_.set_digest(edge.outputs[i], result.outputs[i]);
+      lookup_.files().set_digest(edge.outputs[i], result.outputs[i]);
     }
     if (result.has_all_outputs()) {
       TRY(lookup_.settle(id, result));
@@ -444,7 +448,7 @@ class Build {
     event.seconds = event.outcome == Outcome::ran ? result.seconds : 0;
     if (auto changed = changed_.extract(id)) event.output.insert(0, changed.mapped().output);
     if (event.is_restored || event.outcome == Outcome::ran) event.output += result.output;
-    EdgeRecord record{lookup_.record_name(id), event.step, event.outcome, reason, result};
+    EdgeRecord record{lookup_.keys().record_name(id), event.step, event.outcome, reason, result};
     TRY(ports_.ledger.record(record));
     plan_.finish(id);
     count(event.step, event.outcome, result.seconds);
@@ -452,7 +456,7 @@ class Build {
     return read_dyndeps_of(id);
   }
 
-  // Of an edge that ended well.
+  // Counts an edge that succeeded.
   void count(const std::string& step, Outcome outcome, double seconds) {
     StepSummary& its = summary_.by_step[step];
     ++its.outcomes[outcome];
@@ -463,7 +467,7 @@ class Build {
   Status fail(EdgeId id, const Completed& completed, const Error& error) {
     std::vector<EdgeId> edges = payments_.end(action_of(id), nullptr);
     edges.insert(edges.begin(), id);
-    // A command that did not fail by itself is made to have failed by what it left.
+    // A command that exited with 0 can still fail because of what it left. Then the status is 1.
     summary_.exit_status = completed.exit_status != 0 ? completed.exit_status : 1;
     for (EdgeId edge : edges) {
       found_.erase(edge);
@@ -471,7 +475,8 @@ class Build {
       event.exit_status = summary_.exit_status;
       event.output = completed.output;
       if (completed.exit_status == 0 || completed.timed_out) event.output += error.message + "\n";
-      EdgeRecord record{lookup_.record_name(edge), event.step, Outcome::failed, error.message, {}};
+      EdgeRecord record{
+          lookup_.keys().record_name(edge), event.step, Outcome::failed, error.message, {}};
       record.result.built_at = ports_.clock.utc();
       TRY(ports_.ledger.record(record));
       plan_.fail(edge);
@@ -515,6 +520,7 @@ class Build {
   Lookup& lookup_;
   const BuildPorts& ports_;
   const BuildOptions& options_;
+  Hits hits_;  // found by a scan before the build
   Plan plan_;
   Dyndeps dyndeps_;
   Collector collector_;
@@ -525,12 +531,11 @@ class Build {
   std::map<EdgeId, Changed> changed_;
   std::set<EdgeId> started_;  // commands that run
   int running_ = 0;           // commands
-  int elsewhere_ = 0;         // those of them that other machines run
-  int64_t memo_version_ = 0;  // of what look-ups find
-  size_t dyndeps_read_ =
-      0;                // of the wanted edges: those whose dyndep file was read if it is a source
-  double written_ = 0;  // when the ledger was
-  double asked_ = 0;    // when for what other processes have
+  int elsewhere_ = 0;         // commands that other machines run
+  int64_t memo_version_ = 0;  // the memo's, as look-ups see it
+  size_t dyndeps_read_ = 0;   // wanted edges that read_dyndep_sources() has seen
+  double written_ = 0;        // when the ledger was last written
+  double asked_ = 0;          // when start_waiting() last looked
 };
 
 }  // namespace
@@ -546,9 +551,9 @@ const char* outcome_name(Outcome outcome) {
 }
 
 Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
-                           const BuildPorts& ports, const BuildOptions& options) {
+                           const BuildPorts& ports, const BuildOptions& options, Hits hits) {
   if (auto cycle = graph.find_cycle(targets)) return bad_input("dependency cycle: " + *cycle);
-  return Build(graph, targets, lookup, ports, options).run();
+  return Build(graph, targets, lookup, ports, options, std::move(hits)).run();
 }
 
 }  // namespace evolve

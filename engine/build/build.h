@@ -1,4 +1,4 @@
-// The build loop: plan → key → memo → run → digest → cut off → record, over ports alone.
+// The build loop: plan → key → memo → run → digest → cut off → record, over ports only.
 #pragma once
 
 #include <map>
@@ -16,27 +16,27 @@ namespace evolve {
 // An edge as it is reported to the user.
 struct EdgeEvent {
   EdgeId edge{};
-  std::string step;     // "compile"; the rule's name where the manifest names no step
-  std::string subject;  // "v0012 square_4096"; the first output where the manifest names none
+  std::string step;     // "compile"; default: the rule's name
+  std::string subject;  // "v0012 square_4096"; default: the first output
   Outcome outcome = Outcome::hit;
-  bool is_restored = false;  // a hit, some of whose files had to be put back
+  bool is_restored = false;  // a hit for which files had to be put back
   bool has_console = false;  // the command has the terminal to itself
   std::string verdict;
   std::string output;   // what the command printed, when it ran
-  int exit_status = 0;  // not 0: of a command that failed
+  int exit_status = 0;  // not 0: the command failed with this status
   double seconds = 0;
 };
 
-// Told of everything that happens; prints what it likes. Called from the loop's own thread.
+// Receives everything that happens in a build. Called from the loop's own thread.
 class Listener {
  public:
   virtual ~Listener() = default;
-  // A dyndep file was read, and edges that bind it have what it says.
+  // A dyndep file was read; the edges that bind it get its inputs and outputs.
   virtual void dyndep_loaded(NodeId) {}
   virtual void planned(const Graph& graph, const Plan& plan) = 0;
   virtual void started(const EdgeEvent& event) = 0;
   virtual void finished(const EdgeEvent& event, const Plan& plan) = 0;
-  // A fault of one edge; the build goes on as far as `keep_going` lets it.
+  // A fault of one edge. `keep_going` decides whether the build goes on.
   virtual void fault(const Error& error) = 0;
   // Called a few times a second while edges run.
   virtual void tick(const Plan& plan) = 0;
@@ -51,7 +51,7 @@ struct BuildPorts {
   Runner& runner;
   Clock& clock;
   Listener& listener;
-  // Null: what links lead to is stored, and comes back as files.
+  // Null: the files to which links lead are stored, and come back as plain files.
   Links* links = nullptr;
 };
 
@@ -59,18 +59,18 @@ struct BuildOptions {
   int jobs = 1;        // edges at a time
   int keep_going = 1;  // stop after this many faults; 0: never
   CommandRules rules;
-  Resources capacity;       // what running edges may need together (core/plan.h)
-  uint64_t order_seed = 0;  // not 0: edges that are ready start in an order drawn with it
-  bool tells_all = false;   // also of edges that were known to be up to date
-  double max_load = 0;      // above it no command is started beside one that runs; 0: no limit
-  std::map<std::string, std::string> command_environment;  // what every command gets
+  Resources capacity;       // what running edges may need together (plan.h)
+  uint64_t order_seed = 0;  // not 0: ready edges start in an order drawn with this seed
+  bool tells_all = false;   // also reports edges that were known to be up to date
+  double max_load = 0;      // above it no command is started next to a running one; 0: no limit
+  std::map<std::string, std::string> command_environment;  // variables that every command here gets
 };
 
-// What became of the edges of one step.
+// The outcomes and times of one step's edges.
 struct StepSummary {
   std::map<Outcome, int> outcomes;
   double spent_seconds = 0;  // of commands that ran
-  double saved_seconds = 0;  // of those whose results were there
+  double saved_seconds = 0;  // of earlier runs whose results were reused
 };
 
 struct BuildSummary {
@@ -84,9 +84,10 @@ struct BuildSummary {
   double seconds = 0;
 };
 
-// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges are told
-// to the listener and counted; the build's own failure, or an interruption, is the returned error.
+// Builds `targets`. Dyndep files are read into the graph as they are made. Faults of edges go to
+// the listener and are counted. The returned error is the build's own failure, or an interruption.
+// `hits`: the hits that a scan of the same targets found, which are not looked up again.
 Result<BuildSummary> build(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup,
-                           const BuildPorts& ports, const BuildOptions& options);
+                           const BuildPorts& ports, const BuildOptions& options, Hits hits = {});
 
 }  // namespace evolve

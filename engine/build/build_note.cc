@@ -23,11 +23,11 @@ class Noting {
   Noting(const Graph& graph, Lookup& lookup)
       : graph_(graph), lookup_(lookup), seen_(graph.node_count()) {}
 
-  // False: there is no note to be had.
+  // False: no note is possible.
   Result<bool> add_edge(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.is_phony()) {
-      // A bare one may stand for a file, or for what is always new.
+      // A phony edge with no inputs and no validations may stand for a file, or be always new.
       return !edge.inputs.empty() || !edge.validations.empty();
     }
     const auto discovered = lookup_.discovered(id);
@@ -60,11 +60,11 @@ class Noting {
     seen_[index(node)] = true;
     const auto maker = graph_.node(node).made_by;
     if (maker && graph_.edge(*maker).is_phony()) return true;
-    TRY_ASSIGN(auto state, lookup_.look(node));
+    TRY_ASSIGN(auto state, lookup_.files().look(node));
     if (state && state->content == folder_digest()) return false;
-    const auto known = lookup_.known_digest(node);
+    const auto known = lookup_.files().known_digest(node);
     const auto now = state ? std::optional(state->content) : std::nullopt;
-    // In a key stands what was there then, or that there was nothing.
+    // A key has the file's content at that time, or that the file was missing.
     if ((known || part == Part::of_a_key) && known != now) return false;
     note_.files.push_back({graph_.path(node), state});
     return true;

@@ -1,6 +1,6 @@
-// The note of a build that ended well: every file that it read, made or looked for in vain. While
-// nothing of that changes, nor what else it was told to go by, building again would find each edge
-// up to date: whoever has the note need not look at one.
+// The note of a build that succeeded: every file that it read, made or looked for in vain. While
+// all these files, and everything else that the build went by, stay the same, another build would
+// find each edge up to date. So a reader of the note need not look at any edge.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ struct NotedFile {
 };
 
 struct BuildNote {
-  std::string about;  // the writer's own words
+  std::string about;  // the writer's own text on everything else
   std::vector<NotedFile> files;
 };
 
-// The note of `targets`, which were just built; without words. Nullopt where there is none to be
-// had: an edge runs every time, an input is a folder, or a file is another by now than what was
-// built from.
+// Returns the note of `targets`, which were just built, with an empty `about`. Nullopt: no note is
+// possible, because an edge runs every time, an input is a folder, or a file has changed since the
+// build used it.
 Result<std::optional<BuildNote>> note_of(const Graph& graph, const std::vector<NodeId>& targets,
                                          Lookup& lookup);
 
-// Whether all files are as they are noted. Their stamps are brought up to date: `is_changed` says
-// that one was.
+// Whether all files are as they are noted. Updates the files' stamps, and sets `is_changed` if a
+// stamp was updated.
 Result<bool> still_holds(BuildNote& note, Files& files, bool& is_changed);
 
-// The stored form (cache/README.md).
+// Returns the stored form (cache/README.md).
 std::string encode(const BuildNote& note);
-// Nullopt: the bytes are no note, or are damaged.
+// Nullopt: the bytes are not a note, or are damaged.
 std::optional<BuildNote> decode_note(std::string_view bytes);
 
 }  // namespace evolve

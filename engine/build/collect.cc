@@ -12,7 +12,7 @@ namespace evolve {
 
 namespace {
 
-// The last `count` lines of a text, to print below an error.
+// Returns the last `count` lines of a text, to print below an error.
 std::string last_lines(const std::string& text, size_t count) {
   size_t start = text.size();
   while (start > 0 && count > 0) {
@@ -32,7 +32,7 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
   result.discovered = std::move(discovered);
   result.output = completed.output;
   result.seconds = completed.seconds;
-  result.paid_by = lookup_.record_name(id);
+  result.paid_by = lookup_.keys().record_name(id);
   result.built_at = clock_.utc();
   result.built_on = completed.machine.empty() ? rules_.machine : completed.machine;
   for (NodeId output : graph_.edge(id).outputs) {
@@ -46,9 +46,9 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
   if (!rules_.are_strict) {
     TRY(find_machine_paths(id, result));
   }
-  TRY_ASSIGN(auto declared, lookup_.declared_after(id, finding.declared, result.discovered));
+  TRY_ASSIGN(auto declared, lookup_.keys().declared_after(id, finding.declared, result.discovered));
   result.declared_key = declared.key();
-  TRY_ASSIGN(auto full, lookup_.full_key(id, declared, result.discovered));
+  TRY_ASSIGN(auto full, lookup_.keys().full(id, declared, result.discovered));
   result.key = full.key();
   result.parts = full.parts();
   TRY_ASSIGN(auto verdict, read_verdict(id));
@@ -57,7 +57,7 @@ Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Compl
 }
 
 Result<Digest> Collector::store_output(EdgeId id, NodeId output) {
-  TRY_ASSIGN(auto state, lookup_.look(output));
+  TRY_ASSIGN(auto state, lookup_.files().look(output));
   if (!state && rules_.are_strict) {
     return failed(
         fmt::format("{}: the command did not write '{}'", first_output(id), graph_.path(output)));
@@ -74,7 +74,7 @@ Result<std::vector<OutputLink>> Collector::find_links(EdgeId id,
   std::vector<std::string> names;
   for (NodeId input : graph_.edge(id).content_inputs()) names.push_back(graph_.path(input));
   for (const std::string& input : discovered)
-    names.push_back(machine_path(input, lookup_.machine()));
+    names.push_back(machine_path(input, lookup_.keys().machine()));
   std::vector<OutputLink> out;
   auto outputs = graph_.edge(id).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -84,7 +84,7 @@ Result<std::vector<OutputLink>> Collector::find_links(EdgeId id,
     if (!link) continue;
     const bool is_hard = link->is_hard;
     std::string target = (std::move(link))->target;
-    if (is_hard) target = symbolic_path(target, lookup_.machine());
+    if (is_hard) target = symbolic_path(target, lookup_.keys().machine());
     out.push_back({i, std::move(target), is_hard});
   }
   return out;
@@ -92,7 +92,7 @@ Result<std::vector<OutputLink>> Collector::find_links(EdgeId id,
 
 Status Collector::find_machine_paths(EdgeId id, ActionResult& result) {
   auto note = [&](std::string_view bytes) {
-    for (const MachineBinding& binding : lookup_.machine()) {
+    for (const MachineBinding& binding : lookup_.keys().machine()) {
       const std::string name = "$" + binding.name;
       auto& known = result.discovered;
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -150,7 +150,7 @@ Result<std::vector<std::string>> Collector::read_discovered(EdgeId id, Completed
     auto declared = graph_.edge(id).content_inputs();
     return node && std::find(declared.begin(), declared.end(), *node) != declared.end();
   });
-  for (std::string& input : inputs) input = symbolic_path(input, lookup_.machine());
+  for (std::string& input : inputs) input = symbolic_path(input, lookup_.keys().machine());
   return inputs;
 }
 
@@ -169,7 +169,8 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
   if (!there) return std::vector<std::string>{};
   TRY_ASSIGN(auto text, files_.read(path));
   auto depfile = parse_depfile(text);
-  // As in Ninja, compilers may name an output otherwise where they say themselves what they read.
+  // As in Ninja, the outputs in a depfile are checked only without `deps`: with it, a compiler may
+  // name an output differently.
   if (depfile && kind.empty()) {
     if (auto status = check_depfile(id, *depfile); !status) depfile = std::move(status).error();
   }

@@ -1,4 +1,5 @@
-// What a command left behind: its outputs as blobs, the inputs that it discovered, its verdict.
+// The collector of what a command left behind: its outputs as blobs, the inputs that it discovered,
+// its verdict.
 #pragma once
 
 #include <string>
@@ -11,20 +12,20 @@
 
 namespace evolve {
 
-// What a build takes for granted of its commands.
+// A build's assumptions about its commands.
 struct CommandRules {
-  // True: outputs are gone when a command starts and there when it has ended, and a depfile that is
-  // declared is written. False, for manifests of others, as in Ninja: a command finds what its last
-  // run left, may write no output (it runs every time, then) and no depfile.
+  // True: a command starts without its outputs, and must write all of them and the depfile that it
+  // declares. False, as in Ninja, for manifests of others: a command finds what its last run left,
+  // and may leave out outputs (then it runs every time) and the depfile.
   bool are_strict = true;
-  bool keep_depfile = false;  // of `deps = gcc`, which is removed once it was read
-  bool keep_rsp = false;      // a response file, which is removed where the command succeeded
-  std::string machine;        // the name of the machine that they run on, for the record
+  bool keep_depfile = false;  // of `deps = gcc`; false: removed once it was read
+  bool keep_rsp = false;      // the response file; false: removed if the command succeeds
+  std::string machine;        // name of the machine that runs the commands, for the record
 };
 
 class Collector {
  public:
-  // `links` may be null: what links lead to is stored, then.
+  // `links` may be null. Then the files to which links lead are stored.
   Collector(const Graph& graph, Lookup& lookup, Files& files, Links* links, BlobStore& blobs,
             Clock& clock, const CommandRules& rules)
       : graph_(graph),
@@ -35,24 +36,26 @@ class Collector {
         clock_(clock),
         rules_(rules) {}
 
-  // The result of a command that has ended, with its outputs stored. What the compiler told of its
-  // inputs is taken out of `completed.output`, of a command that failed too. An error of code
-  // `failed` is the edge's; others are the build's.
+  // Stores the outputs of a command that has ended, and returns its result. Removes the compiler's
+  // list of inputs from `completed.output`, also if the command failed. An error with code `failed`
+  // is the edge's; other errors are the build's.
   Result<ActionResult> collect(EdgeId id, const Finding& finding, Completed& completed);
 
  private:
-  // The inputs, as symbolic paths, that were not declared.
+  // Returns the inputs, as symbolic paths, that the command read but the edge does not declare.
   Result<std::vector<std::string>> read_discovered(EdgeId id, Completed& completed);
   Result<std::vector<std::string>> read_depfile(EdgeId id, const std::string& kind);
-  // Bad input: it names an output that the edge does not have, beside the one that it has.
+  // Bad input: next to the edge's first output, the depfile names an output that the edge does not
+  // have.
   [[nodiscard]] Status check_depfile(EdgeId id, const Depfile& depfile) const;
   Result<Digest> store_output(EdgeId id, NodeId output);
-  // Which outputs are links: to anything, or under another name an input or an earlier output.
+  // Finds the outputs that are links: symbolic ones to anything, or hard ones to an input or an
+  // earlier output.
   Result<std::vector<OutputLink>> find_links(EdgeId id, const std::vector<std::string>& discovered);
-  // Adds to what was discovered the machine's paths that stand in what the command gave: in another
-  // clone it would have given something else.
+  // Adds to the discovered inputs each of the machine's paths that occurs in what the command wrote
+  // or printed. In another clone the command would have written another path.
   Status find_machine_paths(EdgeId id, ActionResult& result);
-  // The verdict in the edge's report, where it has one.
+  // Returns the verdict in the edge's report; empty: the edge has no report.
   Result<std::string> read_verdict(EdgeId id);
   [[nodiscard]] Error command_error(EdgeId id, const Completed& completed) const;
   [[nodiscard]] std::string first_output(EdgeId id) const;

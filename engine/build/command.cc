@@ -9,7 +9,7 @@ namespace evolve {
 
 namespace {
 
-// Where its command writes.
+// Returns the folders in which the edge's command writes.
 std::vector<std::string> folders_of_outputs(const Graph& graph, EdgeId id) {
   std::set<std::string> out;
   for (NodeId output : graph.edge(id).outputs) out.insert(folder_of(graph.path(output)));
@@ -18,7 +18,7 @@ std::vector<std::string> folders_of_outputs(const Graph& graph, EdgeId id) {
   return {out.begin(), out.end()};
 }
 
-// Adds the files that a node stands for: itself, or what a phony edge gathers.
+// Adds the files that a node stands for: the node's own, or those that a phony edge groups.
 void add_files(const Graph& graph, NodeId node, std::set<std::string>& out) {
   const auto maker = graph.node(node).made_by;
   if (!maker || !graph.edge(*maker).is_phony()) {
@@ -59,10 +59,10 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-Result<Command> command_of(const Graph& graph, EdgeId id, const Lookup& lookup,
+Result<Command> command_of(const Graph& graph, EdgeId id, const ActionKeys& keys,
                            const std::map<std::string, std::string>& environment,
                            const Placement& placement, const Digest& key) {
-  TRY_ASSIGN(auto extensions, extensions_of(graph, id));
+  const Extensions& extensions = graph.extensions(id);
   Command out;
   out.id = static_cast<uint64_t>(index(id));
   out.line = graph.binding(id, "command");
@@ -70,8 +70,8 @@ Result<Command> command_of(const Graph& graph, EdgeId id, const Lookup& lookup,
   out.worker = graph.extension(id, "worker");
   out.arguments = graph.extension(id, "arguments");
   if (!placement.is_elsewhere) out.environment = environment;
-  for (const auto& [name, value] : lookup.declared_environment(id)) out.environment[name] = value;
-  for (const auto& [name, value] : lookup.secrets(id)) out.environment[name] = value;
+  for (const auto& [name, value] : keys.environment(id)) out.environment[name] = value;
+  for (const auto& [name, value] : keys.secrets(id)) out.environment[name] = value;
   out.timeout_seconds = extensions.timeout_seconds;
   out.console = graph.binding(id, "pool") == "console";
   out.is_sandboxed = extensions.is_sandboxed;

@@ -1,24 +1,24 @@
-// What the runner is asked to do for an edge.
+// The command that the runner is asked to run for an edge.
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "engine/build/lookup.h"
+#include "engine/build/action_keys.h"
 #include "engine/core/ports.h"
 #include "engine/graph/extensions.h"
 #include "engine/graph/graph.h"
 
 namespace evolve {
 
-// The command of an edge whose action is `key`. `placement` says whether another machine is to run
-// it: that gets of `environment`, which every command here gets, only what the edge declares. Bad
-// input: the command is too long, or its variables are not of their form.
-Result<Command> command_of(const Graph& graph, EdgeId id, const Lookup& lookup,
+// Returns the command of an edge whose action is `key`. A command on this machine gets all of
+// `environment`. A command on another machine (`placement`) gets only the variables that the edge
+// declares. Bad input: the command is too long.
+Result<Command> command_of(const Graph& graph, EdgeId id, const ActionKeys& keys,
                            const std::map<std::string, std::string>& environment,
                            const Placement& placement, const Digest& key);
 
-// "." for a file without one.
+// Returns the folder of a path; ".": the path has no folder.
 std::string folder_of(const std::string& path);
 
 }  // namespace evolve

@@ -1,5 +1,5 @@
-// The dyndep files of a build: each is read as soon as it is there, so that nobody starts before
-// what it says is known.
+// The dyndep files of a build. Each is read as soon as it exists, so that no edge starts before the
+// file's inputs and outputs are known.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,16 @@ namespace evolve {
 
 class Dyndeps {
  public:
-  // `tell` is told of each file that was read.
+  // Calls `tell` for each file that was read.
   Dyndeps(Graph& graph, Plan& plan, Files& files, std::function<void(NodeId file)> tell)
       : graph_(graph), plan_(plan), files_(files), tell_(std::move(tell)) {}
 
-  // Reads a file that is up to date, once: edges that bind it have what it says, and those that use
-  // what it says is made wait for that. Bad input, in Ninja's words: it is not there, or is none.
+  // Reads a file that is up to date, once. Edges that bind the file get its inputs and outputs.
+  // Edges that use one of these outputs wait for the edge that makes it. Bad input, in Ninja's
+  // words: the file is missing, or is not a dyndep file.
   Status read(NodeId file);
-  // Reads the file that a ready edge binds, where it binds one. True: the edge has to wait for what
-  // stands there.
+  // Reads the file that a ready edge binds, if it binds one. True: the edge has to wait for inputs
+  // from that file.
   Result<bool> settle(EdgeId id);
 
  private:

@@ -27,7 +27,7 @@ class Names {
     }
   }
 
-  // Good until the next call.
+  // Valid until the next call.
   std::string_view of_path(std::string_view path) {
     if (is_portable_) {
       auto role = roles_.find(path);
@@ -60,7 +60,7 @@ void write_key(const Graph& graph, EdgeId id, const InputDigests& inputs,
   const Edge& edge = graph.edge(id);
   Names names(graph, id, machine);
   key.add("rule", "", edge.rule->name);
-  // What a generator's command says is the generator's business, as in Ninja.
+  // As in Ninja, a change of a generator's command does not run the generator again.
   if (graph.binding(id, "generator").empty()) {
     std::string command = graph.binding(id, "command");
     names.rename(command);

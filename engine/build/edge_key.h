@@ -1,4 +1,4 @@
-// Action keys: the digest of all that may change an edge's result.
+// Action keys: the digest of everything that may change an edge's result.
 #pragma once
 
 #include <span>
@@ -13,17 +13,17 @@
 
 namespace evolve {
 
-// What the world tells of an edge's inputs, in the order of Edge::content_inputs().
+// The state of an edge's inputs; `content` in the order of Edge::content_inputs().
 struct InputDigests {
   std::vector<Digest> content;
   std::vector<std::pair<std::string, std::string>> environment;  // declared variables: name, value
 };
 
 // Adds the declared parts of an edge's key: rule, command, inputs, outputs, environment, toolchain,
-// response file, device kind and protocol. An edge with `portable = 1` does not depend on what its
-// files are called: its inputs and outputs count by position, so that two variants with the same
-// program share one result. Absolute paths of the machine count for nothing wherever they stand in
-// a command, others at the start of a word.
+// response file, device kind and protocol. An edge with `portable = 1` does not depend on the names
+// of its files: its inputs and outputs count by position, so that two variants with the same
+// program share one result. The machine's paths do not count: absolute ones anywhere in a command,
+// other ones at the start of a word.
 void write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
                std::span<const MachineBinding> machine, KeyWriter& key);
 

@@ -7,13 +7,14 @@ namespace evolve {
 Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
   const ActionResult& result = hit.result;
   const Edge& edge = graph_.edge(id);
-  // A command that did not write all that it was to write runs again.
+  // A command that did not write all its outputs runs again.
   if (result.outputs.size() != edge.outputs.size() || !result.has_all_outputs()) {
     return Restored::not_at_all;
   }
-  // A generator writes more than it declares: its outputs alone would not be what it made.
+  // A generator writes more files than it declares, and only its declared outputs could be
+  // restored.
   const bool is_generator = !graph_.binding(id, "generator").empty();
-  // Links last: what they lead to may be another output.
+  // Links last, because they may lead to another output.
   std::vector<size_t> order;
   for (size_t i = 0; i < edge.outputs.size(); ++i) {
     if (result.link_of(i) == nullptr) order.push_back(i);
@@ -22,13 +23,13 @@ Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
   Restored restored = Restored::before;
   for (size_t i : order) {
     if (!hit.is_all_absent) {
-      TRY_ASSIGN(auto there, lookup_.look(edge.outputs[i]));
+      TRY_ASSIGN(auto there, lookup_.files().look(edge.outputs[i]));
       if (there && there->content == result.outputs[i]) continue;
     }
     if (is_generator) return Restored::not_at_all;
     TRY_ASSIGN(auto is_back, restore_one(id, result, i));
     if (!is_back) return Restored::not_at_all;
-    lookup_.set_state(edge.outputs[i], {result.outputs[i], {}});
+    lookup_.files().set_state(edge.outputs[i], {result.outputs[i], {}});
     restored = Restored::now;
   }
   return restored;
@@ -40,10 +41,10 @@ Result<bool> Outputs::restore_one(EdgeId id, const ActionResult& result, size_t 
   const OutputLink* link = result.link_of(i);
   if (link == nullptr || links_ == nullptr) return blobs_.fetch(result.outputs[i], path);
   const std::string target =
-      link->is_hard ? machine_path(link->target, lookup_.machine()) : link->target;
+      link->is_hard ? machine_path(link->target, lookup_.keys().machine()) : link->target;
   auto is_made = links_->make(path, {target, link->is_hard});
   if (!is_made) return is_made;
-  // What it leads to may be other than it was, or not be there.
+  // The link's target may have changed, or be missing.
   TRY_ASSIGN(auto there, files_.digest(path));
   if (*is_made && there == result.outputs[i]) return true;
   return link->is_hard ? blobs_.fetch(result.outputs[i], path) : Result<bool>(false);
@@ -55,11 +56,11 @@ Status Outputs::prepare(EdgeId id) {
     const std::string& path = graph_.path(output);
     TRY(files_.make_folders(folder_of(path)));
     if (!rules_.are_strict) {
-      TRY_ASSIGN(auto before, lookup_.look(output));
+      TRY_ASSIGN(auto before, lookup_.files().look(output));
       before_[output] = before ? std::optional(before->content) : std::nullopt;
       continue;
     }
-    // What is there may be a second name of a blob, which a command must not write into.
+    // The old file may be a second name of a blob, and a command must not write into a blob.
     TRY(files_.remove(path));
   }
   std::string depfile = graph_.binding(id, "depfile", Graph::Quoting::none);

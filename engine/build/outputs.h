@@ -1,5 +1,5 @@
-// The files of an edge around its command: put back from blobs, made ready for a run, and taken
-// away after one that was cut off.
+// The files of an edge around its command: restored from blobs, prepared for a run, and removed
+// after a run that was cut off.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace evolve {
 
 class Outputs {
  public:
-  // `links` may be null: there are none in what is put back, then.
+  // `links` may be null. Then no links are restored.
   Outputs(Graph& graph, Lookup& lookup, Files& files, Links* links, BlobStore& blobs,
           const CommandRules& rules)
       : graph_(graph),
@@ -31,26 +31,27 @@ class Outputs {
   };
   // Puts a result's blobs where the edge's outputs belong.
   Result<Restored> restore(EdgeId id, const Hit& hit);
-  // Makes the folders and the response file that the edge's command needs. Where the rules are
-  // strict its outputs are gone, then.
+  // Makes the folders and the response file that the edge's command needs. With strict rules also
+  // removes the edge's outputs.
   Status prepare(EdgeId id);
-  // Of a command that has succeeded: its content is part of the key and of the manifest.
+  // Removes the response file of a command that has succeeded. Its content is still in the key and
+  // in the manifest.
   Status remove_response_file(EdgeId id);
-  // What a command that was cut off, or is to run again, had written of its outputs. An output that
-  // it left as it was stays, a manifest that was being made anew above all.
+  // Removes the outputs of a command that was cut off, or is to run again. Without a depfile, an
+  // output that the command left unchanged stays: above all a manifest that was being regenerated.
   Status remove_half_written(EdgeId id);
 
  private:
   Graph& graph_;
   Lookup& lookup_;
-  // Puts output `i` of a result back. False: what it was cannot be had.
+  // Restores output `i` of a result. False: its content is not available.
   Result<bool> restore_one(EdgeId id, const ActionResult& result, size_t i);
 
   Files& files_;
   Links* links_;
   BlobStore& blobs_;
   const CommandRules& rules_;
-  std::map<NodeId, std::optional<Digest>> before_;  // what lay where commands write
+  std::map<NodeId, std::optional<Digest>> before_;  // contents before a run; nullopt: nothing
 };
 
 }  // namespace evolve

@@ -1,5 +1,6 @@
-// Who pays for an action. Edges of one build, and builds of several processes on the same records,
-// that come to the same action run its command once: the others wait for its result.
+// Payments: which edge runs an action. Edges of one build, and builds of several processes on the
+// same records, may come to the same action. Its command runs once, and the others wait for the
+// result.
 #pragma once
 
 #include <optional>
@@ -17,25 +18,26 @@ class Payments {
  public:
   // `claims` must outlive this.
   explicit Payments(Claims& claims) : claims_(claims) {}
-  // A build that breaks off leaves its actions to others.
+  // Releases the claims, so that a build that breaks off leaves its actions to others.
   ~Payments();
   Payments(const Payments&) = delete;
   Payments& operator=(const Payments&) = delete;
 
   enum class Turn {
-    pays,   // it is to run the command, and then to end()
-    joins,  // an edge of this build pays, whose end() tells of it
+    pays,   // the edge runs the command and then calls end()
+    joins,  // another edge of this build pays; its end() returns this edge
     waits,  // another process pays
   };
-  // An edge has come to run an action. One that pays may come again.
+  // Enters an edge that is about to run an action. An edge that pays may enter again.
   Result<Turn> enter(EdgeId edge, const Digest& action);
-  // An edge that has waited for another process, and pays now: that one has ended with it, or died.
-  // What it gave, if anything, is in the memo.
+  // Returns an edge that waited for another process and now pays, because that process has finished
+  // the action or died. If that process stored a result, the memo has it.
   Result<std::optional<EdgeId>> next_to_pay();
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
-  // An edge that paid is done: the edges that joined it. `result`: null where it failed.
+  // Ends the payment of an action. Returns the edges that joined the paying edge. `result`: null:
+  // nothing to share.
   std::vector<EdgeId> end(const Digest& action, const ActionResult* result);
-  // What an edge of this build gave that ran the action; null: none has.
+  // Returns the result of the edge of this build that ran the action; null: no edge has.
   [[nodiscard]] const ActionResult* result_of(const Digest& action) const;
 
  private:
@@ -47,7 +49,7 @@ class Payments {
   Claims& claims_;
   std::unordered_map<Digest, Payer> paying_;
   std::unordered_map<Digest, ActionResult> paid_;
-  std::vector<std::pair<EdgeId, Digest>> waiting_;  // payers whose action another process has
+  std::vector<std::pair<EdgeId, Digest>> waiting_;  // payers whose action another process runs
 };
 
 }  // namespace evolve

@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-// Sorts, and leaves each once.
+// Sorts edges and removes repeated ones.
 void remove_repeated(std::vector<EdgeId>& edges) {
   if (edges.size() < 2) return;
   std::sort(edges.begin(), edges.end());
@@ -103,12 +103,12 @@ Status Plan::learn_makers(std::span<const NodeId> nodes) {
     });
   }
   for (const auto& [id, users] : users_of) {
-    const EdgeId maker = id;  // a lambda may not take it otherwise
+    const EdgeId maker = id;  // a lambda cannot capture a structured binding
     want(graph_.edge(maker).outputs);
     if (state(maker) == EdgeState::done) continue;
     for (EdgeId user : users) {
       if (user == maker || needs(maker, user)) return cycle(user, graph_.edge(maker).outputs[0]);
-      // An edge is waited for once, for however many of its outputs.
+      // A user waits for an edge once, even if it uses several outputs of that edge.
       auto inputs = graph_.edge(user).inputs;
       const auto late = late_users_.find(maker);
       const bool waits =
@@ -156,9 +156,7 @@ void Plan::set(EdgeId id, EdgeState state) {
 }
 
 Plan::Line Plan::line_of(EdgeId id) const {
-  auto extensions = extensions_of(graph_, id);
-  if (!extensions) return {graph_.edge(id).pool, {}};
-  Placement placement = placement_of(*std::move(extensions), capacity_);
+  Placement placement = placement_of(graph_.extensions(id), capacity_);
   return {graph_.edge(id).pool, std::move(placement.needs), placement.is_elsewhere};
 }
 
@@ -187,7 +185,7 @@ float Plan::weight_of(EdgeId id) const {
 }
 
 void Plan::weigh() {
-  // What is not known counts as much as what is known does on the average.
+  // An edge of unknown cost counts as much as the known ones do on average.
   std::vector<std::optional<double>> costs(graph_.edge_count());
   double sum = 0;
   size_t known = 0;
@@ -202,7 +200,7 @@ void Plan::weigh() {
   const double usual = known > 0 ? sum / static_cast<double>(known) : 1;
   auto cost_of = [&](EdgeId id) { return static_cast<float>(costs[index(id)].value_or(usual)); };
 
-  // From the ends backwards: an edge is settled when all its wanted users are.
+  // Goes backwards from the ends: an edge's weight is final when all its wanted users' weights are.
   std::vector<int> users(graph_.edge_count());
   auto for_each_maker = [&](EdgeId id, auto visit) {
     for (NodeId input : graph_.edge(id).inputs) {

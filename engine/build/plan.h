@@ -28,7 +28,7 @@ enum class EdgeState : uint8_t {
   unwanted,  // no target needs it
   wanted,    // an input's edge is not done
   ready,     // all inputs are there; its key was not looked up yet
-  queued,    // has to run, and waits for a slot, its pool and what it needs
+  queued,    // has to run; waits for a slot, its pool and its resources
   running,   // runs, or waits for the edge that runs the same action
   done,      // its outputs are there
   failed,    // a fault
@@ -40,55 +40,57 @@ class Plan {
   // How long an edge is expected to run, in any unit; nullopt: as long as the others.
   using Cost = std::function<std::optional<double>(EdgeId)>;
 
-  // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. Of
-  // edges that could go first that one does from which the longest way leads to the end, the sum of
-  // the costs along it; of equal ones, and without costs, the first in the manifest. Edges that run
-  // need no more of a resource together than `capacity` says; one edge that needs more runs alone.
-  // Of memory that is not limited there is no end, of a device that is not named there is one.
-  // REQUIRES: no cycle above the targets.
+  // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. Edges
+  // are ordered by the length of the critical path behind them (the sum of costs); ties, and plans
+  // without costs, by manifest order. Running edges together need no more of a resource than
+  // `capacity` has; an edge that needs more runs alone. Without a capacity, memory is unlimited,
+  // and any other resource serves one edge at a time. REQUIRES: no cycle above the targets.
   Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {},
        Resources capacity = {});
 
-  // The first edge whose key can be looked up. It stays ready.
+  // Returns the first edge whose key can be looked up. The edge stays ready.
   [[nodiscard]] std::optional<EdgeId> next_ready();
-  // All of those, in the manifest's order.
+  // Returns all ready edges, in the manifest's order.
   [[nodiscard]] std::vector<EdgeId> all_ready() const;
   enum class Where {
     anywhere,
-    elsewhere,  // this machine has no room for another
+    elsewhere,  // this machine has no room for another edge
   };
-  // The first queued edge whose pool has room, and whose needs can be met. It stays queued.
+  // Returns the first queued edge whose pool has room, and whose needs can be met. The edge stays
+  // queued.
   [[nodiscard]] std::optional<EdgeId> next_queued(Where where = Where::anywhere);
 
-  // Whether it runs in a node pool, not on this machine.
+  // Whether the edge runs in a node pool, not on this machine.
   [[nodiscard]] bool is_elsewhere(EdgeId id) const { return line_of(id).is_elsewhere; }
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
-  // Has an edge that runs be looked up again: what it read is not what it was.
+  // Has a running edge looked up again, because a file that it read has changed.
   void ready_again(EdgeId id) { set(id, EdgeState::ready); }
-  // Makes a ready edge wait for what makes `nodes`, too: inputs that were found out late. Wants
-  // their edges. False: all of them are done, and the edge stays ready. Bad input: one of them
-  // needs this very edge.
+  // Makes a ready edge also wait for the edges that make `nodes`, which are inputs that were found
+  // late. Wants these edges. False: all of them are done, and the edge stays ready. Bad input: one
+  // of them needs the waiting edge.
   Result<bool> wait_for(EdgeId id, std::span<const NodeId> nodes);
-  // Has the edges that use `nodes`, of which it is known only now that another edge makes them,
-  // wait for that edge, unless they have started. Bad input: it needs one of them.
+  // Makes the edges that use `nodes` wait for the edges that make `nodes`, which became known only
+  // now. Edges that have started do not wait. Bad input: an edge that makes a node needs an edge
+  // that uses it.
   Status learn_makers(std::span<const NodeId> nodes);
-  // Marks the edge done and readies what waited for it alone.
+  // Marks the edge done, and readies the edges that waited only for it.
   void finish(EdgeId id);
-  // Marks the edge failed and skips what needs it.
+  // Marks the edge failed, and skips the edges that need it.
   void fail(EdgeId id);
 
   [[nodiscard]] EdgeState state(EdgeId id) const { return states_[index(id)]; }
   [[nodiscard]] size_t count(EdgeState state) const { return counts_[static_cast<size_t>(state)]; }
-  // Edges wanted at the start, phony ones left out.
+  // The number of wanted edges, phony ones left out.
   [[nodiscard]] size_t total() const { return total_; }
   [[nodiscard]] const std::vector<EdgeId>& wanted_edges() const { return wanted_; }
-  // Nothing is ready, queued or running.
+  // Whether no edge is ready, queued or running.
   [[nodiscard]] bool is_finished() const;
 
  private:
-  // A place in a queue. Queues keep those whose edge has left them, until they come to the front.
+  // A place in a queue. If its edge has left the queue, the place stays until it comes to the
+  // front.
   struct Place {
     float weight = 0;
     EdgeId edge{};
@@ -99,11 +101,11 @@ class Plan {
       return place.edge > other.edge;
     }
   };
-  // Edges of one pool with the same needs: they can all start, or none.
+  // Edges of one pool with the same needs: either all of them have room to start, or none has.
   struct Line {
     const Pool* pool;
     Resources needs;
-    bool is_elsewhere = false;  // by their node pool
+    bool is_elsewhere = false;  // in their node pool
 
     friend bool operator<(const Line& a, const Line& b) {
       return std::tie(a.pool, a.needs) < std::tie(b.pool, b.needs);
@@ -112,19 +114,20 @@ class Plan {
 
   void want(std::span<const NodeId> targets);
   [[nodiscard]] Error cycle(EdgeId id, NodeId node) const;
-  // True where `id` waits for `other`, directly or not.
+  // Whether `id` waits for `other`, directly or through other edges.
   [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
   void set(EdgeId id, EdgeState state);
   [[nodiscard]] Line line_of(EdgeId id) const;
   [[nodiscard]] bool has_room(const Line& line) const;
   // `count`: 1 for an edge that starts, -1 for one that ends.
   void occupy(const Line& line, int count);
-  // Edges that wait for `id`; good until the next call.
+  // Returns the edges that wait for `id`; valid until the next call.
   const std::vector<EdgeId>& dependents(EdgeId id);
   // Finds the weights of all wanted edges.
   void weigh();
   [[nodiscard]] float weight_of(EdgeId id) const;
-  // Drops places whose edge is not in `state` any more; null where nothing is left.
+  // Drops places whose edge is no longer in `state`, and returns the first place that is left;
+  // null: no place is left.
   const Place* front(std::priority_queue<Place>& queue, EdgeState state) const;
 
   const Graph& graph_;
@@ -132,13 +135,13 @@ class Plan {
   Resources capacity_;
   std::vector<EdgeState> states_;
   std::vector<int> missing_;                          // per edge: edges that it waits for
-  std::map<EdgeId, std::vector<EdgeId>> late_users_;  // who waits for an edge by wait_for
+  std::map<EdgeId, std::vector<EdgeId>> late_users_;  // edges that wait for an edge by wait_for()
   std::array<size_t, 8> counts_{};                    // per state
   std::priority_queue<Place> ready_;
   std::map<Line, std::priority_queue<Place>> queued_;
   std::map<const Pool*, int> running_;  // edges
   Resources in_use_;
-  std::vector<float> weights_;  // per edge; none without costs
+  std::vector<float> weights_;  // per edge; empty: no costs
   std::vector<EdgeId> wanted_;  // in manifest order
   std::vector<EdgeId> dependents_;
   size_t total_ = 0;

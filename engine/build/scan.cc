@@ -1,6 +1,7 @@
 #include "engine/build/scan.h"
 
 #include <set>
+#include <utility>
 
 #include "engine/build/dyndeps.h"
 
@@ -8,7 +9,7 @@ namespace evolve {
 
 namespace {
 
-// Tells of each edge, in an order in which they could run, how far it is from being up to date.
+// Finds the edges that are not up to date, in an order in which they could run.
 class Scan {
  public:
   Scan(Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
@@ -31,16 +32,16 @@ class Scan {
   }
 
  private:
-  // Reads the dyndep files that are up to date by now, before an edge is looked at that they say
-  // more of.
+  // Reads the dyndep files that are up to date by now, before an edge that they extend is looked
+  // at.
   Status read_dyndeps() {
-    // What they say may have more edges wanted.
+    // A dyndep file may add wanted edges.
     for (; dyndeps_seen_ < plan_.wanted_edges().size(); ++dyndeps_seen_) {
       const EdgeId id = plan_.wanted_edges()[dyndeps_seen_];
       if (const auto file = graph_.edge(id).dyndep) unread_.insert(*file);
     }
     for (auto at = unread_.begin(); at != unread_.end();) {
-      if (!lookup_.knows(*at) || absent_.contains(*at)) {
+      if (!lookup_.files().knows(*at) || absent_.contains(*at)) {
         ++at;
         continue;
       }
@@ -59,12 +60,12 @@ class Scan {
     Pending pending;
     pending.edge = id;
     for (NodeId input : edge.content_inputs()) {
-      if (!lookup_.knows(input)) pending.dirty_inputs.push_back(input);
+      if (!lookup_.files().knows(input)) pending.dirty_inputs.push_back(input);
     }
     const bool is_known = pending.dirty_inputs.empty();
     if (edge.is_phony()) {
       plan_.finish(id);
-      return is_known ? lookup_.settle_phony(id) : Status{};
+      return is_known ? lookup_.files().settle_phony(id) : Status{};
     }
     if (!is_known) {
       plan_.finish(id);
@@ -79,9 +80,10 @@ class Scan {
     TRY_ASSIGN(auto finding, lookup_.find(id));
     if (!finding.unmade.empty()) {
       auto waits = plan_.wait_for(id, finding.unmade);
-      if (!waits && !lookup_.has_far_memo()) return std::move(waits).error();
+      if (!waits && !lookup_.results().is_far()) return std::move(waits).error();
       if (waits && *waits) return {};
-      // Those edges were looked at; what they will make is not known yet.
+      // The edges that make these inputs were already looked at, but what they will make is not
+      // known yet.
       pending.dirty_inputs = finding.unmade;
       pending.need = Pending::Need::maybe;
       plan_.finish(id);
@@ -98,7 +100,7 @@ class Scan {
                      finding.result->has_all_outputs();
     bool is_in_place = is_stored, is_all_absent = true;
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      TRY_ASSIGN(auto there, lookup_.look(edge.outputs[i]));
+      TRY_ASSIGN(auto there, lookup_.files().look(edge.outputs[i]));
       is_all_absent = is_all_absent && !there;
       if (!there && !pending.missing_output) pending.missing_output = edge.outputs[i];
       if (!is_stored || (there && there->content == finding.result->outputs[i])) continue;
@@ -112,14 +114,14 @@ class Scan {
       return add(std::move(pending));
     }
     for (size_t i = 0; i < edge.outputs.size(); ++i) {
-      lookup_.set_digest(edge.outputs[i], finding.result->outputs[i]);
+      lookup_.files().set_digest(edge.outputs[i], finding.result->outputs[i]);
     }
     if (is_in_place) {
       return lookup_.settle(pending.edge, *finding.result);
     }
     absent_.insert(edge.outputs.begin(), edge.outputs.end());
     pending.need = Pending::Need::restore;
-    lookup_.note_hit(pending.edge, {*std::move(finding.result), is_all_absent});
+    pending.hit = Hit{.result = *std::move(finding.result), .is_all_absent = is_all_absent};
     return add(std::move(pending));
   }
 
@@ -132,9 +134,9 @@ class Scan {
   Lookup& lookup_;
   Files& files_;
   BlobStore& blobs_;
-  std::set<NodeId> absent_;  // made files that are known and not in place
+  std::set<NodeId> absent_;  // made files whose digest is known, but that are not in place
   std::set<NodeId> unread_;  // dyndep files
-  size_t dyndeps_seen_ = 0;  // of the wanted edges
+  size_t dyndeps_seen_ = 0;  // wanted edges that read_dyndeps() has seen
   Plan plan_;
   Dyndeps dyndeps_;
   std::vector<Pending> pending_;
@@ -147,6 +149,14 @@ Result<std::vector<Pending>> scan(Graph& graph, const std::vector<NodeId>& targe
                                   const std::function<void(NodeId)>& tell) {
   if (auto cycle = graph.find_cycle(targets)) return bad_input("dependency cycle: " + *cycle);
   return Scan(graph, targets, lookup, files, blobs, tell).run();
+}
+
+Hits take_hits(std::vector<Pending>& pending) {
+  Hits out;
+  for (Pending& one : pending) {
+    if (one.hit) out.emplace(one.edge, *std::exchange(one.hit, std::nullopt));
+  }
+  return out;
 }
 
 }  // namespace evolve

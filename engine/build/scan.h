@@ -1,5 +1,5 @@
-// The look before a build: which edges are not up to date, and why. What `evolve why`, the dry run
-// and Ninja's "[3/7]" are told from, by the same look-up as the build's own.
+// The look before a build: which edges are not up to date, and why. `evolve why`, the dry run and
+// Ninja's "[3/7]" use it. Its look-up is the same as the build's own.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,25 @@ namespace evolve {
 struct Pending {
   enum class Need {
     run,      // no result is stored for it, or it runs every time
-    maybe,    // an input's edge has to run first, and may give the bytes that are there
+    maybe,    // an input's edge has to run first, and may write the same bytes again
     restore,  // its result is stored, and some of its files are not in place
   };
   EdgeId edge{};
   Need need = Need::run;
-  std::vector<NodeId> dirty_inputs;      // maybe, run: those that will or may be new
-  std::optional<NodeId> missing_output;  // run, restore: the first that is not there
-  std::vector<std::string> reasons;      // run: why, as `why` tells it
+  std::vector<NodeId> dirty_inputs;      // maybe, run: inputs that will or may be new
+  std::optional<NodeId> missing_output;  // run, restore: the first output that is missing
+  std::vector<std::string> reasons;      // run: why, in the words of `evolve why`
+  std::optional<Hit> hit;                // restore
 };
 
-// The edges of `targets` that are not up to date, in an order in which they could run. Runs and
-// changes nothing but the graph, into which dyndep files that are up to date are read; `tell` is
-// told of each.
+// Returns the edges of `targets` that are not up to date, in an order in which they could run. Runs
+// nothing and changes only the graph: reads into it the dyndep files that are up to date, and calls
+// `tell` for each of them.
 Result<std::vector<Pending>> scan(
     Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
     BlobStore& blobs, const std::function<void(NodeId dyndep_file)>& tell = [](NodeId) {});
+
+// Moves the hits out of `pending`, for a build of the same targets.
+Hits take_hits(std::vector<Pending>& pending);
 
 }  // namespace evolve

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMagic = "evolve-snapshot-2\n";
 
-// The counts at the start, and an edge, as they are stored.
+// The stored forms of the counts at the start, and of an edge.
 struct Counts {
   uint64_t files = 0;
   uint64_t edges = 0;
@@ -18,7 +18,7 @@ struct Counts {
 };
 struct StoredEdge {
   Digest key;
-  uint32_t output = 0;  // the first one's place among the files
+  uint32_t output = 0;  // the first output's place among the files
   uint32_t discovered = 0;
   float seconds = 0;
   uint32_t reserved = 0;
@@ -26,8 +26,8 @@ struct StoredEdge {
 
 constexpr NodeId kNoNode{-1};
 
-// The node of a stored path. Nodes are stored in their order, which is the manifest's: mostly it is
-// the node with the path's own number.
+// Returns the node of a stored path. Paths are stored in the order of their nodes, which is the
+// manifest's. So the path's place is mostly the node's number.
 NodeId node_of(Graph& graph, size_t place, std::string_view path, bool is_wanted) {
   if (place < graph.node_count()) {
     const auto same = static_cast<NodeId>(place);

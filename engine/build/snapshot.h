@@ -1,7 +1,6 @@
-// The snapshot: what a manifest's files were when they were last looked at, and of which edges it
-// is known that they were up to date then. It saves the next build from reading files and from
-// asking the memo; what it says is never more than what those would say, and losing it costs time
-// alone.
+// The snapshot: what a manifest's files were when they were last looked at, and which edges were
+// known to be up to date then. It saves the next build from reading files and from asking the memo.
+// It never says more than files and memo would, and losing it costs only time.
 #pragma once
 
 #include <cstdint>
@@ -18,34 +17,34 @@ namespace evolve {
 
 class Snapshot {
  public:
-  // An edge that was up to date: its outputs were what the snapshot says of their files.
+  // An edge that was up to date: its outputs were what the snapshot has for their files.
   struct Settled {
     Digest key;
     float seconds = 0;                   // wall time of the run
-    std::span<const NodeId> discovered;  // what it read besides its declared inputs, in order
+    std::span<const NodeId> discovered;  // what it read beyond its declared inputs, in order
   };
 
-  // Null: nothing is known of the file. Good until the next set_file().
+  // Returns what is known of the file; null: nothing. Valid until the next set_file().
   [[nodiscard]] const FileState* file(NodeId id) const;
   void set_file(NodeId id, const FileState& state);
   [[nodiscard]] std::optional<Settled> edge(EdgeId id) const;
   void set_edge(EdgeId id, const Settled& settled);
   void forget(EdgeId id);
-  // Whether anything was set since it was read.
+  // Whether anything was set since the snapshot was read.
   [[nodiscard]] bool is_changed() const { return is_changed_; }
 
-  // The stored form (cache/README.md), for the graph whose nodes and edges were set.
+  // Returns the stored form (cache/README.md). `graph`: the graph whose nodes and edges were set.
   [[nodiscard]] std::string encode(const Graph& graph) const;
-  // Reads the stored form for a graph that may be another by now: what it does not hold any more is
-  // dropped. Discovered files become nodes of the graph. Nullopt: the bytes are no snapshot, or are
-  // damaged.
+  // Reads the stored form for a graph that may have changed since. What the graph no longer has is
+  // dropped. Discovered files become nodes of the graph. Nullopt: the bytes are not a snapshot, or
+  // are damaged.
   static std::optional<Snapshot> decode(std::string_view bytes, Graph& graph);
 
  private:
   struct Entry {
     Digest key;
     float seconds = 0;
-    uint32_t first = 0;  // of discovered_
+    uint32_t first = 0;  // place in discovered_
     uint32_t count = 0;
     bool is_known = false;
   };

@@ -41,7 +41,8 @@ std::vector<size_t> Trace::critical_path() const {
     by_edge[spans_[i].edge] = i;
     if (spans_[i].end > spans_[last].end) last = i;
   }
-  // Back along the inputs, always to the one that was made last; phony edges take no time.
+  // Goes back along the inputs, always to the edge that ended last. Edges that did not run, such as
+  // phony ones, are looked through.
   while (true) {
     path.push_back(last);
     std::vector<EdgeId> open = {spans_[last].edge};

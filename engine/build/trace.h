@@ -12,7 +12,7 @@
 
 namespace evolve {
 
-// Takes note of what ran, and passes everything on.
+// Records what ran, and passes everything on.
 class Trace : public Listener {
  public:
   // Both must outlive the trace.
@@ -25,12 +25,14 @@ class Trace : public Listener {
   void fault(const Error& error) override { next_.fault(error); }
   void tick(const Plan& plan) override { next_.tick(plan); }
 
-  // The JSON object; times in microseconds from the start of the build. `tid` is the job slot;
-  // `args.critical` marks the critical path, which `otherData` names from its first edge on.
+  // Returns the JSON object, with times in microseconds from the start of the build. `tid` is the
+  // job slot. `args.critical` marks the critical path, which `otherData` lists from its first edge
+  // on.
   [[nodiscard]] std::string json() const;
-  // Writes it to a file, whose folder is made.
+  // Writes the JSON object to a file, and makes the file's folder.
   Status write(Files& files, const std::string& path) const;
-  // One line for people: how many commands ran, how long the critical path is, its longest edge.
+  // Returns one line for people: how many commands ran, how long the critical path is, its longest
+  // edge.
   [[nodiscard]] std::string summary() const;
 
  private:
@@ -43,7 +45,7 @@ class Trace : public Listener {
     bool has_failed = false;
   };
 
-  // Places in spans_, from the first edge on.
+  // Returns places in spans_, from the first edge on.
   [[nodiscard]] std::vector<size_t> critical_path() const;
   [[nodiscard]] std::string name_of(const Span& span) const;
 

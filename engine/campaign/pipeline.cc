@@ -6,9 +6,12 @@
 #include <array>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 
 #include "engine/core/path.h"
 #include "engine/core/yaml/yaml_source.h"
+#include "engine/search/selection/population.h"
+#include "engine/search/space/sampler.h"
 
 namespace evolve {
 
@@ -16,31 +19,25 @@ namespace {
 
 constexpr int kMostRounds = 1000;
 constexpr int kMostVariants = 1000;
-constexpr int kMostIslands = 100;
 constexpr int kMostSeconds = 30 * 24 * 3600;
 
-// What a node's container can say of its runs in its last words.
+// A pod's last words must hold a line for each edge of a batch (k8s/README.md).
 constexpr int kMostBatch = 48;
 constexpr int kMostJobs = 10'000;
-// Steps whose work a node may do: what they read and write are files that travel.
+// Steps that a node may run: all that they read and write are files, which can travel.
 constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit", "values"};
 
-// Steps of which a pipeline says how long they may take.
+// Steps whose time a pipeline may limit.
 constexpr std::array kLimitedSteps = {"check", "interpret", "values"};
 constexpr int kLeastLimit = 10;
 
 constexpr std::array kMutators = {"sweep", "rewrite", "llm", "person"};
 constexpr int kMostWeight = 1000;
-// As engine/search/space/sampler.h names them, which is above us; the tests hold the two together.
-constexpr std::array kSamplers = {"model", "random", "grid", "latin", "local", "evolution", "tpe"};
-// As engine/search/selection/population.h names them.
-constexpr std::array kPolicies = {"top", "lineages", "islands", "map_elites", "pareto"};
-
-// Keys of other Glaucis versions: they load, and have no effect.
+// A key of other Glaucis versions, which loads and has no effect.
 struct OldKey {
-  const char* section;  // empty: a section of its own
+  const char* section;  // empty: the key is a section of its own
   const char* key;
 };
 constexpr std::array<OldKey, 12> kOldKeys = {{
@@ -259,21 +256,22 @@ class PipelineReader {
     session.finish();
     YamlMap batch = root.section("batch");
     batch.whole("variants_per_round", pipeline_.batch.variants_per_round, 1, kMostVariants);
-    batch.whole("top_k", pipeline_.batch.top_k, 1, kMostVariants);
-    batch.whole("max_active_lineages", pipeline_.batch.max_active_lineages, 1, kMostVariants);
+    search::SelectionRule& rule = pipeline_.select;
+    batch.whole("top_k", rule.top_k, 1, kMostVariants);
+    batch.whole("max_active_lineages", rule.most_lineages, 1, kMostVariants);
     accept_old(batch, "batch");
     batch.finish();
     YamlMap select = root.section("select");
-    int top_k = pipeline_.batch.top_k;
+    int top_k = rule.top_k;
     select.whole("top_k", top_k, 1, kMostVariants);
-    if (batch.has("top_k") && select.has("top_k") && top_k != pipeline_.batch.top_k) {
-      errors_.add(select.value_at("top_k"),
-                  fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough", top_k,
-                              pipeline_.batch.top_k));
+    if (batch.has("top_k") && select.has("top_k") && top_k != rule.top_k) {
+      errors_.add(
+          select.value_at("top_k"),
+          fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough", top_k, rule.top_k));
     }
     read_policy(select);
     select.finish();
-    const int most = pipeline_.batch.max_active_lineages;
+    const int most = rule.most_lineages;
     if (top_k > most && (batch.has("top_k") || select.has("top_k"))) {
       notice(
           batch.has("top_k") ? batch.key_at("top_k") : select.key_at("top_k"),
@@ -281,32 +279,30 @@ class PipelineReader {
               "'top_k' is {}, but 'batch.max_active_lineages' is {}; {} lineages survive a round",
               top_k, most, most));
     }
-    pipeline_.batch.top_k = std::min(top_k, most);
-    const Pipeline::Select& rule = pipeline_.select;
-    if (rule.policy == "islands" && rule.islands * pipeline_.batch.top_k > kMostVariants) {
+    rule.top_k = std::min(top_k, most);
+    if (rule.policy == "islands" && rule.capacity() > kMostVariants) {
       errors_.add(select.key_at("islands"),
                   fmt::format("select.islands: {} islands of {} survivors each are more than {}",
-                              rule.islands, pipeline_.batch.top_k, kMostVariants));
+                              rule.islands, rule.top_k, kMostVariants));
     }
   }
 
   void read_policy(YamlMap& select) {
-    Pipeline::Select& out = pipeline_.select;
-    select.choice("policy", out.policy, {kPolicies.begin(), kPolicies.end()});
-    select.choice("ties", out.ties, {"interval", "point"});
-    select.whole("islands", out.islands, 1, kMostIslands);
-    select.whole("migration_interval", out.migration_interval, 1, kMostRounds);
-    select.whole("cells", out.most_cells, 1, kMostVariants);
-    struct Own {
-      const char* key;
-      const char* policy;
-    };
-    for (const Own& own : {Own{"islands", "islands"}, Own{"migration_interval", "islands"},
-                           Own{"cells", "map_elites"}}) {
-      if (!select.has(own.key) || out.policy == own.policy) continue;
-      notice(select.key_at(own.key),
-             fmt::format("'select.{}' has no effect: the policy is '{}'", own.key, out.policy));
-    }
+    search::SelectionRule& rule = pipeline_.select;
+    select.choice("policy", rule.policy, search::policy_names());
+    std::string ties = "interval";
+    select.choice("ties", ties, {"interval", "point"});
+    rule.by_point = ties == "point";
+    search::visit_settings(rule, [&](const search::RuleSetting& setting, auto& value) {
+      if constexpr (std::is_same_v<decltype(value), int&>) {
+        if (setting.most == 0) return;
+        select.whole(setting.name, value, 1, setting.most);
+        if (!select.has(setting.name) || rule.policy == setting.policy) return;
+        notice(select.key_at(setting.name),
+               fmt::format("'select.{}' has no effect: the policy is '{}'", setting.name,
+                           rule.policy));
+      }
+    });
   }
 
   void read_search(YamlMap& root) {
@@ -341,12 +337,12 @@ class PipelineReader {
   void read_mutate(YamlMap& root) {
     Pipeline::Mutate& out = pipeline_.mutate;
     YamlMap mutate = root.section("mutate");
-    std::string mutator = out.mix.front().first;
+    std::string mutator = out.mix.front().name;
     mutate.choice("mutator", mutator, {kMutators.begin(), kMutators.end()});
-    out.mix = {{mutator, 1}};
+    out.mix = {{.name = mutator, .weight = 1}};
     read_mix(mutate);
     mutate.whole("opening", out.opening, 0, kMostRounds);
-    mutate.choice("sampler", out.sampler, {kSamplers.begin(), kSamplers.end()});
+    mutate.choice("sampler", out.sampler, search::sampler_names());
     read_llm(mutate);
     mutate.text("proposals", out.proposals);
     if (mutate.has("proposals") && !has_mutator("person") && out.opening == 0 &&
@@ -381,7 +377,7 @@ class PipelineReader {
   [[nodiscard]] bool has_mutator(const std::string& name) const {
     const auto& mix = pipeline_.mutate.mix;
     return std::any_of(mix.begin(), mix.end(),
-                       [&](const auto& share) { return share.first == name; });
+                       [&](const auto& share) { return share.name == name; });
   }
 
   void read_llm(YamlMap& mutate) {
@@ -415,10 +411,10 @@ class PipelineReader {
       int weight = 0;
       named += mix.has(name) ? 1 : 0;
       mix.whole(name, weight, 0, kMostWeight);
-      if (weight > 0) out.emplace_back(name, weight);
+      if (weight > 0) out.push_back({.name = name, .weight = weight});
     }
     mix.finish();
-    // Where a name is unknown, that is what is wrong.
+    // An unknown name is an error already, and explains why no mutator has a weight.
     const YamlNode* node = mutate.map("mix");
     if (out.empty() && node != nullptr && named == node->entries.size())
       errors_.add(mutate.value_at("mix"), "mutate.mix: no mutator has a weight");
@@ -463,7 +459,9 @@ class PipelineReader {
 
 Result<Pipeline> parse_pipeline(std::string_view text, const std::string& path) {
   TRY_ASSIGN(auto source, YamlSource::parse(text, path));
-  return PipelineReader(source).read();
+  TRY_ASSIGN(auto pipeline, PipelineReader(source).read());
+  pipeline.source = digest_of(text);
+  return pipeline;
 }
 
 }  // namespace evolve

@@ -1,6 +1,7 @@
-// A pipeline: one campaign, as a person writes it in YAML. The schema is Glaucis' config, so that
-// its files load unchanged, extended by kernel.spec, target, mutate, time and select; the table of
-// all keys is pipelines/README.md. Knows nothing of what the named files hold.
+// Pipelines: one campaign, as a person writes it in YAML. The schema is that of Glaucis' config, so
+// that its files load unchanged, with our own keys such as kernel.spec, target, mutate, time and
+// select. pipelines/README.md has the table of all keys. Nothing here knows the content of the
+// named files.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,20 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/digest.h"
 #include "engine/core/result.h"
+#include "engine/search/selection/rule.h"
 
 namespace evolve {
 
+// A mutator and its weight. Its share of the variants is its share of all weights.
+struct MutatorShare {
+  std::string name;  // "sweep", "rewrite", "llm" or "person"
+  int weight = 1;
+};
+
 struct Pipeline {
-  // Paths are as written: relative to the pipeline's file. An empty one is not given.
+  // Paths are as written: relative to the pipeline's file. Empty: not given.
   struct Kernel {
     std::string name;
     std::string spec;
@@ -49,50 +58,40 @@ struct Pipeline {
   };
   struct Batch {
     int variants_per_round = 1;
-    int top_k = 1;  // lineages that survive a round
-    int max_active_lineages = 4;
-  };
-  // Who survives a round; the policies are those of engine/search/selection/population.h.
-  struct Select {
-    std::string policy = "top";
-    std::string ties = "interval";  // or "point": scores are compared as they are
-    int islands = 4;
-    int migration_interval = 5;  // rounds
-    int most_cells = 16;
   };
   struct Mutate {
-    // What proposes variants, and how many of them each does, as a share of all weights; in the
-    // order of kMutators.
-    std::vector<std::pair<std::string, int>> mix = {{"sweep", 1}};
-    // Rounds, from the first on, whose variants are all a person's, whatever the mix says.
+    // The mutators that propose variants, and their weights. A mutator's share of the variants is
+    // its share of all weights. In the order of kMutators.
+    std::vector<MutatorShare> mix = {{.name = "sweep", .weight = 1}};
+    // Rounds, from the first on, whose variants all come from a person, whatever the mix says.
     int opening = 0;
-    std::string sampler = "local";  // of the sweep
+    std::string sampler = "local";  // the sweep's sampler
     std::string llm;  // path of the language models' configuration (engine/llm/README.md)
-    // Whether models write a plan first: "none"; "approve": a person decides on it; "auto": it is
-    // taken as it is.
+    // Whether models write a plan first. "none": no; "approve": yes, and a person decides on it;
+    // "auto": yes, and it is taken as it is.
     std::string plan = "none";
-    // Path of the folder of what people propose, and of what they say of plans; empty: the
-    // pipeline's name and "-proposals".
+    // Path of the folder of people's proposals and decisions on plans; empty: the pipeline's name
+    // and "-proposals".
     std::string proposals;
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of the sweep's proposals drawn from the whole space
-    // Not judged is whose program is nearer to an earlier one's than this, as a share.
+    // A variant is not judged if its program is nearer to an earlier program than this, as a share.
     std::optional<double> least_distance;
   };
   struct Learn {
-    std::string file;      // path of what people keep of it; empty: none
+    std::string file;      // path of the learnings that people keep; empty: none
     double effect = 0.05;  // the gain over a parent that is worth learning, as a share
   };
   struct Compile {
-    std::vector<std::string> flags;  // of the compiler: "--xla_tpu_scoped_vmem_limit_kib=16384"
+    std::vector<std::string> flags;  // the compiler's: "--xla_tpu_scoped_vmem_limit_kib=16384"
   };
   struct Time {
-    std::string kind = "modelled";   // of libtpu's schedule, or "measured"
+    std::string kind = "modelled";   // by libtpu's schedule; or "measured"
     std::string device = "cpu";      // where it is measured
-    double budget = 0;               // seconds of the device a round; 0: as much as is usual
-    std::string constants;           // path of the model's; empty: those that it has
-    std::vector<std::string> cases;  // the spec's bench cases that are timed; empty: all
-    // Not measured is who is modelled slower than the best by more than this share.
+    double budget = 0;               // seconds of the device a round; 0: the default
+    std::string constants;           // path of the model's constants; empty: built-in ones
+    std::vector<std::string> cases;  // bench cases of the spec that are timed; empty: all
+    // A variant is not measured if it is modelled slower than the best by more than this share.
     std::optional<double> first_cut;
   };
   // Machines of a cluster that run some steps.
@@ -100,19 +99,19 @@ struct Pipeline {
     std::string name;
     std::vector<std::string> steps;
     std::string job_template;  // path
-    std::string device_kind;   // of its devices, where times are measured there
+    std::string device_kind;   // kind of its devices, if times are measured there
     int batch = 1;             // edges a Job, at most
     int jobs = 1;              // Jobs at a time
     int at_once = 1;           // edges of a Job at a time
   };
   struct Cluster {
-    std::string context;  // of the kubeconfig; empty: the current one
-    std::string space;    // the namespace; empty: the context's
+    std::string context;  // context of the kubeconfig; empty: the current one
+    std::string space;    // namespace; empty: the context's
     std::string store;    // where files travel: "http://…" or "gs://…"
-    std::string image;    // empty: the template's
-    std::string queue;    // Kueue's; empty: none
+    std::string image;    // image of the pods; empty: the template's
+    std::string queue;    // Kueue's local queue; empty: none
     std::string priority_class;
-    std::vector<NodePool> pools;  // by name
+    std::vector<NodePool> pools;  // in the order of the text
   };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;
@@ -126,20 +125,22 @@ struct Pipeline {
   Cluster cluster;
   Session session;
   Batch batch;
-  Select select;
+  search::SelectionRule select;
   Mutate mutate;
   Learn learn;
   Compile compile;
   Time time;
-  // CPU seconds that a step may take for one case of one variant, by step; of others as many as
-  // rules/README.md says.
+  // CPU seconds that a step may take for one case of one variant, by step. A step that is missing
+  // here has the limit of rules/README.md.
   std::map<std::string, int> limits;
-  // What was understood but has no effect, "path:line:column: …"; to be shown as warnings.
+  Digest source;  // of the text
+  // Keys that were understood but have no effect, as "path:line:column: …". To be shown as
+  // warnings.
   std::vector<std::string> notices;
 };
 
-// Parses and validates a pipeline's text. Bad input: anything that is not in the schema, with its
-// place, the line and the nearest known key. `path` is for messages.
+// Parses and validates a pipeline's text. Bad input: anything that is not in the schema. The error
+// has the place, the line and the nearest known key. `path` is for messages.
 Result<Pipeline> parse_pipeline(std::string_view text, const std::string& path);
 
 }  // namespace evolve

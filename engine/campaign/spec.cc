@@ -18,9 +18,9 @@ constexpr int64_t kLargestValue = int64_t{1} << 40;
 constexpr size_t kMostValues = 1000;
 constexpr size_t kMostWalked = 4096;
 constexpr size_t kLongestName = 64;
-// So that no sum of weights leaves the finite numbers.
+// Keeps every sum of weights finite.
 constexpr double kLargestWeight = 1e6;
-// Behind the name of the case whose call alone is judged.
+// Suffix of the name of a case that judges only the call (Case::is_forward).
 constexpr std::string_view kForward = "-forward";
 
 const std::vector<std::string>& dtypes() {
@@ -30,7 +30,7 @@ const std::vector<std::string>& dtypes() {
   return names;
 }
 
-// The widest last.
+// From the narrowest to the widest.
 const std::vector<std::string>& float_dtypes() {
   static const std::vector<std::string> names = {"float8_e5m2", "float8_e4m3fn", "bfloat16",
                                                  "float16",     "float32",       "float64"};
@@ -42,7 +42,7 @@ const std::vector<std::string>& known_tags() {
   return names;
 }
 
-// Of rules/steps/outside.py.
+// The words of rules/steps/outside.py.
 const std::vector<std::string>& known_outside() {
   static const std::vector<std::string> words = {
       "bitcasts", "conditionals", "cumulative", "fft",   "gathers", "loops",
@@ -62,7 +62,7 @@ bool is_identifier(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
-// Of Python 3.11.
+// The keywords of Python 3.11.
 const std::vector<std::string>& python_keywords() {
   static const std::vector<std::string> words = {
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -72,7 +72,7 @@ const std::vector<std::string>& python_keywords() {
   return words;
 }
 
-// Fit for a folder's name on any machine, and no flag.
+// Whether a name is fit for a folder on any machine, and cannot be read as a flag.
 bool is_folder_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name.front() != '-' &&
          std::all_of(name.begin(), name.end(),
@@ -87,7 +87,7 @@ bool is_float(const std::string& dtype) {
   return contains(float_dtypes(), dtype);
 }
 
-// The order of the reads is that of the checks: dimensions before what is written in them.
+// Reads and checks in one order: dimensions before the formulas that use them.
 class SpecReader {
  public:
   explicit SpecReader(const YamlSource& source) : source_(source), errors_(source) {}
@@ -136,7 +136,7 @@ class SpecReader {
     }
   }
 
-  // The narrowest floating-point dtype of the inputs; empty where there is none.
+  // Returns the narrowest floating-point dtype of the inputs; empty: no such input.
   [[nodiscard]] std::string narrowest_input() const {
     for (const std::string& dtype : float_dtypes()) {
       for (const Tensor& input : spec_.inputs) {
@@ -153,7 +153,7 @@ class SpecReader {
       errors_.add(at, fmt::format("{}: '{}' is a keyword of Python", what, name));
   }
 
-  // A name that formulas use.
+  // Checks a name that formulas use.
   void check_formula_name(const std::string& name, Position at, const std::string& what) {
     check_identifier(name, at, what);
     if (is_reserved_name(name))
@@ -317,7 +317,7 @@ class SpecReader {
     check_words("outside", known_outside());
   }
 
-  // The texts of a list of the contract are among those that are known.
+  // Checks that the texts of a list of the contract are known.
   void check_words(std::string_view key, const std::vector<std::string>& known) {
     const YamlNode* contract = source_.root().find("contract");
     const YamlNode* words = contract == nullptr ? nullptr : contract->find(key);
@@ -329,7 +329,8 @@ class SpecReader {
     }
   }
 
-  // The case's sizes and costs are whole numbers.
+  // Checks that the case's sizes are whole numbers of at least 1, and that its inputs can have
+  // values.
   void check_sizes(Position at, const Case& one) {
     if (one.dims.size() != spec_.dimensions.size()) return;
     for (const auto& tensors : {spec_.inputs, spec_.outputs}) {
@@ -396,7 +397,7 @@ class SpecReader {
     }
   }
 
-  // range: { from, to, step } or { from, to, times }: both ends are included where they are hit.
+  // Reads range: { from, to, step } or { from, to, times }. Each end is included if a step hits it.
   void read_range(YamlMap& map, Parameter& parameter) {
     YamlMap range = map.section("range");
     int64_t from = 1, to = 1, step = 0, times = 0;
@@ -417,7 +418,7 @@ class SpecReader {
       return;
     }
     if (step == 0 && times == 0) return;
-    // `value` stays below 2^41: both ends and the step are at most 2^40.
+    // `value` stays below 2^41, because both ends and the step are at most 2^40.
     for (int64_t value = from; value <= to;) {
       parameter.values.push_back(value);
       if (step == 0 && value > to / times) break;
@@ -450,7 +451,8 @@ class SpecReader {
     }
   }
 
-  // Small spaces are walked through: every point has a verdict, and one is allowed.
+  // Walks through the points of a small space: each must have a verdict, and at least one must be
+  // allowed.
   void check_points(const YamlMap& root) {
     size_t size = 1;
     std::vector<std::string> names;
@@ -507,7 +509,7 @@ class SpecReader {
     cost.finish();
   }
 
-  // What is judged of the call alone.
+  // Adds the cases in which only the call is judged, without gradients.
   void add_forward_cases(const YamlMap& root) {
     if (spec_.gradients.empty()) return;
     const std::vector<Case> written = spec_.cases;
@@ -574,7 +576,7 @@ Status time_only(Spec& spec, const std::vector<std::string>& names) {
         one.is_forward ? one.name.substr(0, one.name.size() - kForward.size()) : one.name;
     if (one.has_tag("bench") && !contains(names, one.name) && !contains(names, written)) {
       std::erase(one.tags, "bench");
-      // What is small enough to be checked stays so.
+      // A case that is small enough to be checked is still checked.
       if (is_checked_too && !one.has_tag("check")) one.tags.emplace_back("check");
       if (!is_checked_too) continue;
     }

@@ -1,4 +1,4 @@
-// The JSON files that the steps read of a spec.
+// The JSON files of a spec that the steps read.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-// Checked beside being timed: seven sets of inputs in a few seconds on a core.
+// Limits of a timed case that is also checked: seven sets of inputs take a few seconds on a core.
 constexpr int64_t kMostCheckedFlops = int64_t{1} << 31;
 constexpr int64_t kMostCheckedBytes = int64_t{1} << 28;
 
@@ -30,7 +30,7 @@ json tensors_json(const std::vector<Tensor>& tensors) {
 
 int64_t value_of(const std::string& formula, const Case& one) {
   auto value = evaluate_whole(formula, one.dims);
-  return value ? *value : 0;  // parse_spec saw to it that it is there
+  return value ? *value : 0;  // parse_spec has checked that it has a value
 }
 
 json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
@@ -53,14 +53,15 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
   return out;
 }
 
-// A tensor's cotangent or gradient: as it is, of another name.
+// Returns a tensor's cotangent or gradient: the same tensor under another name, its values not
+// limited.
 json derivative_of(json tensor) {
   tensor["name"] = "d_" + tensor["name"].get<std::string>();
   for (const char* key : {"range", "sum", "are", "values"}) tensor.erase(key);
   return tensor;
 }
 
-// From a dtype's name, in which they stand; a bool has a byte.
+// Returns the bits of a dtype, which are in its name. A bool takes a byte.
 int64_t bits_of(const std::string& dtype) {
   const size_t digit = dtype.find_first_of("0123456789");
   return digit == std::string::npos ? 8 : std::strtoll(dtype.c_str() + digit, nullptr, 10);
@@ -76,8 +77,8 @@ int64_t bytes_of(const std::vector<Tensor>& tensors, const Case& one) {
   return bits / 8;
 }
 
-// What a case costs. Nobody may have said it of a call without gradients, which does no less than
-// write its outputs.
+// Whether the spec states what a case costs. It may be silent about a call without gradients. Such
+// a call then has no flops, and its bytes are those of its outputs.
 bool is_cost_said(const Spec& spec, const Case& one) {
   return !one.is_forward || !spec.cost.forward_flops.empty();
 }
@@ -102,7 +103,7 @@ json tolerance_of(const Tolerance& tolerance) {
 
 bool is_checked(const Spec& spec, const Case& one) {
   if (one.has_tag("check") || one.has_tag("parts")) return one.has_tag("check");
-  // A kernel that works in place moves little of what it is given; whoever checks it reads all.
+  // A kernel that works in place moves few of its inputs' bytes, but the check reads all of them.
   const int64_t arrays = bytes_of(spec.inputs, one) + bytes_of(spec.outputs, one);
   return value_of(spec.cost.flops, one) <= kMostCheckedFlops &&
          std::max(value_of(spec.cost.bytes, one), arrays) <= kMostCheckedBytes;
@@ -168,9 +169,10 @@ std::string cost_json(const Spec& spec, const Case& one) {
 std::string terms_json(const Spec& spec, const Case& one) {
   const Contract& contract = spec.contract;
   const auto is_timed = [](const Case& each) { return each.has_tag("bench"); };
-  // A spec without timed cases is held to its terms in those that it has.
+  // In a spec without timed cases, the terms hold for the cases that it has.
   const bool counts = is_timed(one) || std::none_of(spec.cases.begin(), spec.cases.end(), is_timed);
-  // Where nothing is known of a part, it does as little as it likes, and no more than the whole.
+  // A call whose cost is not stated may do as little as it likes, and at most the flops of the
+  // whole.
   const bool is_said = is_cost_said(spec, one);
   return written({{"flops", is_said ? flops_of(spec, one) : value_of(spec.cost.flops, one)},
                   {"is_timed", counts},

@@ -27,11 +27,11 @@ bool is_name(const std::string& text) {
          (text[0] < '0' || text[0] > '9');
 }
 
-// Each name in a formula of an input's values is a function's, a dimension's, or that of an input
-// before it. Whether it has values of the input's shape is seen when they are drawn.
+// Checks that each name in a formula of an input's values is a function, a dimension or an earlier
+// input. Whether the formula gives values of the input's shape shows when they are drawn.
 void check_values_formula(const YamlNode& item, const std::vector<std::string>& dimensions,
                           const std::vector<Tensor>& before, YamlErrors& errors) {
-  // As rules/steps/whole_numbers.py has them.
+  // The functions of rules/steps/whole_numbers.py.
   std::vector<std::string> known = {"abs",  "arange",  "argsort", "concatenate", "cumsum",
                                     "max",  "maximum", "min",     "minimum",     "repeat",
                                     "sort", "sum",     "take",    "where"};
@@ -52,7 +52,7 @@ void check_values_formula(const YamlNode& item, const std::vector<std::string>& 
   }
 }
 
-// How many values stand along the last axis; 0 where that is not known.
+// Returns how many values stand along the last axis; 0: not known.
 double count_of(const Case& one, const Tensor& input) {
   if (input.shape.empty()) return 1;
   auto count = evaluate(input.shape.back(), one.dims);

@@ -1,4 +1,4 @@
-// What the values of a spec's inputs may be: the keys `range`, `sum`, `are` and `values` of an
+// The values that a spec's inputs may have: the keys `range`, `sum`, `are` and `values` of an
 // input.
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace evolve {
 
-// Notes an error where the text of `item` is no formula over the dimensions.
+// Reports an error if the text of `item` is not a formula over the dimensions.
 void check_formula(const YamlNode& item, const std::vector<std::string>& dimensions,
                    YamlErrors& errors);
 
-// Reads what `map`, the input `input` in the text, says of its values. An input of whole numbers
-// has to say its range: of any other values drawn for it, nobody knows what they mean. `before`:
-// the inputs that stand before it, which its formula may name.
+// Reads the keys of `map`, an input in the text, that say which values it may have. An input of
+// whole numbers must state its range or its formula, because nobody knows the meaning of other
+// drawn values. `before`: the inputs before this one, which its formula may name.
 void read_input_values(YamlMap& map, const YamlNode& node,
                        const std::vector<std::string>& dimensions,
                        const std::vector<Tensor>& before, Tensor& input, YamlErrors& errors);
 
-// Notes an error at `at` where a case has no values that are within what an input says.
+// Reports an error at `at` if no values of a case meet what an input states.
 void check_input_values(const Case& one, const Tensor& input, Position at, YamlErrors& errors);
 
 }  // namespace evolve

@@ -22,7 +22,7 @@ std::string string_of(const json& object, const char* key) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-// What an entry is found by, and their order.
+// Returns what identifies an entry; entries are sorted by it.
 auto key_of(const json& entry) {
   return std::tuple(string_of(entry, "device"), string_of(entry, "dtype"),
                     member(entry, "bucket").dump());
@@ -40,8 +40,8 @@ json record_of(const TunedEntry& entry) {
           {"evidence", entry.evidence}};
 }
 
-// How much longer `other` takes than `entry`, over all cases, as the sum of logarithms; none where
-// the two were not found under the same conditions.
+// Returns how much longer `other` takes than `entry`, as the sum of logarithms over all cases.
+// Nullopt: the two were not found under the same conditions.
 std::optional<double> slowdown(const TunedEntry& entry, const json& other) {
   constexpr double kSame = 0.01;
   const json& times = member(other, "times");
@@ -61,7 +61,7 @@ std::optional<double> slowdown(const TunedEntry& entry, const json& other) {
   return sum;
 }
 
-// Whether the spec's parameters have these values, and its constraints hold of them.
+// Whether the spec's parameters have these values, and its constraints hold for them.
 bool is_allowed(const Space& space, const json& sizes) {
   Point point;
   if (!sizes.is_object()) return false;

@@ -1,5 +1,5 @@
-// The table of block sizes that were found for a kernel: what `evolve tune` writes and a kernel's
-// api.py reads. The format, evolve-tuned-1, is in kernels/tuned.py. Pure.
+// The table of tuned block sizes of a kernel, which `evolve tune` writes and the kernel's api.py
+// reads. kernels/tuned.py describes the format, evolve-tuned-1. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace evolve::search {
 
-// Sizes that share their block sizes: each rounded up to a power of two.
+// Sizes that share block sizes: each size is rounded up to a power of two.
 using Bucket = std::map<std::string, int64_t>;
 Bucket bucket_of(const std::map<std::string, int64_t>& dims);
 
@@ -23,7 +23,7 @@ struct BucketCases {
   Bucket bucket;
   std::vector<std::string> cases;
 };
-// Of a spec's bench cases, in the order of the first of each.
+// Returns the buckets of a spec's bench cases, in the order of their first cases.
 std::vector<BucketCases> buckets_of(const Spec& spec);
 
 struct TunedTime {
@@ -35,27 +35,28 @@ struct TunedTime {
 struct TunedEntry {
   std::string device;                         // JAX's device_kind: "TPU7x"
   std::string dtype;                          // of the kernel's first input
-  std::map<std::string, std::string> dtypes;  // of all its inputs, by their names
+  std::map<std::string, std::string> dtypes;  // of all its inputs, by name
   Bucket bucket;
   Point block_sizes;
   std::string kind;  // of the times: "modelled" or "measured"
   std::vector<TunedTime> times;
-  std::string evidence;  // digest of the selection that these come from
-  int rounds = 0;        // that were searched
-  int64_t points = 0;    // that were judged in them, the seed's not among them
+  std::string evidence;  // digest of the selection that the block sizes come from
+  int rounds = 0;        // rounds that were searched
+  int64_t points = 0;    // points that were judged in them, without the seed's
 };
 
 struct UpdatedTable {
   nlohmann::json table;
-  std::vector<nlohmann::json> kept;  // entries that are better than what was to take their place
-  std::vector<nlohmann::json> taken_out;  // those that are not allowed
+  // Old entries that are faster than the new ones, and so stay.
+  std::vector<nlohmann::json> kept;
+  std::vector<nlohmann::json> taken_out;  // entries that are not allowed
 };
 
-// `table` with these entries, each in place of what was there for its device, dtype and bucket; a
-// null table is an empty one. What was there stays where it was found under the same conditions
-// (the same kind of time of the same cases, for which the seed takes what it took, within 1 %) and
-// is faster. An entry that the spec's parameters and constraints do not allow is taken out. Bad
-// input: it is no such table, or another kernel's.
+// Returns `table` with these entries. Each entry replaces the old entry of its device, dtype and
+// bucket. The old entry stays if it is faster and was found under the same conditions: the same
+// kind of time, the same cases, and seed times within 1 %. An entry that the spec's parameters and
+// constraints do not allow is taken out. A null table is an empty one. Bad input: not such a table,
+// or another kernel's.
 Result<UpdatedTable> with_entries(const nlohmann::json& table, const std::string& kernel,
                                   const Spec& spec, const std::vector<TunedEntry>& entries);
 

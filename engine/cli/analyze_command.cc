@@ -1,5 +1,5 @@
-// `evolve analyze`: what the model makes of dumps, whoever had them written, and what a device did
-// by its traces.
+// `evolve analyze`: what the model makes of dumps from any source, and what a device did by its
+// traces.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,20 +26,20 @@ namespace {
 using nlohmann::json;
 
 struct AnalyzeCommand {
-  // A folder of dumps, the compile step's archive, or dumps; or traces, or folders of such.
+  // Folders of dumps, archives of the compile step, or dumps; or else traces, or folders of traces.
   std::vector<std::string> paths;
   std::string device = "tpu7x";
   std::string constants;             // a file of the model's constants; empty: the device's
   std::string operands;              // a JSON file, see engine/ir/model/operands.h; empty: none
-  std::vector<std::string> operand;  // "0=sizes.npy": one by its number
+  std::vector<std::string> operand;  // "0=sizes.npy": an operand by its number
   std::string html;                  // file for a page about the one program; empty: none
-  std::string kernel;                // only the program that has this one; empty: all
-  double flops = 0;                  // of the spec; 0: not known
+  std::string kernel;                // only the program with this kernel; empty: all
+  double flops = 0;                  // by the spec's formula; 0: not known
   double bytes = 0;
   TraceQuestion trace;
 };
 
-// The module that most of the time goes into.
+// Returns the kernel that most of the time goes into.
 std::string main_kernel(const ir::ProgramRun& run) {
   auto most = std::max_element(
       run.kernels.begin(), run.kernels.end(),
@@ -47,7 +47,7 @@ std::string main_kernel(const ir::ProgramRun& run) {
   return most->name;
 }
 
-// The facts of every program among the dumps of the paths.
+// Returns the facts of every program among the dumps of the paths.
 Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::string>& paths) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
   TRY_ASSIGN(auto input, read_operand_files(command.operands, command.operand));
@@ -93,7 +93,7 @@ Result<json> facts_of_one(const AnalyzeCommand& command, const std::string& path
   return all.front();
 }
 
-// An option that was given and is of dumps alone; empty: none.
+// Returns a given option that is only for dumps; empty: no such option.
 std::string option_of_dumps(const AnalyzeCommand& command) {
   const AnalyzeCommand usual;
   if (command.device != usual.device) return "--device";
@@ -106,7 +106,8 @@ std::string option_of_dumps(const AnalyzeCommand& command) {
   return command.bytes != 0 ? "--bytes" : "";
 }
 
-// Prints the report on the traces. Failed: they cannot be believed, or are not of what was asked.
+// Prints the report on the traces. Failed: they cannot be believed, or they do not show what was
+// asked for.
 Status analyze_traces(const std::vector<std::string>& traces, const TraceQuestion& question,
                       bool json_wanted) {
   TRY_ASSIGN(auto report, read_traces(traces, question));
@@ -116,7 +117,7 @@ Status analyze_traces(const std::vector<std::string>& traces, const TraceQuestio
   return failed(report["reason"].get<std::string>());
 }
 
-// An option that was given and is of traces alone; empty: none.
+// Returns a given option that is only for traces; empty: no such option.
 std::string option_of_traces(const TraceQuestion& question) {
   if (!question.module.empty()) return "--module";
   if (question.runs != 0) return "--runs";
@@ -126,7 +127,7 @@ std::string option_of_traces(const TraceQuestion& question) {
 // Prints the facts of each program among the dumps, or what the traces say, for people or as JSON.
 Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   std::vector<std::string> traces;
-  std::string other;  // a path that is of dumps
+  std::string other;  // a path to dumps
   for (const std::string& path : command.paths) {
     auto found = find_traces(path);
     if (found.empty()) other = path;
@@ -153,8 +154,8 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   return {};
 }
 
-// Prints what changed from the first of two paths to the second: each has one program's dumps, or
-// is a file of facts ("facts.json").
+// Prints what changed from the first of two paths to the second. Each path has one program's dumps,
+// or is a file of facts ("facts.json").
 Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
   TRY_ASSIGN(auto after, facts_of_one(command, command.paths.back()));

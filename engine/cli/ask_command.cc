@@ -22,16 +22,14 @@ namespace evolve::cli {
 
 namespace {
 
-using nlohmann::ordered_json;
-
-// Parameters are asked for in the order in which they were given.
+using nlohmann::ordered_json;  // keeps parameters in the order in which they were given
 
 constexpr uint64_t kMostCount = uint64_t{1}
                                 << 53;  // whole numbers that any JSON reader keeps exact
 
 constexpr size_t kMostLine = size_t{16} << 20;  // bytes
 
-// What was given, in a message.
+// Returns what was given, shortened for a message.
 std::string shown(const std::string& text) {
   constexpr size_t kMost = 80;
   return one_line(text, kMost);
@@ -42,7 +40,7 @@ std::string shown(const ordered_json& value) {
 
 struct AskedParameter {
   std::string name;
-  std::vector<ordered_json> values;  // ascending, where they have an order
+  std::vector<ordered_json> values;  // ascending if they have an order
 };
 
 struct Question {
@@ -51,8 +49,8 @@ struct Question {
   std::optional<uint64_t> budget;
 };
 
-// Whether a search knows an order of the values, in which they are kept: of numbers, and of false
-// and true. Texts, and mixed values, have none that means anything.
+// Whether the values have an order that a search can use, in which they are kept: all numbers, or
+// false and true. Texts and mixed values have no meaningful order.
 bool have_order(const std::vector<ordered_json>& values) {
   const auto are_all = [&](bool (ordered_json::*is_one)() const noexcept) {
     return std::all_of(values.begin(), values.end(),
@@ -61,7 +59,7 @@ bool have_order(const std::vector<ordered_json>& values) {
   return are_all(&ordered_json::is_number) || are_all(&ordered_json::is_boolean);
 }
 
-// Numbers as they are, false and true as 0 and 1.
+// Returns a parameter's axis: numbers as they are, false and true as 0 and 1.
 search::Axis axis_of(const AskedParameter& parameter) {
   search::Axis axis{parameter.values.size(), {}};
   if (!have_order(parameter.values)) return axis;
@@ -125,7 +123,7 @@ Result<Question> read_question(const ordered_json& from) {
   return out;
 }
 
-// A time, or none for a point that is not valid.
+// Reads an answer: a time, or nullopt for a point that is not valid.
 Result<std::optional<double>> read_answer(const ordered_json& from) {
   auto wrong = [](const std::string& what) {
     return bad_input(fmt::format("{}: a time above 0, or null, was expected", what), "",
@@ -140,7 +138,7 @@ Result<std::optional<double>> read_answer(const ordered_json& from) {
   return std::optional<double>(cost.get<double>());
 }
 
-// One conversation.
+// One conversation with a program.
 class Conversation {
  public:
   explicit Conversation(std::istream& in) : in_(in) {}
@@ -180,8 +178,8 @@ class Conversation {
     return {};
   }
 
-  // The answer to what was asked; one that is wrong is told of, and asked for again. None at the
-  // input's end; `was_wrong` says whether there was an answer, then.
+  // Reads the answer to a question. A wrong answer is reported, and the question is asked again.
+  // Nullopt: the input has ended; `was_wrong` then says whether it ended at a wrong answer.
   std::optional<std::optional<double>> answer(const ordered_json& configuration, bool& was_wrong) {
     while (true) {
       auto line = read();
@@ -196,7 +194,7 @@ class Conversation {
     }
   }
 
-  // The next line that is not empty; none at the end.
+  // Reads the next line that is not empty; nullopt: the input has ended.
   Result<std::optional<ordered_json>> read() {
     for (std::string line; take_line(line);) {
       if (line.size() > kMostLine)
@@ -209,7 +207,8 @@ class Conversation {
     return std::optional<ordered_json>();
   }
 
-  // False at the end. Of a line that is too long the beginning is kept.
+  // Reads a line. False: the input has ended. Only the beginning of a line that is too long is
+  // kept.
   bool take_line(std::string& line) {
     line.clear();
     int c = in_.get();
@@ -254,28 +253,27 @@ class Conversation {
   std::optional<search::Grid> grid_;
   uint64_t told_ = 0;
   uint64_t invalid_ = 0;
-  uint64_t wrong_ = 0;  // answers
+  uint64_t wrong_ = 0;  // wrong answers
   std::optional<double> best_cost_;
   ordered_json best_;
 };
 
-// Speaks with the program behind `in` and stdout until `in` ends. What is said, a line each:
+// Speaks with the program behind `in` and stdout until `in` ends. Each message is a line:
 //
 //   in    {"space": {"BLOCK_M": [128, 256], "ORDER": ["ij", "ji"]}, "seed": 1, "budget": 100}
 //   out   {"ask": {"BLOCK_M": 128, "ORDER": "ij"}}
 //   in    {"tell": 1.25}        its time, in any unit, above 0; or {"tell": null}: it is not valid
 //   out   {"ask": …}            and so on
 //
-// A parameter's values are any JSON, in any order, no two alike; numbers and booleans have an order
-// that the search goes by. `seed` (0 to
-// 2^53) is 0 where it is not said; after `budget` answers, or when every point was asked for,
-// nothing more is asked. A point is asked for once. The same seed and answers give the same
-// questions. `sampler` is one of search::sampler_names().
+// A parameter's values are any JSON, in any order, no two alike. Numbers and booleans have an order
+// that the search uses. `seed` is 0 to 2^53 (default: 0). Nothing more is asked after `budget`
+// answers, or when every point was asked for. A point is asked for once. The same seed and answers
+// give the same questions. `sampler` is one of search::sampler_names().
 //
-// An answer that is not of this form is told of on stderr, with the line's number, and the point is
-// asked for again. At the end, on stderr: how much was asked, and the best point.
+// An answer of another form is reported on stderr, with the line's number, and the point is asked
+// for again. At the end stderr gets how much was asked, and the best point.
 //
-// Bad input: a first line that is not of this form, or an end at a wrong answer.
+// Bad input: a first line of another form, or an end at a wrong answer.
 Status run_ask(const std::string& sampler, std::istream& in) {
   return Conversation(in).run(sampler);
 }

@@ -23,8 +23,9 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// The last round up to `last` that follows from the rounds before it as they are: after an edit and
-// a build of some rounds, or one that did not end, later ones lie there as they were before.
+// Returns the last round up to `last` that follows from the rounds before it as they are. After an
+// edit and a build of some rounds, or after a build that did not end, later rounds lie there as
+// they were before.
 Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger, int last) {
   TRY_ASSIGN(auto rounds, ledger.rounds(campaign.name));
   std::map<int, std::string> selections;
@@ -32,7 +33,7 @@ Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger
   int64_t before = 0;
   for (int round = 0; round <= last; ++round) {
     TRY_ASSIGN(auto record, ledger.last_record(campaign.name, round));
-    if (!record) return last;  // no build of it has ended
+    if (!record) return last;  // no build of this round has ended
     if (record->before != before) return std::max(round - 1, 0);
     before = record->id;
     if (round == 0) continue;
@@ -44,7 +45,8 @@ Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger
   return last;
 }
 
-// Bad input: a variant's files are not those that a round judged, but of a build that did not end.
+// Checks that a variant's files are the ones that a round judged. Bad input: they are from a build
+// that did not end.
 Status check_judged(const Campaign& campaign, const std::string& variant, int round) {
   TRY_ASSIGN(auto history, history_of(campaign, round));
   TRY_ASSIGN(auto canonical, world::read_file(campaign.folder_of(variant) + "/canonical.py"));
@@ -57,7 +59,7 @@ Status check_judged(const Campaign& campaign, const std::string& variant, int ro
   return {};
 }
 
-// Writes the best variant's kernel to `out`, or to stdout where it is empty.
+// Writes the best variant's kernel to `out`; empty: to stdout.
 Status run_best(const CommonOptions& common, const std::string& out) {
   std::string out_path = out.empty() ? "" : fs::absolute(out).string();
   TRY_ASSIGN(auto session, open_without_graph(common));

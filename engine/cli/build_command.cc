@@ -48,12 +48,12 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// The last round among the targets: "round-3" of {"round-1", "round-3"}; the campaign's last for
-// none.
+// Returns the last round among the targets: "round-3" of {"round-1", "round-3"}. No targets: the
+// campaign's last round. 0: no target is a round.
 int target_round(const Campaign& campaign, const std::vector<std::string>& targets) {
-  if (targets.empty()) return campaign.shape.rounds;
+  if (targets.empty()) return campaign.shape.rounds();
   int last = 0;
-  for (int round = 1; round <= campaign.shape.rounds; ++round) {
+  for (int round = 1; round <= campaign.shape.rounds(); ++round) {
     for (const std::string& target : targets) {
       if (target == fmt::format("round-{}", round)) last = round;
     }
@@ -61,8 +61,8 @@ int target_round(const Campaign& campaign, const std::vector<std::string>& targe
   return last;
 }
 
-// A seed that fails has nothing to be compared with: that is an error, unlike a variant's verdict.
-// Of what was not asked for there is no report, and nothing is said.
+// Fails if the seed fails. Nothing can be compared with such a seed, so this is an error, unlike a
+// variant's verdict. A step that was not asked for has no report, and is not a failure.
 Status check_seed(const Campaign& campaign) {
   const std::string id = variant_id(0);
   const std::string folder = campaign.folder_of(id);
@@ -77,7 +77,7 @@ Status check_seed(const Campaign& campaign) {
   const bool is_known = !seed->rejection || seed->rejection->kind != "not_reached";
   const auto problem = is_known ? search::problem_of_seed(*seed) : std::nullopt;
   if (!problem) return {};
-  Error error = failed(fmt::format("{}: {}", shown_path(campaign.shape.seed), *problem));
+  Error error = failed(fmt::format("{}: {}", shown_path(campaign.shape.files.seed), *problem));
   error.hint =
       fmt::format("the seed must pass every step; evolve show {} {}", id, arguments_of(campaign));
   return error;
@@ -116,7 +116,7 @@ void tell(const CommonOptions& common, const BuildCommand& command, json report,
   }
 }
 
-// One build of a campaign, from its first record to the last word.
+// One build of a campaign, from its first record to the last line of output.
 class CampaignBuild {
  public:
   CampaignBuild(const CommonOptions& common, const BuildCommand& command, BuildOptions options,
@@ -137,7 +137,7 @@ class CampaignBuild {
         lookup_(*session.graph, state_.files, memo_, *state_.ledger, snapshot_,
                 {session.campaign.machine(), process_environment()}) {
     options_.tells_all = true;
-    if (remote != nullptr) lookup_.use_far_memo();
+    if (remote != nullptr) lookup_.results().use_far_memo();
     report_ = {{"campaign", session.campaign.name},
                {"round", target_round(session.campaign, command.targets)},
                {"steps", json::object()}};
@@ -173,7 +173,7 @@ class CampaignBuild {
     auto summary = build(*session_.graph, targets, lookup_,
                          {state_.files, *state_.blobs, memo_, *state_.ledger, *state_.claims,
                           runner, state_.clock, listener},
-                         options_);
+                         options_, std::move(hits_));
     progress_.clear();
     progress_.watch({});
     runner.stop();
@@ -188,15 +188,16 @@ class CampaignBuild {
     return ended ? finish(targets, *summary) : ended;
   }
 
-  // What was paid for once stays, or is told to be paid for again.
+  // Keeps models' answers that were paid for once, and warns if some must be paid for again.
   Status look_at_answers(const std::vector<NodeId>& targets) {
-    if (session_.campaign.shape.llm.empty()) return {};
+    if (session_.campaign.shape.files.llm.empty()) return {};
     TRY_ASSIGN(auto answered, models_keys(session_.campaign, state_));
-    lookup_.confirm(std::move(answered));
+    lookup_.results().confirm(std::move(answered));
     auto pending =
         scan(*session_.graph, targets, lookup_, state_.files, *state_.blobs, [](NodeId) {});
     if (!pending) return std::move(pending).error();
     TRY_ASSIGN(auto asked, asked_again(session_.campaign, *session_.graph, *pending, state_));
+    hits_ = take_hits(*pending);
     if (asked.answers > 0) print_warning(text_of(asked), common_.color);
     return {};
   }
@@ -221,7 +222,7 @@ class CampaignBuild {
     }
     report_ = build_report(session_.campaign, summary, round);
     if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
-    // What lies there of the round is of an earlier build.
+    // The round's files in the folder are from an earlier build.
     if (!status) report_.erase("best");
     const json report = report_;
     tell_of_remote();
@@ -233,7 +234,8 @@ class CampaignBuild {
     return {};
   }
 
-  // Not where the ledger was lost: what is only known to be up to date is not recorded again.
+  // Loads the snapshot, unless the ledger was lost: an edge that is only known to be up to date is
+  // not recorded again.
   Snapshot load() {
     auto builds = state_.ledger->builds(session_.campaign.name);
     if (!builds || builds->empty()) return {};
@@ -245,7 +247,7 @@ class CampaignBuild {
 
   void tell_of_nodes(const Nodes& nodes) {
     for (const std::string& warning : nodes.warnings()) print_warning(warning, common_.color);
-    // A ledger that cannot be written ends the build by itself.
+    // Only a warning, because a ledger that cannot be written ends the build by itself.
     if (auto recorded = state_.ledger->record_use(nodes.use()); !recorded) {
       print_warning(recorded.error().message, common_.color);
     }
@@ -253,7 +255,7 @@ class CampaignBuild {
     nodes_text_ = nodes.text();
   }
 
-  // What is on its way there arrives before the end.
+  // Waits for uploads to the remote cache, and takes its report.
   void tell_of_remote() {
     if (remote_ == nullptr) return;
     const RemoteReport shared = remote_->finish();
@@ -262,7 +264,7 @@ class CampaignBuild {
     remote_text_ = fmt::format("        {}\n", text_of(shared));
   }
 
-  // GitHub shows what is appended to the file that it names.
+  // Writes the report and the summary. GitHub shows what is appended to the file that it names.
   Status write_ci(const std::string& fault) {
     const std::string folder = state_.folder + "/ci";
     TRY(state_.files.make_folders(folder));
@@ -288,17 +290,18 @@ class CampaignBuild {
   Memo& memo_;
   Progress progress_;
   Trace trace_;
-  Listener& traced_;  // the trace where one is asked for
+  Listener& traced_;  // the trace if one is asked for, else the progress
   CiReport ci_;
   Snapshot snapshot_;
   Lookup lookup_;
-  json report_;  // of a build that did not come to its end no more than what it is
+  Hits hits_;    // found before the build, by look_at_answers()
+  json report_;  // of a build that stopped early: only what it builds
   std::string remote_text_;
-  json nodes_report_;  // null: none were used
+  json nodes_report_;  // null: no nodes were used
   std::string nodes_text_;
 };
 
-// Runs what was built anew, in other surroundings.
+// Runs the pure steps of a built round again, in other surroundings.
 Status check_built(const CommonOptions& common, const BuildCommand& command, Session session,
                    const Machine& machine) {
   const int round = target_round(session.campaign, command.targets);
@@ -306,7 +309,7 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
     return bad_input("--check-determinism: no whole round was built", "", "evolve build round-1");
   }
   Past past = {std::move(session.state), session.campaign.name};
-  // Each run has a folder of its own for the current one.
+  // The path becomes absolute, because each run has its own current folder.
   past.state->folder = fs::absolute(past.state->folder).lexically_normal().string();
   TRY_ASSIGN(auto recorded, past.load(fmt::format("round-{}", round), 0));
   const std::string folder =
@@ -318,7 +321,7 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
   return print_answer(common, answer);
 }
 
-// What a build of these would do.
+// Prints what a build of the targets would do.
 Status tell_pending(const CommonOptions& common, Session& session,
                     const std::vector<NodeId>& targets) {
   Why why(session, targets);
@@ -329,7 +332,7 @@ Status tell_pending(const CommonOptions& common, Session& session,
   return {};
 }
 
-// What a build cannot do without, and how its campaign is opened again.
+// The plans that must be decided on before a build, and how its campaign is opened again.
 struct Before {
   UndecidedPlans plans;
   CampaignOptions campaign;
@@ -340,17 +343,17 @@ Result<Before> done(Status status) {
   return Before();
 }
 
-// Builds, unless it needs plans of rounds behind `asked` on which nobody has decided: those are
-// given back, and nothing is done.
+// Builds, unless the build needs plans of rounds after `asked` on which nobody has decided. Then it
+// does nothing, and returns those plans.
 Result<Before> build_once(const CommonOptions& common, const BuildCommand& command, int asked) {
   TRY_ASSIGN(auto options, options_of(command));
-  // Before any file is open: the guard must not hold what is not its own.
+  // Started before any file is open, because the guard must not hold files that are not its own.
   world::watch_interrupts();
   TRY_ASSIGN(auto guard, world::Guard::start());
   TRY_ASSIGN(auto session, open_without_graph(common));
   TRY_ASSIGN(auto remote, Remote::open(command.remote, *session.state));
   NullBuild null_build(session, command.targets);
-  // Who asks for more than the outcome is told of each edge.
+  // A null build reports only the outcome; these options ask for more.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
     TRY_ASSIGN(auto report, null_build.report(common));
@@ -388,7 +391,7 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
   for (int round = 0;;) {
     TRY_ASSIGN(auto before, build_once(common, command, round));
     if (before.plans.round == 0) return {};
-    // What a person decides on is made before the rest, and round by round.
+    // Plans that a person decides on are made before the rest, round by round.
     round = before.plans.round;
     common.campaign = before.campaign;
     common.has_told_notices = true;

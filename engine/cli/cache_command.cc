@@ -1,4 +1,5 @@
-// `evolve cache`: what lies in a state folder, what may go, whether it is sound.
+// `evolve cache`: what lies in a state folder, what may be removed, and whether the folder is
+// sound.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "cache/keeping.h"
 #include "engine/app/elsewhere/nodes.h"
+#include "engine/app/elsewhere/remote.h"
 #include "engine/app/state.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/common_options.h"
@@ -30,11 +32,11 @@ struct CacheCommand {
   std::string max_size;  // "20G"; empty: no limit
   std::string max_age;   // "30d"; empty: no limit
   bool dry_run = false;
-  std::string digest;     // of `path`: the first digits of a blob's
-  RemoteSettings remote;  // of `verify`
+  std::string digest;     // for `path`: the first digits of a blob's digest
+  RemoteSettings remote;  // for `verify`
 };
 
-// The state folder that is meant, which must be there.
+// Opens the state folder that the options mean, which must exist.
 Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
   TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
@@ -52,7 +54,7 @@ std::string blobs_text(int64_t blobs, int64_t bytes) {
   return fmt::format("{} blob{}, {}", blobs, blobs == 1 ? "" : "s", size_text(bytes));
 }
 
-// "30d", "12h", "90m", "45s", "45": seconds.
+// Reads an age as seconds: "30d", "12h", "90m", "45s", "45".
 std::optional<double> parse_age(const std::string& text) {
   size_t end = 0;
   while (end < text.size() &&

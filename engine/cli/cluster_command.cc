@@ -52,7 +52,7 @@ json json_of(const k8s::Access& access, const std::vector<k8s::Finding>& finding
           {"findings", list}};
 }
 
-// What is reachable, permitted and schedulable there. `failed` where something is missing.
+// Prints what is reachable, permitted and schedulable in the cluster. Failed: something is missing.
 Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& common) {
   TRY_ASSIGN(auto cluster, Cluster::open(settings));
   const k8s::Access& access = cluster->access();

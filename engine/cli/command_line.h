@@ -1,4 +1,4 @@
-// The command line of `evolve`: what its commands have in common, and which of them was asked for.
+// The command line of `evolve`: what its commands share, and the command that the user chose.
 //
 // A command has a file of its own, NAME_command.cc, which defines add_NAME(CommandLine&), and a
 // line in commands.inc.
@@ -17,26 +17,26 @@ namespace evolve::cli {
 class CommandLine {
  public:
   CommandLine();
-  // Options refer to it.
+  // Not copyable, because options refer to this object.
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
   CLI::App& app() { return app_; }
 
-  // Options of every command that works on a campaign.
+  // Adds the options of every command that works on a campaign.
   void add_common(CLI::App& command);
-  // Those of a command that needs no campaign: -C and --json.
+  // Adds the options of a command that needs no campaign: -C and --json.
   void add_folder_and_json(CLI::App& command);
-  // --local: all steps run on this machine.
+  // Adds --local: all steps run on this machine.
   void add_local(CLI::App& command);
-  // --json only.
+  // Adds only --json.
   void add_json(CLI::App& command);
 
-  // What runs where `command` is the last command that the user names.
+  // The function to run if `command` is the last command that the user names.
   using Run = std::function<Status(const CommonOptions&)>;
   void on(CLI::App& command, Run run);
 
-  // Runs the command that was asked for, in the folder that -C says. REQUIRES: app() has parsed.
+  // Runs the chosen command in the folder that -C names. REQUIRES: app() has parsed.
   Status run();
   [[nodiscard]] const CommonOptions& common() const { return common_; }
 
@@ -48,10 +48,10 @@ class CommandLine {
   Run chosen_;
 };
 
-// Whether messages have colour: "auto", "always" or "never".
+// Whether messages have colour. `choice`: "auto", "always" or "never".
 bool wants_color(const std::string& choice);
 
-// "3" or "round-3", from 1; 0 for an empty text.
+// Reads the number of a round, "3" or "round-3", from 1; an empty text gives 0.
 Result<int> round_number(const std::string& text);
 
 #define COMMAND(name) void add_##name(CommandLine& line);

@@ -9,7 +9,7 @@ namespace evolve::cli {
 
 struct CommonOptions : SessionOptions {
   bool json = false;
-  bool color = false;  // of stderr
+  bool color = false;  // on stderr
 };
 
 inline void print_result(const CommonOptions& common, const nlohmann::json& report,
@@ -17,7 +17,7 @@ inline void print_result(const CommonOptions& common, const nlohmann::json& repo
   evolve::print_result(common.json, report, text);
 }
 
-// Prints an answer, and fails where it does.
+// Prints an answer, and returns its failure if it has one.
 inline Status print_answer(const CommonOptions& common, const Answer& answer) {
   print_result(common, answer.report, answer.text);
   return answer.failure ? Status(*answer.failure) : Status{};

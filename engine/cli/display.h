@@ -1,4 +1,4 @@
-// How commands show their progress on this terminal.
+// The display of commands' progress on this terminal.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace evolve::cli {
 
-// Runs of recorded rounds are only shown on a terminal.
+// Returns the display for runs of recorded rounds, which are shown only on a terminal.
 inline Display rerun_display(const CommonOptions& common) {
   const bool is_live = is_terminal(STDERR_FILENO) && !common.json;
   return {is_live ? ProgressStyle::live : ProgressStyle::quiet, common.color};

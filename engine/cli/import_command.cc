@@ -1,4 +1,5 @@
-// `evolve import FORMAT FILE`: a new kernel from another system's task, and what it came to there.
+// `evolve import`: a recorded round from a bundle, or a new kernel from another system's task, with
+// what became of it there.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,19 +25,17 @@ namespace evolve::cli {
 namespace {
 
 using nlohmann::json;
-using nlohmann::ordered_json;
+using nlohmann::ordered_json;  // keeps the order of a map, which people chose
 namespace fs = std::filesystem;
 
 struct ImportCommand {
-  std::string format;  // of the task; or the file of a bundle (bundle.h), where there is no other
-  std::string file;    // of the task; empty: none was named
+  std::string format;  // of the task; without `file`: a bundle's file (bundle.h)
+  std::string file;    // of the task; empty: not given
   std::string name;    // of the kernel; empty: the task's own
 };
 
-// Keeps the order of a map, which people chose.
-
-// Numbers and truths where a plain scalar reads as one, also those that YAML 1.1 calls texts
-// ("1e-2"): the files were written for readers that take them.
+// Returns a number or a boolean for a plain scalar that reads as one. This includes forms that YAML
+// 1.1 calls texts ("1e-2"), because the files were written for readers that accept them.
 ordered_json scalar_json(const YamlNode& node) {
   if (node.is_quoted) return node.text;
   if (auto whole = parse_whole(node.text); whole) return *whole;
@@ -55,18 +54,18 @@ Result<ordered_json> read_yaml(const std::string& path) {
 struct Format {
   const char* name;
   bool is_yaml;
-  const char* of_folder;  // the YAML file of a folder; null: folders are none
+  const char* of_folder;  // YAML file in a folder; null: folders are not accepted
 };
 constexpr Format kFormats[] = {
     {"glaucis", true, "config.yaml"}, {"kerlever", true, nullptr},
     {"kernelbench", false, nullptr},  {"maxkernel", true, "kernel_task.yaml"},
     {"tokamax", false, nullptr},
 };
-// That of tuned block sizes, which are of a kernel that is there.
+// The format of tuned block sizes, which belong to a kernel that already exists.
 constexpr std::string_view kTables = "tokamax";
 
-// The rounds as they were in the other system: into the ledger, and what `show` says of their
-// variants into the work folder, where a build puts its own.
+// Records the rounds as they were in the other system. They go into the ledger. What `show` says
+// about their variants goes into the work folder, where a build puts its own records.
 Result<int> record_past(const CommonOptions& common, const std::string& pipeline,
                         const json& past) {
   CommonOptions its = common;
@@ -86,7 +85,7 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
   return static_cast<int>(past.at("rounds").size());
 }
 
-// Block sizes of another system's tables, into the tuned.json of the kernel that is named.
+// Puts block sizes from another system's tables into the tuned.json of the named kernel.
 Status import_table(const CommonOptions& common, const ImportCommand& command,
                     const fs::path& file) {
   if (command.name.empty())
@@ -105,7 +104,7 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
   return {};
 }
 
-// The formats of tasks, by name.
+// Returns the names of the formats of tasks.
 const std::vector<std::string>& task_formats() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out;
@@ -115,10 +114,10 @@ const std::vector<std::string>& task_formats() {
   return names;
 }
 
-// Writes kernels/NAME and pipelines/NAME-v7x.yaml, where `evolve init` would, by
-// rules/init/imports.py. Nothing that is there is written over. Of a run directory of Glaucis the
-// rounds go to the ledger as they were there, marked as such, and its kernels become proposals:
-// what another system measured is history, and no result of a build.
+// Writes kernels/NAME and pipelines/NAME-v7x.yaml with rules/init/imports.py, where `evolve init`
+// would write them. Existing files are never overwritten. From a run directory of Glaucis, the
+// rounds go into the ledger as they were there, marked as such, and the kernels become proposals.
+// Another system's measurements are history, not results of a build.
 Status run_import_task(const CommonOptions& common, const ImportCommand& command) {
   const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                     [&](const Format& one) { return one.name == command.format; });
@@ -164,7 +163,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   return {};
 }
 
-// One word is a bundle's file; two are a format and a task's file.
+// One word names a bundle's file; two words are a format and a task's file.
 Status run_import(const CommonOptions& common, const ImportCommand& command, BundleRequest bundle) {
   if (!command.file.empty()) return run_import_task(common, command);
   const auto& formats = task_formats();

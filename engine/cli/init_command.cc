@@ -17,7 +17,7 @@ struct InitCommand {
 };
 
 // Writes kernels/NAME, here or in the folder above that has kernels, and pipelines/NAME-v7x.yaml
-// beside it, by rules/init/init.py. Nothing that is there is written over.
+// next to kernels, with rules/init/init.py. Existing files are never overwritten.
 Status run_init(const CommonOptions& common, const InitCommand& command) {
   TRY(check_kernel_name(command.name));
   std::vector<std::string> words = {"--from=" + command.from, "--name=" + command.name};

@@ -52,7 +52,7 @@ std::string kernel_of(const std::string& spec) {
 
 namespace {
 
-// A text as YAML has it in double quotes.
+// Returns a text as YAML has it in double quotes.
 std::string yaml_text(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
@@ -89,7 +89,7 @@ namespace {
 
 using nlohmann::json;
 
-// A campaign of no variants, but for what round 0 has.
+// Returns the options of a campaign that is only for round 0, without further variants.
 Result<CommonOptions> check_campaign(const CommonOptions& common, const std::string& spec) {
   return with_own_pipeline(common, spec, "check-" + kernel_of(spec),
                            "session: { max_iterations: 1 }\nbatch: { variants_per_round: 1 }\n");
@@ -103,7 +103,8 @@ BuildCommand build_of(std::vector<std::string> targets, int jobs) {
   return build;
 }
 
-// Where the seed stands in each bench case; "xla_seconds" where that has a time.
+// Returns where the seed stands in each bench case; "xla_seconds" only if the XLA baseline has a
+// time.
 json standing(const Campaign& campaign) {
   json out = json::array();
   for (const std::string& name : campaign.shape.bench_cases) {
@@ -113,7 +114,8 @@ json standing(const Campaign& campaign) {
       row["kind"] = time->kind;
       row["seconds"] = time->seconds;
     }
-    if (auto time = campaign.shape.xla.empty() ? std::nullopt : case_time(campaign, "xla", name))
+    if (auto time =
+            campaign.shape.files.xla.empty() ? std::nullopt : case_time(campaign, "xla", name))
       row["xla_seconds"] = time->seconds;
     const json facts = read_json(fmt::format("{}/{}/facts.json", campaign.folder_of(seed), name));
     const auto number = [&](const char* at) {
@@ -130,7 +132,7 @@ json standing(const Campaign& campaign) {
   return out;
 }
 
-// The same as a table in Markdown.
+// Returns the standing as a table in Markdown.
 std::string standing_text(const json& rows) {
   std::string out =
       "| case | seed | XLA | of the roofline | matrix units | HBM | bottleneck |\n"
@@ -150,7 +152,8 @@ std::string standing_text(const json& rows) {
   return out;
 }
 
-// A README with this between its two comments, or with them at its end.
+// Returns a README with the table between its two comments. If the comments are missing, they are
+// added at the end with the table.
 std::string with_standing(std::string readme, const std::string& kernel, const std::string& table) {
   constexpr std::string_view kEnd = "<!-- end -->";
   const std::string begin = fmt::format("<!-- evolve kernel time {} --write -->", kernel);
@@ -164,8 +167,8 @@ std::string with_standing(std::string readme, const std::string& kernel, const s
 
 }  // namespace
 
-// Audits every check case of the kernel's spec, so that no trivial answer passes,
-// and has the seed pass every step.
+// Audits every check case of the kernel's spec, so that no trivial answer passes. Also checks that
+// the seed passes every step.
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs) {
   TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel check path/to/spec.yaml"));
   TRY_ASSIGN(auto own, check_campaign(common, spec));
@@ -176,9 +179,9 @@ Status run_kernel_check(const CommonOptions& common, const std::string& name, in
   return {};
 }
 
-// Checks the kernel likewise, and says how long its seed and the XLA baseline take, what share of
-// the roofline that is, how busy units are and what bounds it. `writes`: into the README beside the
-// spec, too, between two comments, or at its end where they are missing.
+// Checks the kernel likewise. Prints how long its seed and the XLA baseline take, the seed's share
+// of the roofline, how busy units are, and what bounds the seed. `writes`: into the README next to
+// the spec, too, between two comments, or at its end if they are missing.
 Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs,
                        bool writes) {
   TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel time path/to/spec.yaml"));

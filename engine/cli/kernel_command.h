@@ -1,5 +1,5 @@
 // `evolve kernel check` and `time`: whether a kernel's task is worth a campaign, and where its seed
-// stands. And what commands on a kernel have in common, which need no pipeline.
+// stands. Also the shared parts of commands that work on a kernel and need no pipeline.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace evolve::cli {
 
-// The path of the spec that a name, a folder of kernels/ here or above, or a path means. Bad input,
-// with `hint`: there is none.
+// Returns the path of the spec that `name` means: a path, or a folder of kernels/ here or above.
+// Bad input, with `hint`: no such spec.
 Result<std::string> find_spec(const std::string& name, const std::string& hint);
-// The kernel's name: that of the folder which its spec lies in.
+// Returns the kernel's name, which is the name of its spec's folder.
 std::string kernel_of(const std::string& spec);
 
-// The options of a campaign of a command's own: NAME.yaml in .evolve beside the spec, which this
-// writes; the state folder, unless named, is there, too. `settings` are the pipeline's lines
-// behind that which names the kernel.
+// Returns the options for a command's own campaign, and writes its pipeline: NAME.yaml in .evolve
+// next to the spec. The state folder, unless named, is that .evolve, too. `settings`: the
+// pipeline's lines after the line that names the kernel.
 Result<CommonOptions> with_own_pipeline(const CommonOptions& common, const std::string& spec,
                                         const std::string& name, const std::string& settings);
 

@@ -1,4 +1,5 @@
-// `evolve learnings`: what a campaign has learned, what it may have, and a person's word on both.
+// `evolve learnings`: what a campaign has learned, what is proposed as learned, and a person's
+// decision on both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,11 +28,11 @@ struct LearningsCommand {
   std::string kind;                  // "failure", "success"; empty: as it is listed
 };
 
-// Where a campaign stands.
+// The state of a campaign's learnings.
 struct Standing {
   Campaign campaign;
-  int round = 0;     // the last that was built
-  std::string file;  // the person's text; empty: there is none
+  int round = 0;     // the last that was built; 0: none
+  std::string file;  // the person's text; empty: no file
   search::Lessons lessons;
 };
 
@@ -41,7 +42,7 @@ Result<search::Lessons> learn_from(const Campaign& campaign, int round,
   TRY_ASSIGN(auto history, history_of(campaign, round));
   TRY_ASSIGN(auto rule, search::read_learn_rule(selection_of(campaign, round),
                                                 read_json(campaign.work + "/spec.json"),
-                                                campaign.pipeline.learn.effect));
+                                                campaign.shape.pipeline.learn.effect));
   return search::learn(history, by_person, rule);
 }
 
@@ -50,8 +51,8 @@ Result<Standing> stand(const CommonOptions& common) {
   Standing out;
   out.campaign = std::move(campaign);
   out.round = last_round(out.campaign);
-  if (!out.campaign.shape.learnings.empty()) {
-    TRY_ASSIGN(auto text, world::read_file(out.campaign.shape.learnings));
+  if (!out.campaign.shape.files.learnings.empty()) {
+    TRY_ASSIGN(auto text, world::read_file(out.campaign.shape.files.learnings));
     out.file = std::move(text);
   }
   TRY_ASSIGN(auto lessons, learn_from(out.campaign, out.round, search::parse_learnings(out.file)));
@@ -107,7 +108,8 @@ std::string text_of(const Standing& standing) {
   return out.empty() ? "nothing was learned yet\n" : out;
 }
 
-// The entry that a handle names, or an id where accepted ones are taken, too.
+// Finds the proposal that a handle names. With `takes_accepted`, the id of an accepted entry is
+// found, too.
 Result<search::Learning> find_entry(const Standing& standing, const std::string& handle,
                                     bool takes_accepted) {
   std::vector<std::string> known;
@@ -126,7 +128,7 @@ Result<search::Learning> find_entry(const Standing& standing, const std::string&
                    "", "evolve learnings lists them");
 }
 
-// Those that the handles name, each once.
+// Returns the entries that the handles name, each once.
 Result<std::vector<search::Learning>> find_entries(const Standing& standing,
                                                    const std::vector<std::string>& handles,
                                                    bool takes_accepted) {
@@ -142,14 +144,14 @@ Result<std::vector<search::Learning>> find_entries(const Standing& standing,
 // Adds entries to the person's file.
 Status keep(const CommonOptions& common, const Standing& standing,
             std::vector<search::Learning> entries) {
-  const std::string& path = standing.campaign.shape.learnings;
+  const std::string& path = standing.campaign.shape.files.learnings;
   if (path.empty()) {
     return bad_input(fmt::format("{}: the pipeline names no file for what people say",
                                  shown_path(standing.campaign.path)),
                      "", "learn: { file: learnings.md }, and an empty file of that name beside it");
   }
   const search::Learnings mine = search::parse_learnings(standing.file);
-  // What the rule has numbered keeps its number.
+  // Entries that the rule has numbered keep their numbers.
   std::vector<search::Learning> numbered = standing.lessons.accepted.entries;
   std::string file = standing.file, text;
   json report = {{"file", path}, {"entries", json::array()}};
@@ -190,8 +192,8 @@ Status run_learnings(const CommonOptions& common) {
   return {};
 }
 
-// Puts proposals into the person's file (the pipeline's learn.file): all, or, where one of them is
-// bad input, none. They are told from the next round on.
+// Puts proposals into the person's file (the pipeline's learn.file): all of them, or none if one is
+// bad input. Mutators see them from the next round on.
 Status run_learnings_accept(const CommonOptions& common, const LearningsCommand& command) {
   TRY_ASSIGN(auto standing, stand(common));
   TRY_ASSIGN(auto entries, find_entries(standing, command.handles, false));
@@ -201,8 +203,8 @@ Status run_learnings_accept(const CommonOptions& common, const LearningsCommand&
   return keep(common, standing, std::move(entries));
 }
 
-// Puts what is proposed, or was accepted by the rule (by its id, which it keeps), there as turned
-// down: it is not told again from the next round on.
+// Puts entries into the person's file as rejected: proposals, or entries that the rule accepted (by
+// id, which they keep). Mutators no longer see them from the next round on.
 Status run_learnings_reject(const CommonOptions& common, const LearningsCommand& command) {
   TRY_ASSIGN(auto standing, stand(common));
   TRY_ASSIGN(auto entries, find_entries(standing, command.handles, true));

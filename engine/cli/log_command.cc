@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// `round` 0: all rounds.
+// Prints the record of a round; `round` 0: of all rounds.
 Status run_log(const CommonOptions& common, int round) {
   TRY_ASSIGN(auto session, open_session(common));
   TRY_ASSIGN(auto rounds, rounds_report(session.campaign.name, *session.state->ledger));

@@ -20,7 +20,7 @@ bool has_word(const std::string& text, const std::string& word) {
   return (" " + text + " ").find(" " + word + " ") != std::string::npos;
 }
 
-// The commands that a command line named, each below the one before.
+// Returns the commands that a command line named, each below the one before.
 std::vector<const CLI::App*> named_commands(const CLI::App& app) {
   std::vector<const CLI::App*> out;
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
@@ -36,7 +36,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return out;
 }
 
-// Of a word that is none of `known`; `path` is the command whose help names them.
+// Returns the error for a word that is not among `known`. `path` is the command whose help lists
+// them.
 Error unknown_word(std::string_view what, const std::string& word,
                    const std::vector<std::string>& known, const std::string& path) {
   const auto near = nearest(word, known);
@@ -45,7 +46,7 @@ Error unknown_word(std::string_view what, const std::string& word,
                    "", path + " --help");
 }
 
-// A usage error in our own words, with the nearest command or option where a word is unknown.
+// Returns a usage error in our own words, with the nearest command or option if a word is unknown.
 Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const auto named = named_commands(app);
   const CLI::App& last = named.empty() ? app : *named.back();
@@ -77,7 +78,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
   return bad_input(message, "", path + " --help");
 }
 
-// What follows the word that asks for the ninja front end, if anything does.
+// Returns the words after the one that asks for the ninja front end; nullopt: no word asks for it.
 std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
   std::string name = argc > 0 ? argv[0] : "";
   if (name.substr(name.rfind('/') + 1) == "ninja") {
@@ -89,7 +90,7 @@ std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
   return std::nullopt;
 }
 
-// "evolve help WORD…": each word is a command of the one before.
+// Checks "evolve help WORD…": each word is a command of the one before.
 Status check_help(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   std::string path = "evolve";
@@ -135,7 +136,7 @@ int run(int argc, char** argv) {
   return exit_code(status.error().code);
 }
 
-// What somebody asked for and could not be written is no success. Returns the exit code.
+// Flushes stdout, and returns the exit code. Output that cannot be written is an error.
 int end_output(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -155,7 +156,7 @@ int main(int argc, char** argv) {
     return evolve::cli::end_output(evolve::cli::run(argc, argv));
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return evolve::cli::end_output(0);
-    // Nothing of ours throws: what comes here is a bug, or no memory is left.
+    // Our own code throws nothing: an exception is a bug, or no memory is left.
     evolve::print_err(
         fmt::format("evolve: internal error: {}: please report this as a bug of evolve {}\n",
                     error.what(), EVOLVE_VERSION));

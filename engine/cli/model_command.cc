@@ -1,4 +1,4 @@
-// `evolve model`: the constants of the model of a TPU, and how far it is to be believed.
+// `evolve model`: the constants of the model of a TPU, and how far the model can be believed.
 #include <fmt/format.h>
 
 #include <array>
@@ -31,11 +31,11 @@ using nlohmann::json;
 struct ModelCommand {
   std::string rows;  // a file of measured times
   std::string device = "tpu7x";
-  std::string constants;  // a file of them; empty: the device's own
+  std::string constants;  // a file of constants; empty: the device's own
   std::string out;        // empty: DEVICE-libtpu-VERSION.json, or DEVICE.json
 };
 
-// A row of the file, read.
+// A row of the file of measured times.
 struct Row {
   ReadProgram program;
   ir::ProgramInput input;
@@ -219,15 +219,15 @@ std::string validation_text(const ir::Device& device, const ir::Validation& foun
   return text;
 }
 
-// The file's name opens what is wrong with its rows.
+// Returns the error with the file's name before its message.
 Error in_rows(Error error, const std::string& path) {
   if (!error.message.starts_with(path)) error.message = path + ": " + error.message;
   return error;
 }
 
-// Holds the model's times against such a file: how many rows are modelled, the error after one
-// common scale, whether pairs are in their order, by how much they differ, and the error of each
-// family.
+// Compares the model's times with a file of measured times. Reports how many rows are modelled, the
+// error after one common scale, the pairs in the right order by how much they differ, and the error
+// of each family.
 Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
   TRY_ASSIGN(auto rows, read_rows(command.rows));
@@ -238,17 +238,19 @@ Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   return {};
 }
 
-// Fits the constants to measured times, prints how well they do, and writes a file of constants.
+// Fits the constants to measured times, prints how well they fit, and writes a file of constants.
 //
-// Measured times, JSON:  [{"dumps": PATH, "seconds": 1.2e-4, "operands": FILE.json, "kernel":
-// "gmm",
-//                          "group": "4096x512", "family": "gmm", "libtpu": "0.0.42.1"}, …]
-// `dumps` and `seconds` are needed. Paths are from the file's folder; the time is that of the
-// program, or of the runs of `kernel` alone; a group (each row its own, where there is none) is
-// left out as one when the error on unseen times is worked out. A family is a kind of kernel.
+// Measured times, JSON:
+//   [{"dumps": PATH, "seconds": 1.2e-4, "operands": FILE.json, "kernel": "gmm",
+//     "group": "4096x512", "family": "gmm", "libtpu": "0.0.42.1"}, …]
 //
-// The constants are those of engine/ir/model/calibration.h, with "libtpu": "0.0.42.1" and how they
-// were found.
+// `dumps` and `seconds` are required. Paths are relative to the file's folder. The time is the
+// program's, or only the time of the runs of `kernel`. A group is left out as a whole when the
+// error on unseen times is worked out; a row without a group is a group by itself. A family is a
+// kind of kernel.
+//
+// The file has the constants of engine/ir/model/calibration.h, "libtpu": "0.0.42.1", and how the
+// constants were found.
 Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto start, read_device(command.device, ""));
   TRY_ASSIGN(auto rows, read_rows(command.rows));

@@ -57,7 +57,7 @@ void say_notices(const json& report) {
 Result<json> write_kernel(const std::string& script, std::vector<std::string> words,
                           const fs::path& root) {
   words.push_back("--root=" + root.string());
-  // An api.py imports what kernels have in common.
+  // An api.py imports code that kernels share.
   std::error_code error;
   if (!fs::exists(root / "kernels" / "implementations.py", error))
     words.emplace_back("--without-api");

@@ -1,4 +1,5 @@
-// A kernel's folder and pipeline that programs of rules/init write: what their commands share.
+// Shared parts of the commands that make a kernel's folder and pipeline with programs of
+// rules/init.
 #pragma once
 
 #include <filesystem>
@@ -10,22 +11,24 @@
 
 namespace evolve::cli {
 
-// Bad input for what is no name of a kernel: a folder, and a Python identifier in small letters.
+// Checks that `name` can name a kernel, which is a folder and a Python identifier in small letters.
+// Bad input: it cannot.
 Status check_kernel_name(const std::string& name);
-// Where its folder and its pipeline go: the nearest folder at or above this one that has kernels,
-// or else this one.
+// Returns where a kernel's folder and pipeline go: the nearest folder at or above this one that has
+// kernels, or else this one.
 std::filesystem::path kernels_root();
 
 // Runs rules/SCRIPT, which prints a report as JSON.
 Result<nlohmann::json> python_report(const std::string& script,
                                      const std::vector<std::string>& words);
-// Tells the notices of a report.
+// Prints the notices of a report.
 void say_notices(const nlohmann::json& report);
 
 // Runs rules/SCRIPT, which writes a kernel below `root`, and returns its report.
 Result<nlohmann::json> write_kernel(const std::string& script, std::vector<std::string> words,
                                     const std::filesystem::path& root);
-// What was written, what is wrong with it, and what to do next. `done` says more of it.
+// Prints what was written, what is wrong with it, and what to do next. `done`: more text about what
+// was written.
 void say_written(const CommonOptions& common, const nlohmann::json& report,
                  const std::string& done = "");
 

@@ -1,5 +1,5 @@
 // `evolve propose`, `evolve edit` and `evolve round`: how a person, or a program in a person's
-// place, proposes the variants that a pipeline leaves to them.
+// place, proposes the variants that a pipeline leaves to people.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -40,20 +40,20 @@ namespace fs = std::filesystem;
 
 struct ProposeCommand {
   std::string file;     // the kernel; "-": stdin
-  std::string variant;  // whose place it takes; empty: the first that is open
+  std::string variant;  // whose place the kernel takes; empty: the first open one
   std::string note;
   std::vector<std::string> parents;   // empty: as the file says, or else the place's own
-  std::optional<std::string> passed;  // no kernel, and why
-  bool replace = false;               // what was proposed before
+  std::optional<std::string> passed;  // why there is no kernel; nullopt: there is one
+  bool replace = false;               // an earlier proposal
 };
 
 struct RoundCommand {
   std::string round;
-  bool waits = true;  // until something is proposed for every place, and every plan decided on
+  bool waits = true;  // until every place has a proposal, and every plan a decision
 };
 
-// How often an open round looks for new files. They may come from other machines, of which a file
-// system tells nobody.
+// How often an open round looks for new files. They may come from other machines, and a file system
+// does not report those.
 constexpr int kLookMilliseconds = 300;
 
 Result<std::string> read_given(const std::string& file) {
@@ -61,7 +61,7 @@ Result<std::string> read_given(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-// What of a round is a person's.
+// The parts of a round that are a person's.
 struct OpenRound {
   std::vector<PersonPlace> places;
   std::vector<VariantPlan> plans;
@@ -82,9 +82,9 @@ Result<OpenRound> open_round(const Campaign& campaign, int round) {
 struct Awaited {
   std::string id;
   std::string path;
-  const char* what;                  // happened when it is there
-  std::optional<PersonPlace> place;  // of a proposal: it must be one that is taken
-  std::string refused = {};          // the text that was not taken, and told of, last
+  const char* what;                  // has happened when the file is there
+  std::optional<PersonPlace> place;  // of a proposal, which is checked; nullopt: a plan
+  std::string refused = {};          // the last text that was rejected and reported
 };
 
 std::vector<Awaited> awaited_in(const OpenRound& round) {
@@ -98,7 +98,7 @@ std::vector<Awaited> awaited_in(const OpenRound& round) {
   return out;
 }
 
-// Puts a proposal into its place, and says so.
+// Stores a proposal in its place, and reports that.
 Status store(const CommonOptions& common, const Campaign& campaign, const PersonPlace& place,
              const search::ProposalFile& proposal, const CheckedProposal& checked) {
   world::DiskFiles files;
@@ -139,14 +139,14 @@ Status propose(const CommonOptions& common, const Campaign& campaign, const Pers
   return store(common, campaign, place, *proposal, checked);
 }
 
-// A variant's kernel as a proposal, for an editor.
+// Returns a variant's kernel as a proposal, for an editor.
 std::string draft_of(const std::string& variant, const std::string& kernel,
                      const std::string& note) {
   search::ProposalFile out;
   out.parents = {variant};
   out.note = note;
   out.code = kernel;
-  // A place to write the note in.
+  // A line to write the note in.
   return (note.empty() ? "# evolve: note: \n" : "") + search::proposal_text(out);
 }
 
@@ -207,8 +207,8 @@ void tell_there(const CommonOptions& common, const Awaited& one) {
   }
 }
 
-// Whether what is waited for has come. A proposal that is not taken as it is may be half written:
-// it is told of once, and waited for.
+// Whether an awaited file has come. A proposal that is rejected may be half written: it is reported
+// once, and waited for.
 bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& one) {
   std::error_code error;
   if (!fs::is_regular_file(one.path, error)) return false;
@@ -232,7 +232,7 @@ bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& on
   return false;
 }
 
-// Waits until all files are there; tells of each as it comes.
+// Waits until all files are there; reports each as it comes.
 Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
                     std::vector<Awaited> awaited, int round) {
   while (!awaited.empty()) {
@@ -255,7 +255,8 @@ Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
   return {};
 }
 
-// What is built before a round is a person's: the one before it, and its own plans.
+// Returns what must be built before a person's part of a round: the round before, and the round's
+// own plans.
 std::vector<std::string> built_before(const Campaign& campaign, int round) {
   std::vector<std::string> out;
   if (round > 1) out.push_back(fmt::format("round-{}", round - 1));
@@ -272,7 +273,7 @@ Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
     return bad_input("propose: no kernel is given", "", "--file K.py, or --pass \"why not\"");
   std::string text;
   if (!command.file.empty()) {
-    // Before the campaign changes to its root.
+    // The file is read before open_campaign() changes to the project's root.
     auto given = read_given(command.file);
     if (!given) return std::move(given).error().within(command.file);
     text = *std::move(given);
@@ -284,20 +285,21 @@ Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
                  command);
 }
 
-// Opens an editor ($VISUAL, $EDITOR, or vi) on a variant's kernel, and proposes what was made of
-// it. What cannot be proposed is kept, and its place said.
+// Opens an editor ($VISUAL, $EDITOR, or vi) on a variant's kernel, and proposes the edited kernel.
+// A text that cannot be proposed is kept, and the message names its file.
 Status run_edit(const CommonOptions& common, const std::string& variant, ProposeCommand command) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto place, find_place(campaign, command.variant));
   TRY(check_free(place, command.replace));
   TRY(built_folder(campaign, variant));
   TRY_ASSIGN(auto kernel, authored(campaign, variant));
-  // Beside what is proposed: a clean-up of the state folder is none of a person's work.
-  const std::string proposals = fs::absolute(campaign.shape.proposals).string();
+  // The draft lies next to the proposals, because a clean-up of the state folder must not remove a
+  // person's work.
+  const std::string proposals = fs::absolute(campaign.shape.files.proposals).string();
   const std::string path = fmt::format("{}/{}-{}.draft.py", proposals, place.id, variant);
   const std::string begun = draft_of(variant, kernel, command.note);
   world::DiskFiles files;
-  // What could not be proposed before is gone on with.
+  // A draft that could not be proposed before is continued.
   if (!world::is_there(path)) {
     TRY(files.make_folders(proposals));
     TRY(files.write(path, begun));
@@ -308,7 +310,7 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
     TRY(files.remove(path));
     return bad_input(fmt::format("{}: nothing was changed, so nothing is proposed", variant));
   }
-  command.note.clear();  // the text has it
+  command.note.clear();  // the text has the note
   auto status = propose(common, campaign, place, edited, path, command);
   if (status) return files.remove(path);
   Error error = std::move(status).error();
@@ -318,8 +320,8 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   return error;
 }
 
-// Builds the round before and the round's plans, says whose kernels are wanted and of which parent,
-// and which plans wait for a word, and waits for both.
+// Builds the round before and this round's plans. Prints which kernels are wanted, of which
+// parents, and which plans wait for a decision; then waits for both.
 Status run_round_open(const CommonOptions& given, const BuildCommand& build,
                       const RoundCommand& command, int round) {
   CommonOptions common = given;
@@ -339,7 +341,7 @@ Status run_round_open(const CommonOptions& given, const BuildCommand& build,
   return wait_for_all(common, campaign, awaited, round);
 }
 
-// Gives up the places that are open, and rejects the plans that wait.
+// Gives up the open places, and rejects the plans that wait.
 Status run_round_close(const CommonOptions& common, int round) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto opened, open_round(campaign, round));

@@ -25,14 +25,14 @@ namespace fs = std::filesystem;
 
 struct PlanCommand {
   std::vector<std::string> variants;
-  std::string note;  // of a rejection the reason
+  std::string note;  // for a rejection: the reason
 };
 
 std::string state_words(const VariantPlan& plan) {
   return fmt::format("{}{}", plan_state_name(plan.state), plan.is_edited() ? ", edited" : "");
 }
 
-// In a line: what it begins with, or why there is none.
+// Returns how a plan begins, in one line, or why there is no plan.
 std::string gist_of(const VariantPlan& plan) {
   constexpr size_t kMostBytes = 72;
   const auto& problem = plan.planned.problem;
@@ -66,7 +66,7 @@ Result<std::vector<VariantPlan>> find_plans(const Campaign& campaign,
   return out;
 }
 
-// The same word on each of the plans; on none of them where one cannot be found.
+// Makes the same decision on each of the plans; on none if one of them cannot be found.
 Status decide_all(const CommonOptions& common, const PlanCommand& command, bool is_approved) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto plans, find_plans(campaign, command.variants));
@@ -118,7 +118,7 @@ Status decide(const CommonOptions& common, const Campaign& campaign, const Varia
   return {};
 }
 
-// Lists all plans that were written, or shows that of the one variant that is named.
+// Lists all plans that were written, or shows the plan of the named variant.
 Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   if (!command.variants.empty()) {
@@ -126,7 +126,7 @@ Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
     print_result(common, plan_report(plan), plan_text(plan));
     return {};
   }
-  TRY_ASSIGN(auto plans, plans_of(campaign, 1, campaign.shape.rounds));
+  TRY_ASSIGN(auto plans, plans_of(campaign, 1, campaign.shape.rounds()));
   std::erase_if(plans, [](const VariantPlan& one) { return one.state == PlanState::unasked; });
   json report = json::array();
   for (const VariantPlan& one : plans) report.push_back(plan_report(one));
@@ -146,14 +146,14 @@ Status run_plan_reject(const CommonOptions& common, const PlanCommand& command) 
   return decide_all(common, command, false);
 }
 
-// Opens an editor ($VISUAL, $EDITOR, or vi) on a plan, and approves what was made of it.
+// Opens an editor ($VISUAL, $EDITOR, or vi) on a plan, and approves the edited plan.
 Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto plan, find_plan(campaign, command.variants.front()));
-  const std::string folder = fs::absolute(campaign.shape.proposals).string();
+  const std::string folder = fs::absolute(campaign.shape.files.proposals).string();
   const std::string path = fmt::format("{}/{}.plan.draft.md", folder, plan.id);
   world::DiskFiles files;
-  // What an editor that was killed left behind is gone on with.
+  // An editor that was killed may have left a draft behind, which is continued.
   if (!world::is_there(path)) {
     TRY(files.make_folders(folder));
     TRY(files.write(path, plan.text() + "\n"));

@@ -1,4 +1,4 @@
-// `evolve plan`: what language models mean to do, and a person's word on it before any code is
+// `evolve plan`: what language models mean to do, and a person's decision on it before any code is
 // asked for.
 #pragma once
 
@@ -12,9 +12,9 @@
 namespace evolve::cli {
 
 nlohmann::json plan_report(const VariantPlan& plan);
-// A row for each plan.
+// Returns a table with a row for each plan.
 std::string plan_table(const std::vector<VariantPlan>& plans);
-// Writes a person's word on a plan, and says so.
+// Writes a person's decision on a plan, and reports it.
 Status decide(const CommonOptions& common, const Campaign& campaign, const VariantPlan& plan,
               const search::PlanFile& decision);
 

@@ -21,7 +21,7 @@ std::string headed(const std::string& head, const std::string& text) {
   return fmt::format("--- {}\n{}{}", head, text, text.ends_with('\n') ? "" : "\n");
 }
 
-// What came back, and what it cost by its prompt's prices.
+// Returns a model's reply, and its cost by the prompt's prices.
 std::string reply_text(const json& prompt, const json& exchange) {
   if (exchange.value("verdict", "") == "rejected")
     return headed(exchange.value("kind", ""), exchange.value("reason", ""));
@@ -31,7 +31,7 @@ std::string reply_text(const json& prompt, const json& exchange) {
                 exchange.value("text", ""));
 }
 
-// What a model was asked in one go: the records of a folder; null where there are none.
+// Returns the records of one request to a model, from its folder; null: no records there.
 json asked_in(const std::string& folder, bool has_reply) {
   json out = {{"prompt", read_json(folder + "/prompt.json")}};
   if (!out["prompt"].is_object()) return {};
@@ -59,8 +59,8 @@ std::string asked_text(const json& asked, const std::string& variant) {
   return out;
 }
 
-// Prints what a model was asked for a variant, word for word, its plan first where it wrote one,
-// and with `has_reply` what it said.
+// Prints what a model was asked for a variant, word for word: the plan first, if a model wrote one.
+// `has_reply`: also the replies.
 Status run_prompt_show(const CommonOptions& common, const std::string& variant, bool has_reply) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto folder, built_folder(campaign, variant));

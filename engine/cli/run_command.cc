@@ -1,3 +1,4 @@
+// `evolve run`: round after round, until a rule says that it is enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// The share of the roofline that the best variant comes to, in its worst case.
+// Returns the share of the roofline that the best variant reaches in its worst case. Nullopt: not
+// known for some case.
 std::optional<double> roofline_of(const Campaign& campaign, const std::string& best) {
   std::optional<double> out;
   for (const std::string& name : campaign.shape.bench_cases) {
@@ -37,7 +39,7 @@ std::optional<double> roofline_of(const Campaign& campaign, const std::string& b
   return out;
 }
 
-// What language models took so far.
+// Adds what language models took so far.
 Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at) {
   TRY_ASSIGN(auto history, history_of(campaign, round));
   for (const search::PastVariant& past : history) {
@@ -48,7 +50,7 @@ Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at
   return {};
 }
 
-// Where the campaign stands after a round.
+// Returns where the campaign stands after a round.
 Result<search::Standpoint> standpoint(Session& session, int round) {
   search::Standpoint out;
   out.rounds = round;
@@ -73,7 +75,7 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
   return out;
 }
 
-// Whether a round is there already.
+// Whether a round is already built.
 Result<bool> is_built(Session& session, int round) {
   TRY(read_graph(session));
   TRY_ASSIGN(auto targets, find_targets(session, {fmt::format("round-{}", round)}));
@@ -102,9 +104,9 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
   print_out(line + (why.empty() ? "" : "; stops: " + why) + "\n");
 }
 
-// Builds round after round, until `rule` (engine/search/stop_rule.h), or where it is empty the
-// pipeline's session.until, says that it is enough, or the last round is done. Rounds that are
-// built already are gone through, whatever the rule says of them: they cost nothing.
+// Builds round after round, until a rule (engine/search/stop_rule.h) says that it is enough or the
+// last round is done. Empty `rule_given`: the pipeline's session.until is the rule. The rule does
+// not stop at rounds that are already built, because they cost nothing.
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
   CommonOptions common = given;
@@ -112,7 +114,7 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
   common.has_told_notices = true;
   common.campaign = reopening(common.campaign, session.campaign);
   const bool is_given = !rule_given.empty();
-  const std::string text = is_given ? rule_given : session.campaign.pipeline.session.until;
+  const std::string text = is_given ? rule_given : session.campaign.shape.pipeline.session.until;
   std::optional<search::StopRule> rule;
   if (!text.empty()) {
     auto parsed = search::StopRule::parse(text);
@@ -124,7 +126,7 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
   }
   world::SystemClock clock;
   const double begin = clock.monotonic_seconds();
-  const int last = session.campaign.shape.rounds;
+  const int last = session.campaign.shape.rounds();
   for (int round = 1; round <= last; ++round) {
     BuildCommand one = command;
     one.targets = {fmt::format("round-{}", round)};
@@ -134,7 +136,8 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
     std::string why;
     if (rule) why = rule->reason(at).value_or("");
     if (!why.empty() && round < last) {
-      // What was built before this run was spent before it, too: the rule is for what comes then.
+      // The cost of rounds built before this run was spent before it. So the rule is only for what
+      // comes next.
       TRY_ASSIGN(auto is_next_built, is_built(session, round + 1));
       if (is_next_built) why.clear();
     }

@@ -33,23 +33,23 @@ namespace fs = std::filesystem;
 
 struct TuneCommand {
   std::string kernel;              // a folder of kernels/, or the path of a spec
-  std::vector<std::string> cases;  // of its bench cases; empty: all
+  std::vector<std::string> cases;  // only these bench cases; empty: all
   int rounds = 2;
-  int variants = 8;  // a round
+  int variants = 8;  // per round
 };
 
-// As JAX names the device of a target.
+// Returns the name that JAX gives the device of a target.
 std::string device_of(const std::string& target) {
   return target == "tpu7x" ? "TPU7x" : target;
 }
 
-// From the folder that the process is in, where it is below that.
+// Returns the path relative to the current folder, if it is below that folder.
 std::string shown(const std::string& path) {
   const std::string near = fs::path(path).lexically_proximate(fs::current_path()).string();
   return near.starts_with("..") ? path : near;
 }
 
-// The buckets that are to be tuned.
+// Returns the buckets to tune.
 Result<std::vector<search::BucketCases>> chosen_buckets(Spec spec,
                                                         const std::vector<std::string>& cases) {
   if (!cases.empty()) {
@@ -58,7 +58,7 @@ Result<std::vector<search::BucketCases>> chosen_buckets(Spec spec,
   return search::buckets_of(spec);
 }
 
-// The table of a kernel as it is; an empty one where there is no file.
+// Reads the table of a kernel; an empty one if there is no file.
 Result<json> read_table(const std::string& path, const std::string& kernel, const Spec& spec) {
   std::error_code error;
   json table;
@@ -71,7 +71,8 @@ Result<json> read_table(const std::string& path, const std::string& kernel, cons
   return table;
 }
 
-// What a bucket's campaign found: of the last round's best, or of the seed where nothing beats it.
+// Returns what a bucket's campaign found: the last round's best variant, or the seed if nothing
+// beats it.
 Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bucket) {
   const int round = last_round(campaign);
   const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
@@ -79,7 +80,7 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   const json selection = json_or_null(text);
   const json best = selection.is_object() ? selection.value("best", json()) : json();
   TunedEntry out;
-  out.device = device_of(campaign.pipeline.target);
+  out.device = device_of(campaign.shape.pipeline.target);
   out.dtype = campaign.spec.inputs.front().dtype;
   out.bucket = bucket.bucket;
   out.evidence = digest_of(text).hex();
@@ -145,7 +146,7 @@ std::string text_of(const std::string& kernel, const std::string& path,
          table(rows, "  ");
 }
 
-// Of entries that nothing faster was found for this time.
+// Returns the lines on entries for which nothing faster was found this time.
 std::string kept_text(const std::vector<json>& kept) {
   std::string out;
   for (const json& entry : kept) {
@@ -159,9 +160,9 @@ std::string kept_text(const std::vector<json>& kept) {
   return out;
 }
 
-// A campaign of the spec's parameters alone for each bucket; writes what each found into the
-// tuned.json beside the spec (kernels/tuned.py), where other buckets' entries stay. The pipelines
-// that this makes, and the state folder unless named, lie beside the spec, in .evolve.
+// Runs a campaign for each bucket, over only the spec's parameters. Writes what each found into the
+// tuned.json next to the spec (kernels/tuned.py), where other buckets' entries stay. The pipelines
+// that this makes, and the state folder unless named, lie in .evolve next to the spec.
 Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
   TRY_ASSIGN(auto spec_path, find_spec(tune.kernel, "evolve tune path/to/spec.yaml"));
   TRY_ASSIGN(auto text, world::read_file(spec_path));
@@ -169,7 +170,7 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
   TRY_ASSIGN(auto buckets, chosen_buckets(spec, tune.cases));
   const std::string path = (fs::path(spec_path).parent_path() / "tuned.json").string();
   const std::string kernel = kernel_of(spec_path);
-  // Before anything is paid for.
+  // Read first, so that a bad table fails before anything is paid for.
   TRY_ASSIGN(auto table, read_table(path, kernel, spec));
   std::vector<TunedEntry> entries;
   for (const search::BucketCases& bucket : buckets) {

@@ -14,7 +14,7 @@ namespace evolve::cli {
 
 namespace {
 
-// `target` empty: the campaign's last round.
+// Prints what a build would run and why. Empty `target`: the campaign's last round.
 Status run_why(const CommonOptions& common, const std::string& target) {
   TRY_ASSIGN(auto session, open_session(common));
   auto targets =

@@ -1,4 +1,4 @@
-// What is known of an action: its key parts, its result, and the record of an edge in a build.
+// Actions: their key parts, their results, and the record of an edge in a build.
 #pragma once
 
 #include <algorithm>
@@ -10,48 +10,49 @@
 
 namespace evolve {
 
-// One thing that an action's result may depend on. Parts with equal (tag, name) are compared by
-// `why`.
+// One thing that an action's result may depend on. `why` compares parts that have the same tag and
+// name.
 struct KeyPart {
-  std::string
-      tag;  // "rule", "command", "input", "output", "environment", "toolchain", "discovered" …
-  std::string name;   // which one: a role or a path; may be empty
+  // "rule", "command", "input", "output", "environment", "toolchain", "discovered" …
+  std::string tag;
+  std::string name;   // a role or a path; may be empty
   std::string value;  // the text itself, or the digest in hex
 
   friend bool operator==(const KeyPart&, const KeyPart&) = default;
 };
 
-// An output that is another name of something, and no file of its own.
+// An output that is another name of something, not a file of its own.
 struct OutputLink {
-  size_t output = 0;   // which one
-  std::string target;  // what a symbolic link says; of a hard link the other name, symbolic (key.h)
+  size_t output = 0;  // index of the output
+  // Text of a symbolic link; for a hard link the other name, symbolic (machine_paths.h).
+  std::string target;
   bool is_hard = false;
 
   friend bool operator==(const OutputLink&, const OutputLink&) = default;
 };
 
-// What a run of an action gave.
+// The result of a run of an action.
 struct ActionResult {
   Digest key;
   Digest declared_key;                  // the key without the discovered inputs
-  std::vector<KeyPart> parts;           // what `key` was made of
+  std::vector<KeyPart> parts;           // the parts that `key` was made of
   std::vector<std::string> discovered;  // paths that the run read besides its declared inputs
-  std::vector<Digest> outputs;          // of the edge's outputs, in their order
-  std::vector<OutputLink>
-      links;  // those of them that are links; their digests are of what they lead to
-  std::string
-      verdict;  // of the step's report: "ok", "rejected", "not_reached"; empty where it has none
-  std::string output;    // what the command printed; told again where the result is restored
+  std::vector<Digest> outputs;          // digests of the edge's outputs, in their order
+  // Outputs that are links. The digest of such an output is that of the file it leads to.
+  std::vector<OutputLink> links;
+  // Verdict of the step's report: "ok", "rejected", "not_reached"; empty: no verdict.
+  std::string verdict;
+  std::string output;    // what the command printed; printed again when the result is restored
   double seconds = 0;    // wall time of the run
-  std::string paid_by;   // the first output of the edge that ran it, symbolic (key.h)
+  std::string paid_by;   // first output of the edge that ran the action, symbolic (machine_paths.h)
   std::string built_at;  // UTC
-  std::string built_on;  // the machine's name; empty in results of old
+  std::string built_on;  // the machine's name; empty in old results
 
-  // False: the command did not write some output, so this is no result to restore.
+  // Whether the command wrote all outputs. False: the result cannot be restored.
   [[nodiscard]] bool has_all_outputs() const {
     return std::find(outputs.begin(), outputs.end(), missing_digest()) == outputs.end();
   }
-  // Null: that output is a file of its own.
+  // Returns the link that output `which` is. Null: the output is a file of its own.
   [[nodiscard]] const OutputLink* link_of(size_t which) const {
     const auto found = std::find_if(links.begin(), links.end(),
                                     [&](const OutputLink& link) { return link.output == which; });
@@ -62,13 +63,13 @@ struct ActionResult {
 // How an edge of a build ended.
 enum class Outcome { hit, ran, joined, failed };
 
-// "hit", "ran", "joined" (another edge of this build ran the same action), "failed". Stored: never
-// change.
+// Returns "hit", "ran", "joined" (another edge of this build ran the same action) or "failed". The
+// names are stored: never change them.
 const char* outcome_name(Outcome outcome);
 
 // The outcome of one edge in one build.
 struct EdgeRecord {
-  std::string output;  // the edge's first output, symbolic (key.h)
+  std::string output;  // the edge's first output, symbolic (machine_paths.h)
   std::string step;
   Outcome outcome = Outcome::hit;
   std::string reason;  // why it ran: "no record", "input 'x': a -> b"; empty for a hit

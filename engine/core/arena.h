@@ -1,4 +1,5 @@
-// Memory for what lives as long as its graph: text and arrays of trivial things, freed as a whole.
+// Arena: memory for text and arrays of trivial types that live as long as their graph. It is freed
+// as a whole.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace evolve {
 
 class Arena {
  public:
-  // A copy of the text that lives as long as the arena.
+  // Returns a copy of the text that lives as long as the arena.
   std::string_view copy(std::string_view text) {
     std::span<char> out = allocate<char>(text.size());
     if (!text.empty()) std::memcpy(out.data(), text.data(), text.size());
@@ -26,7 +27,7 @@ class Arena {
     std::copy(items.begin(), items.end(), out.begin());
     return out;
   }
-  // An array of `count` items, to be filled by the caller.
+  // Returns an array of `count` items, which the caller must fill.
   template <typename T>
   std::span<T> allocate(size_t count) {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -43,7 +44,7 @@ class Arena {
     if (next_ == nullptr || padding + size > left_) {
       left_ = std::max(kBlock, size);
       blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(left_));
-      next_ = blocks_.back().get();  // aligned for everything by operator new
+      next_ = blocks_.back().get();  // aligned for every type by operator new
       padding = 0;
     }
     std::byte* out = next_ + padding;

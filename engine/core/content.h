@@ -1,5 +1,5 @@
-// The digest of a file's bytes: the first half of their SHA-256. Candidates choose what stands in
-// files that keys are made of, and it takes 2^64 tries to find two that have one.
+// The digest of a file's bytes: the first half of their SHA-256. Candidates choose the bytes of
+// files that are part of keys, and it takes 2^64 tries to find two files with the same digest.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace evolve {
 
-// Of bytes that come piece by piece.
+// Hashes bytes that arrive in pieces.
 class ContentHasher {
  public:
   void add(std::string_view bytes) { sha256_.add(bytes); }
@@ -20,7 +20,7 @@ class ContentHasher {
   Sha256 sha256_;
 };
 
-// Of the bytes whose SHA-256 is given, as 64 hex digits.
+// Returns the digest of the bytes whose SHA-256 is given, as 64 hex digits.
 Digest content_digest_from(std::string_view sha256);
 
 Digest content_digest(std::string_view bytes);

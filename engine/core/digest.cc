@@ -1,7 +1,7 @@
-// XXH3-128 behind Digest; the only file that includes xxHash.
+// The XXH3-128 implementation of Digest; the only file that includes xxHash.
 #include "engine/core/digest.h"
 
-// Inlined: short keys are most of what is hashed, and a call would cost as much as the hash.
+// Inlined, because most hashed keys are short and a call would cost as much as the hash.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,6 +1,7 @@
-// Digest: 128 bits that stand for some bytes. Those of files are made by SHA-256 (content.h); those
-// here by XXH3-128, of what no candidate chooses: keys are made of digests, and of what evolve and
-// its user write.
+// Digest: 128 bits that stand for some bytes. The digest of a file is made with SHA-256
+// (content.h), because candidates choose its bytes. The digests here are made with XXH3-128, over
+// bytes that no candidate chooses: keys, which consist of digests, and texts that evolve and its
+// user write.
 #pragma once
 
 #include <array>
@@ -19,33 +20,35 @@ struct Digest {
 
   friend auto operator<=>(const Digest&, const Digest&) = default;
 
-  // 32 lower-case hex digits, most significant first: the canonical form, used in names and
-  // databases.
+  // Returns 32 lower-case hex digits, most significant first. This is the canonical form, used in
+  // names and databases.
   [[nodiscard]] std::string hex() const;
-  // The same, without memory of its own.
+  // The same as hex(), but allocates no memory.
   [[nodiscard]] std::array<char, 32> hex_digits() const;
-  // The first 12 hex digits: for people.
+  // Returns the first 12 hex digits, for people.
   [[nodiscard]] std::string brief() const { return hex().substr(0, 12); }
-  // Reads the canonical form; anything else is nullopt.
+  // Reads the canonical form. Nullopt: anything else.
   static std::optional<Digest> from_hex(std::string_view text);
 };
 
-// Returns the XXH3-128 of `bytes`. The algorithm is fixed for ever: digests are stored.
+// Returns the XXH3-128 of `bytes`. The algorithm must never change, because digests are stored.
 Digest digest_of(std::string_view bytes);
 
-// A folder stands for its existence alone: what is in it is no input.
+// Returns the digest of a folder. It stands only for the folder's existence: the folder's content
+// is no input.
 inline Digest folder_digest() {
   return digest_of("folder");
 }
-// What stands in a result for an output that a command did not write. Nothing has this digest.
+// Returns the digest that a result has for an output that its command did not write. No content has
+// this digest.
 inline Digest missing_digest() {
   return digest_of("missing");
 }
 
-// A hash for tables in memory; never stored.
+// Returns a hash for tables in memory. Never stored.
 uint64_t table_hash(std::string_view bytes);
 
-// The digest of bytes that arrive in pieces.
+// Hashes bytes that arrive in pieces.
 class Hasher {
  public:
   Hasher();
@@ -54,7 +57,7 @@ class Hasher {
   Hasher& operator=(const Hasher&) = delete;
 
   void add(std::string_view bytes);
-  // The digest of all that was added so far.
+  // Returns the digest of all bytes that were added so far.
   [[nodiscard]] Digest digest() const;
 
  private:

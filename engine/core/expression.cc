@@ -14,7 +14,7 @@ namespace evolve {
 
 struct Formula::Parser {
   mu::Parser parser;
-  std::vector<double> values;  // what the parser's variables point to; never resized after parse
+  std::vector<double> values;  // the parser's variables point into it; never resized after parse
 };
 
 namespace {
@@ -75,7 +75,7 @@ std::string in_formula(std::string_view text, const std::string& why) {
   return fmt::format("formula '{}': {}", text, why);
 }
 
-// muParser's error in our words; its positions count from 0, or are negative where it has none.
+// Translates muParser's error into our words. Its positions count from 0; negative: no position.
 Error parse_error(std::string_view text, const mu::Parser::exception_type& error,
                   std::span<const std::string> names) {
   std::string token = error.GetToken();
@@ -156,7 +156,7 @@ Result<double> Formula::evaluate(std::span<const int64_t> values) const {
     parser_->values[i] = static_cast<double>(values[i]);
   }
   try {
-    // A comparison would hide what happened below it: 1 / 0 > 2 is true.
+    // A comparison would hide a division by zero in its operands: 1 / 0 > 2 is true.
     std::feclearexcept(FE_DIVBYZERO | FE_INVALID);
     double value = parser_->parser.Eval();
     if (std::fetestexcept(FE_DIVBYZERO | FE_INVALID) != 0 || !std::isfinite(value)) {

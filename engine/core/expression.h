@@ -1,5 +1,6 @@
-// Formulas over whole numbers, as a spec writes them: "2 * M * N * K", "BLOCK_M * BLOCK_N >=
-// 65536". The only code that includes muParser. Knows nothing of where a formula stands.
+// Formulas over whole numbers, as a spec writes them: "2 * M * N * K",
+// "BLOCK_M * BLOCK_N >= 65536". The only code that includes muParser. It knows nothing of where a
+// formula stands.
 //
 // A formula has numbers, names, ( ), + - * / % ^, comparisons, && || (or: and, or), a ? b : c, and
 // the functions min, max, cdiv, abs, ceil, floor, sqrt, log2. `/` is the exact quotient; cdiv(a, b)
@@ -24,17 +25,18 @@ constexpr int64_t kExactLimit = int64_t{1} << 53;
 // A formula that is parsed once and evaluated often. Not safe for use by two threads at a time.
 class Formula {
  public:
-  // Parses `text` over the names. Bad input: a syntax error, an unknown name (with the nearest
-  // known one),
-  // `=` for `==`, more than 1000 characters. The message quotes the formula.
+  // Parses `text` over the names. Bad input: a syntax error, an unknown name (the message offers
+  // the nearest known name), `=` for `==`, or more than 1000 characters. The message quotes the
+  // formula.
   static Result<Formula> parse(std::string_view text, std::span<const std::string> names);
 
-  // The value for `values`, which are those of the names, in their order. Bad input: a value that
-  // is not finite, a division by zero anywhere in the formula, or a name's value above 2^53.
+  // Returns the value. `values` are the values of the names, in the order of the names. Bad input:
+  // a value that is not finite, a division by zero anywhere in the formula, or a name's value above
+  // 2^53.
   [[nodiscard]] Result<double> evaluate(std::span<const int64_t> values) const;
-  // evaluate(), and the value must be a whole number of at most 2^53.
+  // The same as evaluate(), but the value must be a whole number of at most 2^53.
   [[nodiscard]] Result<int64_t> whole(std::span<const int64_t> values) const;
-  // evaluate() != 0.
+  // Whether evaluate() is not 0.
   [[nodiscard]] Result<bool> holds(std::span<const int64_t> values) const;
 
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -45,13 +47,14 @@ class Formula {
   std::shared_ptr<Parser> parser_;
 };
 
-// Parse and evaluate at once.
+// These parse and evaluate at once.
 Result<double> evaluate(std::string_view formula, const std::map<std::string, int64_t>& variables);
 Result<int64_t> evaluate_whole(std::string_view formula,
                                const std::map<std::string, int64_t>& variables);
 Result<bool> holds(std::string_view formula, const std::map<std::string, int64_t>& variables);
 
-// Whether a name means something in every formula ("min", "and"), so that nothing else may have it.
+// Whether a name means something in every formula ("min", "and"). Nothing else may have such a
+// name.
 bool is_reserved_name(std::string_view name);
 
 }  // namespace evolve

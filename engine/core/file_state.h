@@ -1,4 +1,4 @@
-// What is known of a file: the digest of its bytes, and by what to see that they are the same.
+// The state of a file: the digest of its bytes, and what shows later that they are the same.
 #pragma once
 
 #include "engine/core/digest.h"
@@ -7,10 +7,10 @@ namespace evolve {
 
 struct FileState {
   Digest content;
-  // Of what the file system says without reading: device, inode, size, times. Zero where it says
-  // too little: a file so new that a later write might leave the same stamp.
+  // Digest of what the file system says without reading: device, inode, size, times. Zero: not
+  // known, because the file is so new that a later write might leave the same stamp.
   Digest stamp;
-  // When its bytes, name or rights were last changed, in nanoseconds since 1970; 0: not known.
+  // Time of the last change of the bytes, name or rights, in nanoseconds since 1970; 0: not known.
   int64_t changed = 0;
 
   friend bool operator==(const FileState&, const FileState&) = default;

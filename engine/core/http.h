@@ -1,5 +1,5 @@
-// The port to web servers: several requests at a time, each answered or said why not. Implemented
-// by engine/world, and by the fakes of tests/.
+// The port to web servers. It performs several requests at a time; each gets an answer, or the
+// reason why there is no answer. Implemented by engine/world and by the fakes of tests/.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,41 @@ struct HttpRequest {
   enum class Method { get, head, put, post, patch, remove };
   Method method = Method::get;
   std::string url;
-  std::string body;  // put, post, patch: what is sent, unless `file` names it
-  // put, post: the file that is sent; get: where the body of an answer goes, in place of what is
-  // there.
+  std::string body;  // put, post, patch: what is sent, unless `file` is given
+  // put, post: the file to send; get: the file that an answer's body is written to, replacing what
+  // was there.
   std::string file;
-  int64_t most_bytes = 0;  // of the answer's body; of one to put only its start is kept
+  // Limit of the answer's body. A longer body sets `is_too_long`; of an answer to put only the
+  // start is kept.
+  int64_t most_bytes = 0;
   std::vector<std::string> headers = {};  // "Content-Type: application/json"
-  // get, post: takes the body of an answer that is a success piece by piece, as it comes; where it
-  // says false, that was enough. However long that takes, unless a limit below says otherwise.
+  // get, post: receives the body of a successful answer piece by piece, as it arrives. It returns
+  // false when it has enough. The answer may take any time, unless a limit below says otherwise.
   // Called by the thread that performs.
   std::function<bool(std::string_view)> take = {};
-  int most_seconds = 0;  // until all of the answer is there; 0: as the client has it
-  // Seconds without a byte, before the answer too, after which it is given up; by libcurl, which
-  // looks at the mean of the last five seconds, as much as five later. 0: as the client has it.
+  int most_seconds = 0;  // until the whole answer has arrived; 0: the client's default
+  // Seconds without a byte, also before the answer begins, after which the request is given up.
+  // libcurl looks at the mean of the last five seconds, so it may give up five seconds later. 0:
+  // the client's default.
   int most_silence = 0;
 };
 
 struct HttpResponse {
-  int status = 0;                  // 0: no answer, or not all of it
-  std::string body;                // where it was asked for without a file
+  int status = 0;                  // 0: no answer, or only a part of one
+  std::string body;                // empty if the request named a file for it
   bool is_too_long = false;        // the body was cut off after `most_bytes`
   std::string fault;               // why there is no answer: "timed out"
-  bool is_local_fault = false;     // the request's file, not the server, is why
+  bool is_local_fault = false;     // the cause is the request's file, not the server
   double retry_after_seconds = 0;  // how long the server asks us to wait; 0: it does not say
 };
 
-// "GET".
+// Returns the method's name in the protocol, as "GET".
 const char* method_name(HttpRequest::Method method);
 constexpr bool is_success(int status) {
   return status >= 200 && status < 300;
 }
-// Of an answer to get or head: nothing is there. (204: so say caches that have forgotten it.)
+// Whether an answer to get or head says that nothing is there. (Caches answer 204 for what they
+// have forgotten.)
 constexpr bool is_absent(int status) {
   return status == 404 || status == 410 || status == 204;
 }
@@ -53,25 +57,25 @@ constexpr bool is_absent(int status) {
 class Http {
  public:
   virtual ~Http() = default;
-  // Performs all requests, many at a time, and returns when each has ended: the answers, in the
-  // requests' order. Redirections are answers. May be called by several threads at once.
+  // Performs all requests, many at a time, and returns when each has ended. Returns the answers in
+  // the order of the requests. A redirection counts as an answer and is not followed. May be called
+  // by several threads at once.
   virtual std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) = 0;
-  // Ends what is performed now and later, with a fault. May be called by another thread.
+  // Ends all present and later requests with a fault. May be called by another thread.
   virtual void stop() = 0;
 };
 
-// How often, and after how long, a server is asked again: seven seconds in all by default, its
-// restart or a moment's overload.
+// How often a server is asked again, and after how long. The default pauses are seven seconds in
+// all: enough for a restart or a short overload.
 struct Patience {
   std::function<void(double seconds)> pause;
   int tries = 5;
-  double first_pause = 0.5;  // seconds; each is twice the one before, or what the server asks for
+  double first_pause = 0.5;  // seconds; doubles each time; longer if the server asks for it
 };
-// True for what may be otherwise in a moment: no answer, 429, 5xx. Not where the reader was
-// stopped.
+// Whether a failure may pass in a moment: no answer, 429 or 5xx. False if the port was stopped, or
+// if the request's file is the cause.
 bool is_passing(const HttpResponse& response);
-// Performs all requests, and those again whose failure may pass. A request with `take` must not be
-// among them.
+// Performs all requests, and repeats those whose failure may pass. REQUIRES: no request has `take`.
 std::vector<HttpResponse> perform_patiently(Http& http, std::span<const HttpRequest> requests,
                                             const Patience& patience);
 

@@ -1,5 +1,5 @@
-// Keys: the digest of parts that have a tag, a name and a value. One writer, two sinks: the parts
-// that `why` prints are the very ones that were hashed.
+// Keys: digests over parts that have a tag, a name and a value. One writer does both jobs: the
+// parts that `why` prints are the very parts that were hashed.
 #pragma once
 
 #include <string_view>
@@ -10,25 +10,25 @@
 
 namespace evolve {
 
-// Bumped whenever the meaning of a key changes: every key then is new.
+// Changed whenever the meaning of a key changes. Then every key is new.
 constexpr const char* kKeyScheme = "evolve-key-3";
 
-// The digest of one part: of the lengths of tag and name, four bytes each, and the three texts, so
-// that no two parts are the same bytes.
+// Returns the digest of one part: over the lengths of tag and name, four bytes each, and the three
+// texts. With the lengths, different parts never give the same bytes.
 Digest part_digest(std::string_view tag, std::string_view name, std::string_view value);
 
-// Collects parts in order. A key is XXH3-128 over the digest of the scheme and those of the parts,
-// 16 bytes each: a part that many keys share, a header say, is hashed once.
+// Collects parts in order. A key is XXH3-128 over the digest of the scheme and the digests of the
+// parts, 16 bytes each. So a part that many keys share, such as a header, is hashed only once.
 class KeyWriter {
  public:
   enum class Keep {
-    parts,    // what was hashed can be told: for keys that are stored
-    digests,  // the key alone: for the look at edges of which most are up to date
+    parts,    // keeps the parts, too: for keys that are stored
+    digests,  // keeps only digests: for looking at edges that are mostly up to date
   };
   explicit KeyWriter(Keep keep = Keep::parts) : keep_(keep) {}
 
   void add(std::string_view tag, std::string_view name, std::string_view value);
-  // A part whose digest is known. REQUIRES: Keep::digests.
+  // Adds a part whose digest is known. REQUIRES: Keep::digests.
   void add(const Digest& part) { digests_.push_back(part); }
   void clear();
   [[nodiscard]] Digest key() const;

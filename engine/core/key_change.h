@@ -11,21 +11,21 @@
 
 namespace evolve {
 
-// A toolchain's text, "cpython-3.11.2 jax-0.10.2", as versions by name.
+// Returns the versions in a toolchain's text, "cpython-3.11.2 jax-0.10.2", by name.
 std::map<std::string, std::string> versions_of(const std::string& toolchain);
 
-// A part that two keys do not share.
+// A part that differs between two keys.
 struct KeyChange {
   std::string tag;
   std::string name;
   std::optional<std::string> before, after;  // values; nullopt: the key has no such part
 };
-// In the order of `after`, then the parts that only `before` has.
+// Returns the differences in the order of `after`, then the parts that only `before` has.
 std::vector<KeyChange> changes_between(std::span<const KeyPart> before,
                                        std::span<const KeyPart> after);
-// "input 'x': 0123… -> 4567…", "toolchain: jax 0.10.1 -> 0.10.2", "input 'x' is new".
+// Returns "input 'x': 0123… -> 4567…", "toolchain: jax 0.10.1 -> 0.10.2", "input 'x' is new".
 std::string text_of(const KeyChange& change);
-// "input 'x'", "command".
+// Returns "input 'x'", "command".
 std::string label_of(const KeyChange& change);
 
 }  // namespace evolve

@@ -12,18 +12,18 @@ namespace evolve {
 
 namespace {
 
-// The parts of a word that can be a path: behind "--flag=", say.
+// Returns where the path in a word may start: after the '=' of "--flag=", or at 0.
 size_t path_start(std::string_view word) {
   size_t equals = word.find('=');
   return equals == std::string_view::npos ? 0 : equals + 1;
 }
 
-// A word of a command in the shell's single quotes, or partly in them.
+// A word of a command that is wholly or partly in the shell's single quotes.
 struct QuotedWord {
-  size_t end = 0;  // of it in the command
+  size_t end = 0;  // end of the word in the command
   std::string text;
 };
-// The one that begins at `start`; nullopt where there is none.
+// Reads the quoted word that begins at `start`. Nullopt: no quotes, or quotes that are not closed.
 std::optional<QuotedWord> quoted_word(std::string_view command, size_t start) {
   QuotedWord out = {start, ""};
   bool is_quoted = false;
@@ -46,7 +46,7 @@ std::optional<QuotedWord> quoted_word(std::string_view command, size_t start) {
   return is_quoted ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// A word that was rewritten, in quotes if what is left of it needs them: no two are the same.
+// Returns a rewritten word, quoted if the rest of it needs quotes. Different words stay different.
 std::string quoted_again(const std::string& word) {
   const bool is_plain = std::all_of(word.begin() + 1, word.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0 ||
@@ -62,7 +62,7 @@ bool is_absolute(std::string_view path) {
   return path.starts_with('/');
 }
 
-// The binding whose path is the longest that `path` starts with; null where there is none.
+// Returns the binding with the longest path that `path` starts with. Null: no binding matches.
 const MachineBinding* binding_of(std::string_view path, std::span<const MachineBinding> machine) {
   const MachineBinding* longest = nullptr;
   for (const MachineBinding& binding : machine) {
@@ -75,7 +75,7 @@ const MachineBinding* binding_of(std::string_view path, std::span<const MachineB
   return longest;
 }
 
-// Replaces an absolute path of the machine wherever it stands in a text: in "-I/home/me/x" too.
+// Replaces an absolute path of the machine anywhere in a text, as in "-I/home/me/x".
 void replace_absolute(std::string& text, const MachineBinding& binding) {
   auto ends_name = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.';
@@ -142,7 +142,7 @@ std::string machine_path(std::string_view symbolic, std::span<const MachineBindi
 }
 
 std::string symbolic_command(std::string command, std::span<const MachineBinding> machine) {
-  // Words with what the shell quotes in a path are rewritten as words, too.
+  // Relative paths, and paths that the shell must quote, are replaced word by word.
   const bool has_words = std::any_of(machine.begin(), machine.end(), [](const auto& binding) {
     return !is_absolute(binding.value) || !is_plain_path(binding.value);
   });

@@ -1,5 +1,6 @@
-// Stored forms that are arrays one after another, little-endian, under a line that names the form
-// and the digest of all that follows. For what is read often, in whole, and may be lost.
+// Packed stored forms: arrays one after another, little-endian, after a line that names the form
+// and a digest of all that follows. They are for data that is read often, as a whole, and that may
+// be lost.
 #pragma once
 
 #include <bit>
@@ -24,12 +25,12 @@ void append(std::string& out, std::span<const T> items) {
   out.append(reinterpret_cast<const char*>(items.data()), items.size_bytes());
 }
 
-// Takes arrays off the front of the stored form, which need not lie aligned there.
+// Takes arrays off the front of a stored form. The arrays need not be aligned there.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  // False: there is too little left.
+  // False: too few bytes are left.
   template <typename T>
   bool take(uint64_t count, std::vector<T>& out) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -51,7 +52,7 @@ class Reader {
   std::string_view bytes_;
 };
 
-// `magic` is the line that names the form, with its end.
+// Returns the stored form of a body. `magic` is the line that names the form, with its newline.
 inline std::string sealed(std::string_view magic, std::string_view body) {
   const Digest check = digest_of(body);
   std::string out;
@@ -62,7 +63,7 @@ inline std::string sealed(std::string_view magic, std::string_view body) {
   return out;
 }
 
-// The body; nullopt where the bytes are of another form, or damaged.
+// Returns the body. Nullopt: the bytes are of another form, or damaged.
 inline std::optional<std::string_view> unsealed(std::string_view magic, std::string_view bytes) {
   if (!bytes.starts_with(magic)) return std::nullopt;
   Reader reader(bytes.substr(magic.size()));

@@ -12,7 +12,7 @@ bool is_canonical(std::string_view path) {
   if (path.front() == '.' || path.back() == '/') return false;
   for (size_t slash = path.find('/'); slash != std::string_view::npos;
        slash = path.find('/', slash + 1)) {
-    char next = path[slash + 1];  // there is one: no slash at the end
+    char next = path[slash + 1];  // exists: `path` does not end with a slash
     if (next == '/' || next == '.') return false;
   }
   return true;

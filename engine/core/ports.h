@@ -1,5 +1,5 @@
-// The ports: all that the build loop asks of the world, at most six calls each. Implemented by
-// engine/world and cache/, and by the recording fakes and fault wrappers of tests/.
+// The ports: everything that the build loop asks of the world, at most six calls each. Implemented
+// by engine/world and cache/, and by the recording fakes and fault wrappers of tests/.
 #pragma once
 
 #include <cstdint>
@@ -18,174 +18,179 @@
 
 namespace evolve {
 
-// What two files with the same bytes have in common.
+// How much two files with the same bytes share.
 enum class Sharing {
-  // They are one file under two names, read-only from then on, or copies where the file system
-  // cannot link. For work folders that evolve alone writes.
+  // One file under two names, read-only from then on; or copies if the file system cannot link. For
+  // work folders that only evolve writes to.
   names,
-  // Nothing but their bytes, which the file system may share, and who may execute them. For folders
-  // of others, whose commands write into files as they like.
+  // Only the bytes, which the file system may share, and the right to execute them. For folders of
+  // others, whose commands write into files as they like.
   bytes,
 };
 
 class Files {
  public:
   virtual ~Files() = default;
-  // The bytes of a file; of a folder the names in it, sorted, a line each, without those of records
-  // that builds keep there.
+  // Returns the bytes of a file. For a folder: the names in it, sorted, one a line, without the
+  // names of records that builds keep there.
   virtual Result<std::string> read(const std::string& path) = 0;
   // Replaces the file as a whole or not at all; its folder must exist.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
-  // Removes a file; one that is not there is no error.
+  // Removes a file. A missing file is no error.
   virtual Status remove(const std::string& path) = 0;
-  // Makes the folder `path` and those above it.
+  // Makes the folder `path` and the folders above it.
   virtual Status make_folders(const std::string& path) = 0;
-  // The state of a file, whose content is folder_digest() for a folder; nullopt where there is
-  // nothing. The bytes are not read where the stamp is that of `before`, which may be null.
+  // Returns the state of a file; a folder's content is folder_digest(). Nullopt: nothing is there.
+  // The bytes are not read if the stamp is that of `before`, which may be null.
   virtual Result<std::optional<FileState>> look(const std::string& path,
                                                 const FileState* before) = 0;
-  // Puts the file `from` at `to`, in place of what was there, as a whole or not at all. False, and
-  // nothing is changed: it is not there, or its bytes have another digest than `content`.
+  // Puts the file `from` at `to`, replacing what was there, as a whole or not at all. False, and
+  // nothing is changed: `from` is missing, or its bytes have another digest than `content`.
   virtual Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
                              const Digest& content) = 0;
 
-  // The digest of a file's bytes, as look() reads it.
+  // Returns the digest of a file's bytes, as look() reads it.
   Result<std::optional<Digest>> digest(const std::string& path) {
     TRY_ASSIGN(auto state, look(path, nullptr));
     return state ? std::optional(state->content) : std::nullopt;
   }
 };
 
-// What a path is, where it is another name of something.
+// A path that is another name of something.
 struct Link {
-  std::string target;  // the text of a symbolic link; of a hard link the other name
+  std::string target;  // the text of a symbolic link; for a hard link the other name
   bool is_hard = false;
 };
 
-// The names of files, which are links to others.
+// The port to links: paths that are other names of something.
 class Links {
  public:
   virtual ~Links() = default;
-  // Nullopt: the path is neither a symbolic link nor the same file as one of `others`.
+  // Returns the link at `path`. Nullopt: neither a symbolic link nor the same file as one of
+  // `others`.
   virtual Result<std::optional<Link>> look(const std::string& path,
                                            std::span<const std::string> others) = 0;
-  // Makes `path` that link, in place of what was there, as a whole or not at all. False, and
-  // nothing is changed: the other name is not there or on another file system, or a folder lies at
-  // `path`.
+  // Makes `path` that link, replacing what was there, as a whole or not at all. False, and nothing
+  // is changed: the other name is missing or on another file system, or a folder lies at `path`.
   virtual Result<bool> make(const std::string& path, const Link& link) = 0;
 };
 
-// Bytes by digest. What comes out of the store is complete and unchanged, or does not come out.
+// Blobs: bytes by digest. The store gives out complete and unchanged bytes, or nothing.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
-  // As far as can be told without reading it: fetch() may find it damaged.
+  // Whether the store has the blob. The blob is not read: fetch() may still find it damaged.
   virtual Result<bool> contains(const Digest& digest) = 0;
   // Puts the file at `path`, whose bytes have that digest, into the store by a link or a copy.
   virtual Status put_file(const std::string& path, const Digest& digest) = 0;
-  // Puts the blob at `path`, whose folder must exist. False: the store does not hold it (any more).
+  // Puts the blob at `path`, whose folder must exist. False: the store does not hold the blob (any
+  // more).
   virtual Result<bool> fetch(const Digest& digest, const std::string& path) = 0;
 };
 
-// Action results by action key, without the parts of the keys: who looks one up has them. May be
+// Action results by action key. The parts of the keys are not stored: the caller has them. May be
 // lost at any time.
 class Memo {
  public:
   virtual ~Memo() = default;
   virtual Result<std::optional<ActionResult>> find(const Digest& key) = 0;
-  // The paths that the last run under this declared key discovered; none where there was no run.
+  // Returns the paths that the last run under this declared key discovered. Empty also if no run is
+  // known.
   virtual Result<std::vector<std::string>> discovered(const Digest& declared_key) = 0;
-  // Durable against a kill of this process once it returns.
+  // Stores a result. The result survives a kill of this process once put() returns.
   virtual Status put(const ActionResult& result) = 0;
-  // Another number than before where another process may have put something since. What others put
-  // after this call need not be found before the next one.
+  // Returns another number than before if another process may have put something since. Results
+  // that others put after this call need not be found before the next call.
   virtual Result<int64_t> version() = 0;
-  // These keys will be looked up soon: who has to ask far away for them may ask for all at once.
+  // Announces keys that will be looked up soon. A memo that has to ask far away may then ask for
+  // all of them at once.
   virtual Status foresee(std::span<const Digest>) { return {}; }
 };
 
-// Which of the processes that share a memo runs an action.
+// Decides which of the processes that share a memo runs an action.
 class Claims {
  public:
   virtual ~Claims() = default;
-  // Takes an action until release(), or the end of this process. False: another process has it.
+  // Takes an action until release(), or until this process ends. False: another process has it.
   virtual Result<bool> claim(const Digest& action) = 0;
   virtual void release(const Digest& action) = 0;
 };
 
-// What a build used of the machines of a node pool.
+// Use of a node pool's machines by a build.
 struct NodeUse {
   int64_t pods = 0;
-  double seconds = 0;       // that pods ran
-  double chip_seconds = 0;  // times the TPU chips that they held
+  double seconds = 0;       // running time of the pods
+  double chip_seconds = 0;  // pods' seconds times the TPU chips that they held
 };
 
 // The record of what was built; never evicted.
 class Ledger {
  public:
   virtual ~Ledger() = default;
-  // An action result of any past build, for when the memo was lost.
+  // Returns an action result of any past build. Used if the memo was lost.
   virtual Result<std::optional<ActionResult>> recall(const Digest& key) = 0;
   virtual Result<std::vector<std::string>> recall_discovered(const Digest& declared_key) = 0;
-  // Appends the outcome of an edge in this build, with its result's parts the first time. Durable
-  // against a kill of this process after the next flush(), until which others cannot write.
+  // Appends the outcome of an edge in this build; the first time with the parts of its result. The
+  // record survives a kill of this process after the next flush(). Until that flush others cannot
+  // write.
   virtual Status record(const EdgeRecord& record) = 0;
   virtual Status flush() = 0;
-  // The last record of the edge that makes `output`.
+  // Returns the last record of the edge that makes `output`.
   virtual Result<std::optional<EdgeRecord>> last_record(const std::string& output) = 0;
 };
 
-// Of a command that another machine runs: all that has to travel.
+// Everything that has to travel for a command that another machine runs.
 struct Errand {
-  std::string node_pool;                  // the machines' name in the pipeline
-  Digest key;                             // of the action, without discovered inputs
+  std::string node_pool;                  // name of the machines in the pipeline
+  Digest key;                             // the action's, without discovered inputs
   std::string subject;                    // "compile v0012 square_4096", for people
-  std::vector<std::string> inputs;        // declared ones: their content is part of the key
-  std::vector<std::string> surroundings;  // what it may read besides, sorted
+  std::vector<std::string> inputs;        // declared inputs: their content is part of the key
+  std::vector<std::string> surroundings;  // other files that the command may read, sorted
   std::vector<std::string> outputs;
   std::string depfile;    // empty: none
-  std::string toolchain;  // that it needs: "cpython-3.11.2 jax-0.10.2 …"
+  std::string toolchain;  // needed by the command: "cpython-3.11.2 jax-0.10.2 …"
 };
 
-// A command line to run, and how.
+// A command line, and how to run it.
 struct Command {
-  uint64_t id = 0;        // the caller's, returned with the completion
+  uint64_t id = 0;        // chosen by the caller, returned with the completion
   std::string line;       // as for /bin/sh -c
-  std::string worker;     // command line of a persistent worker that can serve it, or empty
-  std::string arguments;  // what the worker is asked for: plain words
-  std::map<std::string, std::string> environment;  // all of it; nothing is inherited
-  double timeout_seconds = 0;                      // 0: none
+  std::string worker;     // command line of a persistent worker that can serve it; empty: none
+  std::string arguments;  // the request to the worker: plain words
+  std::map<std::string, std::string> environment;  // the whole environment; nothing is inherited
+  double timeout_seconds = 0;                      // 0: no limit
   bool console = false;                            // has the terminal to itself
-  bool is_sandboxed = false;                       // writes in no folder but `writable`
+  bool is_sandboxed = false;                       // writes only into the folders `writable`
   std::vector<std::string> writable;
-  bool keeps_leftovers = false;  // what it leaves in the background lives on
-  std::optional<Errand> errand;  // none: it runs here
+  bool keeps_leftovers = false;  // processes that it leaves in the background live on
+  std::optional<Errand> errand;  // nullopt: it runs here
 };
 
 struct Completed {
   uint64_t id = 0;
-  int exit_status = 0;  // exit code; 128 + signal where a signal ended it
+  int exit_status = 0;  // exit code, or 128 + the signal that ended it
   bool timed_out = false;
   std::string output;        // stdout and stderr as written
   double seconds = 0;        // wall time
-  bool is_final = false;     // it was tried as often as is worth it
-  std::string machine = {};  // that it ran on; empty: this one
+  bool is_final = false;     // another attempt is not worth it
+  std::string machine = {};  // where it ran; empty: this machine
 };
 struct Interrupted {};
-struct Idle {};  // nothing finished before the tick was due
+struct Idle {};  // nothing finished within the tick
 using RunnerEvent = std::variant<Completed, Interrupted, Idle>;
 
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Asks for a slot for one more command, where other programs share the machine's slots. False:
-  // none is free now; wait() returns when one may be. A slot is given back when its command has
-  // ended, or, if none was started with it, by wait().
+  // Asks for a slot for one more command, because other programs may share the machine's slots.
+  // False: no slot is free now; wait() returns when one may be. A slot is given back when its
+  // command has ended. If no command was started with the slot, wait() gives it back.
   virtual bool acquire() = 0;
   virtual Status start(const Command& command) = 0;
   // Waits until a command has completed, the user interrupts, or about `tick_seconds` have passed.
   virtual Result<RunnerEvent> wait(double tick_seconds) = 0;
-  // How busy the machine is: the number of processes that run or want to, over the last minute.
+  // Returns how busy the machine is: the number of processes that run or want to run, over the last
+  // minute.
   virtual double load() = 0;
   // Ends all commands and their descendants, and returns when they are gone.
   virtual void stop() = 0;
@@ -195,9 +200,9 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual double monotonic_seconds() = 0;
-  // ISO 8601, UTC, to the second: for records only, never for keys.
+  // Returns ISO 8601, UTC, to the second. For records only, never for keys.
   virtual std::string utc() = 0;
-  // Now, as the times of files tell it (FileState::changed).
+  // Returns the present time as file times count it (FileState::changed).
   virtual int64_t file_time() = 0;
 };
 

@@ -28,16 +28,16 @@ json encode(const std::vector<RecordedFile>& files) {
   return out;
 }
 
-// What a path of a record may begin with: the others of a machine's names are no folders to write
-// into.
+// Symbols that a record's paths may begin with. The machine's other symbols name no folders to
+// write into.
 constexpr std::string_view kWork = "$work/";
 constexpr std::array<std::string_view, 3> kSourceFolders = {"$rules/", "$steps/", "$outside/"};
-// Before a path that is not written as it is.
+// Prefix of a path that is not written as it is.
 constexpr std::string_view kBytes = "$bytes/";
-// The only source there.
+// The only source below $work.
 constexpr std::string_view kRounds = "$work/rounds.ninja";
 
-// The path of a file below the folder that it belongs to.
+// Whether a path is canonical, printable, and stays below the folder that it belongs to.
 bool is_safe(const std::string& path) {
   const std::string canonical = canonical_path(path);
   return !path.empty() && canonical == path && is_below(path) && is_plain_line(path);
@@ -53,7 +53,7 @@ bool is_source(const RecordedFile& file) {
                      [&](std::string_view folder) { return file.path.starts_with(folder); });
 }
 
-// Whether it is what recorded_name() gives, and a path that stays in its folder.
+// Whether a name is what recorded_name() gives for a path that stays in its folder.
 bool is_safe_name(const std::string& name) {
   if (!name.starts_with(kBytes)) return is_safe(name);
   const std::string path = path_of_recorded(name);
@@ -100,7 +100,7 @@ bool read(const json& object, RecordedStep& out) {
   return is_whole && step_class;
 }
 
-// A step is the one that makes its first output.
+// Returns a step's identity in a record: its first output.
 const std::string& name_of(const RecordedStep& step) {
   return step.outputs.front().path;
 }

@@ -1,5 +1,6 @@
-// The record of a round: the digests of all that it was made from, and of all that each step gave.
-// With the blobs it is the whole round: nothing of the machine, the time or the process is in it.
+// The record of a round: the digests of all that it was made from, and of all that each step made.
+// Together with the blobs the record is the whole round. It holds nothing of the machine, the time
+// or the process.
 #pragma once
 
 #include <optional>
@@ -13,10 +14,11 @@
 
 namespace evolve {
 
-// Paths are symbolic (key.h), "$work/round-1/v0001/kernel.py", or relative to the project's root.
-// What a step made lies below $work; a source is $work/rounds.ninja, or lies below $rules, $steps
-// or the project's root, or, as "$outside/home/me/kernel.py", elsewhere.
-// A path that is no plain line of UTF-8 is named "$bytes/" and its characters, the odd ones as %0A.
+// A file of a record. Its path is symbolic (machine_paths.h), as "$work/round-1/v0001/kernel.py",
+// or relative to the project's root. Outputs of steps lie below $work. A source is
+// $work/rounds.ninja, or lies below $rules, $steps or the project's root, or elsewhere, as
+// "$outside/home/me/kernel.py". A path that is not a plain line of UTF-8 is named "$bytes/" and its
+// characters, the odd ones as %0A.
 struct RecordedFile {
   std::string path;
   Digest content;
@@ -36,35 +38,35 @@ struct RecordedStep {
 
 struct Record {
   std::string toolchain;              // names and versions
-  std::vector<RecordedFile> sources;  // by path: what no step made
+  std::vector<RecordedFile> sources;  // what no step made, by path
   std::vector<RecordedStep> steps;    // in the order of the manifest
 
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// The name of a path in a record, and the path of a name.
+// These return the name of a path in a record, and the path of a name.
 std::string recorded_name(const std::string& path);
 std::string path_of_recorded(const std::string& name);
 
-// All that the record names, sources first; some bytes more than once.
+// Returns all files that the record names, sources first. Some bytes occur more than once.
 std::vector<RecordedFile> files_of(const Record& record);
 
-// The stored form, evolve-record-2 (cache/README.md): the same record is the same bytes.
+// Returns the stored form, evolve-record-2 (cache/README.md). The same record gives the same bytes.
 std::string encode(const Record& record);
-// Bad input where the text is no record; paths that lead out of their folder are none.
+// Reads the stored form. Bad input: the text is no record, or a path leads out of its folder.
 Result<Record> decode_record(std::string_view text);
 
-// Takes what `later` adds to and changes in `record`: rounds are recorded one by one.
+// Adds to `record` what is new or changed in `later`, because rounds are recorded one by one.
 void add_to(Record& record, const Record& later);
 
-// Where two records part: the first step, in the order of `a`, that only one has, or that had
-// another key, or gave other bytes under the same key.
+// The first difference of two records: the first step, in the order of `a`, that only one record
+// has, that had another key, or that gave other bytes under the same key.
 struct Parting {
   enum class Kind {
     missing,  // only `a` has it
     added,    // only `b` has it
-    key,      // it was not the same action
-    bytes,    // it was, and gave something else
+    key,      // the actions differ
+    bytes,    // the same action gave something else
   };
   Kind kind = Kind::key;
   std::optional<RecordedStep> a, b;

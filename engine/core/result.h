@@ -1,4 +1,5 @@
-// Error and Result<T>: how every library reports failure. Nothing here prints, throws or exits.
+// Error and Result<T>, with which every library reports failure. Nothing here prints, throws or
+// exits.
 #pragma once
 
 #include <cassert>
@@ -10,8 +11,8 @@
 
 namespace evolve {
 
-// What kind of failure this is. The process's exit code follows from it alone (see exit_code),
-// never from the text.
+// The kind of a failure. The process's exit code follows only from this (see exit_code), never from
+// the text.
 enum class ErrorCode {
   failed,       // an edge or a variant failed: exit 1
   bad_input,    // usage, manifest, pipeline, spec or kernel wrong: exit 2
@@ -36,8 +37,8 @@ constexpr int exit_code(ErrorCode code) {
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;  // "<where>: <what>: <why>", lower case, no final period
-  std::string
-      detail;  // further lines to print as they are (a source excerpt, captured output), or empty
+  // Further lines to print as they are (a source excerpt, captured output), or empty.
+  std::string detail;
   std::string hint;         // one line on what to do about it, or empty
   bool is_located = false;  // the message begins with a file and a line, shown in `detail`
 
@@ -113,8 +114,8 @@ using Status = Result<void>;
 #define EVOLVE_TRY_JOIN_(a, b) a##b
 #define EVOLVE_TRY_NAME_(line) EVOLVE_TRY_JOIN_(try_result_, line)
 
-// TRY(expression) returns the error of a Result from the function that it stands in, and goes on if
-// there is none. It drops the value.
+// TRY(expression) returns the error of a Result from the enclosing function, or goes on if there is
+// no error. It drops the value.
 #define TRY(...)                                                                            \
   do {                                                                                      \
     if (auto try_result = (__VA_ARGS__); !try_result) return std::move(try_result).error(); \

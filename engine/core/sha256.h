@@ -1,4 +1,4 @@
-// SHA-256, for what crosses a trust boundary; the only code that includes OpenSSL.
+// SHA-256, for data that crosses a trust boundary; the only code that includes OpenSSL.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace evolve {
 
-// Of bytes that come piece by piece.
+// Hashes bytes that arrive in pieces.
 class Sha256 {
  public:
   Sha256();
@@ -16,7 +16,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
-  // 64 lower-case hex digits. REQUIRES: called once, last.
+  // Returns 64 lower-case hex digits. REQUIRES: called once, last.
   std::string hex();
 
  private:
@@ -24,10 +24,10 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// 64 lower-case hex digits.
+// Returns 64 lower-case hex digits.
 std::string sha256(std::string_view bytes);
 
-// True for 64 lower-case hex digits.
+// Whether `text` is 64 lower-case hex digits.
 bool is_sha256(std::string_view text);
 
 }  // namespace evolve

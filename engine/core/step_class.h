@@ -1,4 +1,4 @@
-// What a step's result is worth on another run.
+// Classes of steps: whether another run of a step gives the same result.
 #pragma once
 
 #include <optional>
@@ -6,16 +6,16 @@
 
 namespace evolve {
 
-// What kind of truth a step's result is.
+// The class of a step, by what another run of it gives.
 enum class StepClass {
   pure,  // another run under the same key gives the same bytes
-  // Of a device, and another run gives other numbers. Its edge names them in `device_kind` and
-  // `protocol`, which are part of its key.
+  // Measured on a device: another run gives other numbers. The step's edge names the device and the
+  // protocol in `device_kind` and `protocol`, which are part of its key.
   measured,
-  recorded,  // of a person or a language model, and cannot be had again
+  recorded,  // from a person or a language model; cannot be had again
 };
 
-// "pure", "measured", "recorded". Stored: never change.
+// Returns "pure", "measured" or "recorded". The names are stored: never change them.
 const char* class_name(StepClass step_class);
 std::optional<StepClass> class_from(std::string_view name);
 

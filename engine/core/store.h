@@ -1,5 +1,5 @@
-// The port to what machines share: files by their SHA-256, and small records by names of our own.
-// Implemented by cache/, and by the fakes of tests/.
+// The port to the store that machines share: files by their SHA-256, and small records under names
+// of our own. Implemented by cache/ and by the fakes of tests/.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace evolve {
 
-// A file as others find it.
+// A file in the store, as other machines find it.
 struct StoredFile {
   std::string sha256;
   int64_t bytes = 0;
@@ -21,13 +21,13 @@ struct StoredFile {
   friend bool operator==(const StoredFile&, const StoredFile&) = default;
 };
 
-// A file that is to be fetched, and the path that it is to have, whose folder exists.
+// A file to fetch, and the path to put it at. The path's folder must exist.
 struct WantedFile {
   StoredFile file;
   std::string path;
 };
 
-// What stands under a name. A store may keep the files for as long as it keeps the record.
+// A record under a name. A store may keep the files for as long as it keeps the record.
 struct StoreRecord {
   std::vector<StoredFile> files;
   std::string text;
@@ -36,14 +36,14 @@ struct StoreRecord {
 class Store {
  public:
   virtual ~Store() = default;
-  // Sees to it that the store has the bytes of these files: what it has is not sent. Says what they
-  // are, in their order. `external` where it cannot be reached.
+  // Makes sure that the store has the bytes of these files; only missing ones are sent. Returns the
+  // stored files, in the order of `paths`. `external`: the store cannot be reached.
   virtual Result<std::vector<StoredFile>> put(std::span<const std::string> paths) = 0;
-  // Fetches files. `failed` where one is not there any more, or is not what its name says.
+  // Fetches files. `failed`: a file is not there any more, or its bytes have another SHA-256.
   virtual Status fetch(std::span<const WantedFile> files) = 0;
-  // `name` is a SHA-256, and no file's.
+  // Stores a record. `name` is a SHA-256 that is no file's.
   virtual Status put_record(const std::string& name, const StoreRecord& record) = 0;
-  // The records of these names; nullopt: there is none, or what is there is no record.
+  // Returns the records of these names. Nullopt: no record, or something else under that name.
   virtual Result<std::vector<std::optional<StoreRecord>>> records(
       std::span<const std::string> names) = 0;
 };

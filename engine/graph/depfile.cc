@@ -10,11 +10,11 @@ namespace evolve {
 
 namespace {
 
-// Words of a depfile, by Ninja's rules (its depfile_parser.in.cc): "\#", "\:" and "$$" are escapes,
-// a single backslash before a newline is a blank with it, and backslashes before a blank escape it,
-// and each other, where they are an odd number. Characters that Ninja has no place for, as ";", are
-// of the word here: a path may have any. "$^" is a newline in one, as in a manifest: compilers
-// write no single "$".
+// The words of a depfile, by Ninja's rules (its depfile_parser.in.cc). "\#", "\:" and "$$" are
+// escapes. A single backslash before a newline is a blank, together with the newline. An odd number
+// of backslashes before a space escape the space and each other. Characters that Ninja does not
+// accept, such as ";", are part of a word here, because a path may contain any character. "$^" is a
+// newline in a path, as in a manifest; compilers never write a single "$".
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
@@ -116,7 +116,7 @@ Result<Depfile> parse_depfile(std::string_view text) {
   std::string word;
   for (Words words(text); words.next_line();) {
     bool is_behind_colon = false;
-    bool is_input_made = false;  // the rule makes what another one reads
+    bool is_input_made = false;  // the rule's output is an input of another rule
     while (words.next(word)) {
       const bool is_input = is_behind_colon;
       if (word.ends_with(':')) {
@@ -166,7 +166,7 @@ ShownIncludes parse_show_includes(std::string_view output, std::string_view pref
       if (!path.empty() && !is_system) shown.inputs.push_back(canonical_path(path));
       continue;
     }
-    // The compiler opens with the name of what it compiles.
+    // The compiler first prints the name of the file that it compiles.
     bool is_source = shown.inputs.empty() &&
                      (small.ends_with(".c") || small.ends_with(".cc") || small.ends_with(".cxx") ||
                       small.ends_with(".cpp") || small.ends_with(".c++"));

@@ -9,28 +9,30 @@
 
 namespace evolve {
 
-// What the rules of a text say, all together: canonical paths, in order, each once. What is empty
-// behind its colon, as compilers write it for headers that may be gone, is no output.
+// All rules of a depfile together: canonical paths, in order, each once. A rule without inputs
+// whose output is already an input is not counted as an output: compilers write such rules for
+// headers that may be gone.
 struct Depfile {
   std::vector<std::string> outputs;
   std::vector<std::string> inputs;
 };
 
-// Bad input, in Ninja's words and without the file's name: nothing is made, or a rule says of what
-// else an input is made.
+// Parses a depfile. Bad input, in Ninja's words and without the file's name: the text is not blank
+// but has no colon, or a rule gives inputs to a path that is itself an input.
 Result<Depfile> parse_depfile(std::string_view text);
 
-// The rule that is read so, from an output to inputs. A path that ends with a backslash cannot be
-// said.
+// Returns the text that parse_depfile() reads back as this rule. A path that ends with a backslash
+// cannot be written.
 std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs);
 
-// What MSVC's /showIncludes says among a command's output.
+// The headers that MSVC's /showIncludes lists in a command's output, and the rest of that output.
 struct ShownIncludes {
   std::vector<std::string> inputs;  // canonical, sorted, each once; system headers left out
   std::string output;               // the rest of what was printed
 };
 
-// `prefix` opens a line that names a header; empty: the English compiler's.
+// Separates the two. `prefix` begins each line that names a header; empty: the prefix of the
+// English compiler.
 ShownIncludes parse_show_includes(std::string_view output, std::string_view prefix);
 
 }  // namespace evolve

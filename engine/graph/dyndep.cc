@@ -12,7 +12,7 @@ namespace evolve {
 
 namespace {
 
-// What the file says of one edge.
+// The outputs and inputs that the file adds to one edge.
 struct Discovery {
   std::vector<NodeId> outputs;
   std::vector<NodeId> inputs;
@@ -80,7 +80,7 @@ class DyndepParser {
     return lexer_.error(fmt::format("unsupported 'ninja_dyndep_version = {}'", version));
   }
 
-  // Dyndep files have no variables: each is empty.
+  // Returns the text of pieces. Dyndep files have no variables, so each variable is empty.
   static std::string text_of(const std::vector<Piece>& pieces) {
     std::string out;
     for (const Piece& piece : pieces) {
@@ -89,7 +89,7 @@ class DyndepParser {
     return out;
   }
 
-  // Takes one path; empty and no error where there is none.
+  // Takes one path. If no path comes next, `path` is empty and there is no error.
   Status parse_path(std::string& path) {
     std::vector<Piece> pieces;
     TRY(lexer_.path(pieces));
@@ -98,7 +98,7 @@ class DyndepParser {
     return {};
   }
 
-  // Takes the paths behind a '|', where it comes next.
+  // Takes the paths after a '|', if a '|' comes next.
   Status parse_implicit(std::vector<NodeId>& nodes) {
     if (!lexer_.take(Token::pipe)) return {};
     while (true) {
@@ -134,8 +134,8 @@ class DyndepParser {
     if (lexer_.take(Token::pipe2)) return lexer_.error("order-only inputs not supported");
     TRY(expect(Token::newline));
     if (!lexer_.take(Token::indent)) return {};
-    // Whether a command leaves outputs as they were shows in their bytes; the value does not
-    // matter.
+    // The value of restat does not matter: whether a command left its outputs unchanged is seen
+    // from their bytes.
     std::string_view name;
     TRY(parse_assignment(name, more));
     return name == "restat" ? Status{} : lexer_.error("binding is not 'restat'");

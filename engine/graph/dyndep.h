@@ -1,4 +1,4 @@
-// Dyndep files: inputs and outputs of edges that a command finds out before those edges run.
+// Dyndep files: inputs and outputs that a command finds out for edges before they run.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace evolve {
 
-// Reads the text of a dyndep file and adds what it says to all edges that bind that file. Returns
-// the outputs that they have from now on, of which some may have users that know nothing of it. Bad
-// input: the text is wrong ("path:line: what", with a caret), an edge that binds the file is not
-// mentioned in it, an edge that is mentioned does not bind it, or a file is made twice.
+// Reads the text of a dyndep file and adds its inputs and outputs to all edges that bind that file.
+// Returns the added outputs. Some of them may already be inputs of other edges, which do not know
+// yet that an edge makes them. Bad input: the text is wrong ("path:line: what", with a caret), the
+// file does not mention an edge that binds it, it mentions an edge that does not bind it, or two
+// edges make one file.
 Result<std::vector<NodeId>> load_dyndep(Graph& graph, NodeId file, std::string text);
 
 }  // namespace evolve

@@ -11,15 +11,11 @@ namespace evolve {
 
 namespace {
 
-// The steps that a candidate's code or programs run in, or are read in.
-constexpr std::array kEnclosed = {"rewrite",   "lower",   "contract", "check",
-                                  "interpret", "measure", "values"};
-
-// Bindings that are parts of a command.
+// Bindings whose values become part of a command.
 constexpr std::array kOfCommands = {"arguments", "compiled", "cost",  "dumps",
                                     "flags",     "given",    "worker"};
 
-// Escapes what Ninja gives a meaning to in a path.
+// Escapes the characters in a path that have a meaning for Ninja.
 std::string escaped(const std::string& path) {
   std::string out;
   for (char c : path) {
@@ -35,7 +31,8 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
-// A command has the manifest's own paths as words of the shell's: "$work/x" -> "$work_word/x".
+// Replaces the machine's paths by their shell words, as a command needs them: "$work/x" ->
+// "$work_word/x".
 std::string with_words(std::string_view value) {
   std::string out;
   while (!value.empty()) {
@@ -82,36 +79,6 @@ void ManifestText::add(const EdgeText& edge) {
   }
 }
 
-void ManifestText::add_python(EdgeText edge, const Bindings& flags) {
-  std::string words;
-  for (const auto& [flag, value] : flags) words += fmt::format(" --{} {}", flag, value);
-  add_warm(std::move(edge), words, true);
-}
-
-void ManifestText::add_named_python(EdgeText edge, const std::string& flags) {
-  add_warm(std::move(edge), " " + flags, false);
-}
-
-void ManifestText::add_warm(EdgeText edge, const std::string& flags, bool is_portable) {
-  std::string source = fmt::format("$work/steps/{}.py", edge.rule);
-  std::string arguments = source + flags;
-  for (const auto& [name, value] : edge.bindings) {
-    if (name == "depfile") arguments += " --depfile " + value;
-  }
-  const bool is_enclosed =
-      std::find(kEnclosed.begin(), kEnclosed.end(), edge.rule) != kEnclosed.end();
-  if (is_enclosed && !is_sandboxed_) arguments += " --unsafe-no-sandbox";
-  edge.implicit = {source};
-  edge.order_only = {"$work/steps/all"};
-  edge.bindings.emplace_back("arguments", arguments);
-  edge.bindings.emplace_back("worker", "$python $rules/steps/worker.py");
-  edge.bindings.emplace_back("toolchain", "$toolchain");
-  if (is_portable) edge.bindings.emplace_back("portable", "1");
-  edge.bindings.emplace_back("retries", "3");
-  edge.bindings.emplace_back("final_exit_codes", "2");
-  add(edge);
-}
-
 std::string path_word(const std::string& path) {
   return path.starts_with('$') || is_plain_path(path) ? path : shell_word(path);
 }
@@ -122,7 +89,7 @@ std::string path_value(const std::string& path) {
     if (c == '\n') {
       out += "$^";
     } else {
-      // A value's first blanks are no part of it.
+      // Ninja skips blanks at the start of a value, so the first one is escaped.
       if (c == '$' || (c == ' ' && out.empty())) out += '$';
       out += c;
     }

@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text) {
 
 // Takes a number that is not negative off the front of `text`.
 std::optional<double> take_number(std::string_view& text) {
-  // What strtod would read besides: signs, "inf", "nan", hexadecimal digits.
+  // Only these characters: strtod also reads signs, "inf", "nan" and hexadecimal digits.
   const size_t size = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string digits(text.substr(0, size));
   char* end = nullptr;
@@ -49,10 +49,10 @@ std::string place_in(const std::string& node_pool) {
   return "place in " + node_pool;
 }
 
-Placement placement_of(Extensions extensions, const Resources& capacity) {
+Placement placement_of(const Extensions& extensions, const Resources& capacity) {
   const std::string place = place_in(extensions.node_pool);
   if (extensions.node_pool.empty() || !capacity.contains(place)) {
-    return {false, std::move(extensions.needs)};
+    return {false, extensions.needs};
   }
   return {true, {{place, 1}}};
 }
@@ -88,27 +88,25 @@ Result<Resources::value_type> parse_resource(std::string_view text) {
   return Resources::value_type(name, *amount);
 }
 
-Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
+Result<Extensions> read_extensions(const VariableOf& variable) {
   Extensions out;
-  if (graph.edge(edge).bindings.empty()) return out;
-  if (auto text = graph.extension(edge, "class"); !text.empty()) {
+  if (auto text = variable("class"); !text.empty()) {
     auto step_class = class_from(text);
     if (!step_class) return wrong("class", text, "pure, measured or recorded");
     out.step_class = *step_class;
-    const bool is_placed =
-        !graph.extension(edge, "device_kind").empty() && !graph.extension(edge, "protocol").empty();
+    const bool is_placed = !variable("device_kind").empty() && !variable("protocol").empty();
     if (*step_class == StepClass::measured && !is_placed) {
       return bad_input(
           "class = measured: device_kind and protocol are missing: what is measured on one kind of "
           "device is no result for another");
     }
   }
-  if (auto text = graph.extension(edge, "memory"); !text.empty()) {
+  if (auto text = variable("memory"); !text.empty()) {
     auto bytes = parse_size(text);
     if (!bytes) return wrong("memory", text, "a size, as 1.5 GiB is");
     out.needs["memory"] = *bytes;
   }
-  const std::string device = graph.extension(edge, "device");
+  const std::string device = variable("device");
   if (auto text = trimmed(device); !text.empty()) {
     const size_t blank = std::min(text.find(' '), text.size());
     std::string_view rest = trimmed(text.substr(blank));
@@ -119,29 +117,29 @@ Result<Extensions> extensions_of(const Graph& graph, EdgeId edge) {
     }
     out.needs[kind] = count;
   }
-  out.node_pool = graph.extension(edge, "node_pool");
-  if (auto text = graph.extension(edge, "retries"); !text.empty()) {
+  out.node_pool = variable("node_pool");
+  if (auto text = variable("retries"); !text.empty()) {
     std::string_view rest = text;
     const auto count = take_whole(rest, 0, kMostRetries);
     if (!count || !rest.empty()) return wrong("retries", text, "a number from 0 to 100");
     out.retries = *count;
   }
-  const std::string codes = graph.extension(edge, "final_exit_codes");
+  const std::string codes = variable("final_exit_codes");
   for (std::string_view rest = trimmed(codes); !rest.empty();) {
     const auto code = take_whole(rest, 1, kMostExitCode);
     if (!code) return wrong("final_exit_codes", codes, "numbers from 1 to 255");
     out.final_exit_codes.insert(*code);
   }
-  if (auto text = graph.extension(edge, "timeout"); !text.empty()) {
+  if (auto text = variable("timeout"); !text.empty()) {
     std::string_view rest = text;
     const auto seconds = take_number(rest);
     if (!seconds || !rest.empty()) return wrong("timeout", text, "a number of seconds");
     out.timeout_seconds = *seconds;
   }
-  if (auto text = graph.extension(edge, "sandbox"); !text.empty()) {
+  if (auto text = variable("sandbox"); !text.empty()) {
     if (text != "0" && text != "1") return wrong("sandbox", text, "0 or 1");
     out.is_sandboxed = text == "1";
-    if (out.is_sandboxed && !graph.extension(edge, "worker").empty()) {
+    if (out.is_sandboxed && !variable("worker").empty()) {
       return bad_input("sandbox = 1: not for an edge with a worker");
     }
   }

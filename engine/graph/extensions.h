@@ -1,8 +1,9 @@
-// What an edge says beyond Ninja, in variables of its own that stock ninja ignores. A variable of
-// the file by such a name means nothing: manifests that know nothing of evolve have variables, too.
-// The list of all of them is in engine/README.md.
+// Extensions to Ninja: an edge's own variables that stock ninja ignores. A variable of the file
+// with such a name has no effect, because manifests that know nothing of evolve have variables,
+// too. engine/README.md lists them all.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,40 +12,48 @@
 
 #include "engine/core/result.h"
 #include "engine/core/step_class.h"
-#include "engine/graph/graph.h"
 
 namespace evolve {
 
-// Amounts by the resource's name: "memory" in bytes, any other is a kind of device, in pieces.
+// Amounts by the resource's name: "memory" in bytes; any other name is a kind of device, counted in
+// pieces.
 using Resources = std::map<std::string, double>;
 
 struct Extensions {
   StepClass step_class = StepClass::pure;  // class = measured
   Resources needs;                         // memory = 1.5 GiB; device = tpu 4
   int retries = 0;                         // how often a command that failed is run again
-  std::set<int> final_exit_codes;          // with which it failed for good
-  double timeout_seconds = 0;              // 0: none
+  std::set<int> final_exit_codes;          // exit codes after which the command is not retried
+  double timeout_seconds = 0;              // 0: no limit
   bool is_sandboxed = false;               // sandbox = 1
-  std::string node_pool;                   // node_pool = tpu: the machines that may run it
+  std::string node_pool;                   // node_pool = tpu: the machines that may run the edge
+
+  bool operator==(const Extensions&) const = default;
 };
 
-// What an edge that runs in a node pool needs one of. A pool is there where the capacity says how
-// many of its places there are.
+// Returns the name of the resource of which an edge in a node pool needs one. The pool exists if
+// the capacity has an amount for that name.
 std::string place_in(const std::string& node_pool);
 
 struct Placement {
-  bool is_elsewhere = false;  // in its node pool, which is there
-  Resources needs;            // a place there and nothing else, or what it needs on this machine
+  bool is_elsewhere = false;  // in its node pool, which exists
+  Resources needs;            // one place in the pool, or the edge's needs on this machine
 };
-Placement placement_of(Extensions extensions, const Resources& capacity);
+Placement placement_of(const Extensions& extensions, const Resources& capacity);
 
-// Bad input where a value is not of its form: "memory = lots: not a size, as 1.5 GiB is".
-Result<Extensions> extensions_of(const Graph& graph, EdgeId edge);
+// Returns the value of one of an edge's own variables; empty: the edge has no variable of that
+// name.
+using VariableOf = std::function<std::string(std::string_view name)>;
 
-// "1.5 GiB", "512MiB", "20 GB", "20G", "1000": bytes; without an i the units are powers of 1000.
+// Reads the extensions of an edge. Bad input: a value does not have the right form, such as
+// "memory = lots: not a size, as 1.5 GiB is".
+Result<Extensions> read_extensions(const VariableOf& variable);
+
+// Parses "1.5 GiB", "512MiB", "20 GB", "20G" or "1000" into bytes. Units without an "i" are powers
+// of 1000.
 Result<double> parse_size(std::string_view text);
 
-// "memory=16GiB", "tpu=4".
+// Parses "memory=16GiB" or "tpu=4".
 Result<Resources::value_type> parse_resource(std::string_view text);
 
 }  // namespace evolve

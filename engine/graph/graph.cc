@@ -12,8 +12,8 @@ namespace evolve {
 
 namespace {
 
-// Evaluates the bindings of one edge; guards against a rule whose variables name each other, and
-// cuts off what is too long.
+// Evaluates the bindings of one edge. Stops where a rule's variables name each other in a circle,
+// and where a value gets too long.
 class Evaluator {
  public:
   Evaluator(const Graph& graph, const Edge& edge, Graph::Quoting quoting)
@@ -33,7 +33,8 @@ class Evaluator {
       out += edge_.scope->get(name);
       return;
     }
-    // As in Ninja, the variable that is asked for is not part of a circle until it is named in it.
+    // As in Ninja, the variable that was asked for is part of a circle only once another variable
+    // names it.
     auto again = std::find(open_.begin(), open_.end(), name);
     if (again != open_.end()) {
       if (!cycle_) cycle_ = fmt::format("{} -> {}", fmt::join(again, open_.end(), " -> "), name);
@@ -74,13 +75,14 @@ class Evaluator {
   std::optional<std::string> cycle_;
 };
 
-// Depth-first search for a cycle above a target, along edges: all outputs of an edge are one place.
+// A depth-first search along edges for a cycle above a target. All outputs of an edge count as one
+// place.
 class CycleFinder {
  public:
   explicit CycleFinder(const Graph& graph)
       : graph_(graph), marks_(graph.edge_count(), Mark::unseen) {}
 
-  // Above the node, and then above what validates what was found.
+  // Searches above the node, and then above the validations of the edges found there.
   std::optional<std::string> find_above(NodeId start) {
     validations_ = {start};
     while (!validations_.empty()) {
@@ -93,7 +95,7 @@ class CycleFinder {
 
  private:
   std::optional<std::string> visit(NodeId start) {
-    // An explicit stack: a long chain of edges must not overflow ours.
+    // An explicit stack, because a long chain of edges would overflow the thread's own.
     if (auto cycle = push(start)) return cycle;
     while (!stack_.empty()) {
       Frame& frame = stack_.back();
@@ -128,8 +130,8 @@ class CycleFinder {
     return std::nullopt;
   }
 
-  // Starts at the output through which the circle closes, not at the one by which the edge was
-  // reached first: "a -> c -> a", not "b -> c -> a", where one edge makes a and b.
+  // Starts at the output that closes the circle, not at the output that first led to the edge.
+  // Where one edge makes a and b: "a -> c -> a", not "b -> c -> a".
   std::string describe(NodeId again, EdgeId edge) const {
     auto from = std::find_if(stack_.begin(), stack_.end(),
                              [&](const Frame& frame) { return frame.edge == edge; });
@@ -297,6 +299,16 @@ std::string Graph::binding(EdgeId id, std::string_view name, Quoting quoting) co
   Evaluator(*this, edge(id), quoting).append(name, out);
   if (out.size() > most_text_) out.resize(most_text_);
   return out;
+}
+
+const Extensions& Graph::extensions(EdgeId id) const {
+  static const Extensions kNone;
+  const auto known = extensions_.find(id);
+  return known == extensions_.end() ? kNone : known->second;
+}
+
+void Graph::set_extensions(EdgeId id, Extensions extensions) {
+  if (extensions != Extensions{}) extensions_.insert_or_assign(id, std::move(extensions));
 }
 
 std::string Graph::extension(EdgeId id, std::string_view name) const {

@@ -1,8 +1,9 @@
 // The build graph: nodes (files), edges (one step's instance each), rules, pools, and Ninja's rules
-// for evaluating variables. Filled by manifest.cc; knows nothing of time, keys or processes.
+// for evaluating variables. manifest.cc fills it. It knows nothing of time, keys or processes.
 //
-// Built for manifests of a million edges: ids are dense, arrays and text lie in an arena, and what
-// a manifest spells out is not copied but viewed in its text, which the graph keeps.
+// It is built for manifests of a million edges: ids are dense, and arrays and text lie in an arena.
+// Literal text of a manifest is not copied but viewed in the manifest's text, which the graph
+// keeps.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 
 #include "engine/core/arena.h"
 #include "engine/core/result.h"
+#include "engine/graph/extensions.h"
 
 namespace evolve {
 
@@ -52,25 +54,25 @@ struct Rule {
   std::string_view name;
   std::span<const Binding> bindings;
   bool is_phony = false;
-  bool is_circular = false;  // its bindings name each other in a circle, unless an edge's stand in
+  bool is_circular = false;  // its bindings name each other, unless an edge overrides them
 
   // The binding of that name, or null.
   [[nodiscard]] const Binding* find(std::string_view binding) const;
 };
 
-// Variables and rules of a file; a subninja's scope hangs below its parent's.
+// The variables and rules of a file. A subninja's scope lies below its parent's.
 class Scope {
  public:
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
 
   void set(std::string_view name, std::string_view value) { variables_[name] = value; }
-  // The value here or in the scopes above; empty where there is none.
+  // Returns the value here or in the scopes above; empty: not set.
   [[nodiscard]] std::string_view get(std::string_view name) const;
   void add_rule(const Rule* rule) { rules_[rule->name] = rule; }
   [[nodiscard]] const Rule* find_rule(std::string_view name) const;
-  // The rule of that name in this very scope.
+  // Returns the rule of that name in this scope only, or null.
   [[nodiscard]] const Rule* own_rule(std::string_view name) const;
-  // The rules of this very scope, by name.
+  // Returns the rules of this scope only, by name.
   [[nodiscard]] const std::map<std::string_view, const Rule*>& rules() const { return rules_; }
   [[nodiscard]] const Scope* parent() const { return parent_; }
 
@@ -92,8 +94,8 @@ struct Node {
 
 struct Edge {
   const Rule* rule = nullptr;
-  const Scope* scope = nullptr;        // of the file
-  std::span<const Variable> bindings;  // the edge's own; of two with one name the last counts
+  const Scope* scope = nullptr;        // the file's
+  std::span<const Variable> bindings;  // the edge's own; the last one of a name counts
   const Pool* pool = nullptr;
   std::span<const NodeId> inputs;   // explicit, then implicit, then order-only
   std::span<const NodeId> outputs;  // explicit, then implicit
@@ -109,7 +111,7 @@ struct Edge {
   [[nodiscard]] std::span<const NodeId> explicit_inputs() const {
     return inputs.first(inputs.size() - implicit_inputs - order_only_inputs);
   }
-  // Explicit and implicit inputs: those whose content counts.
+  // The explicit and implicit inputs, whose content counts.
   [[nodiscard]] std::span<const NodeId> content_inputs() const {
     return inputs.first(inputs.size() - order_only_inputs);
   }
@@ -124,8 +126,8 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // The node of a path, which is canonicalised; made where there is none. `is_kept`: the text lies
-  // in the graph's own memory and need not be copied.
+  // Returns the node of a path, which is first made canonical. A new path gets a new node.
+  // `is_kept`: the text lies in the graph's own memory and need not be copied.
   NodeId node(std::string_view path, bool is_kept = false);
   [[nodiscard]] std::optional<NodeId> find_node(std::string_view path) const;
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[index(id)]; }
@@ -133,10 +135,10 @@ class Graph {
   [[nodiscard]] const Edge& edge(EdgeId id) const { return edges_[index(id)]; }
   [[nodiscard]] size_t edge_count() const { return edges_.size(); }
   [[nodiscard]] size_t node_count() const { return nodes_.size(); }
-  // Places of the table of paths.
+  // The number of slots in the table of paths.
   [[nodiscard]] size_t slot_count() const { return table_.size(); }
   // Calls `visit(EdgeId)` for each edge that has the node among its inputs, in the manifest's
-  // order, once for each time that it is named.
+  // order, and once for each time that the edge names the node.
   template <typename Visit>
   void for_each_user(NodeId id, Visit visit) const {
     for (int32_t at = users_[index(id)].first; at >= 0; at = uses_[static_cast<size_t>(at)].next) {
@@ -145,11 +147,12 @@ class Graph {
   }
   [[nodiscard]] bool has_users(NodeId id) const { return users_[index(id)].first >= 0; }
 
-  // Takes an edge, whose arrays must lie in the arena. Bad input: two edges make one file.
+  // Adds an edge, whose arrays must lie in the arena. Bad input: two edges make one file.
   Status add_edge(const Edge& edge);
   // Adds implicit outputs and inputs that were found out late. Bad input: two edges make one file.
   Status extend_edge(EdgeId id, std::span<const NodeId> outputs, std::span<const NodeId> inputs);
-  // Whether an edge binds the file as its dyndep file, and whether it was read into the graph.
+  // Whether an edge binds the file as its dyndep file, and (is_dyndep_loaded) whether the file was
+  // read into the graph.
   [[nodiscard]] bool is_dyndep(NodeId file) const { return dyndeps_.contains(file); }
   void set_dyndep_loaded(NodeId file) { loaded_dyndeps_.insert(file); }
   [[nodiscard]] bool is_dyndep_loaded(NodeId file) const { return loaded_dyndeps_.contains(file); }
@@ -159,7 +162,8 @@ class Graph {
     dyndeps_.insert(file);
   }
   void add_default(NodeId node) { defaults_.push_back(node); }
-  // The pool of that name, or null. "" is the pool without a limit, "console" the terminal's.
+  // Returns the pool of that name, or null. "" is the pool without a limit, "console" the
+  // terminal's.
   [[nodiscard]] const Pool* find_pool(std::string_view name) const;
   void add_pool(const Pool& pool) { pools_.emplace(pool.name, pool); }
   Scope* new_scope(const Scope* parent) { return &scopes_.emplace_back(parent); }
@@ -167,37 +171,43 @@ class Graph {
   [[nodiscard]] const Scope& root_scope() const { return scopes_.front(); }
   const Rule* add_rule(const Rule& rule) { return &rules_.emplace_back(rule); }
   Arena& arena() { return arena_; }
-  // Keeps a manifest's text; its end is marked by a NUL behind the last byte.
+  // Keeps a manifest's text. A NUL follows the last byte of the view.
   std::string_view keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  // The most bytes that one value may come to once its variables are replaced: a few lines that
-  // double each other would else take all memory.
+  // The maximum length of one value in bytes, with its variables replaced. Without this limit a few
+  // lines that double each other would take all memory.
   static constexpr size_t kMostText = size_t{1} << 26;
   [[nodiscard]] size_t most_text() const { return most_text_; }
   void set_most_text(size_t bytes) { most_text_ = bytes; }
 
-  // How a path among $in and $out is written.
+  // How paths in $in and $out are written.
   enum class Quoting { shell, none };
-  // A binding of an edge as Ninja evaluates it: the edge's own, the rule's (late), the file's. It
-  // ends where it comes to most_text(); check_length() tells.
+  // Returns a binding of an edge as Ninja evaluates it: the edge's own, else the rule's (evaluated
+  // late), else the file's. A value is cut off at most_text() bytes; check_length() reports that.
   [[nodiscard]] std::string binding(EdgeId id, std::string_view name,
                                     Quoting quoting = Quoting::shell) const;
-  // The edge's own variable, which neither its rule nor its file can set; empty where there is
-  // none.
+  // Returns an edge's own variable, which neither its rule nor its file can set; empty: the edge
+  // has no variable of that name.
   [[nodiscard]] std::string extension(EdgeId id, std::string_view name) const;
-  // Bad input where a binding's value was cut off.
+  // Returns what the edge's own variables ask of evolve. The parser reads them when it adds the
+  // edge.
+  [[nodiscard]] const Extensions& extensions(EdgeId id) const;
+  void set_extensions(EdgeId id, Extensions extensions);
+  // Returns bad input if a binding's value was cut off.
   [[nodiscard]] Status check_length(EdgeId id, std::string_view name, std::string_view value) const;
-  // The variables of the edge's rule that name each other in a circle, as "a -> b -> a".
+  // Returns the variables of the edge's rule that name each other in a circle, as "a -> b -> a";
+  // nullopt: no circle.
   [[nodiscard]] std::optional<std::string> find_variable_cycle(EdgeId id) const;
 
-  // What to build when nothing is asked for: the default nodes, or all that no edge uses. Bad input
-  // where each node is used by some edge.
+  // Returns the targets when none is named: the default nodes, or else all outputs that no edge
+  // uses. Bad input: each output has a user.
   [[nodiscard]] Result<std::vector<NodeId>> default_targets() const;
-  // What no edge uses. Bad input as above.
+  // Returns the outputs that no edge uses. Bad input as above.
   [[nodiscard]] Result<std::vector<NodeId>> root_nodes() const;
-  // The nodes asked for by name. An unknown name is bad input, with the nearest one.
+  // Returns the nodes of these names; no names: the default targets. Bad input: an unknown name,
+  // with the nearest known one.
   [[nodiscard]] Result<std::vector<NodeId>> targets(std::span<const std::string> names) const;
-  // A cycle among the edges needed for `targets`, as "a -> b -> a"; nullopt where there is none.
+  // Returns a cycle among the edges needed for `targets`, as "a -> b -> a"; nullopt: no cycle.
   [[nodiscard]] std::optional<std::string> find_cycle(std::span<const NodeId> targets) const;
 
  private:
@@ -214,7 +224,7 @@ class Graph {
     int32_t last = -1;
   };
 
-  // The slot that holds the path, or the free one where it belongs.
+  // Returns the slot that holds the path, or the free slot where it belongs.
   [[nodiscard]] size_t slot_of(std::string_view path, uint64_t hash) const;
   void grow_table();
   void add_use(NodeId node, EdgeId edge);
@@ -227,6 +237,7 @@ class Graph {
   std::vector<Slot> table_;  // open addressing, by path
   std::vector<Edge> edges_;
   std::vector<NodeId> defaults_;
+  std::unordered_map<EdgeId, Extensions> extensions_;  // only edges that have any
   std::set<NodeId> dyndeps_;
   std::set<NodeId> loaded_dyndeps_;
   std::map<std::string_view, Pool> pools_;

@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-// What a character may be part of.
+// Classes of characters, as bits.
 constexpr uint8_t kName = 1;       // names of rules and variables
 constexpr uint8_t kShortName = 2;  // names of variables without braces: no dots
 constexpr uint8_t kPathEnd = 4;    // ends a literal piece of a path
@@ -102,7 +102,7 @@ Token Lexer::next() {
     const char* p = from;
     while (*p == ' ') ++p;
     if (*p == '#') {
-      // A comment's line is no line at all; one that the text's end cuts off is an error.
+      // A comment's whole line is skipped. A comment that the end of the text cuts off is an error.
       const char* end = p;
       while (*end != '\n' && *end != '\0') ++end;
       if (*end == '\n') {

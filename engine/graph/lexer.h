@@ -1,4 +1,4 @@
-// Tokens of a Ninja manifest, and the text of paths and values with their variables.
+// The lexer of a Ninja manifest: tokens, and the text of paths and values with their variables.
 #pragma once
 
 #include <string>
@@ -32,33 +32,34 @@ enum class Token {
 // "'build'", "newline" … as they stand in error messages.
 const char* token_name(Token token);
 
-// Reads one text from its start on. What it returns are views into the text.
+// Reads one text from its start. Everything that it returns is a view into that text.
 class Lexer {
  public:
-  // `text` must outlive the lexer and be followed by a NUL. A NUL in it ends it, as in Ninja.
+  // `text` must outlive the lexer and be followed by a NUL. A NUL within it ends the text, as in
+  // Ninja.
   Lexer(std::string path, std::string_view text);
 
   Token next();
   // Takes back the last token.
   void back() { at_ = last_; }
-  // True, and the token is taken, where the next one is `wanted`.
+  // Takes the next token if it is `wanted`, and returns whether it was.
   bool take(Token wanted);
-  // The identifier at the position, blanks after it skipped; empty where there is none.
+  // Takes the identifier at the position and the blanks after it; empty: no identifier there.
   std::string_view identifier();
-  // Appends the pieces of a path, up to a blank, ':' or '|', to `out`; none where there is no path.
+  // Appends the pieces of a path, up to a blank, ':' or '|', to `out`; no pieces: no path there.
   Status path(std::vector<Piece>& out) { return read(out, true); }
   // Appends the pieces of the rest of the line.
   Status value(std::vector<Piece>& out) { return read(out, false); }
   // An error at the last token: "file:line: message", with the line and a caret below it.
   [[nodiscard]] Error error(const std::string& message) const;
-  // What is wrong with the last token, an error.
+  // Returns the message for the last token, which was an error.
   [[nodiscard]] const char* bad_token() const;
-  // "$^" stands for a newline from here on (a manifest that requires Ninja 1.14).
+  // From here on "$^" stands for a newline (in a manifest that requires Ninja 1.14).
   void allow_newline_escape() { has_newline_escape_ = true; }
 
  private:
   Status read(std::vector<Piece>& out, bool is_path);
-  // Reads what follows the '$' at the position.
+  // Reads the escape that begins with the '$' at the position.
   Status read_escape(std::vector<Piece>& out);
   Token taken(const char* from, const char* to, Token token);
   void skip_blanks();

@@ -17,22 +17,22 @@ namespace evolve {
 
 namespace {
 
-// Deep enough for any real tree of includes, and an end for a file that includes itself.
+// Deep enough for any real tree of includes; stops a file that includes itself.
 constexpr int kIncludeDepth = 256;
 
-// What a rule may bind; edges may bind anything.
+// The variables that a rule may bind. An edge may bind any variable.
 constexpr std::array<std::string_view, 11> kRuleVariables = {
     "command", "depfile", "dyndep",          "description",     "deps", "generator", "pool",
     "restat",  "rspfile", "rspfile_content", "msvc_deps_prefix"};
 
-// The pieces of text that a rule's binding may come to, with the rule's other bindings in it.
+// The maximum number of pieces in a rule's binding, with the rule's other bindings expanded in it.
 constexpr size_t kMostPieces = 1 << 20;
-// All values of a manifest together may be this many times as long as the longest one.
+// The limit of all values of a manifest together, as a multiple of the limit of one value.
 constexpr size_t kMostLongValues = 16;
 
 using Version = std::pair<int, int>;  // major, minor
 
-// "1.14.0.git" is 1.14; what is no number counts as 0.
+// Parses a version: "1.14.0.git" is 1.14. A part that is not a number counts as 0.
 Version parse_version(std::string_view text) {
   Version version;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version.first);
@@ -42,9 +42,9 @@ Version parse_version(std::string_view text) {
   return version;
 }
 
-// Vectors that are filled anew for each statement, so that a large manifest allocates little.
+// Buffers that each statement reuses, so that a large manifest allocates little.
 struct Scratch {
-  // Paths as parsed: ranges of `pieces`.
+  // A path as parsed: a range of `pieces`.
   struct Path {
     size_t begin, end;
   };
@@ -53,7 +53,7 @@ struct Scratch {
   std::vector<Variable> variables;
   std::vector<NodeId> nodes;
   std::string text;
-  size_t evaluated = 0;  // bytes of all that was evaluated
+  size_t evaluated = 0;  // bytes of all values so far
 
   void clear() {
     pieces.clear();
@@ -62,12 +62,13 @@ struct Scratch {
   }
 };
 
-// How a rule's bindings, which are evaluated late, stand in each other.
+// Finds out how a rule's bindings, which are evaluated late, contain each other.
 class Nesting {
  public:
   explicit Nesting(const Rule& rule) : rule_(rule), pieces_(rule.bindings.size()) {}
 
-  // Of the binding with all that stands in it; kMostPieces + 1 where it is more.
+  // Returns the number of pieces in the binding, with all others expanded in it; kMostPieces + 1:
+  // more than the limit.
   size_t pieces(const Rule::Binding& binding) {
     std::optional<size_t>& known = pieces_[static_cast<size_t>(&binding - rule_.bindings.data())];
     if (known) {
@@ -134,8 +135,8 @@ class ManifestParser {
                                     wanted == Token::colon ? " ($ also escapes ':')" : ""));
   }
 
-  // Takes "name = value" and leaves the value in the scratch's pieces. The name's token was not
-  // taken yet.
+  // Takes "name = value" and leaves the value in the scratch's pieces. REQUIRES: the name's token
+  // was not taken yet.
   Status parse_assignment(std::string_view& name) {
     name = lexer_.identifier();
     if (name.empty()) return lexer_.error("expected variable name");
@@ -143,7 +144,8 @@ class ManifestParser {
     return lexer_.value(scratch_.pieces);
   }
 
-  // Leaves the text of the pieces in the scratch, their variables replaced by what `value_of` says.
+  // Leaves the text of the pieces in `scratch_.text`, with each variable replaced by
+  // `value_of(name)`.
   template <typename ValueOf>
   Status evaluate(std::span<const Piece> pieces, ValueOf value_of) {
     scratch_.text.clear();
@@ -161,7 +163,8 @@ class ManifestParser {
     return {};
   }
 
-  // The text of pieces from `begin` on, evaluated here and now; it lives as long as the graph.
+  // Evaluates the pieces from `begin` on, with the file's variables as they are now. The text lives
+  // as long as the graph.
   Result<std::string_view> evaluate_here(size_t begin) {
     std::span<const Piece> pieces = std::span(scratch_.pieces).subspan(begin);
     if (pieces.empty()) return std::string_view();
@@ -223,7 +226,7 @@ class ManifestParser {
       TRY_ASSIGN(auto text, evaluate_here(0));
       const char* text_end = text.data() + text.size();
       auto [end, error] = std::from_chars(text.data(), text_end, depth);
-      // As C's atol(): what is no number is 0, which is no limit.
+      // As with C's atol(), a text that is not a number is 0, which is no limit.
       if (error == std::errc::invalid_argument) depth = 0;
       if (error == std::errc::result_out_of_range || depth < 0) {
         return lexer_.error("invalid pool depth");
@@ -275,7 +278,8 @@ class ManifestParser {
   }
 
   Status parse_default() {
-    // One after the other, so that an error points at its own.
+    // Looks each target up before it reads the next one, so that an error points at the right
+    // place.
     for (bool is_first = true;; is_first = false) {
       scratch_.clear();
       TRY(lexer_.path(scratch_.pieces));
@@ -290,7 +294,7 @@ class ManifestParser {
     }
   }
 
-  // Takes paths up to the next token that is none, into the scratch.
+  // Takes paths into the scratch, up to the next token that is not a path.
   Status parse_paths() {
     while (true) {
       size_t begin = scratch_.pieces.size();
@@ -300,7 +304,7 @@ class ManifestParser {
     }
   }
 
-  // Takes the paths behind `separator`, where it comes next, and counts them.
+  // Takes and counts the paths after `separator`, if that token comes next.
   Status parse_paths_after(Token separator, uint32_t& count) {
     if (!lexer_.take(separator)) return {};
     size_t before = scratch_.paths.size();
@@ -309,7 +313,7 @@ class ManifestParser {
     return status;
   }
 
-  // How many of the scratch's paths are what, in the order of the line.
+  // The number of the scratch's paths of each kind, in the order of the line.
   struct EdgeLine {
     uint32_t outputs = 0, inputs = 0, validations = 0;  // the implicit ones included
   };
@@ -393,7 +397,7 @@ class ManifestParser {
     return {};
   }
 
-  // A variable of the edge that is being read: its own, or the file's.
+  // Returns a variable of the edge that is being read: its own, or the file's.
   [[nodiscard]] std::string_view variable(std::string_view name) const {
     for (size_t i = scratch_.variables.size(); i-- > 0;) {
       if (scratch_.variables[i].name == name) return scratch_.variables[i].value;
@@ -421,14 +425,17 @@ class ManifestParser {
                     graph_.path(output)));
   }
 
-  // What an edge's bindings say about the graph: its pool and its dyndep file.
+  // Adds to the graph what an edge's bindings say: its extensions, its pool and its dyndep file.
   Status check_bindings(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (auto cycle = graph_.find_variable_cycle(id)) {
       return bad_input("cycle in rule variables: " + *cycle);
     }
-    if (auto extensions = extensions_of(graph_, id); !extensions) {
-      return lexer_.error(extensions.error().message);
+    if (!edge.bindings.empty()) {
+      auto extensions =
+          read_extensions([&](std::string_view name) { return graph_.extension(id, name); });
+      if (!extensions) return lexer_.error(extensions.error().message);
+      graph_.set_extensions(id, *std::move(extensions));
     }
     bool may_bind = !edge.bindings.empty() || edge.rule->find("pool") != nullptr ||
                     edge.rule->find("dyndep") != nullptr;
@@ -450,7 +457,7 @@ class ManifestParser {
     return {};
   }
 
-  // An edge's bindings fall back to the file's variables.
+  // An edge's bindings fall back to the file's variables, so these must be unset, too.
   [[nodiscard]] bool scope_has_none_of_both() const {
     return scope_->get("pool").empty() && scope_->get("dyndep").empty();
   }

@@ -64,8 +64,8 @@ json kernels(const json& before, const json& after) {
   return out;
 }
 
-// How much of what two sections execute is alike, from 0 to 1: what of each opcode's share they
-// have in common, which is the same for a loop that does more of the same.
+// Returns how alike the work of two sections is, from 0 to 1: the sum, over the opcodes, of the
+// share that both have. A loop that does more of the same keeps its shares.
 double likeness(const json& a, const json& b) {
   auto sum_of = [](const json& opcodes) {
     double sum = 0;
@@ -83,7 +83,7 @@ double likeness(const json& a, const json& b) {
   return common;
 }
 
-// A section's place and work, of the known types. Throws json::exception where they are not.
+// Returns a section's place and work, of the known types. Throws json::exception if a type differs.
 json section_record(const json& section) {
   auto whole = [](const json& number) { return number.get_ref<const json::number_unsigned_t&>(); };
   json opcodes = json::object();
@@ -97,19 +97,19 @@ json section_record(const json& section) {
           {"source", section.at("source").get<std::vector<std::string>>()}};
 }
 
-// Which section became which: the pairs, in the order of the text, that are most alike in all. A
-// section without a counterpart has kNoSection there.
+// The pairs of sections that correspond, in the order of the text. They are the pairs that are most
+// alike in sum. A section without a counterpart has kNoSection there.
 constexpr size_t kNoSection = SIZE_MAX;
 using SectionPairs = std::vector<std::pair<size_t, size_t>>;
 
 SectionPairs align(const json& before, const json& after) {
   constexpr double kLeastLikeness = 0.3;
-  // Of a hundredth of the time each, there are no more than a hundred.
+  // A kernel's facts have at most a hundred sections: each takes a hundredth of its time or more.
   constexpr size_t kMostSections = 1000;
   if (std::max(before.size(), after.size()) > kMostSections) return {};
   const size_t rows = before.size();
   const size_t columns = after.size();
-  // Of the first so many sections of both, the likeness of the best pairs.
+  // best[i][j]: the likeness, summed, of the best pairs among the first i and the first j sections.
   std::vector<std::vector<double>> best(rows + 1, std::vector<double>(columns + 1, 0));
   std::vector<std::vector<double>> like = best;
   for (size_t i = 1; i <= rows; ++i) {
@@ -133,7 +133,8 @@ SectionPairs align(const json& before, const json& after) {
   return out;
 }
 
-// The sections of a kernel before and after, and what is in none of them, so that they add up.
+// Adds the sections of a kernel before and after, and an entry for the rest, so that all entries
+// add up to the whole.
 void add_sections(const json& before, const json& after, json& out) {
   std::array<double, 2> elsewhere{};
   auto side = [](const json& kernel, size_t index, double& rest) {
@@ -161,7 +162,7 @@ void add_sections(const json& before, const json& after, json& out) {
   add(elsewhere[0], elsewhere[1], nullptr, nullptr);
 }
 
-// By section, of each module that is in both programs once.
+// Compares by section the modules that each program has once.
 json sections(const json& before, const json& after) {
   std::map<std::string, std::array<std::vector<const json*>, 2>> modules;
   size_t side = 0;
@@ -175,7 +176,7 @@ json sections(const json& before, const json& after) {
     if (both[0].size() == 1 && both[1].size() == 1)
       add_sections(*both[0].front(), *both[1].front(), out);
   }
-  // What is in none of them: modules of one program alone, or that are there more than once.
+  // The rest: modules of only one program, and modules that a program has more than once.
   double from = before.at("seconds").get<double>();
   double to = after.at("seconds").get<double>();
   for (const json& one : out) {

@@ -20,14 +20,14 @@ namespace {
 
 using nlohmann::json;
 
-// What was executed of an opcode.
+// How often an opcode was executed, and for how long it kept a matrix unit busy.
 struct OpcodeCount {
   uint64_t executed = 0;
   uint64_t matmul_cycles = 0;
   bool is_unknown = false;
 };
 
-// What was executed, of one run of a kernel or of all of a program's.
+// Totals of what was executed, in one run of a kernel or in all kernels of a program.
 struct Tally {
   double cycles = 0, stall_cycles = 0, load_bytes = 0, store_bytes = 0;
   uint64_t bundles = 0, empty_bundles = 0, loads = 0, stores = 0, matmuls = 0, steps = 0,
@@ -67,8 +67,8 @@ struct Tally {
   }
 };
 
-// What the largest kernel has in VMEM, and where each kernel's blocks lie; sizes are null where the
-// report is not there, or cannot be read, of which `unread` gets the reason.
+// Returns what the largest kernel has in VMEM, and where each kernel's blocks lie. The sizes are
+// null if the report is missing or cannot be read; then `unread` gets the reason.
 json vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::string>& unread) {
   json most, most_spilled;
   json windows = json::array();
@@ -105,7 +105,7 @@ json vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::strin
               {"windows", windows}};
 }
 
-// A cause, or several that are one to those who write kernels.
+// A cause, or several causes that are one for authors of kernels.
 struct Bottleneck {
   const char* name;
   const char* words;
@@ -127,9 +127,9 @@ std::vector<Bottleneck> bottlenecks_of(const Tally& tally) {
   return out;
 }
 
-// What most of the time goes into, and the size of the prize: how much shorter it were without the
-// largest of what is no use of the matrix units. "hbm" is waiting for DMAs while bytes move nearly
-// always: then less has to be moved, not earlier.
+// Returns the cause that takes most of the time, and the size of the prize: how much shorter the
+// time would be without the largest cause other than busy matrix units. "hbm" means that the kernel
+// waits for DMAs while bytes move nearly always: then it has to move less, not to start earlier.
 json bottleneck_of(const Tally& tally, const Device& device) {
   constexpr double kNearlyAlways = 0.85;
   std::vector<Bottleneck> all = bottlenecks_of(tally);
@@ -170,7 +170,7 @@ json utilisation_of(const Tally& tally) {
   return out;
 }
 
-// Facts that a kernel and the program have alike.
+// Returns the facts that a kernel and the program both have.
 json tally_json(const Tally& tally, const Device& device) {
   json matmuls = json::object();
   json opcodes = json::object();
@@ -217,7 +217,7 @@ std::vector<std::pair<SourceLine, Amount>> by_amount(const std::map<SourceLine, 
   return out;
 }
 
-// "kernel.py:39": the lines that most of a section's instructions come from.
+// Returns the lines that most of a section's instructions come from: "kernel.py:39".
 json most_lines(const std::map<SourceLine, uint64_t>& sources) {
   constexpr size_t kMost = 3;
   json out = json::array();
@@ -228,7 +228,7 @@ json most_lines(const std::map<SourceLine, uint64_t>& sources) {
   return out;
 }
 
-// The source line by line, where a line takes a hundredth of a kernel's time or more.
+// Returns the lines of the source that take a hundredth of a kernel's time or more.
 json lines_json(const KernelRun& kernel, const Device& device) {
   constexpr double kLeastShare = 0.01;
   json out = json::array();
@@ -244,8 +244,8 @@ json lines_json(const KernelRun& kernel, const Device& device) {
   return out;
 }
 
-// The pieces of a kernel's text that take at least a hundredth of its time, and of each the opcodes
-// that it executes most.
+// Returns the pieces of a kernel's text that take at least a hundredth of its time, each with the
+// opcodes that it executes most.
 json sections_json(const KernelRun& kernel, const Device& device) {
   constexpr double kLeastShare = 0.01;
   constexpr size_t kMostOpcodes = 16;
@@ -274,7 +274,7 @@ json sections_json(const KernelRun& kernel, const Device& device) {
   return out;
 }
 
-// What was moved of each of a kernel's operands.
+// Returns what was moved of each of a kernel's operands.
 json traffic_json(const KernelRun& kernel, const Device& device) {
   json out = json::array();
   for (const auto& [number, traffic] : kernel.simulation.traffic) {

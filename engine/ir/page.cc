@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr double kWidth = 1000;   // of a drawing, in its own units
 constexpr size_t kColumns = 250;  // of a heat map
-// A module that takes less is in the table alone.
+// A module with less of the time is only in the table.
 constexpr double kLeastShare = 0.02;
 
 constexpr const char* kHead = R"(<!doctype html>
@@ -36,7 +36,7 @@ i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin
 </style></head><body>
 )";
 
-// By cause; told apart without colour by the tables.
+// By cause. The tables show the same without colour.
 constexpr std::array<const char*, kCauses> kColours = {"#2f8f4e", "#3b7dd8", "#b0417e", "#8a6fd1",
                                                        "#9aa5b1", "#d9822b", "#e2b93b", "#a3552a"};
 
@@ -113,7 +113,7 @@ std::string modules_section(const json& facts) {
          rows + "</table>\n";
 }
 
-// Tracks of what took a while, from the start of one run to its end.
+// Draws one run from its start to its end: tracks of its loads, stores, waits and passes.
 std::string timeline(const KernelRun& kernel, const Device& device) {
   constexpr double kTrack = 24;
   constexpr double kLeft = 90;
@@ -142,11 +142,11 @@ std::string timeline(const KernelRun& kernel, const Device& device) {
          drawing(4 * kTrack, "timeline", content) + note;
 }
 
-// Instructions issued an executed bundle, by unit, over the bundles of the program text.
+// Draws the instructions issued per executed bundle, by unit, over the bundles of the program text.
 std::string heat_map(const KernelRun& kernel) {
   constexpr double kRow = 18;
   constexpr double kLeft = 90;
-  constexpr double kFull = 2;  // instructions a bundle that are drawn solid
+  constexpr double kFull = 2;  // instructions per bundle that are drawn solid
   const Schedule& schedule = kernel.schedule;
   size_t columns = std::min(kColumns, schedule.bundles.size());
   std::vector<std::array<double, kUnits + 1>> cells(columns);  // the last: bundles executed
@@ -184,7 +184,7 @@ std::string heat_map(const KernelRun& kernel) {
          drawing((kUnits + 1) * kRow, "unit heat map", content);
 }
 
-// The pieces of a kernel's text that its time goes into, each with a bar of its causes.
+// A table of the pieces of a kernel's text that its time goes into, each with a bar of its causes.
 std::string sections_table(const json& kernel) {
   constexpr double kBar = 240;
   std::string rows;
@@ -217,7 +217,7 @@ std::string sections_table(const json& kernel) {
          rows + "</table>\n";
 }
 
-// An allocation in VMEM, or neighbours for spilled registers that live equally long.
+// An allocation in VMEM, or adjacent ones for spilled registers that live equally long.
 struct Block {
   uint64_t first = 0, last = 0;  // bundles
   double offset = 0, bytes = 0;
@@ -246,12 +246,12 @@ std::vector<Block> blocks_of(const json& kernel) {
   return out;
 }
 
-// What lies where in VMEM while which bundles of the text run.
+// Draws what lies where in VMEM while each bundle of the text runs.
 std::string memory_map(const json& kernel, size_t bundles) {
   constexpr double kHeight = 200;
   constexpr double kLeft = 90;
   const std::vector<Block> blocks = blocks_of(kernel);
-  double most = 0;  // bytes, up to the last one that is in use
+  double most = 0;  // bytes, up to the end of the last block
   for (const Block& block : blocks) most = std::max(most, block.offset + block.bytes);
   if (most == 0) return "";
   double across = (kWidth - kLeft) / static_cast<double>(bundles);
@@ -272,7 +272,7 @@ std::string memory_map(const json& kernel, size_t bundles) {
          "style=\"background:#b0417e\"></i>spilled registers</p>\n";
 }
 
-// What a run moves of each operand in HBM.
+// A table of what one run moves of each operand in HBM.
 std::string traffic_table(const json& kernel) {
   std::string rows;
   for (const json& one : kernel["traffic"]) {

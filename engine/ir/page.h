@@ -1,4 +1,4 @@
-// The facts of a program as one HTML page, with nothing outside of it: where the time goes, the
+// The facts of a program as one HTML page that needs no other file: where the time goes, the
 // timeline, what each unit does over the bundles, and what lies in VMEM.
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace evolve::ir {
 
-// `facts` are those of `run`, as write_facts gives them. `title` is plain text.
+// Returns the page. `facts` are the facts of `run`, as write_facts gives them. `title` is plain
+// text.
 std::string write_page(const nlohmann::json& facts, const ProgramRun& run, const Device& device,
                        const std::string& title);
 

@@ -49,15 +49,16 @@ json memory_json(const LloPass& pass) {
   return out;
 }
 
-// How often each opcode is in the text.
+// Counts how often each opcode is in the text.
 json counts_json(const LloPass& pass, const std::vector<LloInstruction>& instructions) {
   std::map<std::string, uint64_t> counts;
   for (const LloInstruction& one : instructions) ++counts[pass.opcodes[one.opcode]];
   return counts;
 }
 
-// What an LLO pass says, with live ranges by the module's schedule. The fingerprint, where it is
-// known, says how much there is of it.
+// Adds what an LLO pass says, with live ranges from the module's schedule. The fingerprint, if it
+// is known, says how many instructions and allocations the pass has. Bad input: the pass has
+// others.
 Status add_llo(json& facts, const std::string& module, const Fingerprint* fingerprint,
                const Dumps& dumps) {
   std::string name = module + "/" + std::string(kLloPass);

@@ -1,6 +1,6 @@
-// Facts of a kernel that libtpu's other dumps hold, beside its schedule: what it has in which
-// memory and for how long, how it uses the units by its text, its fingerprint. Each dump is
-// optional; without it the keys that come from it are not there. Schema in engine/ir/README.md.
+// Static facts of a kernel, from libtpu's dumps other than its schedule: what it has in each memory
+// and for how long, how its text uses the units, its fingerprint. Each dump is optional; without it
+// the keys that come from it are missing. Schema in engine/ir/README.md.
 #pragma once
 
 #include <map>
@@ -16,11 +16,11 @@ namespace evolve::ir {
 
 class StaticFacts {
  public:
-  // Reads what the dumps say of all modules together. One that cannot be read counts as not there,
-  // here and in add_to, and `unread` gets the reason: "<name>:<line>: …".
+  // Reads the dumps that describe all modules together. A dump that cannot be read counts as
+  // missing, here and in add_to, and `unread` gets the reason: "<name>:<line>: …".
   StaticFacts(const Dumps& dumps, std::vector<std::string>& unread);
 
-  // Adds what is known of a module to its facts. `dumps` are those that it was read from.
+  // Adds what is known of a module to its facts. `dumps` are the dumps that the constructor read.
   void add_to(nlohmann::json& facts, const std::string& module, const Dumps& dumps,
               std::vector<std::string>& unread) const;
 

@@ -7,7 +7,7 @@
 
 namespace evolve::ir {
 
-// In microseconds; every name in it says that it is modelled.
+// Returns the trace, in microseconds. Every name in it says that it is modelled.
 nlohmann::json write_timeline(const ProgramRun& run, const Device& device);
 
 }  // namespace evolve::ir

@@ -30,7 +30,7 @@ Status check_belongs(const AdoptRequest& request) {
   return check_answers(request.prompt, request.exchange);
 }
 
-// What the code changes, and what is there beside it.
+// Returns the source that the code changes, and the further parents of its mode.
 Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
   const std::string mode = text_at(request.prompt, "mode");
   search::AdoptionContext out;
@@ -47,7 +47,7 @@ Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
   return out;
 }
 
-// What was asked came to: a kernel, or why there is none.
+// Returns the kernel that the exchange gave, or why it gave no kernel.
 Result<Proposal> proposal_of(const AdoptRequest& request) {
   if (auto problem = rejection_of(request.prompt, request.exchange)) {
     Proposal out;
@@ -58,7 +58,7 @@ Result<Proposal> proposal_of(const AdoptRequest& request) {
   return read_proposal(text_at(request.exchange, "text"), finish_of(request.exchange), context);
 }
 
-// What it took, in short, the plan included.
+// Summarizes the exchange for variant.json. Cost and tokens include those of the plan.
 json exchange_of(const AdoptRequest& request, const Proposal& proposal) {
   const Spent spent = spent_on(request.prompt, request.exchange);
   const json& of_plan = member(request.plan, "exchange");
@@ -74,7 +74,7 @@ json exchange_of(const AdoptRequest& request, const Proposal& proposal) {
 Result<Adopted> adopt(const AdoptRequest& request) {
   TRY(check_belongs(request));
   TRY_ASSIGN(auto proposal, proposal_of(request));
-  // The parent's own program is known, and costs nothing.
+  // The parent's program is known already, so it costs nothing to judge.
   if (proposal.problem) proposal.kernel = request.parent;
   std::string note =
       fmt::format("{} by {}: ", text_at(request.prompt, "mode"), text_at(request.prompt, "model"));

@@ -1,4 +1,4 @@
-// From an answer to a kernel and its variant.json (engine/llm/README.md).
+// Adoption: the step from a model's answer to a kernel and its variant.json (engine/llm/README.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace evolve::llm {
 
 struct AdoptRequest {
   nlohmann::json exchange, prompt, spec;
-  nlohmann::json plan;  // plan.json, of a model that wrote one first; null: it did not
+  nlohmann::json plan;  // plan.json; null: the model wrote no plan first
   std::string id;
   int round = 0;
   std::string parent, second_parent, rejected;  // sources; empty: not given
@@ -19,9 +19,9 @@ struct Adopted {
   std::string kernel;
   nlohmann::json variant;
 };
-// The kernel and variant.json of an exchange, with what it cost by the prompt's prices. Without
+// Returns the kernel and variant.json of an exchange, with its cost by the prompt's prices. Without
 // usable code the kernel is the parent's, and variant.json says why. Bad input: records that do not
-// belong together, or a source that is missing or without an EVOLVE block.
+// belong together, or a source that is missing or has no EVOLVE block.
 Result<Adopted> adopt(const AdoptRequest& request);
 
 }  // namespace evolve::llm

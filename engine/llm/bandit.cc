@@ -9,7 +9,7 @@ namespace evolve::llm {
 namespace {
 
 constexpr double kPriorReward = 0.5;
-constexpr double kLeastCost = 1e-6;  // USD: nothing is divided by 0
+constexpr double kLeastCost = 1e-6;  // USD; avoids a division by 0
 
 // Streams of random numbers, one for each use.
 enum class Use : uint64_t { model = 1, mode = 2 };
@@ -25,7 +25,7 @@ double reward_of(const Past& past, const History& history) {
   return std::clamp(std::log2(*past.score / history.base_score(past.parents)), 0.0, 1.0);
 }
 
-// A number of the normal distribution (Box, Muller 1958).
+// Draws from the normal distribution (Box, Muller 1958).
 double draw_normal(search::Random& random) {
   const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
   return radius * std::cos(2 * std::numbers::pi * random.unit());
@@ -45,7 +45,7 @@ double draw_gamma(search::Random& random, double shape) {
   }
 }
 
-// The index of the arm with the largest value; arms without pulls are left out.
+// Returns the index of the arm with the largest value per cost. Arms without pulls are left out.
 template <typename Value>
 size_t best_arm(const std::vector<Arm>& arms, Value value_of) {
   size_t best = arms.size();

@@ -1,5 +1,5 @@
-// Which model answers, and what it is asked for: choices that depend on the history, the random
-// seed and the place in the round alone, so that no edge waits for another.
+// The bandit: chooses which model a place of a round asks, and in which mode. The choices depend
+// only on the history, the random seed and the place, so no edge waits for another.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,41 @@
 
 namespace evolve::llm {
 
-// What is known of a model. The reward of a proposal is log2 of its speedup over its best parent,
-// between 0 (slower, or rejected) and 1 (twice as fast or more): a search keeps its best, so a loss
-// costs no more than the try. To begin with each model has one imagined pull, at its worst cost, of
-// half its weight's share of the largest weight: so weights are priors.
+// The record of a model. The reward of a proposal is log2 of its speedup over its best parent, from
+// 0 (slower, or rejected) to 1 (twice as fast or more). A loss costs no more than the try, because
+// a search keeps its best. Each model starts with one imagined pull, at its worst cost. The pull's
+// reward is half of the model's weight, divided by the largest weight. So weights are priors.
 struct Arm {
   std::string model;
   double pulls = 0;
-  double reward = 0;  // of all pulls
-  double cost = 0;    // USD of all pulls, what judging them is worth in it
+  double reward = 0;  // sum of all pulls
+  double cost = 0;    // USD, sum of all pulls, with the price of judging them
 
   [[nodiscard]] double mean_reward() const { return reward / pulls; }
   [[nodiscard]] double mean_cost() const { return cost / pulls; }
 };
 
-// In the order of the config's models; those of weight 0 have no pulls, and are never chosen.
+// Returns the arms in the order of the config's models. Models of weight 0 have no pulls and are
+// never chosen.
 std::vector<Arm> arms_of(const Config& config, const History& history);
 
-// Index of the arm with the largest (mean + sqrt(2 ln N / n)) / cost: UCB1 (Auer, Cesa-Bianchi,
-// Fischer: Finite-time analysis of the multiarmed bandit problem, 2002) by cost, as in KUBE
-// (Tran-Thanh, Chapman, Rogers, Jennings: Knapsack based optimal policies for budget-limited
-// multi-armed bandits, AAAI 2012). Of equal ones the first.
+// Returns the index of the arm with the largest (mean + sqrt(2 ln N / n)) / cost. This is UCB1
+// (Auer, Cesa-Bianchi, Fischer: Finite-time analysis of the multiarmed bandit problem, 2002)
+// divided by cost, as in KUBE (Tran-Thanh, Chapman, Rogers, Jennings: Knapsack based optimal
+// policies for budget-limited multi-armed bandits, AAAI 2012). Ties go to the first arm.
 size_t choose_by_ucb(const std::vector<Arm>& arms);
 
-// The same by a draw from Beta(reward, pulls - reward) by cost: Thompson sampling under a budget
-// (Xia, Li, Qin, Yu, Liu: Thompson sampling for budgeted multi-armed bandits, IJCAI 2015), a reward
-// between 0 and 1 counting as a share of a success. The imagined pull is the prior.
+// Returns the index of the arm with the largest draw from Beta(reward, pulls - reward), divided by
+// cost. This is Thompson sampling under a budget (Xia, Li, Qin, Yu, Liu: Thompson sampling for
+// budgeted multi-armed bandits, IJCAI 2015). A reward between 0 and 1 counts as a share of a
+// success. The imagined pull is the prior.
 size_t choose_by_thompson(const std::vector<Arm>& arms, search::Random& random);
 
-// A number of the Beta distribution, of two Gammas (Marsaglia, Tsang: A simple method for
-// generating gamma variables, 2000). REQUIRES: a, b > 0.
+// Draws from the Beta distribution, by two Gammas (Marsaglia, Tsang: A simple method for generating
+// gamma variables, 2000). REQUIRES: a, b > 0.
 double draw_beta(search::Random& random, double a, double b);
 
-// One place of a round: its model, and whether the budget has room for the worst that it may cost.
+// One place of a round: its model, and whether the budget has room for its worst case.
 struct Place {
   size_t model = 0;
   bool fits = true;
@@ -52,14 +54,15 @@ struct Place {
   int64_t earlier_tokens = 0;
 };
 
-// The places of a round up to number `index`, which is the last one of the result. Within a round
-// nothing is known of the earlier places but who was chosen: they count as pulls of the mean
-// reward, so that a round does not ask one model alone (batch selection by a "kriging believer";
-// Ginsbourger, Le Riche, Carraro 2010).
+// Returns the places of a round up to number `index`, which comes last in the result. Within a
+// round only the models of the earlier places are known. Each place counts as a pull of its model's
+// mean reward, so that a round does not ask only one model (batch selection by a "kriging
+// believer"; Ginsbourger, Le Riche, Carraro 2010).
 std::vector<Place> plan_round(const Config& config, const History& history, uint64_t random_seed,
                               int round, int index);
 
-// A mode drawn by the config's weights among those that can be; rewrite where none of them can.
+// Draws a mode by the config's weights among the possible modes; rewrite if no possible mode has a
+// weight.
 Mode choose_mode(const Config& config, const std::vector<Mode>& possible, uint64_t random_seed,
                  int round, int index);
 

@@ -18,13 +18,13 @@ using nlohmann::json;
 using search::member;
 
 constexpr const char* kAnthropicVersion = "2023-06-01";
-constexpr size_t kMostErrorBytes = 500;  // of what a server says
+constexpr size_t kMostErrorBytes = 500;  // of a server's message
 
 std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Content as a text, or as parts of which some are text.
+// The text of a content, which is a string, or a list of parts with or without text.
 std::string content_of(const json& content) {
   if (!content.is_array()) return text_of(content);
   std::string out;
@@ -60,8 +60,8 @@ json body_of(const ChatRequest& request) {
   return out;
 }
 
-// Of an error within an answer that began as a success: by the status that it would have had, or
-// by its type. What we do not know may pass.
+// Returns the cause of an error within an answer that began as a success: by the status in its
+// code, or by its type. Unknown errors may pass.
 Cause cause_of_error(const json& error) {
   const json& code = member(error, "code");
   const std::string digits = code.is_number_integer() ? code.dump() : text_of(code);
@@ -78,7 +78,7 @@ Cause cause_of_error(const json& error) {
   return is_setup ? Cause::setup : Cause::passing;
 }
 
-// The message of an error object, in any of the forms in use; empty where there is none.
+// The message of an error object, in any of the forms in use; empty: no message.
 std::string message_of(const json& body) {
   const json& error = member(body, "error");
   if (error.is_string()) return text_of(error);
@@ -95,8 +95,8 @@ bool is_key_letter(char c) {
          c == '-' || c == '*' || c == '.';
 }
 
-// Whether a word is a key of the usual form, holds a part of ours, or is ours with its middle
-// hidden.
+// Whether a word has the common form of a key, holds a part of our key, or is our key with its
+// middle hidden.
 bool looks_like_key(const std::string& word, const std::string& key) {
   constexpr size_t kShortest = 8, kPart = 6, kEnd = 2;
   if (word.starts_with("sk-") && word.size() >= kShortest) return true;
@@ -204,7 +204,7 @@ bool ReplyReader::add(std::string_view bytes) {
   }
   received_ += bytes.size();
   if (!is_stream_) {
-    // A whole answer is a JSON object; no line of a stream begins like one.
+    // A whole answer is a JSON object; no line of a stream begins with '{'.
     whole_.append(bytes);
     const size_t start = whole_.find_first_not_of(" \t\r\n\xef\xbb\xbf");
     if (start == std::string::npos) return !reply_.is_cut_off;
@@ -304,7 +304,7 @@ void ReplyReader::take_anthropic(const json& event) {
   } else if (type == "content_block_start") {
     reply_.text += text_of(member(member(event, "content_block"), "text"));
   } else if (type == "content_block_delta") {
-    // Of thinking and of tools the deltas have no "text".
+    // The deltas of thinking and of tools have no "text".
     reply_.text += text_of(member(member(event, "delta"), "text"));
   } else if (type == "message_delta") {
     take_finish(member(member(event, "delta"), "stop_reason"));
@@ -337,7 +337,7 @@ void ReplyReader::take_usage(const json& usage) {
         reply_.cached_input_tokens);
     return;
   }
-  // Here what was read from the cache, or put there, is not among the input.
+  // Anthropic's `input_tokens` leave out tokens that were read from the cache or put there.
   const int64_t cached = count_at(usage, "cache_read_input_tokens");
   const int64_t stored = count_at(usage, "cache_creation_input_tokens");
   if (usage.contains("input_tokens"))

@@ -27,28 +27,29 @@ struct Message {
 
 struct ChatRequest {
   Api api = Api::openai;
-  std::string base_url;  // of OpenAI's form it ends with "/v1", of Anthropic's it does not
+  std::string base_url;  // ends with "/v1" in OpenAI's form, not in Anthropic's
   std::string model;
   std::string system;  // empty: none
   std::vector<Message> messages;
   int64_t max_tokens = 0;  // of the reply
-  // OpenAI's own reasoning models call it "max_completion_tokens", and refuse the other name.
+  // OpenAI's own reasoning models call this limit "max_completion_tokens", and refuse the other
+  // name.
   std::string max_tokens_key = "max_tokens";
   std::optional<double> temperature;
-  std::optional<int64_t> seed;  // OpenAI's form alone
+  std::optional<int64_t> seed;  // only in OpenAI's form
   bool stream = true;
 };
 
-// How many tokens a text is, as we estimate it: a token of code is some three bytes or more with
-// the tokenizers of today, so that the estimate is rather too large.
+// The estimated number of tokens of a text. With today's tokenizers a token of code has about three
+// bytes or more, so the estimate is rather too large.
 constexpr size_t kBytesPerToken = 3;
 int64_t estimated_tokens(size_t bytes);
 
-// The request as it stands in request.json; and read back, an external error where it is not one.
+// The request as request.json has it, and the way back. External error: the record is no request.
 nlohmann::json chat_record(const ChatRequest& request);
 Result<ChatRequest> read_chat_record(const nlohmann::json& record);
 
-// The call, without `take` and limits. An empty key: none is sent.
+// Returns the call, without `take` and limits. An empty key: no key is sent.
 HttpRequest http_request(const ChatRequest& request, const std::string& key);
 
 enum class Finish { stop, length, filtered, other };
@@ -57,42 +58,42 @@ const char* finish_name(Finish finish);
 struct Reply {
   std::string text;
   Finish finish = Finish::other;
-  int64_t input_tokens = 0;  // cached ones too; 0: not told
+  int64_t input_tokens = 0;  // cached ones too; 0: not reported
   int64_t output_tokens = 0;
-  int64_t cached_input_tokens = 0;  // of the input: read from the provider's cache
+  int64_t cached_input_tokens = 0;  // the part of the input read from the provider's cache
   std::string model;                // as the server calls it
-  bool is_cut_off = false;          // longer than we read
+  bool is_cut_off = false;          // the reply was longer than we read
 };
 
-// What is read of a reply, whatever its length; and of a stream, in which each token is wrapped in
-// some 300 bytes.
+// The most bytes that we read of a reply, and of a stream. A stream wraps each token in some 300
+// bytes.
 constexpr size_t kMostReplyBytes = size_t{8} << 20;
 constexpr size_t kMostStreamBytes = size_t{64} << 20;
 
-// What there is no reply for.
+// Why there is no reply.
 enum class Cause {
-  passing,  // may be otherwise in a moment: no answer, too many requests, an error of the server's
-  request,  // what was asked, or how: the same will be refused again
-  setup,    // the user's to mend: the key, the address, the model's name, an account without money
+  passing,  // may pass in a moment: no answer, too many requests, an error of the server's
+  request,  // what was asked, or how: the same request will be refused again
+  setup,    // the user must mend it: the key, the address, the model's name, an empty account
 };
-// Of an answer that is no success, by its status; 0: there was none.
+// Returns the cause for the status of an answer that is not a success; 0: there was no answer.
 Cause cause_of_status(int status);
 
-// Why there is no reply: what the server says.
+// The error in place of a reply, in the server's words where it has any.
 struct ChatError {
   std::string message;
   Cause cause = Cause::setup;
 };
 
-// Reads an answer that is a success as it comes. Servers that were asked for a stream and send a
-// whole answer, or the other way round, are understood.
+// Reads a successful answer as it arrives. Understands servers that were asked for a stream and
+// send a whole answer, or the other way round.
 class ReplyReader {
  public:
   explicit ReplyReader(Api api);
 
-  // False: the reply is at its end, or longer than we read.
+  // Reads more bytes. False: the reply has ended, holds an error, or is longer than we read.
   bool add(std::string_view bytes);
-  // The answer is at its end. A broken-off stream, or what is no reply, is a passing error.
+  // Ends the answer. A stream that broke off, or an answer that is no reply, is a passing error.
   std::optional<ChatError> finish();
   // REQUIRES: finish() gave no error.
   [[nodiscard]] const Reply& reply() const { return reply_; }
@@ -107,22 +108,22 @@ class ReplyReader {
 
   Api api_;
   EventReader events_;
-  std::string whole_;  // where it is no stream
+  std::string whole_;  // the answer so far, unless it is a stream
   size_t received_ = 0;
   std::optional<bool> is_stream_;
-  bool is_finished_ = false;  // a reason is told
+  bool is_finished_ = false;  // a reason to finish has arrived
   bool is_done_ = false;      // "[DONE]", "message_stop"
   std::optional<ChatError> error_;
   Reply reply_;
 };
 
-// What a server says in an answer that is no success; its start where it is no JSON.
+// The server's message in an answer that is not a success; without a message, the answer's start.
 std::string error_words(std::string_view body);
 
 // The text with "***" in place of the key.
 std::string without_exactly(std::string_view text, const std::string& key);
-// The text without the key, and without words that look like one: servers like to repeat a part of
-// it ("Incorrect API key provided: sk-ab***yz").
+// The text without the key, and without words that look like a key: servers like to repeat a part
+// of it ("Incorrect API key provided: sk-ab***yz").
 std::string without_key(std::string_view text, const std::string& key);
 
 }  // namespace evolve::llm

@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr std::array<const char*, kModes> kModeNames = {"rewrite", "diff", "crossover", "repair"};
 constexpr int64_t kMostTokens = 100'000'000;
 
-// Reads one object: each key by its own reader; an unknown key is an error.
+// Reads one object, each key with a reader of its own. An unknown key is an error.
 class Fields {
  public:
   using Read = std::function<Status(const json& value, const std::string& where)>;
@@ -117,7 +117,7 @@ Status check_address(const Model& model, const std::string& where) {
   return {};
 }
 
-// Of a variable of the environment: letters, digits and '_', and no digit first.
+// Whether an environment variable can have this name: letters, digits and '_', and no digit first.
 bool is_variable_name(std::string_view name) {
   auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -232,7 +232,7 @@ Result<Config> read_config(const json& from) {
                   [&](size_t i) { out.bandit = i == 0 ? Bandit::ucb : Bandit::thompson; }))
       .add("modes",
            [&](const json& value, const std::string& where) -> Status {
-             // Modes that are not named are not wanted.
+             // Modes that are not named have the weight 0.
              std::fill(std::begin(out.mode_weights), std::end(out.mode_weights), 0.0);
              return modes.read(value, where);
            })

@@ -1,5 +1,5 @@
-// llm.json: a campaign's models, what they cost, and how they are chosen among. The format is in
-// engine/llm/README.md.
+// llm.json: a campaign's models, their prices, and the rules for choosing among them. The format is
+// in engine/llm/README.md.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct Prices {
   double cached_input = 0;
   double output = 0;
 
-  // In USD; cached tokens are of the input.
+  // In USD; the input tokens include the cached ones.
   [[nodiscard]] double cost(int64_t input_tokens, int64_t output_tokens,
                             int64_t cached_input_tokens = 0) const;
 };
-// As they stand in llm.json and in prompt.json: each with "_usd_per_million" behind its name.
+// The prices as llm.json and prompt.json have them: each name ends with "_usd_per_million".
 nlohmann::json prices_record(const Prices& prices);
 Prices read_prices(const nlohmann::json& record);
 
@@ -48,7 +48,7 @@ struct Model {
   bool stream = true;
   bool has_seed = false;  // a seed is sent
 
-  // What a prompt and its reply take at most, in USD and in tokens.
+  // The most that a prompt and its reply can take, in USD and in tokens.
   [[nodiscard]] double worst_cost() const { return prices.cost(prompt_tokens, max_tokens); }
   [[nodiscard]] int64_t worst_tokens() const { return prompt_tokens + max_tokens; }
 };
@@ -56,17 +56,18 @@ struct Model {
 enum class Bandit { ucb, thompson };
 
 struct Config {
-  std::vector<Model> models;  // at least one, of distinct names
+  std::vector<Model> models;  // at least one; distinct names
   Bandit bandit = Bandit::ucb;
   double mode_weights[kModes] = {2, 2, 1, 1};
-  // What judging a proposal is worth beside asking for it, for the choice of a model alone.
+  // The price of judging a proposal, added to the price of asking for it. Only the choice of a
+  // model uses it.
   double evaluation_usd = 0.05;
   std::optional<double> budget_usd;  // of the campaign
   std::optional<int64_t> budget_tokens;
-  // What a place asks at most: two where a plan comes before the code. Not of llm.json.
+  // The most exchanges of a place: 2 if a plan comes before the code. Not from llm.json.
   int exchanges = 1;
 
-  // What a place takes at most, by this model, in USD and in tokens.
+  // The most that a place can take with this model, in USD and in tokens.
   [[nodiscard]] double worst_cost(const Model& model) const {
     return exchanges * model.worst_cost();
   }
@@ -75,8 +76,8 @@ struct Config {
   }
 };
 
-// Bad input: what is not of the format, with the key's place ("models[1].weight") and the nearest
-// known name.
+// Reads llm.json. Bad input: a departure from the format, with the key's place ("models[1].weight")
+// and the nearest known name.
 Result<Config> read_config(const nlohmann::json& from);
 
 }  // namespace evolve::llm

@@ -15,22 +15,23 @@ struct Edit {
 
 struct Edits {
   std::vector<Edit> edits;
-  bool is_cut_off = false;  // the last one has no end
+  bool is_cut_off = false;  // the last edit has no end
 };
 
-// Markers are lines of five to nine signs, as in Aider: "<<<<<<< SEARCH", "=======", ">>>>>>>
-// REPLACE". Where a marker stands that cannot stand there, the edit is left out.
+// Reads the edits of a text. Markers are lines of five to nine signs, as in Aider:
+// "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE". An edit without all three markers in this order
+// is left out.
 Edits read_edits(std::string_view text);
 
-// Why edits do not apply.
+// Why an edit does not apply.
 struct EditProblem {
   std::string reason;
-  bool is_outside = false;  // what was searched for is in `source`, but not in the block
+  bool is_outside = false;  // the searched lines are in `source`, but not in the block
 };
 
-// Applies all edits to the lines of `source` in [begin, end), and gives these lines anew. Each
-// SEARCH must be there exactly once, blanks at lines' ends aside, and no two may overlap: all are
-// held against the text as it was, so their order does not matter.
+// Applies all edits to the lines of `source` in [begin, end), and returns the new lines. Each
+// SEARCH must match exactly once, blanks at lines' ends aside, and no two matches may overlap. All
+// edits are matched against the unchanged text, so their order does not matter.
 struct Edited {
   std::string block;
   std::vector<EditProblem> problems;  // empty: the edits apply

@@ -7,17 +7,17 @@
 
 namespace evolve::llm {
 
-// Reads a stream that is cut anywhere. Lines end with LF, CR LF or CR; comments (": keep-alive"),
-// `id` and `retry` are passed over; the lines of an event's data are joined by LF.
+// Reads a stream in pieces that may be cut anywhere. Lines end with LF, CR LF or CR. Comments
+// (": keep-alive"), `id` and `retry` are ignored. The lines of an event's data are joined by LF.
 class EventReader {
  public:
-  // `name` is the event's, empty where it has none.
+  // `name` is the event's; empty: it has no name.
   using Take = std::function<void(std::string_view name, std::string_view data)>;
   explicit EventReader(Take take) : take_(std::move(take)) {}
 
   void add(std::string_view bytes);
-  // The stream is at its end. Unlike a browser, which drops an event that no empty line follows, we
-  // take it: some servers forget the last newline.
+  // Ends the stream. A browser drops an event that no empty line follows. We take it, because some
+  // servers forget the last newline.
   void finish();
 
  private:
@@ -27,7 +27,7 @@ class EventReader {
   Take take_;
   std::string line_, name_, data_;
   bool has_data_ = false;
-  bool after_return_ = false;  // a LF that follows belongs to the line before
+  bool after_return_ = false;  // the last byte was a CR: a LF belongs to it
 };
 
 }  // namespace evolve::llm

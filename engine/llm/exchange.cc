@@ -13,11 +13,11 @@ namespace evolve::llm {
 
 namespace {
 
-constexpr double kMostPause = 60;             // seconds, of our own
-constexpr double kMostAsked = 300;            // seconds, of the server's
-constexpr int64_t kMostBodyBytes = 64 << 10;  // of an answer that is no success
+constexpr double kMostPause = 60;             // seconds; the longest pause of our own
+constexpr double kMostAsked = 300;            // seconds; the longest that a server may ask for
+constexpr int64_t kMostBodyBytes = 64 << 10;  // of an answer that is not a success
 
-// What one attempt came to.
+// The result of one attempt.
 struct Outcome {
   int status = 0;
   std::optional<ChatError> error;
@@ -26,7 +26,7 @@ struct Outcome {
   bool is_stopped = false;  // by us
 };
 
-// The same, for 429, is said by OpenAI of a moment's rate and of an account without money.
+// Whether the account has no money left. OpenAI answers 429 both for this and for a rate limit.
 bool is_quota(std::string_view body) {
   return body.find("insufficient_quota") != std::string_view::npos;
 }
@@ -76,7 +76,7 @@ Error lasting_error(const std::string& url, const Outcome& outcome,
   return out;
 }
 
-// A sound number of seconds, whatever the server says.
+// The server's number of seconds, or 0 if that is not a finite number above 0.
 double sound(double seconds) {
   return std::isfinite(seconds) && seconds > 0 ? seconds : 0;
 }
@@ -132,7 +132,7 @@ class Conversation {
     }
   }
 
-  // `record` is what is known of the attempt before it is made.
+  // Makes one attempt. `record` holds what is known before it.
   Result<Outcome> attempt_once(const HttpRequest& call, Api api, Attempt record) {
     if (conduct_.take_turn) {
       TRY(conduct_.take_turn());

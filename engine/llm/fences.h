@@ -1,4 +1,4 @@
-// Fenced code, as Markdown has it (CommonMark 0.31, section 4.5).
+// Fenced code blocks, as in Markdown (CommonMark 0.31, section 4.5).
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct FencedBlock {
 
 std::vector<FencedBlock> fenced_blocks(std::string_view text);
 
-// The text in a fence that nothing in it can close: longer than any run of backticks there.
+// Returns the text in a fence that is longer than any run of backticks in it, so that the text
+// cannot close it.
 std::string fenced(std::string_view text, std::string_view language);
 
 }  // namespace evolve::llm

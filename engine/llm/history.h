@@ -1,5 +1,5 @@
-// What a campaign has tried so far, as models are shown it and chosen by: the search's history, and
-// what it says of exchanges.
+// The history as language models need it: the search's history, with the model and cost of each
+// exchange. Prompts show it, and the choice of a model depends on it.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@ namespace evolve::llm {
 
 // A variant that was judged.
 struct Past : search::PastVariant {
-  std::string model;  // empty where no model proposed it
+  std::string model;  // empty: no model proposed the variant
   double cost_usd = 0;
   int64_t tokens = 0;
 };
 
-// One that survived, of any lineage.
+// A variant that survived, of any lineage.
 struct Elite {
   std::string variant;
   double score = 0;
   std::string note;
-  std::string source = {};  // empty: it is not shown
+  std::string source = {};  // empty: not shown
 };
 
 struct History {
   std::vector<Past> entries;             // the oldest first
   std::vector<Elite> elites;             // the best first
-  std::map<std::string, double> scores;  // by variant, wherever one is told
+  std::map<std::string, double> scores;  // by variant; only variants with a score
 
-  // What the campaign has spent.
+  // The campaign's total so far.
   [[nodiscard]] double cost_usd() const;
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] const Past* find(const std::string& variant) const;
-  // The best score among the parents, or the seed's, 1, where none has one.
+  // The best score among the parents; 1, the seed's, if no parent has a score.
   [[nodiscard]] double base_score(const std::vector<std::string>& parents) const;
   // The variant, its ancestors and all their children, the oldest first.
   [[nodiscard]] std::vector<const Past*> lineage(const std::string& variant) const;

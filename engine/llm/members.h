@@ -1,4 +1,4 @@
-// Members of JSON from outside: of another type, or not there, they are empty or 0.
+// Members of JSON from outside. A member that is missing or of another type is read as empty or 0.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline const nlohmann::json& list_at(const nlohmann::json& object, const char* k
   return value.is_array() ? value : kNone;
 }
 
-// The texts of a list.
+// The texts of a list; other items are skipped.
 inline std::vector<std::string> texts_at(const nlohmann::json& object, const char* key) {
   std::vector<std::string> out;
   for (const nlohmann::json& one : list_at(object, key)) {
@@ -36,7 +36,7 @@ inline std::vector<std::string> texts_at(const nlohmann::json& object, const cha
   return out;
 }
 
-// A finite number of at least 0.
+// A finite number of at least 0. Nullopt: the member is no such number.
 inline std::optional<double> amount_at(const nlohmann::json& object, const char* key) {
   const nlohmann::json& value = search::member(object, key);
   if (!value.is_number()) return std::nullopt;
@@ -45,7 +45,7 @@ inline std::optional<double> amount_at(const nlohmann::json& object, const char*
   return number;
 }
 
-// A whole number of at least 0, and at most 10^12.
+// A number of at least 0, rounded down to a whole one, and at most 10^12.
 inline int64_t count_at(const nlohmann::json& object, const char* key) {
   constexpr double kMost = 1e12;
   return static_cast<int64_t>(std::min(amount_at(object, key).value_or(0), kMost));

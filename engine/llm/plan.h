@@ -1,5 +1,5 @@
-// A model's plan for a variant, before any code: what its reply gives, and what became of it with a
-// person's word on it (engine/llm/README.md).
+// Plans: a model's plan for a variant, made before any code, and a person's decision on it
+// (engine/llm/README.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,20 +12,21 @@
 
 namespace evolve::llm {
 
-// A plan, or why there is none.
+// A plan, or why it is missing.
 struct Plan {
   std::string text;
   std::optional<search::Problem> problem;
 };
 
-// What a model planned, by the plan's prompt.json and exchange.json. Problem: what the prompt or
-// the exchange was rejected for, `empty` or `truncated`. Bad input: they do not belong together.
+// Reads a model's plan from the plan's prompt.json and exchange.json. Problem: the rejection of the
+// prompt or the exchange, `empty`, or `truncated`. Bad input: the two records do not belong
+// together.
 Result<Plan> planned_by(const nlohmann::json& prompt, const nlohmann::json& exchange);
-// The plan that is carried out. Problem `plan-rejected` besides its own: the person said so. Where
-// there is one, nothing is asked of the person.
+// Returns the plan to carry out. Problem `plan-rejected`: the person rejected the plan. A plan with
+// a problem of its own stays as it is, and the person is not asked.
 Plan decided(Plan planned, const search::PlanFile& decision);
 
-// plan.json of such a plan, and read back; an external error where it is not one.
+// The plan as plan.json, and the way back. External error: the record is no plan.json.
 nlohmann::json plan_record(const Plan& plan, const nlohmann::json& prompt,
                            const nlohmann::json& exchange);
 Result<Plan> read_plan(const nlohmann::json& record);

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the API wraps around messages.
+// An allowance for what the API wraps around messages.
 constexpr int64_t kEnvelopeTokens = 64;
 
 constexpr std::array<const char*, 8> kDropOrder = {"tried",      "inspirations", "learnings",
@@ -42,7 +42,7 @@ Choice choose(const PromptRequest& request) {
   }
   if (parent_is_rejected || !request.rejected.id.empty()) possible.push_back(Mode::repair);
   Choice out;
-  // A parent that was rejected is to be mended, whatever the weights.
+  // A rejected parent is always repaired, whatever the weights.
   out.mode = parent_is_rejected ? Mode::repair
                                 : choose_mode(request.config, possible, request.random_seed,
                                               request.round, request.index);
@@ -54,14 +54,14 @@ Choice choose(const PromptRequest& request) {
     out.parents.push_back(request.second_parent.id);
   } else if (out.mode == Mode::repair && !request.rejected.id.empty()) {
     out.material.parent = request.rejected;
-    // Which is the parent's, and says nothing of the one that is to be mended.
+    // The evidence is the parent's, and says nothing of the rejected variant.
     if (out.material.evidence.is_object()) out.material.evidence.erase("cases");
     out.parents.insert(out.parents.begin(), request.rejected.id);
   }
   return out;
 }
 
-// What a prompt says.
+// The texts of a prompt.
 struct Texts {
   std::string system, user;
 
@@ -76,7 +76,8 @@ Texts fill(const Templates& templates, const std::string& name, const Slots& slo
   return {templates.system.fill(texts), templates.by_name.at(name).fill(texts)};
 }
 
-// Drops entries worth at least so many bytes, in the order of priority. False: there is none left.
+// Drops entries of at least so many bytes, in kDropOrder, or all that are left. False: no entry is
+// left.
 bool drop(Slots& slots, size_t bytes) {
   size_t dropped = 0;
   for (const char* name : kDropOrder) {
@@ -101,7 +102,7 @@ json left_out(const Slots& all, const Slots& kept) {
   return out;
 }
 
-// Of a prompt with this question.
+// Returns both records: the question's request.json, and `prompt` with its digest.
 Prompt with_request(json prompt, const Question& question) {
   json request = request_record(question);
   prompt["request_digest"] = digest_of_request(request);
@@ -200,7 +201,7 @@ Prompt make_prompt(const PromptRequest& request, const Templates& templates) {
   const std::string name = request.stage == Stage::plan ? "plan" : mode_name(choice.mode);
   const Slots all = make_slots(choice.mode, choice.material);
   Slots slots = all;
-  for (const char* one : kDropOrder) slots[one];  // each is there, to be looked at
+  for (const char* one : kDropOrder) slots[one];  // makes every slot exist
   Texts texts = fill(templates, name, slots);
   while (texts.tokens() > model.prompt_tokens) {
     const auto excess = static_cast<size_t>(texts.tokens() - model.prompt_tokens) * kBytesPerToken;

@@ -15,14 +15,15 @@
 
 namespace evolve::llm {
 
-// The campaign's templates: "system", and one a mode, or that of the plan.
+// The campaign's templates: "system", and either one for each mode or "plan".
 struct Templates {
   Template system;
   std::map<std::string, Template> by_name;
 
   // The names of the files that a stage needs, without folder.
   static std::vector<std::string> files(Stage stage);
-  // `read` gives a file's text by its path. Bad input: as Template::parse.
+  // Reads a stage's templates. `read_file` returns a file's text by its path. Bad input: as
+  // Template::parse.
   static Result<Templates> read(
       const std::string& folder, Stage stage,
       const std::function<Result<std::string>(const std::string& path)>& read_file);
@@ -35,26 +36,26 @@ struct PromptRequest {
   History history;
   Source parent, second_parent;
   search::Lessons lessons;
-  Source rejected;  // what repair may start from; without one it is for a parent that is rejected
+  Source rejected;  // where repair may start; empty: repair is only for a rejected parent
   std::string id;
   int round = 0;
   int index = 0;
   uint64_t random_seed = 0;
   Stage stage = Stage::code;
-  Plan plan;  // that the code is asked by; without text: there is none, with a problem: nor code
+  Plan plan;  // for the code to follow; no text: no plan; a problem: no code is asked for
 };
 
-// Both records of a prompt (engine/llm/README.md).
+// The two records of a prompt (engine/llm/README.md).
 struct Prompt {
-  nlohmann::json request;  // request.json: exactly what is sent, which is what an answer depends on
-  nlohmann::json record;   // prompt.json: all else, and why
+  nlohmann::json request;  // request.json: exactly what is sent; answers depend on no other record
+  nlohmann::json record;   // prompt.json: all else, with reasons
 };
 
-// What does not fit the model's prompt_tokens is left out: entries of `tried`, the oldest first,
-// then inspirations, learnings, rejections, the device, the spec, the bottleneck, the diagnosis;
-// never the task, sources, the plan or format. Where these alone do not fit, where the budget has
-// no room for the worst case of this place and of the earlier ones of its round, and where there is
-// no plan to go by, the verdict is "rejected".
+// Makes the prompt of a place. Entries that exceed the model's prompt_tokens are left out: first of
+// `tried`, the oldest first; then inspirations, learnings, rejections, the device, the spec, the
+// bottleneck, the diagnosis. The task, sources, the plan and the format always stay. The verdict is
+// "rejected" in three cases: these alone do not fit; the budget has no room for the worst case of
+// this place and of its round's earlier places; the plan has a problem.
 Prompt make_prompt(const PromptRequest& request, const Templates& templates);
 
 }  // namespace evolve::llm

@@ -12,19 +12,19 @@
 
 namespace evolve::llm {
 
-// What is asked for one variant. Two variants with the same words are two samples.
+// The question for one variant. The same words for two variants are two samples.
 struct Question {
   std::string variant;
-  std::optional<ChatRequest> request;  // none: the prompt was rejected, and nothing is asked
+  std::optional<ChatRequest> request;  // nullopt: the prompt was rejected, and nothing is asked
 };
 
-// request.json, and read back; an external error where it is not one.
+// The question as request.json, and the way back. External error: the record is no request.json.
 nlohmann::json request_record(const Question& question);
 Result<Question> read_question(const nlohmann::json& record);
-// XXH3-128 of request.json, in hex: by it an answer belongs to its question.
+// XXH3-128 of request.json, in hex. It ties an answer to its question.
 std::string digest_of_request(const nlohmann::json& record);
 
-// How a model is reached, which is no part of what it is asked: `connection` of prompt.json.
+// How a model is reached: `connection` of prompt.json. The connection is no part of the question.
 struct Connection {
   std::string key_variable;        // empty: no key is sent
   double requests_per_minute = 0;  // 0: no limit of ours
@@ -32,21 +32,21 @@ struct Connection {
 nlohmann::json connection_record(const Connection& connection);
 Connection read_connection(const nlohmann::json& prompt);
 
-// exchange.json of an answer or a refusal; tokens that the server did not count are estimated, and
-// said to be. REQUIRES: the question has a request.
+// Returns the exchange.json of an answer or a refusal, without the key. Tokens that the server did
+// not count are estimated and marked so. REQUIRES: the question has a request.
 nlohmann::json exchange_record(const Question& question, const Exchange& exchange,
                                const std::string& key);
-// exchange.json of a question without a request.
+// Returns the exchange.json of a question without a request.
 nlohmann::json unasked_record(const Question& question);
 
 // How the reply in an exchange.json ended.
 Finish finish_of(const nlohmann::json& exchange);
-// Bad input: an exchange.json is no answer to what a prompt.json is of.
+// Checks that an exchange.json answers the request of a prompt.json. Bad input: it does not.
 Status check_answers(const nlohmann::json& prompt, const nlohmann::json& exchange);
-// What a prompt, or else its exchange, was rejected for; nothing where there is a reply.
+// Why a prompt, or else its exchange, was rejected. Nullopt: there is a reply.
 std::optional<search::Problem> rejection_of(const nlohmann::json& prompt,
                                             const nlohmann::json& exchange);
-// What an exchange took, by the prompt's prices.
+// The cost of an exchange, by the prompt's prices.
 struct Spent {
   double cost_usd = 0;
   int64_t tokens = 0;  // input and output

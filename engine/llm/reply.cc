@@ -34,7 +34,7 @@ bool is_python(const std::string& language) {
   return language == "python" || language == "py" || language == "python3" || language == "jax";
 }
 
-// Whether a text is code of another kind, whatever its fence says.
+// Whether a text is code in another language, whatever its fence says.
 bool is_other_code(std::string_view text) {
   static const std::array<std::string_view, 6> kSigns = {
       "#include ", "__global__", "import triton", "@triton.jit", "using namespace ", "fn main("};
@@ -50,7 +50,7 @@ bool is_other_language(const std::string& language) {
   return kLanguages.contains(language);
 }
 
-// The Python of a reply, or why there is none.
+// The Python code of a reply, or why it is missing.
 Code python_of(const std::vector<FencedBlock>& blocks, const search::AdoptionContext& context) {
   std::vector<std::string> texts;
   std::string other;
@@ -93,7 +93,7 @@ Code edited_block(const Edits& edits, std::string_view parent, const search::Evo
                  edited.problems.front().reason);
 }
 
-// Of a file that came without a fence.
+// Takes a whole kernel file that came without a fence as one block; empty: it is no whole file.
 std::vector<FencedBlock> bare_file(std::string_view text) {
   const bool is_file = text.find(kBlockStart) != std::string_view::npos &&
                        text.find(kBlockEnd) != std::string_view::npos;
@@ -101,7 +101,7 @@ std::vector<FencedBlock> bare_file(std::string_view text) {
   return {{"python", std::string(text), true}};
 }
 
-// Why a reply cannot be read at all.
+// Why a reply cannot be read at all. Nullopt: it can be.
 std::optional<Problem> unreadable(std::string_view text, Finish finish) {
   if (without_blanks(text).empty()) {
     return Problem{"empty", finish == Finish::filtered ? "the provider's filter stopped the reply"
@@ -144,7 +144,7 @@ std::vector<std::string> tagged(std::string_view text, const std::string& tag, s
   return out;
 }
 
-// A model that thinks aloud does so first.
+// The text without the thoughts at its start. A model that thinks aloud does so first.
 std::string_view without_thoughts(std::string_view text) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   if (!without_blanks(text.substr(0, text.find(kOpen))).empty() ||

@@ -1,5 +1,5 @@
-// What a reply holds: what a model's words make of a parent's kernel, or the plan of that; or why
-// they give nothing.
+// The reader of a model's reply: the kernel that the reply makes of its parent, or a plan, or why
+// it gives neither.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,22 @@
 namespace evolve::llm {
 
 struct Proposal {
-  std::string kernel;  // the whole source; the parent's where there is a problem
+  std::string kernel;  // the whole source; with a problem: the parent's
   // no-code, several-blocks, diff-does-not-apply, wrong-language, truncated, empty, outside-block
   // or unchanged.
   std::optional<search::Problem> problem;
-  // Without the tags, in one line, cut where they are long; each as the reply has them.
+  // Each on one line, without its tags, and cut if it is long; learnings in the reply's order.
   std::string plan;
   std::vector<std::string> learnings;
 };
 
-// Reads either form, whatever was asked for: edits where there are any, else one Python block,
-// which is the whole kernel file or what stands in its EVOLVE block. Text outside of the block is
-// always the parent's, byte for byte. Bad input: the parent has no EVOLVE block.
+// Reads a reply in either form, whatever was asked for: edits if it has any, else one Python block.
+// A Python block is the whole kernel file or the content of its EVOLVE block. Text outside of the
+// EVOLVE block is always the parent's, byte for byte. Bad input: the parent has no EVOLVE block.
 Result<Proposal> read_proposal(std::string_view text, Finish finish,
                                const search::AdoptionContext& context);
 
-// What a reply gives that was asked for a plan, whole. Problem: empty, or truncated.
+// The whole plan in a reply that was asked for one. Problem: empty, or truncated.
 struct PlanReply {
   std::string plan;
   std::optional<search::Problem> problem;

@@ -18,11 +18,11 @@ using nlohmann::json;
 using search::member;
 
 constexpr size_t kMostEntries = 100;     // of a slot, whatever the budget
-constexpr size_t kMostEntryBytes = 600;  // of what stands in one line
+constexpr size_t kMostEntryBytes = 600;  // of an entry on one line
 constexpr size_t kMostDiagnosis = 4000;  // bytes
 constexpr size_t kMostInspiringSources = 2;
 
-// A text as it is; of anything else its JSON.
+// A text as it is; any other value as JSON; null: empty.
 std::string words_in(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_null() ? "" : value.dump(2, ' ', false, json::error_handler_t::replace);
@@ -106,7 +106,7 @@ std::string words_of(const Past& past) {
                                 past.note.empty() ? "no note" : past.note, outcome_of(past)));
 }
 
-// The last ones of a list, which is the newest.
+// Keeps the last entries of a list, which are the newest.
 void keep_newest(std::vector<std::string>& entries) {
   if (entries.size() > kMostEntries) {
     entries.erase(entries.begin(),
@@ -123,7 +123,7 @@ std::vector<std::string> tried_of(const Material& material) {
   return out;
 }
 
-// Of other lineages, each kind of failure once, where it was last.
+// The rejections of other lineages: each kind and reason once, where it came last.
 std::vector<std::string> rejections_of(const Material& material) {
   std::set<const Past*> told;
   for (const Past* past : material.history.lineage(material.parent.id)) told.insert(past);
@@ -143,7 +143,7 @@ std::vector<std::string> rejections_of(const Material& material) {
 std::string words_of(const search::Learning& learning) {
   std::vector<std::string> fields;
   for (const auto& [name, text] : learning.fields) {
-    if (name == "First seen" || name == "Since") continue;  // nothing to act on
+    if (name == "First seen" || name == "Since") continue;  // no use to a model
     fields.push_back(name.empty() ? text : fmt::format("{}: {}", name, text));
   }
   const bool is_sentence = learning.title.ends_with('.');
@@ -154,8 +154,8 @@ std::string words_of(const search::Learning& learning) {
                                 fmt::join(fields, "; ")));
 }
 
-// What is known last, so that it is kept longest; before it what models wrote and no rule accepts,
-// with what became of it.
+// The learnings. First come those that models wrote and no rule accepts, with what became of their
+// variants. Accepted ones come last, so that they are kept longest.
 std::vector<std::string> learnings_of(const Material& material) {
   std::vector<std::string> out;
   for (const search::ProposedLearning& one : material.lessons.proposed) {
@@ -173,7 +173,7 @@ std::string percent(const json& share) {
   return share.is_number() ? fmt::format("{:.0f} %", 100 * share.get<double>()) : "?";
 }
 
-// What analyze says of a case (facts.json).
+// The step analyze's facts of a case (facts.json), in words.
 std::string facts_words(const std::string& name, const json& facts) {
   std::string out = name + ": ";
   const json& seconds = member(member(facts, "modelled"), "seconds");
@@ -212,7 +212,7 @@ std::vector<std::string> bottleneck_of(const json& evidence) {
   return out;
 }
 
-// Others that did well, the best one last, and of the best of them the sources.
+// Other variants that did well, the best last. The best of them come with their sources.
 std::vector<std::string> inspirations_of(const Material& material) {
   std::vector<std::string> out;
   std::set<std::string> told = {material.parent.id, material.second_parent.id};

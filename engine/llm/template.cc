@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSlotOpen = "{{", kSlotClose = "}}";
 
-// Where in a template something is wrong.
+// A line of a template, to report an error in it.
 struct Where {
   const std::string& path;
   size_t line;
@@ -97,7 +97,7 @@ std::string Template::fill(const std::map<std::string, std::string>& slots) cons
     return it == slots.end() ? std::string_view() : std::string_view(it->second);
   };
   std::string out;
-  int left_out = 0;  // sections around us that are
+  int left_out = 0;  // sections around the piece that are left out
   for (const Piece& piece : pieces_) {
     if (piece.kind == Kind::open && (left_out > 0 || text_of(piece.text).empty())) {
       ++left_out;

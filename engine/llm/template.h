@@ -1,5 +1,6 @@
-// Templates of prompts: text with slots. `{{slot}}` is replaced by the slot's text; what stands
-// between lines `{{#slot}}` and `{{/slot}}` is left out where the slot is empty, and may be nested.
+// Templates of prompts: text with slots. `{{slot}}` is replaced by the slot's text. The text
+// between lines `{{#slot}}` and `{{/slot}}` is left out if the slot is empty. Such sections may be
+// nested.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace evolve::llm {
 
-// The slots that there are.
+// The names of all slots.
 const std::vector<std::string>& slot_names();
 
 class Template {
@@ -20,7 +21,8 @@ class Template {
   // nearest name. `path` is for messages.
   static Result<Template> parse(std::string_view text, const std::string& path);
 
-  // Slots that are not in `slots` are empty. What a slot's text holds is never read as a slot.
+  // Fills the slots. Slots missing from `slots` are empty. A slot's text is never searched for
+  // slots.
   [[nodiscard]] std::string fill(const std::map<std::string, std::string>& slots) const;
 
  private:

@@ -25,7 +25,7 @@ constexpr const char* kHead =
     "padding: 0; }}"
     "</style>\n<h1>{0}</h1>\n";
 
-// For the part of an address behind the question mark.
+// Encodes a text for the part of an address after the question mark.
 std::string percent_encoded(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -36,7 +36,7 @@ std::string percent_encoded(std::string_view text) {
   return out;
 }
 
-// Files by name, with what is to be said of each.
+// Files by name, each with a remark.
 using Entries = std::set<std::pair<std::string, std::string>>;
 
 std::string list_of(const std::string& title, const Entries& entries) {
@@ -56,7 +56,7 @@ struct BrowseOptions {
   std::string target = "all";
 };
 
-// Nullopt: the usage is to be printed.
+// Reads the tool's options. Nullopt: the usage must be printed.
 std::optional<BrowseOptions> read_options(const std::vector<std::string>& arguments) {
   constexpr int kNoBrowser = 1;
   BrowseOptions options;
@@ -121,7 +121,7 @@ int browse(const ToolContext& context, const std::vector<std::string>& arguments
       return response.set_redirect("/?" + percent_encoded(options->target));
     response.set_content(page_of(context.graph, request.params.begin()->first), "text/html");
   });
-  // Port 0: any that is free.
+  // Port 0: any free port.
   const int port = options->port == 0 ? server.bind_to_any_port(options->host) : options->port;
   const bool is_bound = options->port == 0 ? port > 0 : server.bind_to_port(options->host, port);
   if (!is_bound) return print_fatal(fmt::format("cannot listen on {}:{}", options->host, port));

@@ -1,4 +1,4 @@
-// `-t browse`: the graph as linked pages, a page a file.
+// `-t browse`: the graph as linked pages, one page for each file.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace evolve::ninja {
 
-// The HTML page of a target: the rule and inputs that it is built by, and what is built from it.
+// Returns the HTML page of a target: the rule and inputs that it is built by, and what is built
+// from it.
 std::string page_of(const Graph& graph, const std::string& target);
 
-// Serves the pages on a local port until it is interrupted, and opens a browser on the first one.
+// Serves the pages on a local port until interrupted, and opens a browser on the first page.
 int browse(const ToolContext& context, const std::vector<std::string>& arguments);
 
 }  // namespace evolve::ninja

@@ -20,7 +20,8 @@ class Cleaner {
         options_(context.options),
         files_(context.files),
         seen_(graph_.node_count()) {
-    // What dyndep files name is to be removed, too, and then they go themselves.
+    // Files that dyndep files name are removed, too. So the dyndep files are read here, before they
+    // are removed themselves.
     for (size_t i = 0; i < graph_.edge_count(); ++i) {
       (void)load_dyndep_of(context, static_cast<EdgeId>(i));
     }
@@ -85,7 +86,7 @@ class Cleaner {
     print_error(message);
     exit_code_ = 1;
   }
-  // Outputs of one command go together, and with them what it was told by.
+  // Removes the outputs of one command together, and with them its depfile and response file.
   void remove_files_of(EdgeId id) {
     for (NodeId output : graph_.edge(id).outputs) remove(graph_.path(output));
     for (const char* name : {"depfile", "rspfile"}) {

@@ -34,7 +34,7 @@ std::string json_escaped(std::string_view text) {
   return out;
 }
 
-// The command with the response file's content in place of "@file", "-f file" or
+// Returns the command with the response file's content in place of "@file", "-f file" or
 // "--option-file=file".
 std::string expand_response_file(const Graph& graph, EdgeId id, std::string command) {
   std::string file = graph.binding(id, "rspfile", Graph::Quoting::none);
@@ -66,7 +66,7 @@ class DatabasePrinter {
     }
     fmt::print("[");
   }
-  // An entry for each input of the edge; none where it makes validations alone.
+  // Prints an entry for each input of the edge; nothing for an edge that makes only validations.
   void print(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.inputs.empty() || is_validation_only(edge)) return;
@@ -94,7 +94,7 @@ class DatabasePrinter {
   const Graph& graph_;
   std::string folder_;
   bool with_response_files_;
-  std::vector<bool> validated_;  // per node: some edge names it as a validation
+  std::vector<bool> validated_;  // by node: some edge names it as a validation
   const char* separator_ = "";
 };
 

@@ -21,7 +21,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// The length of the color code ("\x1b[…m") at `at`; 0 where there is none.
+// Returns the length of the color code ("\x1b[…m") at `at`; 0: no color code there.
 size_t color_code_at(std::string_view text, size_t at) {
   if (text.substr(at, 2) != "\x1b[") return 0;
   size_t end = text.find_first_not_of("0123456789;", at + 2);
@@ -96,7 +96,7 @@ void LinePrinter::unlock() {
 
 std::string elide_middle(const std::string& text, size_t width) {
   if (text.size() <= width) return text;
-  // What is seen, and where each column of it lies in the text.
+  // Where each visible column lies in the text.
   std::vector<size_t> columns;
   for (size_t at = 0; at < text.size();) {
     if (size_t code = color_code_at(text, at)) {
@@ -109,7 +109,7 @@ std::string elide_middle(const std::string& text, size_t width) {
   const size_t dots = width < 3 ? width : 3;
   const size_t left = (width - dots) / 2, right = width - dots - left;
   std::string out = text.substr(0, columns[left]);
-  // Codes right before the first column that goes belong to what goes.
+  // Color codes right before the first removed column belong to the removed part.
   while (left > 0 && out.size() > columns[left - 1] + 1) out.pop_back();
   if (left == 0) out.clear();
   const size_t gap_begin = out.size();

@@ -1,4 +1,5 @@
-// Lines on a terminal, each over the one before, or on a pipe, one below the other.
+// A printer of lines: on a terminal each line replaces the one before, on a pipe each follows
+// below.
 #pragma once
 
 #include <string>
@@ -6,9 +7,9 @@
 
 namespace evolve::ninja {
 
-// What stdout is.
+// The abilities of stdout.
 struct Terminal {
-  bool is_smart = false;  // a cursor can be moved on it
+  bool is_smart = false;  // the cursor can be moved
   bool has_color = false;
 };
 // Looks at stdout and at TERM, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR.
@@ -16,7 +17,7 @@ Terminal look_at_terminal();
 
 enum class Width {
   cut,    // a long line loses its middle
-  whole,  // and is wrapped by the terminal
+  whole,  // a long line is printed whole, and the terminal wraps it
 };
 
 class LinePrinter {
@@ -25,9 +26,9 @@ class LinePrinter {
 
   // Prints a status line in place of the last one.
   void print(const std::string& line, Width width);
-  // Prints a text as it is, behind the status line.
+  // Prints a text as it is, after the status line.
   void print_on_new_line(std::string_view text);
-  // Between these two a command has the terminal, and what is printed waits.
+  // Between lock() and unlock() a command has the terminal, and printed text waits.
   void lock();
   void unlock();
   [[nodiscard]] bool has_color() const { return has_color_; }
@@ -44,10 +45,10 @@ class LinePrinter {
   std::string held_text_;
 };
 
-// The text with its middle replaced by "..." where it is wider than `width` columns; color codes
-// take no room and are kept.
+// Returns the text with "..." in place of its middle if it is wider than `width` columns. Color
+// codes take no room and are kept.
 std::string elide_middle(const std::string& text, size_t width);
-// The text without ANSI escape sequences.
+// Returns the text without ANSI escape sequences.
 std::string without_escapes(std::string_view text);
 
 }  // namespace evolve::ninja

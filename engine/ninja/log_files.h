@@ -1,4 +1,4 @@
-// Ninja's two logs on disk: read once, appended to as builds go on.
+// Ninja's two logs on disk, which are read once, and to which builds append.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace evolve::ninja {
 
-// In nanoseconds since 1970, as the logs have it; 0 where nothing is there.
+// Returns the time in nanoseconds since 1970, as the logs have it; 0: no file there.
 int64_t modification_time(const std::string& path);
 
 class LogFiles {
@@ -21,22 +21,22 @@ class LogFiles {
   LogFiles(Files& files, const Graph& graph)
       : LogFiles(files, graph.root_scope().get("builddir")) {}
 
-  // Reads what is there. False: there is no build log of a version that is known, which is warned
-  // of.
+  // Reads the logs that exist. False: there is no build log of a known version; a log of another
+  // version is warned about.
   bool load();
   [[nodiscard]] const BuildLog& log() const { return log_; }
   [[nodiscard]] const DepsLog& deps_log() const { return deps_log_; }
-  // Null: nothing is logged of the output.
+  // Null: nothing is logged for the output.
   [[nodiscard]] const LogEntry* entry(const std::string& output) const;
   [[nodiscard]] const LoggedDeps* deps(const std::string& output) const {
     return deps_log_.find(output);
   }
 
-  // Both take effect here at once, and on disk with the next flush().
+  // Both take effect in memory at once, and on disk with the next flush().
   void add(const std::string& output, const LogEntry& entry);
   void add(const std::string& output, LoggedDeps deps);
   Status flush();
-  // Writes both anew, without what was superseded.
+  // Writes both logs again, without superseded entries.
   Status rewrite();
 
  private:

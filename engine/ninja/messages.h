@@ -1,4 +1,4 @@
-// Ninja's four kinds of message, and its usage of names that are almost known.
+// Ninja's four kinds of message, and its limit for names that are almost known.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,10 +10,10 @@
 
 namespace evolve::ninja {
 
-// How many edits away a name may be to be suggested, as in Ninja.
+// The most edits between a name and one that is suggested, as in Ninja.
 constexpr size_t kNinjaEdits = 3;
 
-// Behind what was printed before, where stdout and stderr are one.
+// Prints after earlier output, also where stdout and stderr are the same.
 inline void print_to_stderr(const char* kind, const std::string& message) {
   std::fflush(stdout);
   fmt::print(stderr, "ninja: {}: {}\n", kind, message);
@@ -27,14 +27,14 @@ inline void print_warning(const std::string& message) {
 inline void print_info(const std::string& message) {
   fmt::print("ninja: {}\n", message);
 }
-// What an error says, with its excerpt. Ninja shows none for what stands in a line's first column,
-// but ends the line all the same.
+// Returns an error's message with its excerpt. Ninja shows no excerpt for an error in a line's
+// first column, but ends the line all the same.
 inline std::string text_of(const Error& error) {
   if (!error.is_located) return error.message;
   const bool has_excerpt = error.detail.find("\n^ near here") == std::string::npos;
   return fmt::format("{}\n{}", error.message, has_excerpt ? error.detail : "");
 }
-// A tool's usage.
+// Prints a tool's usage.
 inline void print_plain(const std::string& text) {
   std::fputs(text.c_str(), stdout);
 }

@@ -17,7 +17,7 @@ constexpr int kFirstRapidhash = 7;
 constexpr std::string_view kDepsSignature = "# ninjadeps\n";
 constexpr uint32_t kDepsVersion = 4;
 constexpr uint32_t kDepsFlag = 0x80000000;
-// Ninja's own measures of a log that is mostly superseded.
+// Ninja's own limits for a log that is mostly superseded.
 constexpr size_t kFewLines = 100;
 constexpr size_t kFewRecords = 1000;
 constexpr size_t kMostPerEntry = 3;
@@ -81,8 +81,7 @@ uint64_t rapidhash(std::string_view text) {
   if (size > 16) {
     size_t at = 0;
     if (size > 48) {
-      // Three lanes of sixteen bytes; a last whole turn is left to the tail below only if it is
-      // short.
+      // Three lanes of 16 bytes each. The tail below takes what is left, less than a whole turn.
       std::array<uint64_t, 3> lanes = {seed, seed, seed};
       for (; size - at >= 48; at += 48) {
         for (size_t lane = 0; lane < 3; ++lane) {
@@ -109,7 +108,7 @@ uint64_t rapidhash(std::string_view text) {
   return mix(last.low ^ kSecret[0] ^ size, last.high ^ kSecret[1]);
 }
 
-// Takes the text before the next `separator` off the front; false: there is none.
+// Takes the text before the next `separator` off the front. False: no separator.
 bool take_field(std::string_view& text, char separator, std::string_view& out) {
   const size_t end = text.find(separator);
   if (end == std::string_view::npos) return false;
@@ -199,7 +198,7 @@ std::optional<DepsLog> DepsLog::parse(std::string_view bytes) {
   return log;
 }
 
-// False: it does not make sense.
+// Adds a record. False: the record does not make sense.
 bool DepsLog::add_record(std::string_view record, bool is_deps) {
   if (!is_deps) {
     // A path, padded with NULs, and the complement of its number.

@@ -75,7 +75,7 @@ std::string did_you_mean(const std::string& word, std::span<const std::string> k
 
 constexpr long kMostTimeout = 3600;
 
-// Each of these returns the exit code where the program is to end.
+// Each of these functions returns the exit code if the program must end.
 std::optional<int> set_debug_mode(const std::string& mode, Options& options) {
   if (mode == "list") {
     std::fputs(kDebugModes, stdout);
@@ -230,7 +230,7 @@ std::variant<Options, int> parse_options(const std::vector<std::string>& argumen
                                  {"remote-timeout", required_argument, nullptr, kRemoteTimeout},
                                  {nullptr, 0, nullptr, 0}};
   int found = 0;
-  // What follows -t belongs to the tool.
+  // Words after -t belong to the tool.
   while (options.tool.empty() && (found = words.next("d:f:j:k:l:nt:vw:C:h", long_options)) != -1) {
     if (auto exit_code = set_option(found, options)) return *exit_code;
   }

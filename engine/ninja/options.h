@@ -10,7 +10,7 @@
 namespace evolve::ninja {
 
 enum class Verbosity {
-  quiet,    // --quiet: the commands' output alone
+  quiet,    // --quiet: only the commands' output
   normal,   // one line of status
   verbose,  // -v: whole command lines
 };
@@ -19,7 +19,7 @@ struct Options {
   std::string manifest = "build.ninja";  // -f
   std::string folder;                    // -C
   int jobs = 1;                          // -j; the default is set from the machine
-  bool is_jobs_given = false;            // then no jobserver is asked
+  bool is_jobs_given = false;            // true: a jobserver is not used
   int keep_going = 1;                    // -k: stop after this many failures; 0: never
   double max_load = 0;                   // -l; 0: no limit
   bool dry_run = false;                  // -n
@@ -30,22 +30,22 @@ struct Options {
   bool stats = false;
   bool keep_depfile = false;
   bool keep_rsp = false;
-  bool by_times = false;               // --mtime, which is ours
-  std::string trace;                   // --trace, which is ours: a file
-  Resources resources;                 // --resource, which is ours
-  std::string remote_cache;            // --remote-cache, which is ours: an address
-  bool remote_write = false;           // --remote-write, which is ours
-  int remote_timeout = 10;             // --remote-timeout, which is ours: seconds
+  bool by_times = false;               // --mtime, evolve's own
+  std::string trace;                   // --trace, evolve's own: a file
+  Resources resources;                 // --resource, evolve's own
+  std::string remote_cache;            // --remote-cache, evolve's own: an address
+  bool remote_write = false;           // --remote-write, evolve's own
+  int remote_timeout = 10;             // --remote-timeout, evolve's own: seconds
   bool is_phony_cycle_error = false;   // -w phonycycle=err
   std::string tool;                    // -t
-  std::vector<std::string> arguments;  // targets, or what belongs to the tool
+  std::vector<std::string> arguments;  // targets, or the tool's arguments
 };
 
-// Ninja's default for -j: some more than there are cores, so that none waits for the disk.
+// Returns Ninja's default for -j: somewhat more than the cores, so that no core waits for the disk.
 int default_jobs(int cores);
 
-// Reads a command line (`arguments` without the program's name). An exit code where there is
-// nothing more to do: help, version, a list, a usage error; all of it was printed then.
+// Reads a command line (`arguments` without the program's name). An exit code: there is nothing
+// more to do, after help, version, a list or a usage error; the text was printed then.
 std::variant<Options, int> parse_options(const std::vector<std::string>& arguments, int cores);
 
 }  // namespace evolve::ninja

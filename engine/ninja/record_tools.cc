@@ -17,14 +17,14 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// What a run read besides its declared inputs.
+// The files that a run read besides its declared inputs.
 struct Discovered {
   std::vector<std::string> inputs;
-  bool is_valid = false;  // its output is still as the run left it
+  bool is_valid = false;  // the output is still as the run left it
 };
 using ByOutput = std::map<std::string, Discovered>;
 
-// The outputs of the edge that makes `first`; that one alone where none does any more.
+// Returns the outputs of the edge that makes `first`; only `first` if no edge makes it any more.
 std::vector<std::string> outputs_beside(const Graph& graph, const std::string& first) {
   const auto node = graph.find_node(first);
   const auto maker = node ? graph.node(*node).made_by : std::nullopt;
@@ -34,7 +34,8 @@ std::vector<std::string> outputs_beside(const Graph& graph, const std::string& f
   return out;
 }
 
-// Of the last run of each edge, by its outputs: as recorded here, or else as ninja logged it.
+// Returns what the last run of each edge discovered, by output. Records of evolve come before what
+// ninja logged.
 Result<ByOutput> discovered_by_output(const ToolContext& context) {
   ByOutput out;
   LogFiles logs(context.files, context.graph);
@@ -68,7 +69,8 @@ void print_deps(const std::string& output, const Discovered& discovered) {
   fmt::print("\n");
 }
 
-// Edges whose discovered inputs other edges make, without a path to those in the manifest.
+// The search for edges whose discovered inputs other edges make, without a path to those edges in
+// the manifest.
 class MissingDeps {
  public:
   MissingDeps(const Graph& graph, const ByOutput& records)
@@ -103,7 +105,8 @@ class MissingDeps {
 
  private:
   void look_at_discovered(NodeId node, EdgeId maker, const std::vector<std::string>& discovered) {
-    // Whatever depends on the manifest is built behind all that makes it anyway.
+    // An edge that depends on the manifest is built after everything that makes the manifest
+    // anyway.
     if (std::find(discovered.begin(), discovered.end(), "build.ninja") != discovered.end()) return;
     std::set<std::string_view> rules;
     for (const std::string& path : discovered) {

@@ -1,5 +1,5 @@
-// The tools of `-t` that ask what earlier builds recorded, deps and missingdeps; and those that
-// tend ninja's own logs, of which a build by content needs neither, recompact and restat.
+// Tools on records of earlier builds: deps and missingdeps, which show them, and recompact and
+// restat, which tend ninja's own logs. A build by content needs neither of the last two.
 #pragma once
 
 #include <string>

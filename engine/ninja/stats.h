@@ -1,4 +1,4 @@
-// What `-d stats` prints: how often something was done, and how long it took.
+// Statistics that `-d stats` prints: how often something was done, and how long it took.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class Stats {
     double start_;
   };
 
-  // Ninja's table: metric, count, average in microseconds, sum in milliseconds.
+  // Prints Ninja's table: metric, count, average in microseconds, sum in milliseconds.
   void print(size_t entries, size_t buckets) const;
 
  private:
@@ -37,7 +37,7 @@ class Stats {
   };
 
   Clock& clock_;
-  std::vector<Metric> metrics_;  // in the order of their first ends
+  std::vector<Metric> metrics_;  // in the order in which they first ended
 };
 
 }  // namespace evolve::ninja

@@ -28,7 +28,7 @@ void StatusPrinter::started(const EdgeEvent& event) {
   ++counts_.started;
   ++counts_.running;
   if (!pending_.contains(event.edge)) {
-    // Found out while building: an input that was to be made was new after all.
+    // The edge was found during the build: an input that another edge made is new after all.
     ++counts_.total;
   }
   if (event.has_console || shows_starts_) print_status(event);
@@ -37,7 +37,7 @@ void StatusPrinter::started(const EdgeEvent& event) {
 
 void StatusPrinter::finished(const EdgeEvent& event, const Plan&) {
   if (event.outcome == Outcome::hit && !event.is_restored) {
-    // Up to date, as it turned out.
+    // The edge turned out to be up to date.
     if (pending_.contains(event.edge)) --counts_.total;
     return;
   }

@@ -1,4 +1,4 @@
-// What `evolve ninja` prints while it builds: Ninja's status line, the commands' output and
+// The output of `evolve ninja` while it builds: Ninja's status line, the commands' output and
 // failures.
 #pragma once
 
@@ -17,7 +17,8 @@ namespace evolve::ninja {
 
 class StatusPrinter : public Listener {
  public:
-  // `pending`: what a scan found; those edges count. All that is given must outlive the printer.
+  // `pending`: the edges that a scan found, which are counted from the start. All arguments must
+  // outlive the printer.
   StatusPrinter(const Graph& graph, const std::vector<Pending>& pending, const Options& options,
                 const StatusFormat& format, Terminal terminal, Clock& clock);
 
@@ -25,10 +26,10 @@ class StatusPrinter : public Listener {
   void planned(const Graph&, const Plan&) override {}
   void started(const EdgeEvent& event) override;
   void finished(const EdgeEvent& event, const Plan& plan) override;
-  // Told with the edge's end already, as Ninja tells it.
+  // Prints nothing, because the edge's end already reports the fault, as in Ninja.
   void fault(const Error&) override {}
   void tick(const Plan&) override {}
-  // Prints what a console command held back, and ends the line.
+  // Prints the text that waited for a console command, and ends the line.
   void end();
 
  private:
@@ -44,14 +45,14 @@ class StatusPrinter : public Listener {
   Clock& clock_;
   double start_;
   LinePrinter printer_;
-  bool shows_starts_;  // on a smart terminal, the line tells of starts, too
+  bool shows_starts_;  // on a smart terminal the line shows starts, too
   std::map<EdgeId, const Pending*> pending_;
-  // Behind a dyndep file; Ninja tells of them twice, and so do we.
+  // Edges that wait for a dyndep file. Ninja explains them twice, and so do we.
   std::set<EdgeId> looked_at_again_;
   Counts counts_;
 };
 
-// Why an edge is to run, one line each, in Ninja's words where it has some.
+// Returns why an edge has to run, a line for each reason, in Ninja's words where it has some.
 std::vector<std::string> explanations(const Graph& graph, const Pending& pending);
 
 }  // namespace evolve::ninja

@@ -13,7 +13,7 @@ namespace evolve::ninja {
 
 namespace {
 
-// Placeholders of NINJA_STATUS, and what --status calls them. 'D' is not Ninja's: the description.
+// Placeholders of NINJA_STATUS, and their names in --status. 'D', the description, is not Ninja's.
 constexpr std::array<std::pair<char, std::string_view>, 14> kPlaceholders = {{
     {'s', "started"},
     {'t', "total"},
@@ -39,7 +39,7 @@ std::string clock_time(double seconds, bool with_hours) {
   return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
 }
 
-// The seconds that are left, from the commands' mean so far; negative: not known.
+// Returns the seconds left, from the commands' mean so far; negative: not known.
 double eta(const Counts& counts) {
   if (counts.finished == 0 || counts.command_seconds <= 0) return -1;
   return counts.elapsed_seconds * (counts.total - counts.finished) / counts.finished;

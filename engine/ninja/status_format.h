@@ -16,17 +16,18 @@ struct Counts {
   int running = 0;
   int total = 0;
   double elapsed_seconds = 0;
-  double command_seconds = 0;  // of those that finished
+  double command_seconds = 0;  // of the commands that finished
   int jobs = 1;                // commands at a time
 };
 
 class StatusFormat {
  public:
-  // Reads --status where it was given, else NINJA_STATUS (`environment`; null: not set). Bad input:
-  // an unknown placeholder or variable.
+  // Reads --status if it was given, else NINJA_STATUS (`environment`; null: not set). Bad input: an
+  // unknown placeholder or variable.
   static Result<StatusFormat> parse(const std::string* option, const char* environment);
 
-  // The whole line; --status alone says where the description goes, if anywhere.
+  // Returns the whole line. With NINJA_STATUS the description comes last; --status itself says
+  // where the description goes, if anywhere.
   [[nodiscard]] std::string line(const Counts& counts, const std::string& description) const;
 
  private:

@@ -14,8 +14,8 @@ namespace evolve::ninja {
 
 namespace {
 
-// In nanoseconds since 1970. (The coarse clock is behind the stamps of files where the kernel makes
-// those fine, from Linux 6.13 on.)
+// Returns the time in nanoseconds since 1970. The coarse clock would be behind the stamps of files
+// where the kernel makes those fine, from Linux 6.13 on.
 int64_t now() {
   timespec time = {};
   ::clock_gettime(CLOCK_REALTIME, &time);
@@ -49,7 +49,7 @@ Status Times::adopt_all() {
   for (size_t i = 0; i < graph_.edge_count(); ++i) {
     all.push_back(graph_.edge(static_cast<EdgeId>(i)).outputs.front());
   }
-  if (graph_.find_cycle(all)) return {};  // told by the build
+  if (graph_.find_cycle(all)) return {};  // the build reports it
   Plan plan(graph_, all);
   while (auto id = plan.next_ready()) {
     TRY(adopt(*id));
@@ -62,7 +62,7 @@ Result<bool> Times::adopt(EdgeId id) {
   if (graph_.edge(id).is_phony()) {
     Newest newest;
     if (!count_in(graph_.edge(id).content_inputs(), newest)) return false;
-    TRY(lookup_.settle_phony(id));
+    TRY(lookup_.files().settle_phony(id));
     return true;
   }
   TRY_ASSIGN(auto judgement, judge(id, false));
@@ -80,10 +80,10 @@ std::optional<int64_t> Times::mtime(NodeId node) {
 
 bool Times::count_in(std::span<const NodeId> nodes, Newest& newest) {
   for (NodeId node : nodes) {
-    if (!lookup_.knows(node)) return false;
+    if (!lookup_.files().knows(node)) return false;
     auto maker = graph_.node(node).made_by;
     auto time = mtime(node);
-    // A name for a group of files is as new as its newest.
+    // A phony name for a group of files is as new as the newest file.
     if (!time && maker && graph_.edge(*maker).is_phony()) {
       if (!count_in(graph_.edge(*maker).content_inputs(), newest)) return false;
       continue;
@@ -116,7 +116,8 @@ std::optional<std::vector<NodeId>> Times::discovered(EdgeId id) {
   std::vector<NodeId> out;
   auto declared = graph_.edge(id).content_inputs();
   for (const std::string& path : *paths) {
-    const NodeId node = lookup_.node_of(symbolic_path(canonical_path(path), lookup_.machine()));
+    const NodeId node = lookup_.files().discovered_node(
+        symbolic_path(canonical_path(path), lookup_.keys().machine()));
     if (std::find(declared.begin(), declared.end(), node) == declared.end()) out.push_back(node);
   }
   return out;
@@ -166,10 +167,10 @@ std::string Times::why_run(const Case& its, NodeId output, const LogEntry* entry
   if (entry == nullptr && !its.is_generator && !its.is_unchanged) return "never built";
   auto time = mtime(output);
   if (!time) return fmt::format("output '{}' is missing", graph_.path(output));
-  // Of what a restat rule left as it was, the logged time counts alone.
+  // For an output that a restat rule left as it was, only the logged time counts.
   const bool goes_by_log = its.is_restat && (entry != nullptr || its.is_unchanged);
   bool is_older = !goes_by_log && *time < its.newest.mtime;
-  // A run that was not logged may have followed the logged one, by content.
+  // An edge that is unchanged by content may have run again after the logged run, without an entry.
   if (entry != nullptr && (its.is_restat || !its.is_unchanged)) {
     is_older = is_older || entry->mtime < its.newest.mtime;
   }
@@ -188,7 +189,8 @@ Status Times::ran(EdgeId id, const ActionResult& result) {
   entry.mtime = judged_[index(id)];
   std::vector<NodeId> discovered;
   for (const std::string& path : result.discovered) {
-    if (!is_binding(path, lookup_.machine())) discovered.push_back(lookup_.node_of(path));
+    if (!is_binding(path, lookup_.keys().machine()))
+      discovered.push_back(lookup_.files().discovered_node(path));
   }
   log(id, entry, discovered);
   return logs_.flush();

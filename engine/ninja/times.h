@@ -1,7 +1,7 @@
 // Ninja's own rule: an edge is up to date if its command is the logged one and its outputs are no
-// older than its inputs (ninja's DependencyScan::RecomputeOutputDirty). It decides what is taken
-// over of a folder that stock ninja built, and, with `--mtime`, every build; then ninja's logs are
-// kept, too, so that stock ninja and evolve may take turns.
+// older than its inputs (ninja's DependencyScan::RecomputeOutputDirty). The rule decides what is
+// taken over from a folder that stock ninja built. With `--mtime` it decides every build; then
+// ninja's logs are kept, too, so that stock ninja and evolve may take turns.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ class Times final : public UpToDateRule {
  public:
   Times(const Graph& graph, Lookup& lookup, Files& files, Clock& clock);
 
-  // Reads the logs. False: there is none that can be read, and all is as if nothing was built.
+  // Reads the logs. False: no log can be read, and everything is as if nothing was built.
   bool load() { return logs_.load(); }
-  // Takes for up to date all edges that are so by this rule.
+  // Accepts as up to date every edge that this rule finds up to date.
   Status adopt_all();
-  // Takes one for it; false: it is not.
+  // Accepts one edge as up to date. False: it is not.
   Result<bool> adopt(EdgeId id);
 
   Result<Judgement> judge(EdgeId id, bool is_unchanged) override;
   Status ran(EdgeId id, const ActionResult& result) override;
-  // Writes of what judge() found that nothing was logged.
+  // Writes the log entries that judge() added for edges without one.
   Status flush() { return logs_.flush(); }
 
  private:
@@ -39,27 +39,30 @@ class Times final : public UpToDateRule {
     NodeId node{};
   };
 
-  // What an edge's outputs are judged by.
+  // The facts that an edge's outputs are judged by.
   struct Case {
     std::string command;
     bool is_generator = false;
     bool is_restat = false;
     bool is_unchanged = false;  // by content
-    Newest newest;              // of its inputs
+    Newest newest;              // of the inputs
   };
 
-  // Nullopt: nothing is there.
+  // Returns the time of a node's file; nullopt: no file there.
   std::optional<int64_t> mtime(NodeId node);
-  // The newest of the nodes and `newest`; false: one is not there, or not up to date.
+  // Sets `newest` to the newest of the nodes and itself. False: a node is missing or not up to
+  // date.
   bool count_in(std::span<const NodeId> nodes, Newest& newest);
-  // What the command read besides its declared inputs; nullopt: it is to be asked again.
+  // Returns the files that the command read besides its declared inputs. Nullopt: neither a depfile
+  // nor a current log entry says.
   std::optional<std::vector<NodeId>> discovered(EdgeId id);
   std::optional<std::vector<std::string>> told(EdgeId id);
-  // Empty: the output is up to date. `entry`: what is logged of this command; may be null.
+  // Returns why the edge has to run. Empty: the output is up to date. `entry`: what is logged for
+  // this command; may be null.
   std::string why_run(const Case& its, NodeId output, const LogEntry* entry);
-  // What ninja hashes.
+  // Returns the text that ninja hashes.
   [[nodiscard]] std::string logged_command(EdgeId id) const;
-  // Its command's hash is set here.
+  // Logs `entry` for each output, with the command's hash set.
   void log(EdgeId id, LogEntry entry, std::span<const NodeId> discovered);
 
   const Graph& graph_;
@@ -68,8 +71,8 @@ class Times final : public UpToDateRule {
   Clock& clock_;
   double begun_;
   LogFiles logs_;
-  std::vector<int64_t> mtimes_;  // by node; 0: not looked up, -1: not there
-  std::vector<int64_t> judged_;  // by edge: when; its command sees what is older
+  std::vector<int64_t> mtimes_;  // by node; 0: not looked up, -1: missing
+  std::vector<int64_t> judged_;  // by edge: time of the judgement; its command sees what is older
 };
 
 }  // namespace evolve::ninja

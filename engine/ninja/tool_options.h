@@ -10,8 +10,8 @@
 
 namespace evolve::ninja {
 
-// A command line as getopt wants it, and permutes it; the program is called "ninja" in its
-// messages.
+// A command line in the form that getopt wants; getopt permutes it. In getopt's messages the
+// program is called "ninja".
 class GetoptWords {
  public:
   explicit GetoptWords(const std::vector<std::string>& arguments) : words_({"ninja"}) {
@@ -21,12 +21,12 @@ class GetoptWords {
     argv_.push_back(nullptr);
     optind = 0;
   }
-  // The next option, as getopt_long tells it; -1 behind the last.
+  // Returns the next option as getopt_long gives it; -1: no more options.
   int next(const char* letters, const option* long_options) {
     return ::getopt_long(static_cast<int>(words_.size()), argv_.data(), letters, long_options,
                          nullptr);
   }
-  // What is no option, once they were taken.
+  // Returns the words that are not options, once next() has taken all options.
   [[nodiscard]] std::vector<std::string> rest() const {
     return {argv_.begin() + optind, argv_.end() - 1};
   }
@@ -36,8 +36,9 @@ class GetoptWords {
   std::vector<char*> argv_;
 };
 
-// Calls `take(option, value)` for each option; false from it means that it asks for the tool's
-// usage or is unknown. Returns what is no option; nullopt where the usage is to be printed.
+// Calls `take(option, value)` for each option. `take` returns false if the option asks for the
+// tool's usage or is unknown. Returns the words that are not options. Nullopt: the usage must be
+// printed.
 template <typename Take>
 std::optional<std::vector<std::string>> read_tool_options(const std::vector<std::string>& arguments,
                                                           const char* letters,
@@ -52,7 +53,8 @@ std::optional<std::vector<std::string>> read_tool_options(const std::vector<std:
   return words.rest();
 }
 
-// Of options that are letters alone: sets the flag of each that is given. As read_tool_options().
+// Reads options that are single letters, and sets the flag of each given letter. Returns the same
+// as read_tool_options().
 inline std::optional<std::vector<std::string>> read_tool_flags(
     const std::vector<std::string>& arguments, const std::map<char, bool*>& flags) {
   std::string letters = "h";

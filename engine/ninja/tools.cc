@@ -158,7 +158,7 @@ int targets(const ToolContext& context, const Arguments& arguments) {
   if (!detail.empty()) depth = std::atoi(detail.c_str());
   auto roots = graph.root_nodes();
   if (!roots) return print_failure(roots.error());
-  // A depth of 0 or less has no end: it never counts down to 1.
+  // A depth of 0 or less means no limit, because it never counts down to 1.
   print_tree(graph, *roots, std::max(depth, 0), 0);
   return 0;
 }
@@ -169,7 +169,8 @@ class EdgeWalk {
  public:
   explicit EdgeWalk(const Graph& graph) : graph_(graph), seen_(graph.edge_count()) {}
 
-  // Calls `visit` for the maker of the node behind those of its inputs, each once.
+  // Calls `visit` for the edge that makes the node, after the edges that make its inputs; each edge
+  // once.
   template <typename Visit>
   void run(NodeId node, bool with_inputs, Visit visit) {
     auto maker = graph_.node(node).made_by;
@@ -207,7 +208,7 @@ int commands(const ToolContext& context, const Arguments& arguments) {
   return 0;
 }
 
-// The inputs of what a target needs, behind their own inputs; those that phony edges make left out.
+// The inputs that a target needs, each after its own inputs, without the outputs of phony edges.
 class InputWalk {
  public:
   explicit InputWalk(const Graph& graph) : graph_(graph), seen_(graph.node_count()) {}
@@ -320,7 +321,7 @@ int multi_inputs(const ToolContext& context, const Arguments& arguments) {
 
 // ---- rules, graph
 
-// A template as it could stand in a manifest.
+// Returns a template as it could stand in a manifest.
 std::string unparsed(Template text) {
   std::string out;
   for (const Piece& piece : text) {
@@ -458,7 +459,7 @@ Status load_dyndep_of(const ToolContext& context, EdgeId id) {
     auto outputs = load_dyndep(context.graph, *file, *std::move(text));
     return outputs ? Status{} : std::move(outputs).error();
   }
-  context.graph.set_dyndep_loaded(*file);  // told of once
+  context.graph.set_dyndep_loaded(*file);  // reported only once
   return std::move(text).error().within(fmt::format("loading '{}'", path));
 }
 

@@ -12,11 +12,11 @@
 
 namespace evolve::ninja {
 
-// What a tool needs to have been read before it runs.
+// The data that must be read before a tool runs.
 enum class ToolNeeds {
   nothing,
   manifest,
-  records,  // of earlier builds, too
+  records,  // of earlier builds, and the manifest
 };
 
 struct ToolContext {
@@ -25,7 +25,7 @@ struct ToolContext {
   Files& files;
   LoadText load;
   std::string folder;  // the current one, absolute
-  // The last record of each edge that was ever built here.
+  // Returns the last record of each edge that was ever built here.
   std::function<Result<std::vector<EdgeRecord>>()> last_records;
 };
 
@@ -37,18 +37,20 @@ struct Tool {
   int (*run)(const ToolContext& context, const std::vector<std::string>& arguments);
 };
 
-// The tool of that name, or null.
+// Returns the tool of that name, or null.
 const Tool* find_tool(const std::string& name);
 const std::vector<std::string>& tool_names();
-// What `-t list` prints.
+// Returns the text that `-t list` prints.
 std::string list_tools();
 
-// The node that a name on the command line means: a path, one below `builddir`, or "path^", the
-// first output of the first edge that uses it. Bad input: there is none, with the nearest.
+// Returns the node that a name on the command line means: a path, a path below `builddir`, or
+// "path^", the first output of the first edge that uses the path. Bad input: no such node, with the
+// nearest name.
 Result<NodeId> find_target(const Graph& graph, const std::string& name);
-// Adds to the graph what the edge's dyndep file says, the first time. An error: it cannot be read.
+// Adds to the graph what the edge's dyndep file says, the first time. An error: the file cannot be
+// read.
 Status load_dyndep_of(const ToolContext& context, EdgeId id);
-// The nodes of several names; the default ones for none.
+// Returns the nodes of several names; no names: the default targets.
 Result<std::vector<NodeId>> find_targets(const Graph& graph, const std::vector<std::string>& names);
 
 }  // namespace evolve::ninja

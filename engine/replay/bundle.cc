@@ -31,7 +31,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Gives the files of a bundle: an index, which is known when all others were read, and them.
+// Writes the files of a bundle. The index comes first, but is known only when all other files were
+// read.
 class Exporter {
  public:
   Exporter(Past& past, const PastRound& round) : past_(past), round_(round) {}
@@ -88,7 +89,8 @@ class Exporter {
     return {};
   }
 
-  // The one that this record names, which need not be the round's last one; null: it names none.
+  // Returns the selection that the record names, which need not be the round's last one; null: it
+  // names none.
   Result<json> selection_of(const cache::StoredRecord& stored) {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedFile& file : files_of(record)) {
@@ -120,7 +122,7 @@ class Exporter {
   std::vector<std::string> names_;
 };
 
-// Takes over a bundle that was read.
+// Stores a bundle that was read.
 Status store(const Bundle& bundle, const std::string& campaign, State& state) {
   for (const std::string& blob : bundle.blobs) {
     const Digest digest = Digest::from_hex(blob).value_or(Digest{});
@@ -144,7 +146,7 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
   return {};
 }
 
-// Whether a campaign of that name is there and has other records.
+// Whether a campaign of that name exists here with other records.
 Result<bool> is_another(cache::SqliteLedger& ledger, const std::string& campaign,
                         const std::vector<BundledRound>& rounds) {
   for (const BundledRound& round : rounds) {
@@ -154,7 +156,7 @@ Result<bool> is_another(cache::SqliteLedger& ledger, const std::string& campaign
   return false;
 }
 
-// The round, from 1, that was recorded here with another selection; 0: none was.
+// Returns the first round, from 1, that was recorded here with another selection; 0: no round.
 Result<int> other_selection(cache::SqliteLedger& ledger, const std::string& campaign,
                             const std::vector<BundledRound>& rounds) {
   TRY_ASSIGN(auto known, ledger.rounds(campaign));

@@ -23,10 +23,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// More than any campaign has come to: what says more is not taken.
+// For one file, and for all files. No campaign has come near that, so larger bundles are rejected.
 constexpr world::ArchiveLimits kLimits = {size_t{2} << 30, size_t{16} << 30};
 
-// What the index says of a file.
+// A file as the index describes it.
 struct Listed {
   uint64_t size = 0;
   std::string sha256;
@@ -115,7 +115,7 @@ class Reader {
     return error ? Status(world::system_error("chmod", at, error.value())) : Status{};
   }
 
-  // The text of a selection; null where a round has none.
+  // Checks the text of a selection; null: the round has none.
   static Status check_selection(const json& text) {
     if (!text.is_string()) return {};
     auto selection = parse_outside(text.get_ref<const std::string&>());
@@ -123,7 +123,7 @@ class Reader {
     return search::check_selection_form(*selection);
   }
 
-  // A round's selection is what its record says that the round made.
+  // Checks that a round's selection is the one that, by its record, the round made.
   Status check_source(const BundledRound& round, const Record& record) {
     if (round.selection.empty()) return {};
     const std::string its = selection_path(round.number);
@@ -215,7 +215,6 @@ std::string selection_path(int round) {
   return fmt::format("$work/round-{}/selection.json", round);
 }
 
-// The blobs that a record needs.
 std::set<std::string> blobs_of(const Record& record) {
   std::set<std::string> out;
   for (const RecordedFile& file : files_of(record)) {

@@ -1,4 +1,4 @@
-// A bundle as it is read from a stranger: nothing in it is believed.
+// The reader of bundles: they come from strangers, so nothing in them is believed unchecked.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ constexpr const char* kBundleRecords = "records.json";
 constexpr const char* kBundleResults = "results.json";
 constexpr std::string_view kBundleBlobs = "blobs/";
 
-// A folder that goes away.
+// A folder that is removed with the object.
 class Scratch {
  public:
   explicit Scratch(std::string path) : path_(std::move(path)) {}
@@ -37,28 +37,28 @@ struct BundledRound {
   int number = 0;
   std::string recorded;   // UTC
   std::string record;     // evolve-record-2
-  std::string selection;  // empty: there is none
+  std::string selection;  // empty: the round has none
 };
 
 struct Bundle {
   std::string campaign;
-  std::vector<BundledRound> rounds;  // from the first on
-  std::set<std::string> blobs;       // their digests; the files lie by these names in `scratch`
+  std::vector<BundledRound> rounds;  // from round 0 on
+  std::set<std::string> blobs;       // digests; the files of these names lie in `scratch`
   std::vector<ActionResult> results;
   std::unique_ptr<Scratch> scratch;
 };
 
-// Whether a campaign may be called so: it has one line, and is a file's name.
+// Whether a campaign may have this name: it is one line, and can be the name of a file.
 bool is_campaign_name(const std::string& name);
 
-// A round's selection, as records name it.
+// Returns the path of a round's selection, as records name it.
 std::string selection_path(int round);
 
-// The blobs that a record needs, by digest.
+// Returns the digests of the blobs that a record needs.
 std::set<std::string> blobs_of(const Record& record);
 
-// Reads and checks all of it. Blobs come to files in a new folder `scratch`, and nothing is stored
-// elsewhere. Bad input, with the place, where anything is not as the format says. REQUIRES: the
+// Reads and checks a whole bundle. Blobs become files in a new folder `scratch`, and nothing is
+// stored elsewhere. Bad input, with the place: something is not as the format says. REQUIRES: the
 // seal holds.
 Result<Bundle> read_bundle(const std::string& path, Files& files, const std::string& scratch);
 

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kWork = "$work/";
 
-// Whether a source is that of a variant's folder below a campaign's; empty: the folder's own.
+// Checks that a source makes the programs that were judged in a variant's folder, which lies below
+// the campaign's folder `work`. Empty `source`: the kernel in that folder.
 Status check_folder(const std::string& work, const std::string& folder, bool is_sandboxed,
                     std::string source = "") {
   if (source.empty()) source = work + "/" + folder + "/kernel.py";
@@ -47,7 +48,7 @@ Status check_folder(const std::string& work, const std::string& folder, bool is_
   return error;
 }
 
-// What stands in a recorded round's files of a variant, as check_folder reads it.
+// A variant's files from a recorded round, laid out as check_folder() reads them.
 class RecordedVariant {
  public:
   RecordedVariant(Past& past, const PastRound& round)
@@ -55,7 +56,7 @@ class RecordedVariant {
         round_(round),
         scratch_(fmt::format("{}/delivery.{}", past.state->folder, ::getpid())) {}
 
-  // Its id; empty where nothing survived.
+  // Returns the id of the round's best variant; empty: nothing survived.
   Result<std::string> find_best() {
     const std::string path = fmt::format("round-{}/selection.json", round_.stored.round);
     if (auto status = place([&](const fs::path& file) { return file == path; }); !status)
@@ -107,7 +108,7 @@ class RecordedVariant {
 }  // namespace
 
 Result<std::string> authored(const Campaign& campaign, const std::string& variant) {
-  return run_python("steps/authored.py", {"--seed", campaign.shape.seed, "--variant",
+  return run_python("steps/authored.py", {"--seed", campaign.shape.files.seed, "--variant",
                                           campaign.folder_of(variant) + "/kernel.py"});
 }
 

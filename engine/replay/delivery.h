@@ -1,6 +1,6 @@
-// What a campaign gives out of a kernel: in its author's words, and the program that was judged.
-// The very file is lowered once more, where nothing is as it was, and its programs are compared
-// with those that were recorded.
+// Delivery: the kernel that a campaign gives out has its author's words, and is the program that
+// was judged. That very file is lowered once more, in other surroundings, and its programs are
+// compared with the recorded ones.
 #pragma once
 
 #include <string>
@@ -10,18 +10,20 @@
 
 namespace evolve {
 
-// A variant's kernel with the comments, docstrings and layout of the seed wherever it has the
-// seed's statements: the same source but for those.
+// Returns a variant's kernel with the seed's comments, docstrings and layout wherever the kernel
+// has the seed's statements. Nothing else in the source differs.
 Result<std::string> authored(const Campaign& campaign, const std::string& variant);
 
-// The same, checked. With other words around it a kernel may be another program, if it asks for
-// them: then it is given as it was judged. Failed: it makes other programs in any case.
+// Returns that kernel, checked. A kernel that looks at its own text may be another program with
+// other words around it; then the kernel is returned as it was judged. Failed: even the judged text
+// makes other programs.
 Result<std::string> deliver(const Campaign& campaign, const std::string& variant);
 
-// Failed: a variant's file makes other programs; the message says in which cases, and why.
+// Checks that a variant's file makes the recorded programs. Failed: it makes others; the error says
+// in which cases, and why.
 Status check_delivery(const Campaign& campaign, const std::string& variant);
 
-// The same of a recorded round's best variant, if it has one.
+// Does the same for a recorded round's best variant, if it has one.
 Status check_delivery(Past& past, const PastRound& round);
 
 }  // namespace evolve

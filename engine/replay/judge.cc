@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kMostNamed = 5;
 
-// A project's own folders of these names are where a record that is run anew has its judge.
+// Returns a source's path with "$" if it lies in the project's own folder `rules` or `steps`: a
+// round that is run again has its judge there.
 std::string symbolic(const std::string& path) {
   const bool is_judge = path.starts_with("rules/") || path.starts_with("steps/");
   return is_judge ? "$" + path : path;
@@ -25,15 +26,16 @@ std::string symbolic(const std::string& path) {
 constexpr const char* kTheirsHint =
     "--their-judge runs the programs and commands that came with it, as they are, on this machine";
 
-// Whether this version writes `rounds` for the pipeline at `path`, in the current folder, which it
-// leaves. What it reads lies there, too.
+// Whether this version writes the text `rounds` for the pipeline at `path`. The current folder must
+// be the pipeline's root, and every file that the pipeline names must lie below it. Changes the
+// folder meanwhile, and comes back.
 bool is_written_for(const std::string& path, bool is_local, const std::string& rounds) {
   const auto folder = std::filesystem::current_path();
   auto campaign = open_campaign({path, "", true, is_local});
   const auto root = std::filesystem::current_path();
   std::filesystem::current_path(folder);
   if (!campaign || root != folder) return false;
-  const auto paths = campaign->shape.user_paths();
+  const auto paths = campaign->shape.files.all();
   return std::all_of(paths.begin(), paths.end(), [](const auto& its) { return is_below(its); }) &&
          write_rounds(campaign->shape) == rounds;
 }

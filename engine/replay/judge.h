@@ -1,4 +1,4 @@
-// By whom a recorded round was judged: its rules and step programs beside one's own.
+// The judge of a recorded round: its rules and step programs, compared with our own.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace evolve {
 
-// The sources of a record below $rules and $steps that are not as those here; `own` binds where
-// these lie.
+// Returns the sources of a record below $rules and $steps that differ from ours. `own` binds where
+// ours lie.
 Result<std::vector<std::string>> differing_judge(const Record& record,
                                                  const std::vector<MachineBinding>& own,
                                                  Files& files);
 
-// Who judges a round that is run anew.
+// The judge of a round that is run again.
 enum class Judge {
   recorded,  // the round was built here, and is judged as it was then
-  own,       // it was imported, and its judge has to be this version's, commands included
-  theirs,    // it was imported, and what came with it is run as it is
+  own,       // the round was imported, and its judge must be this version's, commands included
+  theirs,    // the round was imported, and the judge that came with it runs as it is
 };
 
-// What follows a result that came of this judge.
+// Returns the words that follow a result of this judge.
 constexpr const char* judge_note(Judge judge) {
   if (judge != Judge::theirs) return "";
   return "; the judge was the one that came with the record, not this version's";
@@ -32,16 +32,17 @@ constexpr const char* judge_note(Judge judge) {
 
 struct JudgeChoice {
   Judge judge = Judge::recorded;
-  std::string warning;  // of an imported judge, where it is not this version's
+  std::string warning;  // how an imported judge differs from this version's; empty: it does not
 };
 
-// Theirs where it `is_theirs_wanted`. Bad input: it was not, and the programs that came with the
-// round are not those of this version.
+// Chooses the judge of a round. An imported round gets its own judge only if `is_theirs_wanted`.
+// Bad input: it is not wanted, and the programs that came with the round are not those of this
+// version.
 Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted);
 
-// The current folder has an imported round's files as a project has them. Bad input: rounds.ninja,
-// at `rounds`, is not what this version writes for a pipeline among them: the round's commands are
-// somebody else's.
+// Checks the commands of an imported round. Bad input: rounds.ninja, at `rounds`, is not what this
+// version writes for any pipeline of the round, so the commands are somebody else's. REQUIRES: the
+// current folder has the round's files as a project has them.
 Status check_commands(const PastRound& past, const std::string& rounds);
 
 }  // namespace evolve

@@ -1,4 +1,4 @@
-// What was recorded: the rounds of a campaign, from the state folder alone.
+// Recorded rounds of a campaign, read from nothing but the state folder.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ namespace evolve {
 // A recorded round.
 struct PastRound {
   cache::StoredRecord stored;
-  std::vector<cache::StoredRecord> chain;  // of round 0 to this one
-  Record record;                           // of all of them
+  std::vector<cache::StoredRecord> chain;  // records of round 0 to this one
+  Record record;                           // all of these as one
 
   [[nodiscard]] std::string name() const {
     return fmt::format("round-{} of {}", stored.round, stored.campaign);
@@ -29,12 +29,13 @@ struct Past {
   std::unique_ptr<State> state;
   std::string campaign;
 
-  // A round, "round-3", the last one where it is empty; or a record by its number, where that is
-  // not 0.
+  // Returns a round, "round-3"; empty: the last one. A `record` that is not 0 names a record by its
+  // number instead.
   Result<PastRound> load(const std::string& round, int64_t record);
 };
 
-// The records of the campaign that is meant, or of the only one that there is.
+// Opens the records of the campaign that the options name, or else of the only campaign in the
+// state folder.
 Result<Past> open_past(const SessionOptions& common);
 
 }  // namespace evolve

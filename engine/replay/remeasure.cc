@@ -1,3 +1,4 @@
+// remeasure() of verify.h: the measured times of a recorded round, measured again and compared.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// A measurement as it was recorded, and as it is now.
+// A measurement, as it was recorded and as it is now.
 struct Pair {
   search::Decision before, now;
   search::Decision change;  // of the ratio
@@ -41,7 +42,7 @@ std::string interval_text(const search::Decision& decision) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
 }
 
-// "agrees", "differs", or why that cannot be told.
+// Returns "agrees", "differs", or why that cannot be told.
 std::string verdict_of(const search::Decision& change) {
   switch (change.comparison) {
     case search::Comparison::tie: return "agrees";
@@ -61,7 +62,7 @@ class Remeasurement {
     TRY_ASSIGN(auto now, rerun_.bytes_now(file));
     json row = {{"subject", step.subject}};
     const json was = json_or_null(before), is = json_or_null(now);
-    // What was turned down has no samples.
+    // A rejected variant has no samples.
     if (was.value("verdict", "") != "ok" || is.value("verdict", "") != "ok") {
       const bool is_same = was.value("verdict", "") == is.value("verdict", "");
       row["verdict"] = is_same ? "agrees" : "differs";

@@ -24,8 +24,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Where a recorded file goes below a folder: what steps made as it lay in the campaign's folder,
-// sources as they lay in the project.
+// Returns where a recorded file goes below a folder: a step's file as it lay in the campaign's
+// folder, a source as it lay in the project.
 std::string place_of(const std::string& path, bool is_source) {
   constexpr std::string_view kBelowWork = "$work/";
   if (path.starts_with(kBelowWork) && !is_source) return path.substr(kBelowWork.size());
@@ -33,11 +33,11 @@ std::string place_of(const std::string& path, bool is_source) {
   return is_source ? "sources/" + below : below;
 }
 
-// The folder to write into: an empty one.
+// Returns an empty or new folder to write into.
 Result<std::string> fresh_folder(const std::string& given, const std::string& usual) {
   std::error_code error;
   if (given.empty()) {
-    fs::remove_all(usual, error);  // of an earlier replay
+    fs::remove_all(usual, error);  // from an earlier replay
     return usual;
   }
   if (fs::exists(given, error) && !fs::is_empty(given, error)) {
@@ -58,7 +58,7 @@ class WholeFolder {
   WholeFolder(const WholeFolder&) = delete;
   WholeFolder& operator=(const WholeFolder&) = delete;
 
-  // Where to fill it.
+  // The folder to fill before appear().
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
   Status appear() {
     std::error_code error;
@@ -136,7 +136,7 @@ Result<Answer> compare_records(const PastRound& a, const PastRound& b,
 
 Result<Answer> replay(const SessionOptions& common, const ReplayRequest& request,
                       const Display& display) {
-  // Before any file is open: the guard must not hold what is not its own.
+  // The guard starts before any file is open, because it must not hold files that are not its own.
   std::optional<world::Guard> guard;
   const bool runs = request.verify || request.remeasure || request.times > 0;
   if (runs) {

@@ -1,4 +1,5 @@
-// Repeating a past round: from the ledger and the blobs alone, or by running its pure steps anew.
+// Replay of a past round: from nothing but the ledger and the blobs, or by running its pure steps
+// again.
 #pragma once
 
 #include <string>
@@ -11,14 +12,14 @@ namespace evolve {
 
 struct ReplayRequest {
   std::string round;         // "round-3"; empty: the last one
-  int64_t record = 0;        // its number in the ledger; 0: the round's last one
+  int64_t record = 0;        // the record's number in the ledger; 0: the round's last
   std::string out;           // folder for the files; empty: one in the state folder
-  bool verify = false;       // run the pure steps anew in a fresh folder, and compare
-  bool remeasure = false;    // measure anew in a fresh folder, and compare
-  int64_t against = 0;       // the number of a record to compare with, instead
-  int times = 0;             // run the pure steps anew so often, in other surroundings, and compare
-  bool their_judge = false;  // run an imported round's own judge where it is not this version's
-  int jobs = 0;              // 0: one a core
+  bool verify = false;       // run the pure steps again in a fresh folder, and compare
+  bool remeasure = false;    // measure again in a fresh folder, and compare
+  int64_t against = 0;       // a record's number to compare with instead; 0: none
+  int times = 0;             // runs of the pure steps to compare, in other surroundings; 0: none
+  bool their_judge = false;  // run an imported round's own judge if it is not this version's
+  int jobs = 0;              // 0: one per core
 };
 
 // Puts the round's files into a folder, or runs it again and compares, as the request says.

@@ -23,7 +23,7 @@ namespace evolve {
 namespace fs = std::filesystem;
 
 Status Placer::place(const RecordedFile& file, const std::string& folder, const std::string& to) {
-  // No record that was read names such a file: this is the last door before the disk.
+  // No record that was read names such a file; this is the last check before the disk.
   if (!is_below(to)) return bad_input(fmt::format("{}: leads out of {}", file.path, folder));
   const std::string at = folder + "/" + to;
   const std::string above =
@@ -71,7 +71,7 @@ Result<Record> Rerun::run(const std::string& folder) {
   Snapshot snapshot;
   Lookup lookup(*graph_, state_->files, *state_->memo, *state_->ledger, snapshot,
                 {campaign_.machine(), process_environment()});
-  lookup.confirm(models_keys(past_.record));
+  lookup.results().confirm(models_keys(past_.record));
   TRY_ASSIGN(auto summary, build_anew(targets, lookup));
   summary_ = std::move(summary);
   if (summary_.failed > 0) {
@@ -104,7 +104,7 @@ Status Rerun::lay_out(const std::string& folder) {
                       plain_line(path)));
     }
     const std::string at = machine_path(path, campaign_.machine());
-    // What lies there belongs to the run.
+    // The state folder belongs to the run.
     if (!path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
       return bad_input(fmt::format("{}: lies where a replay keeps its state", file.path));
     }
@@ -155,7 +155,7 @@ Status Rerun::check_steps() const {
         fmt::format("{} {}", graph_->extension(id, "step"), graph_->extension(id, "subject"));
     if (!step) return wrong(fmt::format("{} is missing", name));
     const RecordedStep& its = *step.mapped();
-    TRY_ASSIGN(auto extensions, extensions_of(*graph_, id));
+    const Extensions& extensions = graph_->extensions(id);
     if (its.step_class != extensions.step_class) {
       return wrong(fmt::format("{} is {}, and not {}", name, class_name(extensions.step_class),
                                class_name(its.step_class)));
@@ -182,7 +182,7 @@ Status Rerun::take_over() {
   return {};
 }
 
-// From the ledger, for no run gives it again, or none is wanted.
+// Takes a step's result from the ledger, because no run would give it again, or none is wanted.
 Status Rerun::take_over(const RecordedStep& step) {
   TRY_ASSIGN(auto result, from_.ledger->recall_any(step.key));
   if (!result) {
@@ -196,8 +196,9 @@ Status Rerun::take_over(const RecordedStep& step) {
     TRY(placer.end());
     TRY(state_->blobs->put_file(at, file.content));
   }
-  // Another action of that key, which needs nothing, may have given something else here: what a
-  // secret is drawn by.
+  // The ledger's result may come from another run under the same key. An action without inputs,
+  // such as the one that draws a secret, gives something else each time. So the outputs are the
+  // record's.
   result->outputs.clear();
   for (const RecordedFile& file : step.outputs) result->outputs.push_back(file.content);
   return state_->memo->put(*result);

@@ -1,4 +1,4 @@
-// A recorded round, run anew in a project of its own.
+// A recorded round, run again in a project of its own.
 #pragma once
 
 #include <map>
@@ -25,10 +25,10 @@ class Placer {
   explicit Placer(State& from)
       : files_(from.files), blobs_(from.folder + "/blobs", from.files, Sharing::bytes) {}
 
-  // Puts a file at the path `to` below `folder`; notes one whose bytes are gone. Bad input: the
+  // Puts a file at the path `to` below `folder`, or notes that its bytes are gone. Bad input: the
   // path leads out of the folder.
   Status place(const RecordedFile& file, const std::string& folder, const std::string& to);
-  // An error where anything is gone.
+  // Returns an error if the bytes of any file were gone.
   [[nodiscard]] Status end() const;
   [[nodiscard]] int placed() const { return placed_; }
 
@@ -39,7 +39,7 @@ class Placer {
   int placed_ = 0;
 };
 
-// How the progress of a run is shown.
+// The way in which the progress of a run is shown.
 struct Display {
   ProgressStyle style = ProgressStyle::quiet;
   bool color = false;
@@ -47,29 +47,29 @@ struct Display {
 
 struct Machine {
   world::Guard& guard;
-  int jobs = 0;  // 0: one a core
+  int jobs = 0;  // 0: one per core
   Display display;
 };
 
-// What the surroundings of a run are, which no step's bytes may depend on.
+// The surroundings of a run. No step's bytes may depend on them.
 struct Surrounding {
   std::string python;                              // the interpreter's absolute path
-  std::map<std::string, std::string> environment;  // in place of the usual variables
+  std::map<std::string, std::string> environment;  // in place of the default variables
   uint64_t order_seed = 0;
-  int jobs = 0;  // 0: as is asked for
+  int jobs = 0;  // 0: as Machine says
 
   [[nodiscard]] std::string text() const;
 };
 
-// Those of this process.
+// Returns the surroundings of this process.
 Surrounding usual_surrounding();
 
-// Which steps run; what the others gave is taken over from the record.
+// The steps that run. The outputs of all others are taken from the record.
 enum class Anew { pure_steps, measurements };
 
 class Rerun {
  public:
-  // `from`: where the record lies, with an absolute path.
+  // `from`: the state that has the record; its folder is an absolute path.
   Rerun(const SessionOptions& common, const PastRound& past, State& from, const Machine& machine,
         Surrounding surrounding, Anew anew, Judge judge)
       : common_(common),
@@ -80,24 +80,26 @@ class Rerun {
         anew_(anew),
         judge_(judge) {}
 
-  // Lays out `folder` as a project, which becomes the current folder, and builds what is to run.
-  // The record of it; an error of code `failed` where a step failed.
+  // Lays out `folder` as a project, makes it the current folder, and builds what is to run. Returns
+  // the record of that build. An error of code `failed`: a step failed.
   Result<Record> run(const std::string& folder);
   [[nodiscard]] const BuildSummary& summary() const { return summary_; }
   [[nodiscard]] size_t taken_over() const { return taken_over_; }  // steps
 
-  // A recorded file's bytes, as they were and as they are. REQUIRES: it was run.
+  // Return the bytes of a recorded file, as they were and as they are now. REQUIRES: run() was
+  // called.
   Result<std::string> bytes_before(const RecordedFile& file);
   Result<std::string> bytes_now(const RecordedFile& file);
 
  private:
   [[nodiscard]] bool runs(const RecordedStep& step) const;
-  // Puts the sources where a project has them, and goes there.
+  // Puts the sources where a project has them, and changes to that folder.
   Status lay_out(const std::string& folder);
-  // On what the record's times were measured, as far as they are not measured now.
+  // Returns the device kind: this machine's if it measures again, or else the kind that the
+  // record's times were measured on. Empty: the record names no kind.
   Result<std::string> device_kind();
-  // Bad input: the record's steps are not those that the graph has for the round, of the same class
-  // and with the same outputs.
+  // Bad input: the record's steps are not the graph's steps for the round, of the same classes and
+  // with the same outputs.
   Status check_steps() const;
   Status take_over();
   Status take_over(const RecordedStep& step);

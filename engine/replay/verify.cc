@@ -31,12 +31,12 @@ Surrounding surrounding_of(int run, const std::string& folder, const std::string
                      {"TMPDIR", folder + "/tmp"},
                      {"PATH", folder + "/nothing:" + command_environment()["PATH"]}};
   out.order_seed = number;
-  // One at a time, and several.
+  // Odd runs do one edge at a time, even runs several.
   out.jobs = run % 2 == 1 ? 1 : usable_cores() + 1;
   return out;
 }
 
-// Some bytes, for people: 'ab.' or, where they are no text, in hex.
+// Returns the first bytes for people: 'ab.' or, if they are not text, in hex.
 std::string shown_bytes(std::string_view bytes) {
   constexpr size_t kShown = 12;
   bytes = bytes.substr(0, kShown);
@@ -54,13 +54,13 @@ std::string shown_bytes(std::string_view bytes) {
   return bytes.empty() ? "the end" : is_text ? fmt::format("'{}'", out) : out;
 }
 
-// What a run anew gave.
+// The outcome of running a round again.
 struct Comparison {
   json differences = json::array();
   size_t pure = 0;   // steps
-  size_t facts = 0;  // measured or recorded ones, as they were
+  size_t facts = 0;  // measured or recorded steps, taken as they were
   int ran = 0;       // commands
-  int behind = 0;    // steps behind those that differ
+  int behind = 0;    // steps whose key differs, behind other differences
   [[nodiscard]] bool is_same() const { return differences.empty() && behind == 0; }
 };
 
@@ -74,7 +74,7 @@ std::string text_of(const json& differences) {
   return out;
 }
 
-// "$work/x: first at byte 12, line 3: 'a' -> 'b'"
+// Returns "$work/x: first at byte 12, line 3: 'a' -> 'b'".
 std::string first_difference(const RecordedFile& file, const std::string& was,
                              const std::string& now) {
   const size_t most = std::min(was.size(), now.size());
@@ -90,7 +90,8 @@ std::string first_difference(const RecordedFile& file, const std::string& was,
                      shown_bytes(std::string_view(now).substr(at)));
 }
 
-// What differs, and where it begins to. What follows from a difference is counted.
+// Finds the steps that differ, and where each begins to differ. Steps that differ only because of
+// an earlier one are counted.
 Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& rerun) {
   std::map<std::string, const RecordedStep*> anew;
   for (const RecordedStep& step : record.steps) anew[step.outputs.front().path] = &step;
@@ -162,10 +163,10 @@ Result<Answer> check_determinism(const SessionOptions& common, const PastRound& 
   json differences = json::array();
   size_t pure = 0;
   bool is_same = true;
-  // Each run leaves another current folder.
+  // Each run leaves another current folder, so the interpreter is found first.
   const std::string python = usual_surrounding().python;
   for (int run = 1; run <= times; ++run) {
-    // Paths of other lengths, too.
+    // The lengths of paths differ, too.
     const std::string its =
         fmt::format("{}/{}", folder, std::string(static_cast<size_t>(run), 'x'));
     const Surrounding surrounding = surrounding_of(run, its, python);

@@ -56,8 +56,8 @@ std::string causes_text(const json& facts) {
   return text;
 }
 
-// "vmatmul, vpow2, vadd": of each unit what a section executes most, the matrix units first; what
-// is hardly executed is left out.
+// Returns what each unit executes most in a section, the matrix units first: "vmatmul, vpow2,
+// vadd". Opcodes that are hardly executed are left out.
 std::string work_words(const json& opcodes) {
   constexpr double kLeast = 0.02;
   constexpr size_t kMost = 4;
@@ -65,7 +65,7 @@ std::string work_words(const json& opcodes) {
   double sum = 0;
   for (const auto& [name, times] : opcodes.items()) {
     auto unit = static_cast<size_t>(ir::decode_opcode(name).unit);
-    // What comes before and after a telling one.
+    // These opcodes only come before and after the ones that matter.
     bool is_around =
         name.starts_with("vpop") || name.starts_with("vmatprep") || name.starts_with("vmatpush");
     if (is_around) continue;
@@ -82,19 +82,19 @@ std::string work_words(const json& opcodes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "kernel.py:39" for "/home/me/kernel.py:39".
+// Returns "kernel.py:39" for "/home/me/kernel.py:39".
 std::string short_source(const std::string& source) {
   return source.substr(source.rfind('/') + 1);
 }
 
-// What a section does, and the line that most of it comes from.
+// Says what a section does, and names the line that most of it comes from.
 std::string section_words(const json& section) {
   std::string text = work_words(section["opcodes"]);
   const json& source = section["source"];
   return source.empty() ? text : fmt::format("{} ({})", text, short_source(source[0]));
 }
 
-// The lines of the source that most of a kernel's time goes into, where the dumps have them.
+// Lists the source lines that take most of a kernel's time, if the dumps have them.
 std::string lines_text(const json& kernel, const json& facts) {
   constexpr size_t kMost = 8;
   std::string text;
@@ -120,7 +120,7 @@ std::string place_words(const json& section) {
                      times == 1 ? "once" : fmt::format("{} times", times));
 }
 
-// The module that most of the program's time goes into.
+// Returns the module that takes most of the program's time; null: the program has no modules.
 const json* largest_kernel(const json& facts) {
   const json* largest = nullptr;
   auto seconds_of = [](const json& kernel) {
@@ -132,7 +132,7 @@ const json* largest_kernel(const json& facts) {
   return largest;
 }
 
-// The pieces of the program's largest module that most of its time goes into.
+// Lists the sections of the program's largest module that take most of its time.
 std::string sections_text(const json& facts) {
   constexpr size_t kMost = 5;
   const json* largest = largest_kernel(facts);
@@ -142,7 +142,7 @@ std::string sections_text(const json& facts) {
     return a["seconds"].get<double>() > b["seconds"].get<double>();
   });
   if (sections.size() > kMost) sections.resize(kMost);
-  // What is estimated has no text.
+  // A module whose time is estimated has no sections.
   if (sections.empty()) return "";
   std::string text;
   for (const json& section : sections) {
@@ -162,7 +162,8 @@ std::string size_words(const json& bytes) {
                                                  : megabytes(bytes);
 }
 
-// What the program's largest module has in each memory at its fullest, where the dumps say so.
+// Lists how much of each memory the program's largest module uses at its fullest, if the dumps say
+// so.
 std::string memory_text(const json& facts) {
   const json* largest = largest_kernel(facts);
   if (largest == nullptr || !largest->contains("memory")) return "";
@@ -202,7 +203,7 @@ std::string transfers_line(const json& one) {
                      waits > 0 ? ", waited for " + duration(waits) : "");
 }
 
-// What a run of the program's largest module moves of each of its operands.
+// Lists what a run of the program's largest module moves of each of its operands.
 std::string traffic_text(const json& facts) {
   const json* largest = largest_kernel(facts);
   if (largest == nullptr) return "";
@@ -288,7 +289,7 @@ std::string facts_text(const json& facts) {
 }
 
 std::string comparison_text(const json& comparison) {
-  constexpr double kLeast = 5e-9;  // shorter is not shown
+  constexpr double kLeast = 5e-9;  // seconds; smaller changes are not shown
   auto before = comparison["seconds"][0].get<double>();
   auto after = comparison["seconds"][1].get<double>();
   std::string text =

@@ -1,4 +1,4 @@
-// What analyze says of a program, and of two, for people.
+// The text of `evolve analyze` on a program, and on two, for people.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,10 +6,10 @@
 
 namespace evolve {
 
-// Of facts (engine/ir/facts.h).
+// Puts facts (engine/ir/facts.h) into words.
 std::string facts_text(const nlohmann::json& facts);
 
-// Of a comparison (engine/ir/compare.h).
+// Puts a comparison (engine/ir/compare.h) into words.
 std::string comparison_text(const nlohmann::json& comparison);
 
 }  // namespace evolve

@@ -49,7 +49,7 @@ std::string ratio_text(const json& row, const char* key) {
   return out;
 }
 
-// ", from 3.1 us as the data has it": of a kernel whose control flow hangs on data.
+// Returns ", from 3.1 us as the data has it" for a kernel whose control flow depends on data.
 std::string cheaper_text(const json& row) {
   if (!row.contains("cheaper_seconds")) return "";
   return fmt::format(", from {} as the data has it",
@@ -67,7 +67,7 @@ std::string times_table(const json& times, const std::string& variant) {
   return table(rows, "  ");
 }
 
-// How well the model did beside measured times; empty where it was beside none.
+// Says how well the model agreed with measured times; empty: it was compared with none.
 std::string model_text(const json& model) {
   const auto compared = model.value("compared", 0);
   if (compared == 0) return {};
@@ -128,7 +128,7 @@ std::string build_text(const json& report) {
 
 namespace {
 
-// "v0003" of "$work/round-1/v0003/square/compile.json"; empty where it is the variant itself.
+// Returns "v0003" for "$work/round-1/v0003/square/compile.json"; empty: the variant paid itself.
 std::string payer(const std::string& paid_by, const std::string& variant) {
   size_t round = paid_by.find("/round-");
   if (round == std::string::npos) return {};
@@ -244,7 +244,7 @@ std::string round_text(const json& selection, bool is_imported) {
   for (const json& row : selection.value("ranking", json::array())) {
     rows.push_back({line_member(row, "variant"), fmt::format("{:.4f}", row.value("score", 0.0))});
     if (!has_model) continue;
-    // A speedup, as the score is.
+    // Shown as a speedup, as the score is.
     rows.back().push_back(
         row.contains("modelled") ? fmt::format("{:.4f}", 1 / row["modelled"].get<double>()) : "-");
     if (row.value("spot_check", false)) rows.back().back() += ", a spot check";

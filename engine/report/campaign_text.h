@@ -1,4 +1,4 @@
-// What a campaign came to, in words: the reports of app/campaign_report.h as text.
+// The results of a campaign in words: the reports of app/campaign_report.h as text.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,11 +6,11 @@
 
 namespace evolve {
 
-// What `build` says at its end.
+// Returns the text that `build` ends with.
 std::string build_text(const nlohmann::json& report);
-// What `show` says of a variant.
+// Returns the text of `show` on a variant.
 std::string variant_text(const nlohmann::json& report);
-// What `log` says of all rounds, or of one by its selection.
+// Return the text of `log`: on all rounds, or on one round by its selection.
 std::string rounds_text(const nlohmann::json& report);
 std::string round_text(const nlohmann::json& selection, bool is_imported);
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Nothing that Markdown takes for its own in a table's cell.
+// Escapes what Markdown would interpret in a table's cell.
 std::string cell(const std::string& text) {
   std::string out;
   for (char c : text) {

@@ -1,5 +1,5 @@
-// What a build leaves for continuous integration: a JUnit report, a step's edge a test case, and a
-// summary in Markdown.
+// Reports of a build for continuous integration: a JUnit report with a test case for each step's
+// edge, and a summary in Markdown.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace evolve {
 
-// Takes note of how each edge ended, and passes everything on.
+// Notes how each edge ended, and passes everything on.
 class CiReport : public Listener {
  public:
   // `next` must outlive this.
@@ -23,9 +23,10 @@ class CiReport : public Listener {
   void fault(const Error& error) override { next_.fault(error); }
   void tick(const Plan& plan) override { next_.tick(plan); }
 
-  // JUnit's XML: a suite a step, a case an edge. A command that failed is a failure; a variant's
-  // verdict other than "ok" is no failure of the build, and shows as a skipped case that says it.
-  // `fault`: why the build as a whole failed, a case of its own; empty: it did not.
+  // Returns JUnit's XML: a suite for each step, a case for each edge. A command that failed is a
+  // failure. A variant's verdict other than "ok" is no failure of the build, and shows as a skipped
+  // case with that verdict. `fault`: why the build as a whole failed, which is a case of its own;
+  // empty: it did not fail.
   [[nodiscard]] std::string junit(const std::string& campaign, const std::string& fault) const;
 
  private:
@@ -33,8 +34,8 @@ class CiReport : public Listener {
   std::vector<EdgeEvent> ended_;
 };
 
-// The summary in Markdown of a build's report (`build_report`, with `remote_cache` where one was
-// used). `fault`: as above.
+// Returns the summary in Markdown of a build's report (`build_report`, with `remote_cache` if one
+// was used). `fault`: as above.
 std::string ci_summary(const nlohmann::json& report, const std::string& fault);
 
 }  // namespace evolve

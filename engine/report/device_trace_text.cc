@@ -1,4 +1,4 @@
-// What `evolve analyze` says of traces, for people. The format is in rules/README.md.
+// The text of `evolve analyze` on device traces. The report's format is in rules/README.md.
 #include "engine/report/device_trace_text.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostPrograms = 3;  // of which more is said than a line
+constexpr size_t kMostPrograms = 3;  // programs that get more than a line
 constexpr size_t kLeastOps = 3;
 constexpr size_t kMostOps = 8;
 constexpr size_t kMostRefused = 5;
@@ -27,7 +27,7 @@ bool counts(const json& program) {
   return program["runs"].get<int>() > 0;
 }
 
-// "jit_f", and with its id where another has the same name.
+// Returns "jit_f", with the program's id if another program has the same name.
 std::string name_of(const json& program, const json& programs) {
   auto namesakes = std::count_if(programs.begin(), programs.end(), [&](const json& other) {
     return other["name"] == program["name"];
@@ -54,7 +54,7 @@ std::string programs_table(const json& programs) {
   return table(rows, "  ");
 }
 
-// Of one run; ops nest, so their shares may add up to more than the whole.
+// Lists the ops of one run. Ops nest, so their shares may add up to more than the whole.
 std::string ops_text(const json& program) {
   std::string text;
   const auto runs = program["runs"].get<double>();
@@ -167,7 +167,8 @@ std::string device_trace_text(const json& report) {
     const json& programs = device["programs"];
     text += programs.empty() ? "\n  no such program\n" : "\n" + programs_table(programs);
     for (size_t i = 0; i < programs.size(); ++i) {
-      // Of each that has something refused, and of those that take most of the time.
+      // Gives details of the first programs, which take most of the time, and of those with refused
+      // runs.
       if (i < kMostPrograms || !programs[i]["refused"].empty())
         text += program_text(programs[i], programs);
     }

@@ -1,4 +1,4 @@
-// A report on device traces for people.
+// The text of a report on device traces, for people.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
-// What evolve prints. The only place that writes to stdout and stderr, apart from the commands that
-// answer as Ninja does: nothing that a terminal takes for an order gets through, whoever wrote it
-// (core/plain_text.h).
+// Output: the only place that writes to stdout and stderr, apart from the commands that answer as
+// Ninja does. Nothing that a terminal would take for a command gets through, whoever wrote it
+// (core/text/plain_text.h).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,10 +14,10 @@ namespace evolve {
 void print_out(const std::string& text);
 // Prints to stderr, at once.
 void print_err(const std::string& text);
-// A file's content as stdout is asked for it: byte by byte, unless stdout is a terminal.
+// Prints a file's content to stdout: byte for byte, unless stdout is a terminal.
 void print_file(const std::string& bytes);
 
-// How a line on stderr begins: in place of the one before, or in colour.
+// The beginning of a line on stderr: in place of the line before, or in colour.
 enum class Lead { none, rewind, error, warning };
 void print_err(Lead lead, const std::string& text);
 

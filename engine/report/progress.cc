@@ -56,7 +56,7 @@ void Progress::finished(const EdgeEvent& event, const Plan& plan) {
   } else if (event.outcome != Outcome::failed) {
     ++cached_;
   }
-  // A gate fails where the seed does not pass: the build ends with that, in the user's words.
+  // A gate fails if the seed does not pass. The build ends with that message, in the user's words.
   is_told_at_end_ = event.outcome == Outcome::failed && event.step == "gate" &&
                     event.exit_status == exit_code(ErrorCode::failed);
   if (style_ == ProgressStyle::json) print_json(event, "finished");
@@ -90,7 +90,7 @@ void Progress::tick(const Plan& plan) {
 }
 
 double Progress::remaining_seconds() const {
-  // A step that did not run yet is taken to last as long as the others do on average.
+  // A step that has not run yet is taken to last as long as the others do on average.
   double seconds = 0, means = 0;
   size_t known = 0, unknown_left = 0;
   for (const auto& [name, step] : steps_) {
@@ -110,7 +110,7 @@ double Progress::remaining_seconds() const {
 
 void Progress::draw(const Plan&) {
   double now = clock_.monotonic_seconds();
-  // The edge that has run longest is what the user waits for.
+  // The user waits for the edge that has run longest.
   auto oldest = std::min_element(
       running_.begin(), running_.end(),
       [](const auto& a, const auto& b) { return a.second.started < b.second.started; });
@@ -124,7 +124,7 @@ void Progress::draw(const Plan&) {
     if (!text.empty()) line += " · " + text;
   }
   auto columns = static_cast<size_t>(terminal_columns(STDERR_FILENO));
-  // The dots are two bytes and one column each; a line cut a little early does no harm, but half a
+  // A dot is two bytes and one column. A line that is cut a little early does no harm, but half a
   // character would.
   if (line.size() >= columns) {
     size_t end = columns - 1;

@@ -12,10 +12,10 @@ namespace evolve {
 
 enum class ProgressStyle { live, plain, json, quiet };
 
-// What other machines are at.
+// The work of other machines.
 struct Elsewhere {
   std::string summary;  // empty: nothing
-  std::string trouble;  // empty: none
+  std::string trouble;  // empty: no trouble
 };
 
 class Progress : public Listener {
@@ -30,8 +30,8 @@ class Progress : public Listener {
   void finished(const EdgeEvent& event, const Plan& plan) override;
   void fault(const Error& error) override;
   void tick(const Plan& plan) override;
-  // From now on what goes on elsewhere is told, too: beside the edges, and, where there is trouble,
-  // in a line of its own. Empty: no more.
+  // From now on reports work elsewhere, too: next to the edges, and trouble in a line of its own.
+  // Empty function: no longer.
   void watch(std::function<Elsewhere()> elsewhere) { elsewhere_ = std::move(elsewhere); }
   // Takes the live line off the screen; the next event brings it back.
   void clear();
@@ -64,7 +64,7 @@ class Progress : public Listener {
   std::map<std::string, StepTime> steps_;
   double drawn_at_ = 0;
   bool is_drawn_ = false;
-  bool is_told_at_end_ = false;  // the fault that comes next
+  bool is_told_at_end_ = false;  // the next fault: it is reported when the build ends
   std::function<Elsewhere()> elsewhere_;
   Elsewhere told_;
 };

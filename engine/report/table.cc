@@ -21,12 +21,12 @@ bool begins_character(char c) {
   return (c & 0xc0) != 0x80;
 }
 
-// Columns that a text takes on a terminal: its code points.
+// Returns the columns that a text takes on a terminal: its code points.
 size_t width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
-// The byte at which a text's character number `count` begins, or its end.
+// Returns the byte at which a text's character number `count` begins, or the text's end.
 size_t byte_of(const std::string& text, size_t count) {
   size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -35,7 +35,7 @@ size_t byte_of(const std::string& text, size_t count) {
   return at;
 }
 
-// Lines of at most `most` columns, broken at blanks where there are any.
+// Splits a text into lines of at most `most` columns, broken at blanks where there are any.
 std::vector<std::string> wrapped(std::string text, size_t most) {
   std::vector<std::string> out;
   while (width(text) > most) {
@@ -49,7 +49,7 @@ std::vector<std::string> wrapped(std::string text, size_t most) {
   return out;
 }
 
-// The columns' widths, the widest made narrower until a row fits.
+// Narrows the widest columns until a row fits.
 std::vector<size_t> fitting(std::vector<size_t> widths, size_t indent, size_t columns) {
   if (columns == 0 || widths.empty()) return widths;
   const auto row = [&] {
@@ -64,7 +64,8 @@ std::vector<size_t> fitting(std::vector<size_t> widths, size_t indent, size_t co
   return widths;
 }
 
-// Of the terminal that stdout is, as COLUMNS says or it says itself; 0: it is none.
+// Returns the columns of the terminal that stdout is, from $COLUMNS or the terminal; 0: no
+// terminal.
 size_t stdout_columns() {
   if (::isatty(STDOUT_FILENO) == 0) return 0;
   size_t columns = 0;

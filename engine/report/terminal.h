@@ -1,11 +1,11 @@
-// What stderr and stdout can show.
+// The terminal behind stderr or stdout: whether it can rewrite a line, and how wide it is.
 #pragma once
 
 namespace evolve {
 
-// True where `fd` is a terminal that can rewrite a line.
+// Whether `fd` is a terminal that can rewrite a line.
 bool is_terminal(int fd);
-// Columns of the terminal at `fd`; 80 where it does not say.
+// Returns the columns of the terminal at `fd`; 80 if it does not say.
 int terminal_columns(int fd);
 
 }  // namespace evolve

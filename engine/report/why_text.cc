@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kChangesShown = 4;  // of one edge
+constexpr size_t kChangesShown = 4;  // per edge
 
 std::string edges_text(int count) {
   return fmt::format("{} edge{}", count, count == 1 ? "" : "s");
@@ -45,7 +45,7 @@ std::vector<std::string> reasons_of(const json& row) {
   return out;
 }
 
-// Steps with many edges for the same reasons are told of once.
+// Edges of a step with the same reasons share one entry.
 std::string grouped(const json& rows, const std::string& verb) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const json& row : rows) {
@@ -117,7 +117,7 @@ std::string stored_text(const json& rows, bool is_all) {
   return rows.empty() ? "" : "stored, with the build that first ran it:\n" + out;
 }
 
-// What it ran is of use where nothing is to be run.
+// `is_all`: nothing is to be run now, so the edges of the last build are of use.
 std::string last_build_text(const json& last, bool is_all) {
   if (last.is_null()) return "";
   const json& edges = last["edges"];

@@ -1,4 +1,4 @@
-// `evolve why` in words: the rows of app/why.h as text.
+// The text of `evolve why`: the rows of app/why.h in words.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,11 +6,11 @@
 
 namespace evolve {
 
-// What a build would run or put back, and why.
+// Says what a build would run or put back, and why.
 std::string pending_text(const nlohmann::json& rows);
-// Where stored results come from: each, or, unless `is_all`, how many edges are up to date.
+// Says where stored results come from. Unless `is_all`, says only how many edges are up to date.
 std::string stored_text(const nlohmann::json& rows, bool is_all);
-// What the last build ran; with `is_all` edge by edge.
+// Says what the last build ran; with `is_all` edge by edge.
 std::string last_build_text(const nlohmann::json& last, bool is_all);
 
 }  // namespace evolve

@@ -9,7 +9,7 @@ namespace {
 struct JudgingStep {
   const char* step;
   const char* file;
-  Judged judged;  // by when it is done
+  Judged judged;  // when the step is done
   bool (*is_for)(const JudgedCase&);
 };
 

@@ -1,11 +1,11 @@
-// Reading records that others wrote: nothing is taken to be there.
+// Access to records that others wrote, in which any member may be missing.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 namespace evolve::search {
 
-// The member of an object, or null: of what is no object, too.
+// The member of an object. Null: it is missing, or `object` is no object.
 inline const nlohmann::json& member(const nlohmann::json& object, const char* key) {
   static const nlohmann::json kNull;
   if (!object.is_object()) return kNull;

@@ -19,7 +19,7 @@ struct Unit {
 
 struct Quantity {
   const char* name;
-  std::vector<Unit> units;  // the first is the one that numbers without a unit have
+  std::vector<Unit> units;  // the first is the default
   std::optional<double> (*of)(const Standpoint& at);
 };
 
@@ -62,7 +62,7 @@ class Reader {
     skip_blanks();
     return begin_ == text_.size();
   }
-  // Letters; none: what comes next is something else.
+  // Takes letters; empty: something else comes next.
   std::string_view take_word() {
     skip_blanks();
     while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
@@ -83,7 +83,7 @@ class Reader {
     at_ += static_cast<size_t>(end - first);
     return value;
   }
-  // At what was taken last.
+  // An error at the column of the text that was taken last.
   [[nodiscard]] Error wrong(const std::string& what) const {
     return bad_input(fmt::format("'{}': column {}: {}", text_, begin_ + 1, what), "",
                      "speedup>=1.3 or stagnant 3 or cost>=5usd");
@@ -97,7 +97,7 @@ class Reader {
 
   std::string_view text_;
   size_t at_ = 0;
-  size_t begin_ = 0;  // of what was taken last
+  size_t begin_ = 0;  // of the text that was taken last
 };
 
 std::string names_of(const std::vector<Unit>& units) {
@@ -117,7 +117,7 @@ Result<const Quantity*> read_quantity(Reader& reader) {
                                   near ? fmt::format(", did you mean '{}'?", *near) : ""));
 }
 
-// What a unit's name multiplies with.
+// The factor of a unit, by its name.
 Result<double> factor_of(const Quantity& quantity, std::string_view name, const Reader& reader) {
   for (const Unit& unit : quantity.units) {
     if (name == unit.name) return unit.factor;

@@ -1,21 +1,21 @@
-// When a campaign that runs by itself has done enough. Pure.
+// The stop rule: when a campaign that runs by itself has done enough. Pure.
 //
-// A rule is conditions joined by `and` and `or`, of which `and` binds closer:
+// A rule is conditions joined by `and` and `or`. `and` binds closer:
 //
 //   speedup>=1.3 or stagnant 3 or cost>=5usd and rounds>=2
 //
 // A condition is a quantity, `>=` or nothing, and a number with its unit:
 //
-//   rounds N        rounds are done
-//   speedup X       the best variant is so many times as fast as the seed
-//   stagnant N      rounds in a row in which the best did not get faster by more than a tie
-//   roofline X      the best variant is this share of the roofline, in its worst case
-//   cost X          usd that language models cost so far
-//   tokens N        that they read and wrote so far
-//   device T        s, min or h of devices in which times were measured, by all runs so far
-//   wall T          s, min or h since this run began: another run has as much again
+//   rounds N        N rounds are done
+//   speedup X       the best variant is X times as fast as the seed
+//   stagnant N      in N rounds in a row the best did not get faster by more than a tie
+//   roofline X      the best variant reaches the share X of the roofline, in its worst case
+//   cost X          language models cost X usd so far
+//   tokens N        language models read and wrote N tokens so far
+//   device T        devices measured times for T s, min or h, in all runs so far
+//   wall T          this run began T s, min or h ago; another run has as much time again
 //
-// It is asked after each round; no round is broken off.
+// The rule is asked after each round. No round is broken off.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@
 
 namespace evolve::search {
 
-// How far a campaign is; what is not known meets no condition.
+// How far a campaign is. An unknown quantity meets no condition.
 struct Standpoint {
   double rounds = 0;
   std::optional<double> speedup;
@@ -42,10 +42,10 @@ struct Standpoint {
 
 class StopRule {
  public:
-  // Bad input: what is no rule, with the column.
+  // Bad input: a text that is no rule, with the column.
   static Result<StopRule> parse(std::string_view text);
 
-  // Why it is enough, "speedup 1.34 >= 1.3"; none: it is not.
+  // Why the campaign has done enough: "speedup 1.34 >= 1.3". Nullopt: it has not.
   [[nodiscard]] std::optional<std::string> reason(const Standpoint& at) const;
 
  private:
@@ -53,11 +53,11 @@ class StopRule {
     std::string quantity;
     double least = 0;
   };
-  std::vector<std::vector<Condition>> any_of_;  // of lists all of which hold
+  std::vector<std::vector<Condition>> any_of_;  // the rule holds if all conditions of one list do
 };
 
-// After how many rounds without a better best a campaign is, by each round's best score (0: none)
-// and the share within which scores are ties.
+// Returns how many of the last rounds in a row had no better best. `best_scores` has each round's
+// best score; 0: no score. Scores within the share `resolution` are ties.
 int stagnant_rounds(std::span<const double> best_scores, double resolution);
 
 }  // namespace evolve::search

@@ -9,7 +9,7 @@ std::string variant_id(int number) {
 }
 
 std::optional<int> variant_number(std::string_view id) {
-  // Shorter ids are padded, and no campaign has as many variants as longer ones would number.
+  // Shorter ids are padded. No campaign has enough variants for longer ids.
   constexpr size_t kLeast = 5, kMost = 9;
   const bool is_id = id.size() >= kLeast && id.size() <= kMost && id.front() == 'v' &&
                      id.find_first_not_of("0123456789", 1) == std::string_view::npos;

@@ -9,7 +9,7 @@ namespace evolve {
 
 // "v0007": variants count through the campaign, the seed is v0000.
 std::string variant_id(int number);
-// The number of an id; nothing where the text is none.
+// The number of an id. Nullopt: the text is no id.
 std::optional<int> variant_number(std::string_view id);
 
 }  // namespace evolve

@@ -1,5 +1,5 @@
-// Step adopt: the kernel that a model's answer, or a person's proposal, makes of its parent; or why
-// it makes none.
+// Step adopt: the kernel that a model's answer or a person's proposal makes of its parent, or the
+// reason why there is no kernel.
 #include "engine/llm/adopt.h"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Arguments {
   int round = 0, place = 0;
 };
 
-// The sources that the prompt named, but for the place's own parent.
+// Reads the sources that the prompt named, except the place's own parent.
 Status read_others(const Arguments& arguments, const steps::Parents& parents,
                    llm::AdoptRequest& request) {
   const std::string mode = request.prompt.value("mode", "");
@@ -69,16 +69,17 @@ Result<Adopted> adopt_answer(const Arguments& arguments, const steps::Parents& p
   return Adopted{std::move(adopted.kernel), std::move(adopted.variant)};
 }
 
-// What the file says above its code, or else what became of it.
+// Returns the note that the file has above its code; without a note, what became of the file.
 std::string note_of(const search::ProposalFile& proposal, const search::Adoption& adoption) {
   if (!proposal.note.empty()) return proposal.note;
   return adoption.problem ? adoption.problem->kind : "no note";
 }
 
-// As rules/steps/normalise.py has it.
+// In bytes; the same limit as in rules/steps/normalise.py.
 constexpr uintmax_t kLargestSource = 1 << 20;
 
-// The bytes of a person's file; nothing of one that is a folder, has no end, or is too large.
+// Returns the bytes of a person's file. Nullopt: it is not a regular file (a folder, a file without
+// end), or it is too large.
 Result<std::optional<std::string>> proposal_text(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none) ||
@@ -103,10 +104,10 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
   if (proposal) {
     const int number = variant_number(arguments.id).value_or(0);
     problem = search::parents_problem(proposal->parents, number - arguments.place);
-    // They would be believed by all that asks whose child a variant is.
+    // Everything that asks for a variant's parents would believe these.
     if (problem) proposal->parents.clear();
   }
-  // A file that is no proposal is no kernel, and stops nobody else's.
+  // A file that is not a proposal gives no kernel, and does not stop any other variant.
   TRY_ASSIGN(auto adoption, problem ? search::adopt({{}, problem}, context)
                                     : search::adopt_proposal(*proposal, canonical, context));
   if (!proposal) proposal = search::ProposalFile();

@@ -1,5 +1,5 @@
-// Step analyze: from the compiler's dumps to facts: bundles, utilisation, spills, VMEM, DMA,
-// modelled time. A candidate whose kernels did less than its case needs is rejected.
+// Step analyze: facts from the compiler's dumps: bundles, utilisation, spills, VMEM, DMA, modelled
+// time. It rejects a candidate whose kernels did less than its case needs.
 #include "engine/ir/facts.h"
 #include "engine/steps/compiled.h"
 #include "engine/steps/needs.h"
@@ -9,7 +9,7 @@ namespace {
 using namespace evolve;
 using nlohmann::json;
 
-// Puts what the case needs into the facts, and a verdict in place of "ok" where that was not done.
+// Adds what the case needs to the facts. If the kernels did less, a verdict replaces "ok".
 void judge_work(json& facts, const steps::Compiled& compiled, const ir::Needs& needs) {
   const auto& run = std::get<ir::ProgramRun>(compiled.run);
   facts["needed"] = ir::needs_json(needs, compiled.device);

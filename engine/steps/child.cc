@@ -21,7 +21,7 @@ namespace evolve::steps {
 
 namespace {
 
-// How the child's process ends where its work does not: beyond the codes of errors.
+// Exit codes of a child process whose work does not come to an end; above the codes of errors.
 constexpr int kNoMemory = 98;
 constexpr int kThrown = 99;
 
@@ -32,16 +32,16 @@ void limit(int resource, uint64_t most) {
 
 void confine(const ChildLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Should the machine's memory end first, it is the child that goes.
+  // If the machine runs out of memory, the kernel ends this child first.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their maps take terabytes
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers map terabytes
   limit(RLIMIT_AS, limits.memory_bytes);
 #endif
 }
 
-// Returns the child's exit code; its words go into `out`.
+// Returns the child's exit code; `out` receives the error's message.
 int run(const std::function<Status()>& work, std::string& out) {
   try {
     const Status status = work();

@@ -1,5 +1,5 @@
-// Work on what a candidate made, in a process of its own: whatever takes that process down (a size,
-// a time, a mistake of ours) is told, so that it becomes the candidate's verdict and no failed
+// Child processes for work on what a candidate made. Whatever ends such a process early (a size, a
+// time, a bug of ours) is reported, so that it becomes the candidate's verdict and not a failed
 // edge.
 #pragma once
 
@@ -18,8 +18,8 @@ struct ChildLimits {
   uint64_t cpu_seconds = 600;
 };
 
-// Runs `work` to its end: its error is returned as it is. Or else why it did not come to an end,
-// for a report's "reason".
+// Runs `work` in a child process. An error of `work` is returned as it is. Nullopt: `work` came to
+// an end. Otherwise: why it did not, for a report's "reason".
 Result<std::optional<std::string>> in_child(const std::function<Status()>& work,
                                             const ChildLimits& limits = {});
 

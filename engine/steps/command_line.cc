@@ -11,7 +11,8 @@ namespace evolve::steps {
 
 namespace {
 
-// Turns down what is no number, or none of which `is_right` holds: it is not `what`.
+// Rejects a text that is not a number or for which `is_right` is false. The message says that it is
+// not `what`.
 CLI::Validator number_that(const std::function<bool(double)>& is_right, const std::string& what) {
   return {[is_right, what](const std::string& text) {
             double value = 0;

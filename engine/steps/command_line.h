@@ -1,5 +1,5 @@
-// A step's command line. CLI11 reads it, in command_line.cc alone: its headers take a compiler as
-// long as a step's own code five times over, and there is a program for each step.
+// The command line of a step. Only command_line.cc includes CLI11, because its headers take five
+// times as long to compile as a step's own code, and each step is a program of its own.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,8 @@ class Option;
 
 namespace evolve::steps {
 
-// An option that was declared, to say more of it; of the command line that it was added to.
+// A declared option, for adding conditions to it. Must not outlive the command line that it was
+// added to.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
@@ -26,7 +27,7 @@ class Option {
   Option above(double bound);
   Option between(double least, double most);
   Option one_of(const std::vector<std::string>& words);
-  // A list in one word, with commas between.
+  // Takes a list in one word, with commas between the items.
   Option separated();
   Option needs(Option other);
   Option excludes(Option other);
@@ -42,13 +43,13 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // Declares `--NAME VALUE`, or for a bool `--NAME`, that is put into `value` by run(). Of
-  // std::string, int, size_t, double, bool, and lists of std::string and size_t.
+  // Declares `--NAME VALUE`, or `--NAME` for a bool; run() puts the value into `value`. T is
+  // std::string, int, size_t, double, bool, or a list of std::string or size_t.
   template <typename T>
   Option add(const std::string& name, T& value, const std::string& help = "");
 
-  // Parses the arguments, runs the step, and returns the process's exit code: 0 for any verdict,
-  // else after a message on stderr that of the error's class.
+  // Parses the arguments, runs the step and returns the process's exit code: 0 for any verdict. An
+  // error is printed on stderr, and its class gives the exit code.
   int run(int argc, char** argv, const std::function<Status()>& step);
 
  private:

@@ -1,6 +1,6 @@
-// What analyze and trace read alike: a compiled program, run by the model. The program is a
-// candidate's, and so are the sizes, names and contents of its dumps and operands: whatever is
-// wrong with these is why there is no model of it, never an error.
+// A compiled program, run by the model; shared by the steps analyze and trace. The program comes
+// from a candidate, and so do the sizes, names and contents of its dumps and operands. So anything
+// wrong with them is a reason why there is no model of the program, never an error.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@
 namespace evolve::steps {
 
 struct CompiledFiles {
-  std::string report;     // the compile step's
-  std::string dumps;      // its dumps
-  std::string operands;   // what the kernels are given; empty: nothing is known of it
-  std::string constants;  // of the device's model; empty: those that it has
+  std::string report;     // of the compile step
+  std::string dumps;      // of the compile step
+  std::string operands;   // of the kernels; empty: not known
+  std::string constants;  // of the device's model; empty: the model's own
   std::string target;
   std::string out;
 
@@ -39,7 +39,7 @@ struct CompiledFiles {
 struct Compiled {
   ir::Dumps dumps;
   ir::Device device;
-  // The model's run; or why there is none: a report's "verdict", "kind" and "reason".
+  // The model's run, or why there is no run: a report's "verdict", "kind" and "reason".
   std::variant<ir::ProgramRun, nlohmann::json> run;
 };
 
@@ -62,7 +62,7 @@ inline Result<ir::Device> read_device(const CompiledFiles& files) {
   return with;
 }
 
-// What a candidate's kernels are given. Bad input: it cannot be read.
+// Reads the operands that a candidate's kernels are given. Bad input: they cannot be read.
 inline Result<ir::ProgramInput> read_input(const std::string& path) {
   if (path.empty()) return ir::ProgramInput();
   TRY_ASSIGN(auto text, world::read_file(path));
@@ -73,7 +73,7 @@ inline Result<ir::ProgramInput> read_input(const std::string& path) {
   return input;
 }
 
-// The program as the model runs it. Bad input: the model cannot.
+// Runs the program in the model. Bad input: the model cannot run it.
 inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled& compiled) {
   auto dumps = world::read_archive(files.dumps, kMostDumpBytes);
   if (!dumps && dumps.error().code == ErrorCode::bad_input)
@@ -85,7 +85,7 @@ inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled&
   auto run = ir::run_program(compiled.dumps, compiled.device, input);
   if (!run) return bad_input(run.error().message);
   if (!run->not_modelled.empty()) {
-    // The time of the others is no time of the program's.
+    // The time of the other modules is not the program's time.
     const auto& [module, why] = *run->not_modelled.begin();
     return bad_input(fmt::format("'{}' is left out: {}", module, why));
   }
@@ -108,8 +108,8 @@ inline Result<Compiled> read_compiled(const CompiledFiles& files) {
   return compiled;
 }
 
-// Does `work`, which writes the report, in a child; where that does not come to an end, `write` is
-// given the report that says so.
+// Runs `work`, which writes the report, in a child process. If `work` does not come to an end,
+// `write` gets a report that says so.
 inline Status judge_compiled(const std::function<Status()>& work,
                              const std::function<Status(const nlohmann::json&)>& write) {
   TRY_ASSIGN(auto problem, in_child(work));

@@ -1,4 +1,5 @@
-// Step cut: which of a round's variants are measured at all, by what the model says of them.
+// Step cut: the choice of a round's variants that are measured at all, by what the model says about
+// them.
 #include "engine/search/selection/cut.h"
 
 #include "engine/search/selection/selection_record.h"
@@ -53,7 +54,8 @@ class Cut {
     return arguments_.round_dir + "/" + id;
   }
 
-  // Who was turned down is not measured, and sets no pace; who is not modelled is measured.
+  // Makes a variant's entry. A rejected variant is not measured, and the others are not compared
+  // with it. A variant without a modelled time is measured.
   Status admit(const std::string& id) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
     if (variant.rejection) {
@@ -70,7 +72,8 @@ class Cut {
     return {};
   }
 
-  // The survivors of the round before, in the first round the seed; and how well the model did.
+  // Reads the leaders, which are the survivors of the round before, and how well the model did. In
+  // the first round the seed is the leader already.
   Status read_previous() {
     if (arguments_.previous.empty()) return {};
     TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));

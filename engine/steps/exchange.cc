@@ -1,7 +1,7 @@
-// Step exchange: asks a model what request.json says; the only step that calls out. Its results are
-// recorded: a replay takes them from the ledger. Of prompt.json it reads by whose key and how often
-// to ask, which is no part of what is answered. A fault ends it with 3, and nothing is written;
-// what another try does not mend ends it with 2.
+// Step exchange: asks a model what request.json says, and records the answer. It is the only step
+// that calls out. A replay takes its results from the ledger. From prompt.json it reads whose key
+// to use and how often to ask; neither is part of what is answered. After a fault the exit code is
+// 3, and nothing is written. After an error that another try does not mend, the exit code is 2.
 #include "engine/llm/exchange.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Waits for our turn at a model: who holds the file's lock takes the next time that is free.
+// Waits for our turn at a model. The process that holds the file's lock takes the next free time.
 Status take_turn(const std::string& file, double requests_per_minute) {
   double start = 0;
   {
@@ -57,7 +57,8 @@ Status take_turn(const std::string& file, double requests_per_minute) {
   return {};
 }
 
-// The file of a model's turns: named by its server and name, whatever letters these have.
+// Returns the file of a model's turns. A digest of the server and the model names it, so both may
+// have any characters.
 std::string pace_file(const std::string& folder, const llm::ChatRequest& request) {
   return fmt::format("{}/{}.turn", folder,
                      digest_of(request.base_url + "\n" + request.model).brief());

@@ -1,5 +1,6 @@
-// Step finalists: which of a round's variants may survive by their modelled times. Their large
-// timed cases are compared with the reference; that of the others is not worth it.
+// Step finalists: the choice of a round's variants that may survive by their modelled times. Only
+// their large timed cases are compared with the reference, because comparing the others is not
+// worth the cost.
 #include "engine/search/selection/cut.h"
 #include "engine/search/selection/race.h"
 #include "engine/search/selection/selection_record.h"
@@ -10,9 +11,9 @@ namespace {
 
 using namespace evolve;
 
-// More are compared than may survive: the comparison rejects some.
+// More variants are compared than may survive, because the comparison rejects some.
 constexpr size_t kSpare = 2;
-// Modelled times that are nearer than this share may be in either order.
+// Modelled times that differ by less than this share may be in either order.
 constexpr double kResolution = 0.03;
 
 struct Arguments {
@@ -22,7 +23,8 @@ struct Arguments {
   bool must_be_new = false;
 };
 
-// Ratios are by the seed's times, or by one second where the seed has none.
+// The choice of the finalists. Ratios are relative to the seed's times, or to one second if the
+// seed was rejected.
 class Finalists {
  public:
   explicit Finalists(const Arguments& arguments) : arguments_(arguments) {}
@@ -61,7 +63,7 @@ class Finalists {
     return search::Runner{variant.id, {*ratio, kResolution}, variant.programs};
   }
 
-  // Makes the variant a runner, or puts it among the entries with why it is none.
+  // Makes the variant a runner, or adds an entry with the reason why it is not one.
   Status admit(const std::string& id, std::vector<search::Runner>& runners) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_values));
     auto runner = runner_of(variant);
@@ -75,7 +77,7 @@ class Finalists {
     return {};
   }
 
-  // The survivors of the round before; in the first round, the seed.
+  // Reads the survivors of the round before; in the first round, the seed unless it was rejected.
   Status read_leaders(const search::Evaluated& seed, std::vector<search::Runner>& out) const {
     if (arguments_.previous.empty()) {
       if (!seed.rejection) out.push_back({seed.id, {0, 0}, seed.programs});

@@ -1,4 +1,4 @@
-// Step gate: whether a variant is worked on further, by what has been said of it so far.
+// Step gate: the decision whether a variant is worked on further, by the reports on it so far.
 #include "engine/search/judging.h"
 #include "engine/search/selection/selection_record.h"
 #include "engine/steps/step.h"
@@ -23,7 +23,8 @@ Status run(const Arguments& arguments) {
     if (const auto problem = search::problem_of_seed(variant))
       return failed(fmt::format("{}: {}", arguments.seed, *problem));
   }
-  // What could not be done may be excused by the spec; the selection sees to that.
+  // A step that could not be done does not stop a variant here: the spec may excuse it, and the
+  // selection decides that.
   return steps::write_json(arguments.out, {{"verdict", variant.rejection ? "not_reached" : "ok"}});
 }
 

@@ -62,8 +62,8 @@ class Sweep {
     TRY_ASSIGN(auto history, steps::read_history(arguments_.history));
     history_ = std::move(history);
     TRY(read_parents());
-    // What is swept together are the places of one structure: what is known of a point of one says
-    // nothing of the same point of another.
+    // Only places with parents of the same structure are swept together. What is known about a
+    // point of one structure says nothing about the same point of another.
     for (size_t number = 0; number < groups_.size(); ++number) {
       TRY(propose(groups_[number], number));
     }
@@ -71,18 +71,18 @@ class Sweep {
   }
 
  private:
-  // Parents of one island that differ in parameters alone, and whose children are wanted.
+  // Parents of one island that differ only in their parameters, and whose children are wanted.
   struct Group {
     std::vector<Source> parents;  // at least one
     std::vector<std::string> ids;
-    std::vector<search::SweepPlace> places;  // by id
+    std::vector<search::SweepPlace> places;  // one for each id
   };
 
-  // The parents of the round's places; the seed where there is nothing in a parent to sweep: a
-  // model's kernel may have no parameters.
+  // Reads the parents of the round's places. A parent without parameters, such as a model's kernel,
+  // gives way to the seed, because it has nothing to sweep.
   Status read_parents() {
     TRY_ASSIGN(auto parents, steps::Parents::read(arguments_.files));
-    // Counted through the campaign, so that rounds and groups of few places explore, too.
+    // Counted through the campaign, so that rounds and groups with few places explore, too.
     const auto before = static_cast<size_t>(
         std::count_if(history_.begin(), history_.end(),
                       [](const search::PastVariant& past) { return past.mutator == "sweep"; }));
@@ -115,8 +115,8 @@ class Sweep {
     return {};
   }
 
-  // Each group of a round draws from a stream of its own: two islands do not explore the same
-  // points.
+  // Proposes the variants of a group. Each group of a round draws from a stream of its own, so that
+  // two islands do not explore the same points.
   Status propose(const Group& group, size_t number) {
     constexpr unsigned kRoundBits = 32;
     const uint64_t stream =
@@ -127,7 +127,7 @@ class Sweep {
       request.parents.push_back({parent.file.id, parent.point});
     for (const search::PastVariant& past : history_) {
       if (past.structure != group.parents.front().file.structure) continue;
-      if (search::is_near_duplicate(past)) continue;  // that says nothing of the point
+      if (search::is_near_duplicate(past)) continue;  // a duplicate says nothing about the point
       request.trials.push_back(
           {past.parameters, past.score ? std::optional(1 / *past.score) : std::nullopt});
     }

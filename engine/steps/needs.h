@@ -1,4 +1,5 @@
-// What the steps that judge a case's work read of it: its cost, contract and signature.
+// The needs of a case, read from its cost, contract and signature; for the steps that judge the
+// work of its kernels.
 #pragma once
 
 #include <string>

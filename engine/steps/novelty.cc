@@ -1,4 +1,5 @@
-// Step novelty: which of a round's variants are too near to an earlier one to be paid for.
+// Step novelty: the rejection of a round's variants that are too near to an earlier one to be worth
+// their cost.
 #include "engine/search/history/novelty.h"
 
 #include "engine/core/outside_json.h"
@@ -71,8 +72,9 @@ class Novelty {
     return is_within;
   }
 
-  // Nothing where one of its programs was not lowered, is too large to be compared, or cannot be
-  // read: a candidate had a hand in that, so it is the candidate's verdict and no fault.
+  // Reads the programs of a variant. Nullopt: one of them was not lowered, is too large to be
+  // compared, or cannot be read. The candidate had a hand in that, so it is the candidate's verdict
+  // and not a fault.
   Result<std::optional<search::Sketched>> read_program(const std::string& folder) {
     TRY_ASSIGN(auto variant, steps::read_json(folder + "/variant.json"));
     TRY_ASSIGN(auto core, search::read_variant_core(variant, "id", "variant.json"));
@@ -110,7 +112,8 @@ class Novelty {
                                    it->second.nearest, arguments_.least)}};
   }
 
-  // A variant's own reports say no more than the verdict, so that nothing else has it judged anew.
+  // Writes the reports. A variant's own reports hold only the verdict, so that nothing else causes
+  // it to be judged again.
   [[nodiscard]] Status write() const {
     json all = json::array();
     for (const std::string& id : arguments_.variants) {
@@ -142,7 +145,7 @@ class Novelty {
   std::vector<search::BenchCase> benches_;
   std::vector<search::Sketched> earlier_;
   std::map<std::string, std::map<std::string, bool>> is_within_;  // by variant and case
-  std::map<std::string, std::string> unreadable_;                 // by variant: why
+  std::map<std::string, std::string> unreadable_;                 // by variant: the reason
   std::map<std::string, search::NoveltyEntry> entries_;
 };
 

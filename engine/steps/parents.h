@@ -1,4 +1,4 @@
-// Whose children a round's variants are: what the selection of the round before says of a place.
+// The parents of a round's variants: for each place, what the selection of the round before says.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace evolve::steps {
 // The files that a round starts from.
 struct ParentFiles {
   std::string seed;                   // the seed's kernel
-  std::string selection;              // of the round before; empty: there was none
-  std::vector<std::string> lineages;  // its survivors' kernels, in their order
+  std::string selection;              // of the round before; empty: no round before
+  std::vector<std::string> lineages;  // kernels of that round's survivors, in their order
 
   void add_options(CommandLine& line) {
     line.add("--seed", seed, "the seed's source").required();
@@ -27,11 +27,11 @@ struct ParentFile {
   std::string path;
   std::string structure;  // empty: not known
   bool has_parameters = true;
-  size_t lineage = 0;  // its number, from 1; 0: the seed
-  int island = 0;      // 0: there are none
+  size_t lineage = 0;  // number of the lineage, from 1; 0: the seed
+  int island = 0;      // 0: no islands
 };
 
-// Who may be a parent, and of which place.
+// The possible parents of a round's variants, and the parent of each place.
 class Parents {
  public:
   static Result<Parents> read(const ParentFiles& files) {
@@ -48,15 +48,16 @@ class Parents {
     return out;
   }
 
-  // What the round before handed on; empty where there was none.
+  // Returns what the round before handed on; empty: there was no round before.
   [[nodiscard]] const search::PreviousSelection& previous() const { return previous_; }
   [[nodiscard]] const ParentFile& seed() const { return seed_; }
-  // The survivor that the place was given to; where it was given to none, the seed.
+  // Returns the survivor to which the selection gave the place; without such a survivor, the seed.
   [[nodiscard]] const ParentFile& of_place(size_t place) const {
     const size_t number = previous_.parent_of(place);
     return number == 0 || number > survivors_.size() ? seed_ : survivors_[number - 1];
   }
-  // The next other survivor after the place's own, in a ring; null where there is none.
+  // Returns the next other survivor after the place's own, in a ring. Null: there is no other, or
+  // the place's own parent is the seed.
   [[nodiscard]] const ParentFile* beside(size_t place) const {
     const ParentFile& own = of_place(place);
     for (size_t i = 0; own.lineage > 0 && i < survivors_.size(); ++i) {
@@ -65,7 +66,7 @@ class Parents {
     }
     return nullptr;
   }
-  // By id; null: nobody is called so.
+  // Finds a survivor or the seed by id; null: unknown id.
   [[nodiscard]] const ParentFile* find(const std::string& id) const {
     for (const ParentFile& one : survivors_) {
       if (one.id == id) return &one;

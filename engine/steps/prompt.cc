@@ -1,4 +1,4 @@
-// Step prompt: what a model is asked for one variant; nothing is asked yet.
+// Step prompt: the question to a model for one variant. This step does not ask it yet.
 #include "engine/llm/prompt.h"
 
 #include "engine/search/space/random.h"
@@ -27,7 +27,7 @@ Result<llm::Source> read_source(const steps::ParentFile* parent) {
   return llm::Source{parent->id, std::move(text)};
 }
 
-// What the compiler said of the parent.
+// Reads what the compiler said about the parent.
 Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::ParentFile& parent) {
   if (parent.lineage > 0 && parent.lineage <= arguments.evidence.size())
     return steps::read_json(arguments.evidence[parent.lineage - 1]);
@@ -35,7 +35,7 @@ Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::Pa
   return steps::read_evidence(arguments.seed_dir, steps::benches_of(cases));
 }
 
-// The campaign so far, with the survivors' sources.
+// Returns the campaign so far, with the survivors' sources.
 Result<llm::History> read_campaign(const search::History& past, const steps::Parents& parents) {
   llm::History out = llm::history_of(past, parents.previous().survivors);
   for (llm::Elite& elite : out.elites) {
@@ -45,7 +45,7 @@ Result<llm::History> read_campaign(const search::History& past, const steps::Par
   return out;
 }
 
-// What was learned, and what models wrote beside it.
+// Reads what was learned, and the learnings that models proposed besides.
 Result<search::Lessons> read_lessons(const Arguments& arguments, const search::History& past,
                                      const nlohmann::json& spec) {
   TRY_ASSIGN(auto known, steps::read_learnings(arguments.learnings));
@@ -56,12 +56,12 @@ Result<search::Lessons> read_lessons(const Arguments& arguments, const search::H
   }
   TRY_ASSIGN(auto selection, steps::read_json(arguments.files.selection));
   TRY_ASSIGN(auto rule, search::read_learn_rule(selection, spec, arguments.effect));
-  // What the rule accepted is known already, and so is left as it is.
+  // The learnings that the rule accepted are known already, so they stay as they are.
   return search::learn(past, known, rule, search::Proposals::of_models);
 }
 
-// A variant of the round before that a step turned down, drawn from those; nothing where there is
-// none. One without code of its own has nothing to mend.
+// Draws a variant that a step rejected in the round before. Empty: no such variant. A variant
+// without code of its own is never drawn, because it has nothing to mend.
 Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History& history) {
   std::vector<const llm::Past*> rejected;
   for (const llm::Past& past : history.entries) {
@@ -78,7 +78,7 @@ Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History
   return llm::Source{id, std::move(text)};
 }
 
-// What the code is asked by, where models plan first.
+// Reads the plan by which the code is asked for, where models plan first. Empty `path`: no plan.
 Result<llm::Plan> read_plan(const std::string& path) {
   if (path.empty()) return llm::Plan();
   TRY_ASSIGN(auto record, steps::read_json(path));
@@ -90,7 +90,7 @@ Status run(const Arguments& arguments) {
   auto config = llm::read_config(config_record);
   if (!config) return std::move(config).error().within(arguments.config);
   const bool is_plan = arguments.stage == "plan";
-  // Where models plan first, a place asks twice.
+  // Where models plan first, each place asks twice.
   if (is_plan || !arguments.plan.empty()) config->exchanges = 2;
   const llm::Stage stage = is_plan ? llm::Stage::plan : llm::Stage::code;
   auto templates = llm::Templates::read(

@@ -1,4 +1,4 @@
-// Step race: which of a round's variants are measured again, longer.
+// Step race: the choice of a round's variants that are measured again, for longer.
 #include "engine/search/selection/race.h"
 
 #include "engine/search/selection/selection_record.h"
@@ -40,7 +40,7 @@ class Race {
     return arguments_.round_dir + "/" + id;
   }
 
-  // Makes the variant a runner, or puts it among the entries with why it is none.
+  // Makes the variant a runner, or adds an entry with the reason why it is not one.
   Status admit(const std::string& id) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
     if (variant.rejection) {
@@ -70,7 +70,7 @@ class Race {
     return {};
   }
 
-  // The survivors of the round before; in the first round, the seed.
+  // Reads the survivors of the round before; in the first round, the seed.
   [[nodiscard]] Result<std::vector<search::Runner>> read_leaders() const {
     if (arguments_.previous.empty()) return std::vector<search::Runner>{{}};
     TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));

@@ -1,4 +1,7 @@
 // Step select: the round's survivors, and the sources of their lineages for the next round.
+#include <algorithm>
+#include <type_traits>
+
 #include "engine/core/sha256.h"
 #include "engine/search/history/history.h"
 #include "engine/search/learning/learn.h"
@@ -19,10 +22,11 @@ struct Arguments {
   std::vector<std::string> variants, lineages_out, evidence_out;
   int round = 1;
   bool must_be_new = false;
-  search::PopulationRule rule;
+  search::SelectionRule rule;
+  uint64_t random_seed = 0;
 };
 
-// What a variant's source is to the campaign.
+// Sets the digests by which the campaign knows a variant's source and its structure.
 Status identify(search::Evaluated& variant, const std::string& folder,
                 const std::vector<std::string>& parameters) {
   TRY_ASSIGN(auto canonical, world::read_file(folder + "/canonical.py"));
@@ -38,6 +42,7 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   search::SelectionRequest request;
   request.round = arguments.round;
   request.rule = arguments.rule;
+  request.random_seed = arguments.random_seed;
   request.cases = steps::benches_of(cases);
   TRY_ASSIGN(auto seed, steps::read_variant(arguments.seed_dir, cases));
   request.seed = std::move(seed);
@@ -70,8 +75,8 @@ std::string previous_folder(const Arguments& arguments) {
   return arguments.previous.substr(0, arguments.previous.find_last_of('/') + 1);
 }
 
-// The source of a survivor: this round's kernel, the lineage file beside the previous selection, or
-// the seed.
+// Returns the path of a survivor's source: this round's kernel, the lineage file next to the
+// previous selection, or the seed.
 std::string source_of(const Arguments& arguments, const search::SelectionRequest& request,
                       const std::string& id) {
   for (const search::Evaluated& variant : request.variants) {
@@ -84,7 +89,7 @@ std::string source_of(const Arguments& arguments, const search::SelectionRequest
   return arguments.seed_kernel;
 }
 
-// Writes a source for each lineage; those without a survivor start from the seed again.
+// Writes a source for each lineage. A lineage without a survivor starts from the seed again.
 Status write_lineages(const Arguments& arguments, const search::SelectionRequest& request,
                       const search::Selection& selection) {
   for (size_t i = 0; i < arguments.lineages_out.size(); ++i) {
@@ -97,8 +102,8 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
   return {};
 }
 
-// What the compiler said of a survivor, by case: this round's facts, what lies beside the previous
-// selection, or the seed's.
+// Returns what the compiler said about a survivor, by case: this round's facts, the file next to
+// the previous selection, or the seed's facts.
 Result<nlohmann::json> evidence_of(const Arguments& arguments,
                                    const search::SelectionRequest& request, const std::string& id) {
   std::string folder = arguments.seed_dir;
@@ -123,7 +128,7 @@ Status write_evidence(const Arguments& arguments, const search::SelectionRequest
   return {};
 }
 
-// Appends this round's lines to those of the rounds before; returns all of them.
+// Writes the history: the lines of the rounds before, then this round's. Returns all of them.
 Result<search::History> write_history(const Arguments& arguments,
                                       const search::SelectionRequest& request,
                                       const search::Selection& selection) {
@@ -136,7 +141,7 @@ Result<search::History> write_history(const Arguments& arguments,
   return history;
 }
 
-// What the campaign has learned so far. `record` is the selection's.
+// Writes what the campaign has learned so far. `record` is the selection's record.
 Status write_learnings(const Arguments& arguments, const search::History& history,
                        const nlohmann::json& record) {
   TRY_ASSIGN(auto by_person, steps::read_learnings(arguments.by_person));
@@ -154,15 +159,15 @@ int main(int argc, char** argv) {
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--round", arguments.round).required().above(0);
-  search::PopulationRule& rule = arguments.rule;
-  line.add("--policy", rule.policy, "who survives").one_of(search::policy_names());
-  line.add("--top-k", rule.top_k, "how many, or how many of each island").required().above(0);
-  line.add("--by-point", rule.by_point, "there are no ties");
-  line.add("--lineages", rule.most_lineages).above(0);
-  line.add("--islands", rule.islands).above(0);
-  line.add("--migration-interval", rule.migration_interval, "rounds").above(0);
-  line.add("--cells", rule.most_cells).above(0);
-  line.add("--random-seed", rule.random_seed);
+  search::visit_settings(arguments.rule, [&](const search::RuleSetting& setting, auto& value) {
+    std::string flag = fmt::format("--{}", setting.name);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    auto added = line.add(flag, value, setting.help);
+    if constexpr (std::is_same_v<decltype(value), int&>) added.above(0);
+    if constexpr (std::is_same_v<decltype(value), std::string&>)
+      added.one_of(search::policy_names());
+  });
+  line.add("--random-seed", arguments.random_seed);
   line.add("--previous", arguments.previous,
            "selection.json of the round before, with its lineage-K.py beside it");
   line.add("--history", arguments.history, "history.jsonl of the round before");

@@ -1,4 +1,4 @@
-// What the step programs share: their command line, and reading and writing their files.
+// Shared parts of the step programs: the command line, and reading and writing files.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace evolve::steps {
 
-// The JSON in a file; what is not taken (core/outside_json.h) is an external error.
+// Reads the JSON in a file. JSON that core/outside_json.h does not accept is an external error.
 inline Result<nlohmann::json> read_json(const std::string& path) {
   TRY_ASSIGN(auto text, world::read_file(path));
   auto value = parse_outside(text);
@@ -21,7 +21,7 @@ inline Result<nlohmann::json> read_json(const std::string& path) {
   return value;
 }
 
-// Writes JSON as every step writes it: sorted keys, two blanks, a newline at the end.
+// Writes JSON in the form that every step uses: sorted keys, two blanks, a newline at the end.
 inline Status write_json(const std::string& path, const nlohmann::json& value) {
   return world::write_file_atomic(
       path, value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -1,5 +1,6 @@
-// Step time: a compiled program's time, and what kind of time it is. Without a device the modelled
-// time of the facts; or what a measure step's samples say of the program beside its anchor.
+// Step time: a compiled program's time, and what kind of time it is. Without a device this is the
+// modelled time of the facts. With a device it is the measured time: what a measure step's samples
+// say about the program next to its anchor.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ json modelled_time(const json& facts) {
   }
   const json& modelled = search::member(facts, "modelled");
   const json& seconds = search::member(modelled, "seconds");
-  // What is not finite is null in a file.
+  // A number that is not finite is null in a file.
   if (!seconds.is_number() || !(seconds.get<double>() > 0)) {
     return {{"verdict", "rejected"},
             {"kind", "suspicious"},
@@ -33,17 +34,18 @@ json modelled_time(const json& facts) {
               {"seconds", seconds},
               {"low", search::member(modelled, "low")},
               {"high", search::member(modelled, "high")}};
-  // Of a kernel whose control flow hangs on data; it is ranked by the dearer side.
+  // Only a kernel whose control flow depends on data has this time. The kernel is ranked by the
+  // dearer side.
   if (const json& cheaper = search::member(modelled, "cheaper_seconds"); cheaper.is_number())
     out["cheaper_seconds"] = cheaper;
-  // Of a baseline nothing is asked.
+  // A baseline has no contract, so its facts may lack these.
   for (const char* key : {"work", "needed"}) {
     if (facts.contains(key)) out[key] = facts[key];
   }
   return out;
 }
 
-// The middle one of all samples of a program.
+// Returns the middle one of all samples of a program.
 double median_of(const search::Samples& samples, std::array<double, 2> search::Block::*program) {
   std::vector<double> all;
   for (const auto& blocks : samples.runs) {
@@ -59,27 +61,27 @@ double median_of(const search::Samples& samples, std::array<double, 2> search::B
 struct Records {
   json samples;
   std::string samples_path;
-  json screening;  // null: none was to be
+  json screening;  // null: no short measurement
   std::string screening_path;
 };
 
-// What is known of the case.
+// The facts about a case that its times are judged by.
 struct Case {
   json cost;
-  std::optional<ir::Needs> needs;  // none: nothing is asked of a baseline
+  std::optional<ir::Needs> needs;  // nullopt: a baseline, which has no contract
 };
 
-// What a call of the case cannot take less than on the device that was measured; below it a sample
-// is wrong, and not fast.
+// The least time that a call of the case can take on the measured device. A sample below it is
+// wrong, not fast.
 struct Floor {
   double seconds = 0;
-  std::string of;  // for people
+  std::string of;  // where the floor comes from, for people
 };
 
-// Of a device that has a model ("tpu7x: …") its roofline. Of a processor none is known, but a bound
-// far below what can be reached: the floating-point operations of the formula, at more of them a
-// second than one core of any does today (two tiles of AMX a cycle: 2,048 operations on bfloat16;
-// 6 GHz).
+// Returns the floor on a device. For a device that has a model ("tpu7x: …") it is the roofline. For
+// a processor no roofline is known, only a bound far below any time that can be reached. The bound
+// takes the floating-point operations of the formula at a rate that no single core reaches today:
+// two tiles of AMX a cycle (2,048 operations on bfloat16) at 6 GHz.
 Floor floor_of(const std::string& device_kind, const json& cost,
                const std::optional<ir::Needs>& needs) {
   constexpr double kMostPerSecond = 2048 * 6e9;
@@ -90,11 +92,11 @@ Floor floor_of(const std::string& device_kind, const json& cost,
           "no roofline of this device is known: cost.flops at 1.2e13 a second"};
 }
 
-// The time that samples tell of; or their verdict, where they are none.
+// Returns the time that samples give; without samples, the record's verdict.
 Result<json> time_of(const json& record, const std::string& path, const Case& of) {
   const std::string verdict = record.value("verdict", "");
   if (verdict == "not_reached") return json{{"kind", "measured"}, {"verdict", verdict}};
-  // What a program was turned down for while it was measured.
+  // The program was rejected while it was measured, and the record says why.
   if (verdict == "rejected") return record;
   TRY_ASSIGN(auto samples, search::read_samples(record, path));
   const Floor floor = floor_of(samples.device, of.cost, of.needs);
@@ -118,8 +120,8 @@ Result<json> time_of(const json& record, const std::string& path, const Case& of
   return out;
 }
 
-// By the longer measurement; where the variant was out of the race, by the short one, and not
-// confirmed.
+// Takes the time from the longer measurement. If the variant was out of the race, takes it from the
+// short one, and marks it as not confirmed.
 Result<json> measured_time(const Records& records, const Case& of) {
   const bool is_confirmed =
       records.screening.is_null() || records.samples.value("verdict", "") != "not_reached";

@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   steps::CommandLine line("modelled timeline of a compiled program", "trace");
   steps::CompiledFiles files;
   files.add_options(line);
-  // There is none, and why.
+  // Writes a timeline without events, and the reason for that.
   const auto write_empty = [&](const nlohmann::json& reason) {
     return steps::write_json(files.out,
                              {{"traceEvents", nlohmann::json::array()}, {"otherData", reason}});

@@ -1,4 +1,5 @@
-// What the steps of a round share: reading what its variants are, and what became of them.
+// Shared functions of a round's steps: they read what the round's variants are, and what became of
+// them.
 #pragma once
 
 #include <map>
@@ -14,19 +15,20 @@
 
 namespace evolve::steps {
 
-// The cases of a spec.json.
+// Reads the cases of a spec.json.
 inline Result<std::vector<search::CaseRecord>> read_spec(const std::string& path) {
   TRY_ASSIGN(auto spec, read_json(path));
   return search::read_cases(spec);
 }
 
-// The parameters of a spec.json.
+// Reads the parameters of a spec.json.
 inline Result<search::Space> read_space(const std::string& path) {
   TRY_ASSIGN(auto spec, read_json(path));
   return search::Space::from_spec_json(spec);
 }
 
-// What became of the variants so far; empty where `path` is: there are none.
+// Reads what became of the variants so far. Empty `path`: an empty history, because there are no
+// variants yet.
 inline Result<search::History> read_history(const std::string& path) {
   if (path.empty()) return search::History();
   TRY_ASSIGN(auto text, world::read_file(path));
@@ -35,15 +37,15 @@ inline Result<search::History> read_history(const std::string& path) {
   return history;
 }
 
-// What was learned; nothing where `path` is empty: there is no such file.
+// Reads what was learned. Empty `path`: there is no such file, and nothing was learned.
 inline Result<search::Learnings> read_learnings(const std::string& path) {
   if (path.empty()) return search::Learnings();
   TRY_ASSIGN(auto text, world::read_file(path));
   return search::parse_learnings(text);
 }
 
-// The cases as the variants of a round are judged, which the seed is not: their programs must be
-// new where `must_be_new`.
+// Returns the cases as a round's variants are judged by them. With `must_be_new` the programs must
+// be new; the seed is not judged by that.
 inline std::vector<search::CaseRecord> judged_in_round(std::vector<search::CaseRecord> cases,
                                                        bool must_be_new) {
   for (search::CaseRecord& one : cases) one.judged.must_be_new = must_be_new;
@@ -58,7 +60,7 @@ inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseR
   return out;
 }
 
-// What a round handed on.
+// Reads what a round handed on.
 inline Result<search::PreviousSelection> read_previous(const std::string& path) {
   TRY_ASSIGN(auto record, read_json(path));
   auto previous = search::read_selection(record);
@@ -66,8 +68,8 @@ inline Result<search::PreviousSelection> read_previous(const std::string& path) 
   return previous;
 }
 
-// What the first cut said of a round, by variant: "is_in", "spot_check" and "reason" as in its
-// cut.json. Empty where `path` is: there was none.
+// Reads what the first cut said about a round, by variant: "is_in", "spot_check" and "reason", as
+// in its cut.json. Empty `path`: the round had no cut.
 inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string& path) {
   std::map<std::string, nlohmann::json> out;
   if (path.empty()) return out;
@@ -78,7 +80,7 @@ inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string&
   return out;
 }
 
-// A variant by the records in its folder, as far as it has been judged.
+// Reads a variant from the records in its folder, as far as it has been judged.
 inline Result<search::Evaluated> read_variant(const std::string& folder,
                                               const std::vector<search::CaseRecord>& cases,
                                               Judged judged = Judged::whole) {
@@ -91,7 +93,7 @@ inline Result<search::Evaluated> read_variant(const std::string& folder,
       judged);
 }
 
-// What the compiler said of a variant, by case: what a model is shown.
+// Reads what the compiler said about a variant, by case; language models are shown this.
 inline Result<nlohmann::json> read_evidence(const std::string& folder,
                                             const std::vector<search::BenchCase>& cases) {
   nlohmann::json out = {{"cases", nlohmann::json::object()}};
@@ -104,14 +106,14 @@ inline Result<nlohmann::json> read_evidence(const std::string& folder,
   return out;
 }
 
-// What a variant's own measurements read of a cut or a race: no more than whether it is in, so that
-// nothing else has it measured anew.
+// Writes the part of a cut or a race that a variant's own measurements read: only whether the
+// variant is in. So nothing else there causes a new measurement.
 inline Status write_admission(const std::string& path, bool is_in) {
   return write_json(path, {{"is_in", is_in}});
 }
 
-// What a step decided of a round's variants: all of them in `out`, and to each its own word, in
-// the file of this name in its folder.
+// Writes a step's decisions on a round's variants: all of them to `out`, and each variant's own to
+// the file `file` in its folder.
 inline Status write_admissions(const std::vector<search::RaceEntry>& entries,
                                const std::string& round_dir, const std::string& file,
                                const std::string& out) {

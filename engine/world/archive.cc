@@ -28,15 +28,15 @@ struct FreeEntry {
 Error error_of(struct archive* archive, const std::string& path) {
   const char* why = archive_error_string(archive);
   std::string text = why == nullptr ? "unreadable archive" : why;
-  // Of what the system refuses it says no more than at what. (EILSEQ stands for a malformed
-  // archive, EINVAL for a call that is wrong.)
+  // When a system call fails, libarchive's text says what failed but not why, so the text of errno
+  // is added. (EILSEQ means a malformed archive, EINVAL a wrong call.)
   const int number = archive_errno(archive);
   const bool is_system = number > 0 && number != EILSEQ && number != EINVAL;
   if (is_system) text += ": " + std::generic_category().message(number);
   return external(fmt::format("{}: {}", path, text));
 }
 
-enum class Others { refused, left_out };  // entries that are no regular files
+enum class Others { refused, left_out };  // entries that are not regular files
 
 Status read_entries(const std::string& path, const ArchiveLimits& limits, Others others,
                     const std::function<Status(ArchivedFile)>& visit) {
@@ -94,7 +94,7 @@ Status write_archive(const std::string& path,
   while (true) {
     TRY_ASSIGN(auto file, next());
     if (!file) break;
-    // Nothing of the machine or the time is in the header.
+    // The header holds nothing about the machine or the time.
     const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), file->name.c_str());
     archive_entry_set_filetype(entry.get(), AE_IFREG);

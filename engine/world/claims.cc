@@ -10,7 +10,8 @@ namespace evolve::world {
 
 namespace {
 
-// The byte that stands for an action. Two actions with one byte would wait for each other, no more.
+// The lock on the byte that stands for an action. Two actions with the same byte would only wait
+// for each other.
 struct flock lock_of(const Digest& action, short type) {
   struct flock lock = {};
   lock.l_type = type;
@@ -29,7 +30,8 @@ Result<bool> FileClaims::claim(const Digest& action) {
     if (!file_.is_open()) return system_error("open", path_, errno);
   }
   struct flock lock = lock_of(action, F_WRLCK);
-  // Locks of the open file, not of the process: those of one process exclude each other, too.
+  // These locks belong to the open file, not to the process, so two FileClaims of one process also
+  // exclude each other.
   if (::fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
   return system_error("lock", path_, errno);

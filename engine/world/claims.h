@@ -1,5 +1,5 @@
-// Claims by locks on the bytes of one file, a byte an action; the kernel gives them back when their
-// process ends, however it ends. The file stays empty.
+// Claims as locks on the bytes of one file, one byte for each action. The kernel releases them when
+// their process ends, however it ends. The file stays empty.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace evolve::world {
 
 class FileClaims : public Claims {
  public:
-  // All who share actions must name the same file, which is made with the first claim; its folder
-  // must exist.
+  // All processes that share actions must name the same file. The first claim makes the file; its
+  // folder must exist.
   explicit FileClaims(std::string path) : path_(std::move(path)) {}
 
   Result<bool> claim(const Digest& action) override;

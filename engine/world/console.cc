@@ -13,7 +13,7 @@
 namespace evolve::world {
 
 Status run_on_console(const std::string& line) {
-  // In this process' own group: only that one may read from the terminal.
+  // The child stays in this process's group, because only that group may read from the terminal.
   std::string shell = "/bin/sh", flag = "-c", command = line;
   std::array<char*, 4> words = {shell.data(), flag.data(), command.data(), nullptr};
   pid_t pid = 0;

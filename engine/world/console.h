@@ -1,4 +1,4 @@
-// A command that has the terminal to itself, as an editor.
+// Commands that have the terminal to themselves, such as an editor.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace evolve::world {
 
-// Runs a shell's command line to its end, with this process' own stdin, stdout and stderr. An
-// error: it could not be started, or ended with another code than 0.
+// Runs a shell command line to its end, with this process's own stdin, stdout and stderr. An error:
+// the shell could not be started, or it ended with a code other than 0.
 Status run_on_console(const std::string& line);
 
 }  // namespace evolve::world

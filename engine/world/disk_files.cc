@@ -25,11 +25,11 @@ namespace evolve::world {
 
 namespace {
 
-// Feeds the file's bytes, as many as it has now, to `sink` in pieces.
+// Feeds the file's bytes to `sink` in pieces; a regular file is read up to its size in `st`.
 template <typename Sink>
 Status for_each_piece(int fd, const std::string& path, const struct stat& st, Sink sink) {
   std::array<char, 1 << 16> buffer;
-  // Files that are no regular ones do not say how long they are.
+  // Only regular files say how long they are.
   off_t left = S_ISREG(st.st_mode) ? st.st_size : -1;
   while (left != 0) {
     ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -44,8 +44,8 @@ Status for_each_piece(int fd, const std::string& path, const struct stat& st, Si
   return {};
 }
 
-// Copies the file `from`, which is open as `in`, to a new one, and tells the digest of its bytes;
-// its blocks are shared where the file system can and it is worth it.
+// Copies the file `from`, which is open as `in`, to the new file `to`, and returns the digest of
+// its bytes. A large file and its copy share their blocks where the file system can do so.
 Result<Digest> copy_bytes(const Fd& in, const std::string& from, const struct stat& st,
                           const std::string& to) {
   constexpr off_t kWorthSharing = 1 << 16;
@@ -81,9 +81,9 @@ Digest stamp_of(const struct stat& st) {
   return digest_of({reinterpret_cast<const char*>(fields.data()), sizeof fields});
 }
 
-// True where the file may be written again after `now` and keep its stamp. Times step by at most
-// 10 ms in Linux; a time of whole seconds tells of a file system that has no finer ones, of which
-// FAT's are the coarsest with two seconds.
+// Whether a write after `now` might leave the file's stamp unchanged. File times step by at most 10
+// ms in Linux. A time in whole seconds suggests a file system without finer times; FAT's steps of
+// two seconds are the coarsest.
 bool is_too_new(const struct stat& st, int64_t now) {
   const int64_t step = st.st_mtim.tv_nsec == 0 ? 2 * kSecond : kSecond / 100;
   return nanoseconds(st.st_mtim) + step >= now || nanoseconds(st.st_ctim) + step >= now;
@@ -131,7 +131,7 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
     if (stamp_of(st) == before->stamp) return std::optional(*before);
   }
   const int64_t now = SystemClock().file_time();
-  // Not to wait for whoever may write into a pipe.
+  // O_NONBLOCK: opening a pipe must not wait for a writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
     if (is_absence(errno)) return std::optional<FileState>{};
@@ -146,7 +146,7 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
     return std::optional(state);
   }
   ContentHasher hasher;
-  // What comes out of pipes and devices is no content; some have no end.
+  // Pipes and devices have no content to digest, and some never end.
   if (S_ISREG(st.st_mode)) {
     auto status =
         for_each_piece(fd.get(), path, st, [&](std::string_view piece) { hasher.add(piece); });
@@ -187,7 +187,7 @@ Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sh
     return system_error("rename", to, error_number);
   }
   if (sharing == Sharing::names) {
-    // rename(2) of two names of one file does nothing and leaves both.
+    // Between two names of one file rename(2) does nothing and leaves both.
     ::unlink(temporary.c_str());
     constexpr mode_t kRead = 0444, kExecute = 0111;
     ::chmod(to.c_str(), kRead | (st.st_mode & kExecute));

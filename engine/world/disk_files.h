@@ -1,4 +1,4 @@
-// The Files port on a POSIX file system: digests, stamps and links beside reads and writes.
+// The Files port on a POSIX file system: reads, writes, digests, stamps and links.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,8 @@ class DiskFiles : public Files {
   Status write(const std::string& path, std::string_view bytes) override;
   Status remove(const std::string& path) override;
   Status make_folders(const std::string& path) override;
-  // The stamp is the digest of device, inode, size, mtime and ctime. A file is too new for one
-  // where it was written within the file system's granularity of time before it is read (git's
-  // "racy" files).
+  // The stamp is the digest of device, inode, size, mtime and ctime. A file that was written within
+  // the file system's time granularity before the read gets no stamp (git's "racy" files).
   Result<std::optional<FileState>> look(const std::string& path, const FileState* before) override;
   Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
                      const Digest& content) override;

@@ -1,4 +1,4 @@
-// Owns a file descriptor.
+// The owner of a file descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ class Fd {
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
-  // Closes; false where the close reports a late write error.
+  // Closes the descriptor. False: the close reports a late write error.
   bool reset() {
     const int fd = release();
     return fd < 0 || ::close(fd) == 0;

@@ -17,14 +17,14 @@ namespace evolve::world {
 
 namespace {
 
-// The call that failed, and errno; false: none did.
+// The call that failed, and its errno. False: no call failed.
 struct ReadFailure {
   const char* call = nullptr;
   int error_number = 0;
   explicit operator bool() const { return call != nullptr; }
 };
 
-// Reads into a buffer of the file's size at once: manifests are large.
+// Reads the file into a buffer of its full size, because manifests are large.
 ReadFailure read_whole(const std::string& path, std::string& bytes) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return {"open", errno};
@@ -100,7 +100,7 @@ std::string temporary_name(const std::string& path) {
 Status write_file_atomic(const std::string& path, std::string_view bytes) {
   struct stat st = {};
   const bool exists = ::stat(path.c_str(), &st) == 0;
-  // A device or a pipe is written to; it is no name to put another file in place of.
+  // A device or a pipe must be written to: a rename would put a file in its place.
   if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
     Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (fd.get() < 0) return system_error("open", path, errno);

@@ -22,7 +22,7 @@ constexpr size_t kAtOnce = 32;
 constexpr int kPollMilliseconds = 100;
 constexpr long kLeastBytesPerSecond = 1000;
 constexpr int kMostTimeouts = 60;
-// Of answers that nobody reads.
+// Limit for the body of an answer that nobody reads, in bytes.
 constexpr int64_t kMostDiscarded = 1 << 20;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -37,7 +37,7 @@ struct Transfer {
   Headers headers{nullptr, curl_slist_free_all};
   File file{nullptr, std::fclose};
   int64_t received = 0;
-  bool is_enough = false;  // the taker wants no more
+  bool is_enough = false;  // `take` wants no more
   std::array<char, CURL_ERROR_SIZE> words{};
 };
 
@@ -63,7 +63,8 @@ size_t receive(char* bytes, size_t, size_t count, void* context) {
   return count;
 }
 
-// Of an answer to what was sent: its start may say what was wrong.
+// Receives the answer to a request that sent something. Only the start of the body is kept, because
+// it may say what was wrong.
 size_t receive_start(char* bytes, size_t, size_t count, void* context) {
   auto* transfer = static_cast<Transfer*>(context);
   transfer->received += static_cast<int64_t>(count);
@@ -90,7 +91,7 @@ bool prepare_sending(Transfer& transfer) {
   const HttpRequest& request = transfer.request;
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, request.take ? receive : receive_start);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
-  // Asking first costs a second on servers that do not answer that.
+  // Turns off "Expect: 100-continue", which costs a second on servers that do not answer it.
   add_header(transfer, "Expect:");
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method_name(request.method));
   if (request.file.empty()) {
@@ -133,7 +134,7 @@ void prepare_security(CURL* handle, const HttpOptions& options) {
   }
 }
 
-// How long an answer may take. What is taken as it comes may come slowly.
+// Sets how long an answer may take. A request with `take` has no limits but its own.
 void prepare_limits(CURL* handle, const HttpRequest& request, const HttpOptions& options) {
   const bool is_free = static_cast<bool>(request.take);
   if (request.most_silence > 0) {
@@ -151,7 +152,7 @@ void prepare_limits(CURL* handle, const HttpRequest& request, const HttpOptions&
   }
 }
 
-// False: there is no file of that name.
+// Sets up the transfer. False: the request's file cannot be opened.
 bool prepare(Transfer& transfer, const HttpOptions& options) {
   CURL* handle = transfer.handle.get();
   curl_easy_setopt(handle, CURLOPT_URL, transfer.request.url.c_str());
@@ -161,7 +162,7 @@ bool prepare(Transfer& transfer, const HttpOptions& options) {
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.timeout_seconds));
   prepare_limits(handle, transfer.request, options);
-  // A server that is gone without a word is found out.
+  // Keepalive finds a server that vanished without closing the connection.
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   prepare_security(handle, options);
   for (const std::string& header : transfer.request.headers) add_header(transfer, header.c_str());
@@ -184,7 +185,7 @@ void finish(Transfer& transfer, CURLcode code) {
   HttpResponse& response = transfer.response;
   long status = 0;
   curl_easy_getinfo(transfer.handle.get(), CURLINFO_RESPONSE_CODE, &status);
-  // fclose writes what is left: a full disk may show only now.
+  // fclose() writes the rest, so a full disk may show only now.
   const bool is_written = !transfer.file || std::fclose(transfer.file.release()) == 0;
   if (code == CURLE_OK && !is_written) {
     response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));

@@ -1,4 +1,4 @@
-// HTTP by libcurl, the only code that includes it.
+// The Http port by libcurl; the only code that includes libcurl.
 #pragma once
 
 #include <atomic>
@@ -13,21 +13,22 @@
 namespace evolve::world {
 
 struct HttpOptions {
-  // To connect within, and then to hear a kilobyte a second on the average of. A request may take
-  // sixty times that in all.
+  // The limit for connecting, and for how long an answer may average less than 1 kB a second. A
+  // whole request may take 60 times as long.
   int timeout_seconds = 10;
   std::string user_password;  // "name:password"; empty: none
   std::string bearer_token;   // empty: none
-  // PEM: whom to believe, instead of the machine's own authorities; and who we are. Empty: none.
+  // PEM texts: the authorities to trust instead of the machine's own, our certificate, and its key.
+  // Empty: none.
   std::string authorities;
   std::string certificate;
   std::string certificate_key;
-  bool is_unverified = false;  // any server is believed to be the one that it says
-  // Requests are performed when the user has interrupted, too: something has to be cleaned up.
+  bool is_unverified = false;  // the server's certificate is not checked
+  // Whether requests go on after the user has interrupted, to clean something up.
   bool outlives_interrupt = false;
 };
 
-// The usual patience, which waits in earnest.
+// Returns the default patience, whose pauses really wait.
 Patience patience();
 
 class CurlHttp : public Http {
@@ -46,7 +47,7 @@ class CurlHttp : public Http {
 
   HttpOptions options_;
   std::atomic<bool> is_stopped_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<std::unique_ptr<Connections>> idle_;
 };
 

@@ -45,7 +45,7 @@ Result<bool> DiskLinks::make(const std::string& path, const Link& link) {
   }
   const int renamed = ::rename(temporary.c_str(), path.c_str());
   const int error_number = errno;
-  // Where both were names of one file already, rename(2) has done nothing.
+  // rename(2) does nothing where both were already names of one file.
   if (renamed != 0 || link.is_hard) ::unlink(temporary.c_str());
   if (renamed == 0) return true;
   if (error_number == EISDIR) return false;

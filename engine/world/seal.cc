@@ -23,7 +23,7 @@ constexpr uint32_t kMagic = 0x184D2A5E;
 constexpr size_t kHead = 8;
 constexpr size_t kTail = 13;
 constexpr uint64_t kChunk = 1 << 16;
-// Of a terabyte.
+// Enough for the seal of 1 TiB.
 constexpr uint64_t kMostFrame = uint64_t{2} << 30;
 
 std::string frame_of(const std::string& format, uint64_t size,
@@ -38,7 +38,7 @@ std::string frame_of(const std::string& format, uint64_t size,
   return out + text + fmt::format("{:>12}\n", whole);
 }
 
-// The digests of the first `size` bytes, chunk by chunk; fewer where the file ends before.
+// Returns the digests of the first `size` bytes, chunk by chunk; fewer where the file ends earlier.
 std::vector<std::string> digests_of(std::ifstream& file, uint64_t size) {
   std::vector<std::string> out;
   std::string chunk;
@@ -53,7 +53,7 @@ std::vector<std::string> digests_of(std::ifstream& file, uint64_t size) {
   return out;
 }
 
-// The last bytes of the file that claim to be a frame; empty: they cannot be one.
+// Returns the last bytes of the file, which claim to be a frame. Empty: they cannot be a frame.
 std::string read_frame(std::ifstream& file, uint64_t file_size) {
   std::string tail(kTail, '\0');
   if (file_size < kHead + kTail) return {};
@@ -96,7 +96,7 @@ Status check_seal(const std::string& path, const std::string& format) {
       if (digest.is_string()) digests.push_back(digest.get<std::string>());
     }
   }
-  // Whatever else the frame may hold, it is not what seal() writes.
+  // The frame must be exactly what seal() writes; nothing else in it is accepted.
   if (frame.empty() || frame != frame_of(format, size, digests)) {
     return bad_input(fmt::format("{}: no {}, or one whose end is damaged", path, format));
   }

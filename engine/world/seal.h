@@ -1,9 +1,9 @@
-// The seal of a bundle: the SHA-256 of each 64 KiB of a file, at its end, in a frame that zstd's
-// readers skip. It tells any change, and where, before a byte of the file is decompressed.
+// The seal of a bundle: the SHA-256 of each 64 KiB of a file, stored at its end in a frame that
+// zstd's readers skip. It shows any change, and where, before a byte of the file is decompressed.
 //
-// The frame, little-endian (RFC 8878, 3.1.2): u32 0x184D2A5E, u32 the size of what follows; JSON in
-// the form that seal() writes: {"chunk":65536,"format":NAME,"sha256":[HEX…],"size":BYTES}; the size
-// of the whole frame as twelve characters, blanks first; a line feed.
+// The frame is little-endian (RFC 8878, 3.1.2): u32 0x184D2A5E; u32 the size of what follows; JSON
+// in the form that seal() writes, {"chunk":65536,"format":NAME,"sha256":[HEX…],"size":BYTES}; the
+// size of the whole frame, right-aligned in twelve characters; a line feed.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace evolve::world {
 
 Status seal(const std::string& path, const std::string& format);
 
-// Bad input where the file has no such seal, or is not as it was sealed: "FILE: bytes 65536 to
-// 131071 are not those that were sealed".
+// Checks a file against its seal. Bad input: the file has no such seal, or has changed since:
+// "FILE: bytes 65536 to 131071 are not those that were sealed".
 Status check_seal(const std::string& path, const std::string& format);
 
 }  // namespace evolve::world

@@ -15,7 +15,7 @@ std::array<int, 2> self_pipe = {-1, -1};
 
 void on_signal(int) {
   interrupted = 1;
-  // The pipe is never full: one byte is as good as many.
+  // A full pipe does no harm: one byte is as good as many.
   [[maybe_unused]] ssize_t written = ::write(self_pipe[1], "", 1);
 }
 

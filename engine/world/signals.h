@@ -7,7 +7,7 @@ namespace evolve::world {
 // once.
 void watch_interrupts();
 
-// Readable once one of them has come. -1 before watch_interrupts.
+// Returns a descriptor that is readable once a signal has come; -1 before watch_interrupts().
 int interrupt_descriptor();
 bool was_interrupted();
 

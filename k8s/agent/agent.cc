@@ -35,8 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Digits of an order's name, and then its record's: what a container may leave as its last words
-// has 4096 bytes.
+// Digits of an order's name in a line of the last words, before the digest of its record. A
+// container's last words may have 4096 bytes.
 constexpr size_t kDigits = 12;
 
 struct Task {
@@ -44,7 +44,8 @@ struct Task {
   k8s::Order order;
 };
 
-// That of the image that we are in: $EVOLVE_PYTHON, or what is beside our own folder.
+// Returns the Python of the image that we are in: $EVOLVE_PYTHON, or the one next to our own
+// folder.
 std::string image_python() {
   const std::string named = variable("EVOLVE_PYTHON");
   std::error_code error;
@@ -55,7 +56,7 @@ std::string image_python() {
 
 // Adds to our last words.
 Status say(const AgentSettings& settings, const std::string& words) {
-  // It may be a mount, which nothing can be renamed to.
+  // The file may be a mount, which a rename cannot replace.
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(settings.message.c_str(), "ae"),
                                                        std::fclose);
   const bool is_written =
@@ -148,7 +149,7 @@ class Agent {
     return {};
   }
 
-  // The folder of an order's command.
+  // The folder in which an order's command runs.
   [[nodiscard]] std::string root_of(size_t number) const {
     return fmt::format("{}/{}", folder_, number);
   }
@@ -189,8 +190,8 @@ class Agent {
     return {};
   }
 
-  // What commands get on every machine, and what says of the node's devices: what else a template
-  // has is in no key.
+  // Returns the variables that commands get on every machine, and those about the node's devices. A
+  // template's other variables are left out, because they are in no key.
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     auto out = command_environment();
     for (auto& [name, value] : process_environment()) {
@@ -217,7 +218,7 @@ class Agent {
       TRY(keep_outputs(number, run));
     }
     const StoreRecord record = k8s::encode_run(run);
-    // What failed is tried again by whoever asks for it next.
+    // A failed run is recorded only for our Job, so whoever asks for the order next tries it again.
     const std::string place = k8s::run_name(
         name, run.exit_status == 0 && !run.timed_out ? "" : std::string_view(settings_.job));
     TRY(store_.put_record(place, record));
@@ -229,7 +230,7 @@ class Agent {
     return {};
   }
 
-  // A command that does not leave what it was to leave has failed.
+  // Stores the outputs of a command. A command that did not write all of them has failed.
   Status keep_outputs(size_t number, k8s::Run& run) {
     const k8s::Order& order = tasks_[number].order;
     std::vector<std::string> paths;
@@ -244,7 +245,7 @@ class Agent {
     if (!order.depfile.empty()) {
       const std::string path = path_in(number, order.depfile);
       auto text = world::read_file(path);
-      if (!text) return {};  // whoever collects says so
+      if (!text) return {};  // whoever collects the run reports it
       auto depfile = parse_depfile(*text);
       if (!depfile) return std::move(depfile).error().within(path);
       for (std::string& input : depfile->inputs) input = symbolic_input(number, input);
@@ -255,7 +256,8 @@ class Agent {
     return {};
   }
 
-  // As the depfile's writer names it, relative to its folder or below it.
+  // Returns an input of a depfile as a symbolic path. The depfile names it relative to the order's
+  // folder, or by a whole path below that.
   [[nodiscard]] std::string symbolic_input(size_t number, const std::string& path) const {
     const std::string root = root_of(number) + "/";
     return symbolic_path(path.starts_with(root) ? path.substr(root.size()) : path, machine_);
@@ -286,7 +288,7 @@ class Agent {
 Status run(const AgentSettings& settings) {
   world::watch_interrupts();
   TRY_ASSIGN(auto guard, world::Guard::start());
-  // Compilers write there, too, and what they then say would be taken for a verdict.
+  // Compilers also write to /tmp, and their complaints would be taken for a verdict.
   if (::access("/tmp", W_OK) != 0) {
     return bad_input("/tmp: cannot be written in this container", "",
                      "give it a volume: k8s/cpu-job.yaml");

@@ -38,7 +38,7 @@ from unittest import mock
 Point = tuple[Any, ...]
 TARGETS = (1.05, 1.01)
 NEVER = sys.maxsize
-KEPT: dict[tuple[str, str, str], Any] = {}  # what kernel_tuner makes of a space, by its name
+KEPT: dict[tuple[str, str, str], Any] = {}  # what kernel_tuner makes of a space, by space, function and options
 KERNEL_TUNER = [
     *[
         "genetic_algorithm",
@@ -55,7 +55,7 @@ RIVALS = ["random", "valid", "cma", "tpe", "mended", *KERNEL_TUNER]
 
 
 class Done(BaseException):
-    """All targets are reached, or as many points tried as may be; passes through every `except Exception`."""
+    """All targets are reached, or the most points are tried; passes through every `except Exception`."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Space:
 
     name: str
     values: dict[str, list[Any]]  # by parameter, ascending
-    times: dict[Point, float | None]  # None: it did not run, or was wrong
+    times: dict[Point, float | None]  # None: the point did not run, or its result was wrong
 
     @functools.cached_property
     def best(self) -> float:
@@ -93,7 +93,7 @@ def read_space(path: Path) -> Space:
 
 
 class Count:
-    """What one search has tried."""
+    """The points that one search has tried."""
 
     def __init__(self, space: Space, most: int) -> None:
         self.space = space
@@ -102,7 +102,7 @@ class Count:
         self.reached = [NEVER] * len(TARGETS)
 
     def time(self, point: Point) -> float | None:
-        """The point's time, None where it has none. Raises Done."""
+        """Returns the point's time, or None if it has no time. Raises Done."""
         time = self.space.times.get(point)
         if point not in self.seen:
             self.seen.add(point)
@@ -115,7 +115,7 @@ class Count:
 
 
 def search_evolve(count: Count, seed: int) -> None:
-    """Our own, over stdin and stdout."""
+    """Runs our own search, over stdin and stdout."""
     command = [os.environ["EVOLVE"], "ask"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -132,7 +132,7 @@ def search_evolve(count: Count, seed: int) -> None:
 
 
 def search_random(count: Count, seed: int) -> None:
-    """All points of the grid in a random order."""
+    """Tries all points of the grid in a random order."""
     values = list(count.space.values.values())
     draws = random.Random(seed)
     while len(count.seen) < count.space.size:
@@ -140,7 +140,7 @@ def search_random(count: Count, seed: int) -> None:
 
 
 def search_valid(count: Count, seed: int) -> None:
-    """All points of the space in a random order."""
+    """Tries all points of the space in a random order."""
     points = list(count.space.times)
     random.Random(seed).shuffle(points)
     for point in points:
@@ -148,12 +148,12 @@ def search_valid(count: Count, seed: int) -> None:
 
 
 def cost_of(time: float | None) -> float:
-    """What a searcher that needs a number is told of a point without a time."""
+    """Returns the time that a searcher which needs a number gets for a point without one."""
     return 1e6 if time is None else time
 
 
 def search_cma(count: Count, seed: int) -> None:
-    """CMA-ES over the places in the lists of values, started anew with twice the population where it has ended."""
+    """Runs CMA-ES over the indices into the lists of values; it starts again with twice the population when it ends."""
     import cma
 
     values = list(count.space.values.values())
@@ -180,7 +180,7 @@ def search_cma(count: Count, seed: int) -> None:
 
 
 def search_tpe(count: Count, seed: int) -> None:
-    """optuna's TPE; a point without a time is told as a very slow one."""
+    """Runs optuna's TPE; a point without a time counts as very slow."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -191,12 +191,12 @@ def search_tpe(count: Count, seed: int) -> None:
         point = tuple(list_of[trial.suggest_int(name, 0, len(list_of) - 1)] for name, list_of in values)
         return cost_of(count.time(point))
 
-    # In the end it repeats itself.
+    # Twice as many trials, because in the end it repeats points.
     study.optimize(objective, n_trials=2 * count.most)
 
 
 class Mended:
-    """kernel_tuner's greedy hill climber as it is meant: 1.5.0's ends a climb at its first improvement."""
+    """kernel_tuner's greedy hill climber as it is meant: in 1.5.0 a climb ends at its first improvement."""
 
     @staticmethod
     def tune(searchspace: Any, runner: Any, tuning_options: Any) -> Any:
@@ -216,7 +216,7 @@ class Mended:
 
 
 def cache_file(space: Space) -> str:
-    """The space as one of kernel_tuner's caches, in ask.sh's temporary folder."""
+    """Writes the space as a cache file of kernel_tuner, in ask.sh's temporary folder."""
     path = Path(tempfile.gettempdir()) / f"ask-{os.getpid()}-{space.name}.json"
     if path.exists():
         return str(path)
@@ -236,7 +236,7 @@ def cache_file(space: Space) -> str:
 
 @contextlib.contextmanager
 def counted(count: Count) -> Iterator[None]:
-    """Has kernel_tuner's simulation tell what it tries, and list a space and read its cache once for all seeds."""
+    """Makes kernel_tuner's simulation count what it tries, and list a space and read its cache once for all seeds."""
     import kernel_tuner.interface
     import kernel_tuner.util
     from kernel_tuner.runners.simulation import SimulationRunner
@@ -266,12 +266,12 @@ def counted(count: Count) -> Iterator[None]:
 
 
 def search_kernel_tuner(strategy: Any, count: Count, seed: int) -> None:
-    """One of kernel_tuner's strategies, with its defaults, told what is in the space."""
+    """Runs one of kernel_tuner's strategies, with its defaults; the strategy knows which points are in the space."""
     import kernel_tuner
     import numpy as np
 
     random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - the one that it draws from
+    np.random.seed(seed)  # noqa: NPY002 - kernel_tuner draws from this generator
     names = ",".join(count.space.values)
     is_known = eval(f"lambda {names}: ({names}) in known", {"known": count.space.times})
     with warnings.catch_warnings(), counted(count), contextlib.redirect_stdout(io.StringIO()):
@@ -285,7 +285,7 @@ def search_kernel_tuner(strategy: Any, count: Count, seed: int) -> None:
 
 
 def tried(name: str, space: Space, seed: int, most: int) -> list[int]:
-    """How many points one search tries, by target."""
+    """Returns how many points one search tries, by target."""
     searches = {
         **{"evolve": search_evolve, "random": search_random, "valid": search_valid},
         **{"cma": search_cma, "tpe": search_tpe, "mended": functools.partial(search_kernel_tuner, Mended)},
@@ -298,7 +298,7 @@ def tried(name: str, space: Space, seed: int, most: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Quantile:
-    """A quantile of some counts, and its 95 % interval by order statistics (their ranks taken to be normal)."""
+    """A quantile of some counts, and its 95 % interval by order statistics (with ranks assumed to be normal)."""
 
     value: int
     low: int
@@ -319,12 +319,12 @@ class Quantile:
 
 
 def text_of(count: int) -> str:
-    """A count for people."""
+    """Formats a count for people."""
     return "-" if count == NEVER else str(count)
 
 
 def main() -> int:
-    """Prints a table for each space, and what came of it."""
+    """Prints a table for each space, and the verdict."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=200)
@@ -356,7 +356,7 @@ def main() -> int:
 
 
 def print_verdict(rows: dict[str, list[Quantile]]) -> None:
-    """Where evolve stands, column by column: its ratio to random search, and beside the best of the others."""
+    """Prints how evolve does in each column: its ratio to random search, and its rank against the best other."""
     ours = rows.pop("evolve")
     ratios, ranks = "", ""
     for i, quantile in enumerate(ours):

@@ -1,5 +1,5 @@
-// The speed of the store beside its peers, in one run: look-ups in the memo beside bare SQLite's,
-// and the digest of files that are in the page cache beside `xxhsum` and `sha256sum`. Usage:
+// The speed of the store next to its peers, in one run: look-ups in the memo against bare SQLite's,
+// and digests of files in the page cache against `xxhsum` and `sha256sum`. Usage:
 //
 //   cache_bench [RESULTS]      RESULTS in the memo, 100000 by default
 //
@@ -29,7 +29,7 @@ namespace {
 
 constexpr int kRounds = 5;
 
-// The best of some rounds, in seconds.
+// Returns the shortest of several runs, in seconds.
 double best_of(const std::function<void()>& work) {
   double best = 1e9;
   for (int i = 0; i < kRounds; ++i) {

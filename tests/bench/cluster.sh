@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cluster.sh [JOBS [AT_ONCE]]: one process with so many Jobs (2000, 16 at a time) on a real control plane, beside
-# kubectl, which does no more than watch the same pods. See tests/README.md.
+# cluster.sh [JOBS [AT_ONCE]]: one process with JOBS Jobs, AT_ONCE at a time (2000, 16), on a real control plane, next
+# to kubectl, which only watches the same pods. See tests/README.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source pipelines/setup.sh

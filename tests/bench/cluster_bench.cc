@@ -1,12 +1,12 @@
-// A process that has many Jobs on a cluster: what it takes of memory and of a core, and how long
-// after the cluster has told of a finished pod its result is here. Usage, as tests/bench/cluster.sh
-// does:
+// A bench of one process that has many Jobs on a cluster: how much memory and how much of a core it
+// takes, and how long after the cluster reports a finished pod its result is here. Usage, as in
+// tests/bench/cluster.sh:
 //
 //   cluster_bench STORE TEMPLATE JOBS AT_ONCE    $KUBECONFIG says which cluster; namespace "evolve"
 //
-// Each Job has one command, which writes down the time at which it ended: nodes are processes of
-// the machine, so that theirs is our clock. A watch of the bench's own hears of pods. Works in the
-// current folder.
+// Each Job has one command, which writes the time at which it ended. The nodes are processes of
+// this machine, so they share our clock. A watch of the bench's own sees the pods. The bench works
+// in the current folder.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -69,7 +69,8 @@ double peak_megabytes() {
   return static_cast<double>(use.ru_maxrss) / 1024;
 }
 
-// When a pod was first told of as ended, by the key of its order: a watch in a thread of its own.
+// When the cluster first reported a pod as ended, by the key of the pod's order. The watch runs in
+// a thread of its own.
 class Ends {
  public:
   explicit Ends(Cluster& cluster)
@@ -88,7 +89,7 @@ class Ends {
   Ends(const Ends&) = delete;
   Ends& operator=(const Ends&) = delete;
 
-  // Now, where it was not told of yet.
+  // Returns that time; `now`: not reported yet.
   double of(const std::string& key, double now) {
     const std::lock_guard lock(mutex_);
     const auto found = times_.find(key);
@@ -104,7 +105,7 @@ class Ends {
 
   Cluster& cluster_;
   k8s::Watch watch_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards times_
   std::map<std::string, double> times_;
   std::thread thread_;
 };
@@ -176,7 +177,7 @@ int main(int count, char** arguments) {
   std::vector<double> reactions, from_end;
   std::set<uint64_t> done;
   uint64_t next = 0;
-  // As many as a build has under way (engine/app/elsewhere/nodes.cc).
+  // As many Jobs as a build has under way (engine/app/elsewhere/nodes.cc).
   const uint64_t places = 2 * static_cast<uint64_t>(at_once);
   while (done.size() < jobs) {
     while (next < jobs && next - done.size() < places) {

@@ -1,5 +1,5 @@
 // The speed of the schedule's reader and of the simulation, in one run with two peers on the same
-// bytes: counting the lines, and counting the instructions by a search for " = ". Usage:
+// bytes: counting lines, and counting instructions by a search for " = ". Usage:
 //
 //   ir_bench SCHEDULE [OPERANDS.json]      a packed-bundles-post-ra dump, and what its kernel is
 //   given
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kRounds = 9;
 
-// The best of some rounds, in seconds.
+// Returns the shortest of several runs, in seconds.
 double best_of(const std::function<void()>& work) {
   double best = 1e9;
   for (int i = 0; i < kRounds; ++i) {

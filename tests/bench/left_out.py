@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/bench/left_out.py [--draws N]
 
-Prints, for a sum, attention and a logarithm of a sum of exponentials, the share of N secrets at which a kernel that
-leaves out the last places, or as many in the middle, is found: at the places, on the inputs and within the tolerance
-that the step has.
+Prints a row for a sum, attention and a logarithm of a sum of exponentials. Each row gives the share of N secrets at
+which a kernel is found that leaves out the last places, or as many in the middle. The step's own places, inputs and
+tolerance are used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def _log_sum(rows: list[Array], kept: Array) -> Array:
     return most + np.log(np.exp(x - most).sum(axis=1, keepdims=True))
 
 
-# By name: the inputs' shapes, the output's, and the function of inputs and kept places. The first input has the rows.
+# By name: the shapes of the inputs, the shape of the output, and its function of the inputs and the kept places. The
+# first input has the rows.
 TASKS: dict[str, tuple[list[tuple[int, int]], tuple[int, int], Callable[[list[Array], Array], Array]]] = {
     "sum": ([(2048, LENGTH), (LENGTH, 1024)], (2048, 1024), _sum),
     "attention": ([(2048, 128), (LENGTH, 128), (LENGTH, 128)], (2048, 128), _attention),

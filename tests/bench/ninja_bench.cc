@@ -1,13 +1,13 @@
-// Speed beside stock ninja: load, null build, clean build, restore. Each engine is a whole process;
-// the engines take turns, and what is printed is the best of the rounds and its ratio to the first
+// The speed next to stock ninja: load, null build, clean build, restore. Each run is a whole
+// process, and the engines take turns. Prints the best of the rounds and its ratio to the first
 // engine's. Usage:
 //
 //   ninja_bench [--edges N] [--rounds N] [SCENARIO…] [-- NAME=PROGRAM…]
 //
-// Scenarios: load, null, clean, restore; all of them by default; and laid, a null build of outputs
-// that no engine made, for hundreds of thousands of edges. Engines: every program among `evolve`,
-// `ninja`, `samu` and `n2` that is found by default; the first one named is what others are
-// compared to. Works in a folder of its own below $TMPDIR and removes it.
+// Scenarios: load, null, clean, restore (the default: all four), and laid: a null build of outputs
+// that no engine made, for hundreds of thousands of edges. Engines: by default each of `ninja`,
+// `samu`, `n2` and `evolve` that is installed; the first engine named is the one that the others
+// are compared to. Works in a folder of its own below $TMPDIR and removes it.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -33,7 +33,7 @@ namespace {
 
 struct Engine {
   std::string name;
-  std::vector<std::string> command;  // the program, and words that come before its options
+  std::vector<std::string> command;  // the program and the words before its options
 };
 
 struct Measurement {
@@ -42,7 +42,7 @@ struct Measurement {
   int status = 0;
 };
 
-// Runs a command in a folder, its output thrown away.
+// Runs a command in a folder and discards its output.
 Measurement run(const std::vector<std::string>& command, const fs::path& folder) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -69,8 +69,9 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// `edges` copies of small files, each from a source of its own. `is_done`: empty ones are there
-// too, with a log that says so; they are a generator's, whose command every engine takes on trust.
+// Writes a project of `edges` copies of small files, each from its own source. `is_done`: also
+// writes empty outputs and a log that says they are up to date. Such edges are a generator's,
+// because every engine takes a generator's command on trust.
 void write_copies(const fs::path& folder, int edges, bool is_done = false) {
   constexpr int kPerFolder = 1000;
   std::string manifest = "rule cp\n  command = cp $in $out\n";
@@ -96,8 +97,8 @@ void write_copies(const fs::path& folder, int edges, bool is_done = false) {
   if (is_done) write(folder / ".ninja_log", log);
 }
 
-// A manifest as large projects' generators write them: long command lines, many bindings,
-// order-only groups; `edges` compilations in files of sixty.
+// Writes a manifest as the generators of large projects do: long command lines, many bindings,
+// order-only groups. It has `edges` compilations in files of sixty.
 void write_large_manifest(const fs::path& folder, int edges) {
   constexpr int kPerFile = 60;
   std::string root =
@@ -147,7 +148,7 @@ struct Bench {
     return out;
   }
 
-  // Runs the command of each engine in its folder in turns; before each run, `prepare`.
+  // Runs each engine's command in its folder, in turns; `prepare` runs before each run.
   void compare(
       const std::string& title, int times, const std::function<fs::path(const Engine&)>& where,
       const std::vector<std::string>& arguments,
@@ -186,8 +187,8 @@ struct Bench {
             [&](const Engine&) { return at; }, {"-t", "rules"});
   }
 
-  // Nothing is removed before the end: a file system that has just lost many files is slower to
-  // make new ones.
+  // Nothing is removed before the end, because a file system that has just lost many files is
+  // slower at making new ones.
   fs::path copies(const Engine& engine, const char* clone = "a") const {
     return folder / engine.name / clone / "work";
   }
@@ -201,7 +202,8 @@ struct Bench {
   }
 
   void clean() {
-    // What it makes serves the others; where they were first it needs a folder of its own.
+    // The copies that this build makes serve the other scenarios, too. If those scenarios came
+    // first, it needs a folder of its own.
     const char* clone = fs::exists(copies(engines.front())) ? "clean" : "a";
     for (const Engine& engine : engines) write_copies(copies(engine, clone), edges);
     compare(fmt::format("clean: {} copies of small files", edges), 1,
@@ -210,13 +212,13 @@ struct Bench {
 
   void null() {
     make_copies();
-    // The first look after a build may have more to do.
+    // The first look after a build may have more to do, so it is not timed.
     for (const Engine& engine : engines) run(command(engine, {}), copies(engine));
     compare(fmt::format("null: {} edges, {} files, nothing to do", edges, 2 * edges), rounds,
             [&](const Engine& engine) { return copies(engine); }, {});
   }
 
-  // As null, for more edges than one cares to run.
+  // Like null, for more edges than anyone cares to run.
   void laid() {
     auto at = [&](const Engine& engine) { return copies(engine, "laid"); };
     for (const Engine& engine : engines) {
@@ -259,7 +261,7 @@ std::vector<Engine> usual_engines() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The engines' own, not the caller's.
+  // The engines use their own settings, not the caller's.
   for (const char* name : {"EVOLVE_STATE", "EVOLVE_BASE", "NINJA_STATUS", "MAKEFLAGS"})
     ::unsetenv(name);
   Bench bench;

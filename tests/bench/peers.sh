@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a step that has nothing to do costs: evolve beside ccache, Snakemake and DVC, on N copies of small files.
-#   tests/bench/peers.sh [N]      N: 1000; DVC gets at most DVC_STAGES (100), its time grows faster than their number
+# The cost of a step that has nothing to do: evolve next to ccache, Snakemake and DVC, on N copies of small files.
+#   tests/bench/peers.sh [N]      N: 1000; DVC gets at most DVC_STAGES (100): its time grows faster than their number
 # Prints milliseconds a step and the ratio to evolve's. Installs the peers into build/bench-venv and by apt.
 # TMPDIR=/dev/shm shows the programs without the disk.
 set -euo pipefail
@@ -18,7 +18,7 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/evolve-bench-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-# seconds COMMAND…: the best of three.
+# seconds COMMAND…: prints the best of three runs. BEFORE runs before each.
 seconds() {
   local best=1e9 start took
   for _ in 1 2 3; do
@@ -31,7 +31,7 @@ seconds() {
   echo "$best"
 }
 declare -A ours
-# row WHAT NAME STEPS SECONDS: evolve's rows come first.
+# row WHAT NAME STEPS SECONDS: evolve's row of a WHAT comes first; the other rows print their ratio to it.
 row() {
   local each
   each=$(awk "BEGIN { printf \"%.4f\", 1000 * $4 / $3 }")
@@ -44,7 +44,7 @@ copies() {
   for i in $(seq "$1"); do echo "source $i" >"in/$i"; done
 }
 
-# built N: N copies, built; prints what building them again takes.
+# built N: builds N copies, then prints the seconds of building them again.
 built() {
   mkdir "ninja-$1" && cd "ninja-$1" && copies "$1"
   { printf 'rule cp\n  command = cp $in $out\n'; for i in $(seq "$1"); do echo "build out/$i: cp in/$i"; done; } >build.ninja
@@ -55,13 +55,13 @@ few=$((steps / 10))
 of_few=$(built "$few")
 of_all=$(built "$steps")
 row untouched evolve "$steps" "$of_all"
-# A step's own part, without the start of the process.
+# The cost of one more step, without the start of the process.
 row "each more" evolve "$((steps - few))" "$(awk "BEGIN { print $of_all - $of_few }")"
 cd "ninja-$steps"
 row restored evolve "$steps" "$(BEFORE='rm -f out/*' seconds "$evolve" ninja --quiet)"
 cd ..
 
-# A compilation that ccache has: its look-up and the copy of the object.
+# A compilation that ccache has stored: its look-up and the copy of the object.
 mkdir c && cd c
 export CCACHE_DIR=$folder/c/cache
 hits=$((steps < 300 ? steps : 300))

@@ -34,7 +34,7 @@ os.environ.update(
     JAX_PLATFORMS="cpu",
     TPU_SKIP_MDS_QUERY="1",
     ALLOW_MULTIPLE_LIBTPU_LOAD="1",
-    # The compiler has one folder for all its life: the current one.
+    # The compiler has one dump folder all its life: the current one.
     LIBTPU_INIT_ARGS="--xla_jf_dump_to=. --xla_jf_dump_llo_pass_label_regex=^(packed-bundles-post-ra|vmem_report)$",
 )
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
@@ -46,7 +46,7 @@ import operands
 import wire
 
 OPS = "tokamax._src.ops"
-# By table: the module and the class of the operation.
+# By table: the module and the class of its operation.
 TABLES = {
     "ragged_dot": (f"{OPS}.ragged_dot.pallas_mosaic_tpu", "PallasMosaicTpuRaggedDot"),
     "flash_attention": (f"{OPS}.attention.pallas_mosaic_tpu", "PallasMosaicTpuFlashAttention"),
@@ -61,10 +61,10 @@ TABLES = {
     ),
 }
 
-# Of one core, for bfloat16.
+# Peak of one core, for bfloat16.
 PEAK_FLOPS = 1153.5e12
 
-# Of a grouped matmul, by what it contracts.
+# Forms of a grouped matmul, by the dimensions that it contracts.
 _FORMS = {"[[1],[1]]": "", "[[1],[2]]": ", transposed", "[[0],[0]]": ", of weights"}
 
 
@@ -76,18 +76,18 @@ class Row(NamedTuple):
     arguments: str  # JSON
     config: str  # JSON
     seconds: float
-    is_even: bool = False  # its groups are all of one size
+    is_even: bool = False  # all its groups have one size
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of the row's folder."""
         what = f"{self.arguments}{self.config}{' even' if self.is_even else ''}"
         digest = hashlib.sha256(what.encode()).hexdigest()[:12]
         return f"{self.table}-{digest}"
 
 
 def _family(table: str, arguments: dict[str, Any]) -> str:
-    """Rows of one family are compiled from the same code."""
+    """Returns the row's family: rows of one family are compiled from the same code."""
     if table == "ragged_dot":
         contracted = json.dumps(
             arguments["ragged_dot_dimension_numbers"]["dot_dimension_numbers"][0], separators=(",", ":")
@@ -100,7 +100,7 @@ def _family(table: str, arguments: dict[str, Any]) -> str:
 
 
 def _rows(folder: Path) -> Iterator[Row]:
-    """Of all tables, in their order."""
+    """Yields the rows of all tables, in order."""
     for table in TABLES:
         content = json.loads((folder / f"pallas_mosaic_tpu_{table}.json").read_text())
         for arguments, configs in content.items():
@@ -112,12 +112,12 @@ def _rows(folder: Path) -> Iterator[Row]:
 
 
 def _drawn_sizes(rows: int, groups: int) -> Any:
-    """As tokamax draws them where a table has their number and sum alone."""
+    """Draws group sizes as tokamax does for a table that has only their number and sum."""
     return np.bincount(np.random.default_rng(0).choice(groups, (rows,), replace=True), minlength=groups)
 
 
 def _least_seconds(row: Row) -> float:
-    """What a core's matrix units need for a grouped matmul's tiles of rows, if its groups' sizes are drawn."""
+    """Returns the time that a core's matrix units need for a grouped matmul's tiles of rows if its sizes are drawn."""
     arguments, config = json.loads(row.arguments), json.loads(row.config)
     shapes = [[int(extent) for extent in re.findall(r"\d+", arguments[key].split("[")[1])] for key in ("lhs", "rhs")]
     (rows, contracted), columns = shapes[0], shapes[1][-1]
@@ -131,10 +131,10 @@ def _least_seconds(row: Row) -> float:
 
 
 def _with_sizes(rows: list[Row]) -> list[Row]:
-    """Which grouped matmuls were measured with groups of one size, which their tables do not tell.
+    """Marks the grouped matmuls that were measured with groups of one size, which their tables do not say.
 
-    Where a time is shorter than the matrix units need for groups of drawn sizes, it is of even ones, and so are the
-    other times of as many rows in as many groups.
+    A time that is shorter than the matrix units need for groups of drawn sizes belongs to even groups. So do the other
+    times with the same rows and the same number of groups.
     """
 
     def task(row: Row) -> tuple[str, int]:
@@ -147,7 +147,7 @@ def _with_sizes(rows: list[Row]) -> list[Row]:
 
 
 def _spread(rows: list[Row], most: int) -> list[Row]:
-    """At most so many of each family, from all over its rows."""
+    """Returns at most `most` rows of each family, spread over all of its rows."""
     families: dict[str, list[Row]] = {}
     for row in rows:
         families.setdefault(row.family, []).append(row)
@@ -163,14 +163,14 @@ def _is_array(leaf: Any) -> bool:
 
 
 class Program(NamedTuple):
-    """What was timed: a function of arrays alone."""
+    """The timed program: a function of arrays only."""
 
     call: Any
     arrays: list[jax.ShapeDtypeStruct]
 
 
 def _program(row: Row) -> Program:
-    adapter_of = importlib.import_module(f"{OPS}.op")._get_arg_spec_adapter  # so tokamax reads its own tables
+    adapter_of = importlib.import_module(f"{OPS}.op")._get_arg_spec_adapter  # tokamax reads its own tables with this
     module, name = TABLES[row.table]
     operation = getattr(importlib.import_module(module), name)()
     arguments = adapter_of(operation).validate_json(row.arguments)
@@ -202,7 +202,7 @@ def _write_operands(file: Path, program: Program) -> None:
 
 
 def _compile(row: Row, folder: Path, sharding: Any) -> None:
-    """Writes the row's folder, as a whole or not at all."""
+    """Writes the row's folder completely or not at all."""
     now = folder / "now"
     shutil.rmtree(now, ignore_errors=True)
     (now / "dumps").mkdir(parents=True)
@@ -232,7 +232,7 @@ def _entry(row: Row) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Returns how many rows do not compile, 1 at the most."""
+    """Returns 1 if any row does not compile, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="families with this in their names")
@@ -243,7 +243,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    # Kernels ask what they are compiled for.
+    # Kernels ask which chip they are compiled for.
     tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
     from jax.experimental import topologies  # noqa: PLC0415
 
@@ -258,7 +258,7 @@ def main() -> int:
         if not (folder / row.name).exists():
             try:
                 _compile(row, folder, sharding)
-            except Exception as error:  # noqa: BLE001 - of whatever kernel
+            except Exception as error:  # noqa: BLE001 - a kernel may raise anything
                 refused += 1
                 message = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")[:300]
                 print(f"{row.name} ({row.family}, {row.config}): {message}", flush=True)

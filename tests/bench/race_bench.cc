@@ -1,13 +1,14 @@
-// What racing costs, and how often it errs, beside 50 repeats for everybody. Usage:
+// The cost and the error rate of racing, next to 50 repeats for every variant. Usage:
 //
 //   race_bench [ROUNDS]        rounds to draw, 2000 by default
 //
-// A round's variants are drawn from recorded runs (tests/data/runs.jsonl, by `timing.py --record`):
-// programs with known shares of the seed's work, measured shortly, as the race's screening is, and
-// longer, as its finalists are. Their samples are drawn anew, with replacement. Both ways end in
-// the same selection. Prints the device's time of racing as a share of that of the repeats, and for
-// each way how often the leader is truly slower than the best by more than what scores resolve, and
-// how often a variant that is no faster than the seed is called faster.
+// A round's variants are drawn from recorded runs (tests/data/runs.jsonl, by `timing.py --record`).
+// These are programs with known shares of the seed's work, measured in short runs, like the race's
+// screening, and in longer runs, like those of its finalists. Their samples are drawn with
+// replacement. Racing and repeats end in the same selection. Prints the device time of racing as a
+// share of that of the repeats. For both ways it prints how often the leader is truly slower than
+// the best by more than scores resolve, and how often a variant that is no faster than the seed is
+// called faster.
 #include <fmt/format.h>
 
 #include <array>
@@ -34,7 +35,8 @@ constexpr int kRepeats = 50;
 constexpr int kVariants = 12;
 constexpr int kSurvivors = 2;
 constexpr int kFinalists = 2 * kSurvivors;
-// What scores of measured times resolve (engine/search/selection/selection.h).
+// The smallest difference that scores of measured times resolve
+// (engine/search/selection/selection.h).
 constexpr double kResolution = 0.01;
 const char* const kCase = "recorded";
 
@@ -50,15 +52,15 @@ double run_seconds(const Effort& effort) {
   std::exit(1);
 }
 
-// A program beside the seed: of each run the logarithm of the ratio.
+// A program next to the seed: the logarithm of the ratio of times in each run.
 struct Program {
-  double share = 1;           // of the seed's work
+  double share = 1;           // work, relative to the seed's
   double truth = 0;           // the mean of all longer runs
-  std::vector<double> brief;  // runs as the screening's
+  std::vector<double> brief;  // runs as long as the screening's
   std::vector<double> longer;
 };
 
-// Lines {"program", "share", "run_seconds", "log_ratios"}.
+// Reads lines {"program", "share", "run_seconds", "log_ratios"}.
 std::vector<Program> read_programs() {
   const Timing timing;
   std::ifstream file(EVOLVE_SOURCE "/tests/data/runs.jsonl");
@@ -91,7 +93,7 @@ class Bench {
  public:
   explicit Bench(std::vector<Program> programs) : programs_(std::move(programs)) {}
 
-  // Programs of the round to come, of these that are `from` to `to` of the seed's time.
+  // Draws the programs of the next round from those with `from` to `to` of the seed's work.
   void draw_round(double from, double to) {
     std::vector<const Program*> usable;
     for (const Program& program : programs_) {
@@ -102,9 +104,9 @@ class Bench {
   }
 
   struct Errors {
-    int leaders = 0;     // that are slower than the best
+    int leaders = 0;     // leaders that are slower than the best
     int false_wins = 0;  // variants called faster that are not
-    double seconds = 0;  // of the device
+    double seconds = 0;  // device time
   };
 
   void repeat(Errors& errors) {
@@ -118,7 +120,7 @@ class Bench {
 
   void race(Errors& errors) {
     std::vector<search::Runner> runners;
-    Errors unjudged;  // what the short measurement calls faster is no verdict
+    Errors unjudged;  // not counted: a short measurement decides nothing
     for (size_t i = 0; i < round_.size(); ++i) {
       const search::Evaluated short_time =
           measured(i, round_[i]->brief, runs_of(timing_.screening), unjudged);
@@ -136,7 +138,7 @@ class Bench {
   }
 
  private:
-  // A variant by as many runs, drawn from these.
+  // Returns a variant that is measured by `runs` runs, which are drawn from `from`.
   search::Evaluated measured(size_t number, const std::vector<double>& from, int runs,
                              Errors& errors) {
     search::Samples samples;
@@ -167,7 +169,7 @@ class Bench {
     request.variants = std::move(variants);
     const auto selection = search::select(request);
     if (!selection) fail(selection.error().message);
-    double best = 0;  // the seed
+    double best = 0;  // the seed's
     for (const Program* program : round_) best = std::min(best, program->truth);
     const std::string& leader = selection->survivors.front().variant.id;
     const int number = std::atoi(leader.c_str() + 1);

@@ -1,6 +1,6 @@
-// How long a round's selection takes: 1,000 variants a round, 20 rounds, each policy. Of the step
-// it is what is not files: reading the records of the round before, choosing, the history, what was
-// learned, and writing these.
+// The time that a round's selection takes: 1,000 variants a round, 20 rounds, each policy. It
+// covers all of the select step except files: reading the record of the round before, choosing, the
+// history, what was learned, and writing these.
 //   cmake --build build/release --target select_bench && build/release/tests/select_bench
 #include <chrono>
 
@@ -21,7 +21,7 @@ double milliseconds(Clock::duration spent) {
   return std::chrono::duration<double, std::milli>(spent).count();
 }
 
-// Milliseconds a round, on the average, and of the longest.
+// Milliseconds a round: the average of each part, and the longest round.
 struct Spent {
   double reading = 0, choosing = 0, writing = 0, learning = 0, longest = 0;
 
@@ -29,7 +29,7 @@ struct Spent {
 };
 
 Spent run(const std::string& policy) {
-  PopulationRule rule;
+  SelectionRule rule;
   rule.policy = policy;
   rule.top_k = 8;
   tests::SyntheticRounds rounds(rule, kVariants, 1);

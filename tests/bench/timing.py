@@ -1,8 +1,8 @@
 """How often measured times err: `.venv/bin/python tests/bench/timing.py [--comparisons N] [--load N] …`.
 
-Compares, by the measure step and the decision on its samples, programs with themselves (A/A: anything but a tie is an
-error) and with programs that do a known share more of the same work, while other processes keep the machine busy.
-Prints how many of each the decision found, how wide its intervals were, what a comparison cost, and the load.
+Compares, with the measure step and the decision on its samples, programs with themselves (A/A: anything but a tie is
+an error), and programs that do a known share more of the same work with them. Meanwhile other processes keep the
+machine busy. Prints how often each decision came, how wide its intervals were, the cost of a comparison, and the load.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ SIGNATURE = {
     "inputs": [{"name": name, "shape": [SIZE, SIZE], "dtype": "float32"} for name in ("x", "y")],
     "outputs": [{"name": "out", "shape": [SIZE, SIZE], "dtype": "float32"}],
 }
-# A baseline's calls are held against nothing.
+# The outputs of a baseline are not checked, so the case has no expected values.
 CASE = Case({}, SIGNATURE, {}, "a secret")
 LIMITS = Limits(300, 3600, 8 * 2**30)
-# What the decision finds where there are sound samples.
+# The decisions on sound samples.
 COMPARISONS = ("faster", "slower", "tie", "unstable")
-# What a program repeats: bound by arithmetic, by memory, by special functions.
+# The bodies that programs repeat, bound by arithmetic, by memory, by special functions.
 BODIES: dict[str, tuple[int, Callable[[Any, Any, Any], Any]]] = {
     "matmul": (1, lambda c, x, y: c * 0.5 + x @ y),
     "add": (8, lambda c, x, y: jnp.maximum(c * 0.5 + x, y)),
@@ -59,7 +59,7 @@ BODIES: dict[str, tuple[int, Callable[[Any, Any, Any], Any]]] = {
 
 
 def program_of(name: str, share: float) -> bytes:
-    """A program that does `share` of the usual work."""
+    """Returns a program that does `share` of the standard work."""
     factor, body = BODIES[name]
 
     def function(x: Any, y: Any) -> Any:
@@ -82,7 +82,7 @@ def keep_busy(seed: int) -> None:
 
 
 def decide(report: dict[str, Any]) -> dict[str, Any]:
-    """What the time step says of samples."""
+    """Returns the time step's decision on the samples."""
     with tempfile.TemporaryDirectory() as folder:
         samples, out = Path(folder, "samples.json"), Path(folder, "time.json")
         verdict.write_report(str(samples), report)
@@ -95,7 +95,7 @@ def decide(report: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of one."""
+    """The result of one comparison."""
 
     program: str
     share: float
@@ -105,32 +105,32 @@ class Comparison:
 
     @property
     def found(self) -> str:
-        """The comparison's name, or why there is none."""
+        """The decision, or the verdict if the samples allow none."""
         return str(self.decision.get("comparison", self.decision["verdict"]))
 
 
 def compare(share: float, effort: measure.Effort, name: str, contents: dict[str, bytes]) -> Comparison:
-    """Measures a program beside the anchor, in this process."""
+    """Measures a program next to the anchor, in this process."""
     report = measure.measure(contents, CASE, False, effort, LIMITS, measure.device_name())
     return Comparison(name, share, report.get("runs", []), decide(report), os.getloadavg()[0])
 
 
 def log_ratio(run: dict[str, Any]) -> float:
-    """Of a run: the mean of the middle half of its blocks' (engine/search/selection/decision.cc)."""
+    """Returns the mean log ratio of the middle half of the blocks of a run (engine/search/selection/decision.cc)."""
     blocks = np.sort(np.mean(np.log(run["candidate"]) - np.log(run["anchor"]), axis=1))
     cut = len(blocks) // 4
     return float(blocks[cut : len(blocks) - cut].mean())
 
 
 def record(one: Comparison, effort: measure.Effort) -> str:
-    """A line of JSON: what race_bench draws from."""
+    """Returns a line of JSON, from which race_bench draws."""
     ratios = [round(log_ratio(run), 5) for run in one.runs]
     line = {"program": one.program, "share": one.share, "run_seconds": effort.run_seconds, "log_ratios": ratios}
     return json.dumps(line)
 
 
 def print_line(share: float, comparisons: list[Comparison], seconds: float) -> None:
-    """What was found of programs that do this share of the work, in so many seconds."""
+    """Prints a line for the programs that do this share of the work, measured in so many seconds."""
     found = Counter(one.found for one in comparisons)
     widths = [(one.decision["high"] / one.decision["low"]) ** 0.5 - 1 for one in comparisons if "high" in one.decision]
     load = statistics.mean(one.load for one in comparisons)
@@ -162,7 +162,7 @@ def main() -> int:
 
     effort = measure.Effort(args.processes, args.runs, args.seconds)
     wanted = [(name, share) for name in BODIES for share in {1.0, *args.shares}]
-    # Elsewhere: who has used a backend cannot fork any more.
+    # In another process: one that has used a backend cannot fork any more.
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
         programs = dict(zip(wanted, pool.starmap(program_of, wanted), strict=True))

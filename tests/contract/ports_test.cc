@@ -1,5 +1,5 @@
-// One suite for every implementation of a port: the fakes of the other tiers behave as the real
-// ones do.
+// One suite for all implementations of each port: the fakes of the other tiers behave like the real
+// ports.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -98,7 +98,8 @@ void check_memo(Memo& memo) {
   result.discovered.clear();
   REQUIRE(memo.put(result));
   CHECK(memo.discovered(result.declared_key)->empty());
-  // A result that discovered nothing has the declared key, until a run under that key discovers.
+  // A result that discovered nothing is stored under the declared key, until a run under that key
+  // discovers an input.
   ActionResult plain = result_under("plain");
   plain.discovered.clear();
   plain.key = plain.declared_key;
@@ -133,10 +134,11 @@ TEMPLATE_TEST_CASE("links", "[contract]", RealLinks, MemoryLinks) {
     CHECK((*link)->target == file);
   }
   CHECK(!*links.look(path, {}));
-  // A hard link needs what it is another name of, and what was there stays.
+  // A hard link needs a file to be another name of. Without one, the file that was at the path
+  // stays.
   CHECK(!*links.make(path, {world.at("none"), true}));
   CHECK(*files.digest(path) == content_digest("one"));
-  // A symbolic one does not.
+  // A symbolic link does not need its target.
   REQUIRE(*links.make(path, {world.at("none"), false}));
   CHECK(!*files.digest(path));
 }
@@ -168,7 +170,7 @@ TEMPLATE_TEST_CASE("files", "[contract]", RealFiles, MemoryFiles) {
   std::string other = world.at("a/other");
   CHECK(*files.place(path, other, Sharing::names, **files.digest(path)));
   CHECK(*files.digest(other) == *files.digest(path));
-  // Writing replaces a name, it does not change the bytes behind another.
+  // Writing replaces a name; it does not change the bytes behind another name.
   REQUIRE(files.write(path, "new"));
   CHECK(files.read(other)->size() == 4);
   CHECK(*files.place(path, other, Sharing::bytes, content_digest("new")));
@@ -198,19 +200,19 @@ TEST_CASE("a file whose stamp is known is not read, one that is too new has none
   world::DiskFiles files;
   const std::string path = folder / "f";
   REQUIRE(files.write(path, "one"));
-  // Written just now: another write might leave the same stamp.
+  // The file was written just now: another write might leave the same stamp, so it gets none.
   auto fresh = files.look(path, nullptr);
   REQUIRE(fresh);
   CHECK((*fresh)->stamp == Digest{});
   fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
-  // The time of that change itself counts, too; it passes.
+  // The time of the change itself counts, too, and needs a while to pass.
   std::optional<FileState> settled;
   while (!settled || settled->stamp == Digest{}) settled = **files.look(path, nullptr);
   CHECK(settled->content == content_digest("one"));
-  // What is told of a file with that stamp is taken for true.
+  // The state that the caller passes for a file with this stamp is taken as true.
   const FileState told = {content_digest("told"), settled->stamp};
   CHECK((*files.look(path, &told))->content == content_digest("told"));
-  // The same size and time, and yet other bytes.
+  // A file with the same size and time, but other bytes, is noticed.
   const auto time = fs::last_write_time(path);
   { std::ofstream(path) << "two"; }
   fs::last_write_time(path, time);
@@ -329,7 +331,7 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK(uses->at("tpu").chip_seconds == 50);
   CHECK(uses->at("cpu").seconds == 3);
 
-  // Of another campaign there is none, until it has one; and the first one's stays.
+  // Another campaign has no record until it writes one, and the first campaign's record stays.
   REQUIRE((*ledger)->begin_build({0, "2026-01-01T00:00:00Z", "d", "round-1", "jax-1", "", 0, 0}));
   CHECK_FALSE((*ledger)->last_record("$work/x")->has_value());
   REQUIRE((*ledger)->record({"$work/x", "compile", Outcome::ran, "other", result_under("l")}));
@@ -442,7 +444,7 @@ TEST_CASE("blobs in memory and in a folder", "[contract]") {
     REQUIRE(files.remove(a));
     CHECK(*blobs.fetch(content_digest("bytes"), b));
     CHECK(*files.read(b) == "bytes");
-    // What is written to a name of the blob does not reach the blob.
+    // Writing to a file that was fetched does not change the blob.
     REQUIRE(files.write(b, "other"));
     CHECK(*blobs.fetch(content_digest("bytes"), b));
     CHECK(*files.read(b) == "bytes");
@@ -469,7 +471,7 @@ void check_claims(Claims& ours, Claims& theirs) {
   CHECK(*theirs.claim(two));
   ours.release(one);
   CHECK(*theirs.claim(one));
-  ours.release(one);  // is not ours
+  ours.release(one);  // not ours to release
   CHECK(!*ours.claim(one));
 }
 

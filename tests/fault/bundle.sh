@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A round as a bundle: the same bytes each time, checked on another machine's empty folder and without a network,
-# and refused with the place named when one bit of it is another, or when it was made to harm.
+# A round as a bundle: the same bytes each time, and verified in the empty folder of another machine without a network.
+# A bundle with one changed bit, or one that was made to harm, is refused, and the message names the place.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-# In which of its calls a process fails.
+# The calls in which a process fails, by number.
 CALLS=${CALLS:-$([ -z "${THOROUGH:-}" ] || echo 40)}
 FLIPS=${FLIPS:-$([ -n "${THOROUGH:-}" ] && echo 25 || echo 8)}
 
@@ -15,13 +15,13 @@ cd "$PROJECT" || exit 1
 cmp r2.evolve again.evolve || fail "the same round is another bundle"
 "$EVOLVE" replay -p small/small.yaml --out was >/dev/null
 
-# A stranger: another folder, no sources, no pipeline, no network.
+# A stranger has another folder, and no sources, pipeline or network.
 mkdir stranger
 (cd stranger && "$EVOLVE" import ../r2.evolve) >imported.txt || fail "import: $(cat imported.txt)"
-# It was judged by this version: that judges it again, without a network.
+# This version judged the round, so it judges it again, without a network.
 (cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
 grep -q ': 0 differences$' verified.txt || fail "verify: $(cat verified.txt)"
-# Commands and programs of others run for nobody who did not ask for them, and then that is said.
+# The commands and programs of others run only for a user who asks for them, and then the output says so.
 "$ROOT/.venv/bin/python" "$ROOT/tests/fault/evil_bundles.py" --forge r2.evolve forged || fail "forging bundles"
 for bad in forged/*; do
   rm -rf victim && mkdir victim
@@ -34,12 +34,12 @@ done
 (cd stranger && "$EVOLVE" replay --out is) >/dev/null && diff -r was stranger/is || fail "another round came back"
 (cd stranger && "$EVOLVE" export -o back.evolve) >/dev/null && cmp r2.evolve stranger/back.evolve ||
   fail "what was imported is exported as another bundle"
-# What a stranger says of an action is no result of ours.
+# A stranger's claims about an action are no results of ours.
 "$EVOLVE" build round-1 -p small/small.yaml --state stranger/.evolve --json | tail -n 1 | grep -q '"cached":0' &&
   fail "nothing was built"
 [ "$("$EVOLVE" cache stats --state stranger/.evolve --json | grep -c '"ran": 0')" -lt 5 ] || fail "a stranger's results were taken for ours"
 
-# Bits. Each of the seal's at the end is as good as any other.
+# Bundles with wrong bits, among others. A bit of the seal at the end matters as much as any other.
 size=$(stat -c %s r2.evolve)
 "$ROOT/.venv/bin/python" "$ROOT/tests/fault/evil_bundles.py" r2.evolve evil "$FLIPS" || fail "making bad bundles"
 count=0
@@ -55,7 +55,7 @@ for bad in evil/*; do
 done
 [ "$count" -gt "$FLIPS" ] || fail "only $count bad bundles of $size bytes"
 
-# What others' selections say is shown, and is no order to a terminal.
+# The words in other people's selections are shown, but never as orders to the terminal.
 rm -rf victim && mkdir -p victim/small && cp small/*.* victim/small/
 (cd victim && "$EVOLVE" import ../orders.evolve -p small/small.yaml) >imported.txt 2>&1 || fail "import of odd words: $(cat -v imported.txt)"
 for how in "" 1 "--json" "1 --json"; do
@@ -65,8 +65,8 @@ for how in "" 1 "--json" "1 --json"; do
   LC_ALL=C grep -qP '\x1b|\xc2\x9b|\xe2\x80\xae' said && fail "log $how prints orders: $(cat -v said)"
 done
 
-# Export, import and replay where the disk fails, is full, or their process is killed: they say what could not be done,
-# leave nothing that is half done, and do it right the next time.
+# Export, import and replay when the disk fails or is full, or their process is killed. They say what they could not do,
+# leave nothing half done, and do it right the next time.
 exports() { "$EVOLVE" export round-2 -p small/small.yaml -o out.evolve; }
 imports() { cd victim && "$EVOLVE" import ../r2.evolve; }
 replays() { "$EVOLVE" replay -p small/small.yaml --out out; }
@@ -79,14 +79,14 @@ right_replays() { diff -r was out >/dev/null 2>&1; }
 half_exports() { [ -e out.evolve ] && ! right_exports; }
 half_imports() { (cd victim && "$EVOLVE" replay --out is >/dev/null 2>&1) && ! right_imports; }
 half_replays() { [ -e out ] && ! right_replays; }
-# after WHAT COMMAND CODE: nothing is half done, and the next time all is right.
+# after WHAT COMMAND CODE: nothing is half done, and the next time everything is right.
 after() {
   local code=$3
   [ "$code" -ne 0 ] || "right_$2" || fail "$1: no error, and not right"
   ! "half_$2" || fail "$1: left half of it"
   [ "$code" -ge 128 ] || [ "$code" -eq 0 ] || grep -Eq 'evolve: error: |GLIBC|librar' said || fail "$1: code $code: $(cat said)"
   [ "$code" -ne 70 ] || fail "$1: $(cat said)"
-  # It may have been done before the end came.
+  # The process may have done its work before its end came.
   ! "right_$2" || "clear_$2"
   ("$2") >said 2>&1 || fail "$1: the next time: $(cat said)"
   "right_$2" || fail "$1: the next time it is not right"
@@ -98,7 +98,7 @@ for command in exports imports replays; do
   for call in openat read write pwrite64 rename mkdir newfstatat; do
     for at in $CALLS; do
       "clear_$command"
-      # What the shell does comes first, the same each time.
+      # The shell's own calls come first, the same number each time.
       strace -f -qq -o /dev/null -e trace="$call" -e inject="$call:error=EIO:when=$at" bash -c "exec 9>&-; $command" >said 2>&1
       after "$command: EIO from $call, the ${at}th" "$command" $?
     done
@@ -109,7 +109,7 @@ for command in exports imports replays; do
     after "$command: killed after $delay s" "$command" $?
   done
 done
-# A full disk, with room for a part.
+# A full disk, with room for only a part.
 export -f right_exports
 mkdir full
 bwrap --dev-bind / / --size 20000 --tmpfs "$PWD/full" "$EVOLVE" export round-2 -p small/small.yaml -o full/out.evolve >said 2>&1 &&

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A disk that fails: EIO from any call of the engine, a full one, a read-only one, a clock that goes back. The engine
-# says what could not be done, and a build after that comes to the right end with what was done before.
+# A disk that fails: EIO from any call of the engine, a read-only folder, a clock that goes back. The engine says what
+# it could not do. The next build reaches the right end, and uses what was done before.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-CALLS=${CALLS:-4}  # of each system call, that many instances fail, one a build
+CALLS=${CALLS:-4}  # failing instances of each system call, one per build
 CASES=0
 
 manifest() {
@@ -25,7 +25,7 @@ RIGHT=$(cat a b c d | sha256sum)
 
 for call in openat read pread64 write pwrite64 rename link mkdir newfstatat unlink ftruncate fcntl getdents64 statx; do
   for ((n = 1; n <= CALLS; n++)); do
-    # Spread over the run: the first ones are the dynamic linker's.
+    # The instances are spread over the run, because the first calls are the dynamic linker's.
     at=$((n * n * 3))
     manifest faulty
     strace -qq -o /dev/null -e trace="$call" -e inject="$call:error=EIO:when=$at" "$EVOLVE" ninja --quiet >said 2>&1

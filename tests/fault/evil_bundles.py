@@ -1,8 +1,8 @@
-"""Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS. One beside the folder is taken over (orders.evolve).
+"""Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS.
 
-Flips of single bits all over a good one, cuts of it, and archives that hold together, with a seal of their own, and are
-wrong inside. evil_bundles.py --forge GOOD FOLDER makes bundles that are taken over, and whose judge is not to run
-unasked; FOLDER-NAME.why has what is said of each.
+Writes flips of single bits all over a good bundle, cuts of it, and archives with a valid seal that are wrong inside.
+Next to FOLDER it writes one bundle that is accepted (orders.evolve). evil_bundles.py --forge GOOD FOLDER makes bundles
+that are accepted, but whose judge must not run unasked; FOLDER-NAME.why holds the reason for each refusal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT = "evolve-bundle-2"
 
 
 def sealed(body: bytes) -> bytes:
-    """The body with the frame that engine/world/seal.h describes."""
+    """Returns the body with the frame that engine/world/seal.h describes."""
     digests = [hashlib.sha256(body[at : at + CHUNK]).hexdigest() for at in range(0, len(body), CHUNK)]
     text = json.dumps(
         {"chunk": CHUNK, "format": FORMAT, "sha256": digests, "size": len(body)}, separators=(",", ":")
@@ -35,7 +35,7 @@ def sealed(body: bytes) -> bytes:
 
 
 def archive(members: list[tuple[str, bytes, dict[str, object]]]) -> bytes:
-    """A sealed tar.gz; a member's last item overrides fields of its header."""
+    """Returns a sealed tar.gz; the last item of a member overrides fields of its header."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as tar:
         for name, content, fields in members:
@@ -52,7 +52,7 @@ def bundle(
     index_changes: dict[str, object] | None = None,
     extra: list[tuple[str, bytes, dict[str, object]]] | None = None,
 ) -> bytes:
-    """A bundle whose index describes `files`, with what is to be wrong with it."""
+    """Returns a bundle whose index describes `files`, with the errors that the other arguments add."""
     listed = {
         name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest(), "executable": False}
         for name, content in files.items()
@@ -76,7 +76,7 @@ def with_selection(text: str) -> bytes:
 
 
 def odd_selections() -> dict[str, bytes]:
-    """Rounds whose selection is none that could be shown."""
+    """Returns rounds whose selection cannot be shown."""
     odd = {
         "no-json": "{",
         "number": "5",
@@ -95,12 +95,12 @@ def odd_selections() -> dict[str, bytes]:
 
 
 def digest_of(content: bytes) -> str:
-    """As the store names a blob: the first half of its SHA-256."""
+    """Returns the name of a blob in the store: the first half of its SHA-256."""
     return hashlib.sha256(content).hexdigest()[:32]
 
 
 def orders() -> bytes:
-    """A round that is taken over, and whose words are orders to a terminal."""
+    """Returns a round that is accepted, but whose words are orders to a terminal."""
     name = "\x1b[2J\x9b2J\u202e\nv0002"
     rows = [{"variant": name, "reason": name, "step": name, "kind": name, "score": 1.0}]
     selection = json.dumps({"round": 1, "best": rows[0], "survivors": rows, "rejected": rows})
@@ -119,7 +119,7 @@ def orders() -> bytes:
 
 
 def wrong_inside() -> dict[str, bytes]:
-    """Archives that hold together."""
+    """Returns archives with a valid seal that are wrong inside."""
     empty: dict[str, bytes] = {"records.json": records(), "results.json": b"[]"}
     lone = "0" * 32
     return {
@@ -162,7 +162,7 @@ def wrong_inside() -> dict[str, bytes]:
 
 
 def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
-    """Of a good bundle those with another judge, and why each is refused."""
+    """Returns copies of a good bundle with another judge, and why each is refused."""
     body = good[: len(good) - int(good[-13:])]
     inside = subprocess.run(["zstd", "-dcq"], input=body, stdout=subprocess.PIPE, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(inside)) as tar:
@@ -171,7 +171,7 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
     rounds = json.loads(files["records.json"][0])
 
     def made(change: Callable[[dict[str, Any]], None], **blobs: bytes) -> bytes:
-        """With the first round's record changed, and these bytes by the digests' places."""
+        """Returns the bundle with the first round's record changed, and with these blobs added."""
         record = json.loads(rounds[0]["text"])
         change(record)
         records = [record, *(json.loads(one["text"]) for one in rounds[1:])]

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Faults while a kernel is judged: the first child of every step is killed at its work, the first report of every step
-# (the audit's, too, which has no child) finds the disk full, and a worker dies of it, and so does the compiler's server, whose work is done without it. What failed is run again, is counted, and is no verdict: all ends as
-# without them.
+# Faults while a kernel is judged. The first child of every step is killed at its work. The first report of every step
+# finds the disk full (the audit's, too, which has no child). A worker is killed, and so is the compiler's server, whose
+# work is done without it. A failed command runs again and is counted, and no fault is a verdict: everything ends as
+# without faults.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 STEPS=(check compile contract interpret lower measure)
 
@@ -34,7 +35,7 @@ def strike(what: str) -> bool:
         return False
     return True
 PY
-# It does nothing of its work, so that it never ends before it is killed.
+# A child that is to be killed does none of its work, so that it cannot end first.
 sed -i 's/^    read_end, write_end = os.pipe()$/&\n    is_struck = strike("killed")\n    function = signal.pause if is_struck else function/' rules/steps/child.py
 sed -i 's/^    os.close(write_end)$/&\n    if is_struck:\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/steps/child.py
 sed -i 's/^        self._pid = pid$/&\n        if strike("server"):\n            kill_group(pid)/' rules/steps/child.py

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# kill -9 of the engine at random instants, then a rerun: the same end, nothing that was reported done is run
-# again, and no process is left behind.
+# kill -9 of the engine at random instants, then a rerun: the same end, no step that was reported done runs again, and
+# no process is left behind.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 KILLS=${KILLS:-$([ -n "${THOROUGH:-}" ] && echo 10 || echo 2)}
 SHORT_KILLS=${SHORT_KILLS:-$([ -n "${THOROUGH:-}" ] && echo 200 || echo 40)}
 RANDOM=1  # the same instants in every run, as far as a machine allows
 
-# To be started as `exec`: the process that is killed must be the engine itself, not a shell around it.
+# To be started with `exec`: the killed process must be the engine itself, not a shell around it.
 BUILD=("$EVOLVE" build round-2 -p small/small.yaml --json)
-# Processes of this project alone: their environment's working folder is the project.
+# left_behind: prints the processes of this project only, which have it as their working folder.
 left_behind() {
   local pid
   for pid in /proc/[0-9]*; do
@@ -26,12 +26,12 @@ for ((kill = 1; kill <= KILLS; kill++)); do
   : >"$PROJECT/events.log"
   (cd "$PROJECT" && exec "${BUILD[@]}") >"$PROJECT/events.log" 2>&1 &
   engine=$!
-  # Somewhere in the next edges: after the n-th event that the engine reports, not after some time.
+  # The engine is killed after its n-th event, not after some time, so that the kill falls among the next edges.
   events=$((RANDOM % 12 + 1))
   while kill -0 "$engine" 2>/dev/null && [ "$(wc -l <"$PROJECT/events.log")" -lt "$events" ]; do :; done
   kill -9 "$engine" 2>/dev/null
   wait "$engine" 2>/dev/null
-  # The guard ends what was running as soon as it sees the end of the engine.
+  # The guard ends the running commands as soon as it sees the engine end.
   for _ in $(seq 200); do
     [ -z "$(left_behind)" ] && break
     read -rt 0.05 <> <(:) || true
@@ -45,7 +45,7 @@ grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/don
 cmp -s "$PROJECT/expected.json" "$PROJECT/small/.evolve/small/round-2/selection.json" || fail "another selection.json"
 twice=$(sed 's/.*"step":"\([^"]*\)".*"subject":"\([^"]*\)".*/\1 \2/' "$PROJECT/done.log" | sort | uniq -d)
 [ -z "$twice" ] || fail "reported done and run again: $twice"
-# Short steps, and kills at any instant of a build's life: of the look-up, of a command, of the records' writing.
+# Short steps, and kills at any instant of a build: in the look-up, in a command, while records are written.
 new_project
 {
   printf 'rule step\n  command = cat $in >$out && echo $out >>$out\n'

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A state folder that several people share: nobody locks another out, and who only reads needs no write access.
-# It takes root to be several people; where we are not, there is nothing to see.
+# A state folder that several people share: nobody locks another person out, and a person who only reads needs no write
+# access. Acting as several people takes root; without it the test is skipped.
 #   tests/fault/people.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-as() { # as USER COMMAND…: a member of the group 61005, but for USER 61003
+as() { # as USER COMMAND…: USER is in the group 61005, except USER 61003
   local groups=61005
   [ "$1" = 61003 ] && groups=61003
   setpriv --reuid="$1" --regid="$1" --groups "$groups" env HOME="$PROJECT" EVOLVE_STATE="$STATE" bash -c 'umask 002; "$@"' - "${@:2}"
@@ -25,7 +25,7 @@ for user in 61001 61002; do
 done
 touch "$PROJECT/ran" && chmod 666 "$PROJECT/ran"
 steps=0
-# built USER RUNS: USER builds; the command of what is the same for all has run so often by then.
+# built USER RUNS: USER builds; the shared command, which is the same for all, has then run RUNS times.
 built() {
   steps=$((steps + 1))
   rm -f "$PROJECT/$1/out"
@@ -40,7 +40,7 @@ built 61001 1
 read_by_other
 built 61002 1
 built 61001 1
-# Killed while they have the databases open, they leave logs, which are the others', too.
+# A build that is killed while it has the databases open leaves logs, which the others must be able to use.
 runs=1
 for user in 61001 61002; do
   runs=$((runs + 1))

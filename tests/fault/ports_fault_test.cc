@@ -1,4 +1,4 @@
-// Every call to the world fails once: whatever comes of that build, the next one must reach the
+// Every call to the world fails once. Whatever becomes of that build, the next build must reach the
 // same end.
 #include <catch2/catch.hpp>
 
@@ -42,8 +42,8 @@ TEST_CASE("after any one failed call a rerun ends as if nothing had happened", "
     plan.fail_at = call;
     world.fail_at(&plan);
     auto first = world.build();
-    if (plan.calls < call) break;  // there are no more calls to fail
-    // A fault of the world is an error of the build, or of an edge; never a success that hides it.
+    if (plan.calls < call) break;  // no more calls to fail
+    // A fault of the world is an error of the build or of an edge, never a success that hides it.
     bool is_told = !first || first->failed > 0;
     CHECK(is_told);
     if (!first) CHECK(first.error().code == ErrorCode::external);
@@ -54,7 +54,7 @@ TEST_CASE("after any one failed call a rerun ends as if nothing had happened", "
     REQUIRE(second);
     CHECK(second->failed == 0);
     CHECK(world.files.files.at("end") == whole.files.files.at("end"));
-    // What the first build reported done was not run again.
+    // An edge that the first build reported as done does not run again.
     for (const EdgeRecord& record : world.ledger.records) {
       int times = 0;
       for (const EdgeRecord& other : world.ledger.records) {
@@ -92,7 +92,7 @@ TEST_CASE("a process that is killed at any call leaves what the next one goes on
     REQUIRE(second);
     CHECK(second->failed == 0);
     CHECK(world.files.files.at("end") == whole.files.files.at("end"));
-    // What was recorded as done is not run again.
+    // An edge that was recorded as done does not run again.
     for (size_t i = 0; i < reported; ++i) {
       for (size_t j = reported; j < world.ledger.records.size(); ++j) {
         const EdgeRecord& again = world.ledger.records[j];

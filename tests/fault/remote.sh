@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# A remote cache served by nginx, by bazel-remote, and by a bucket: what one machine stores, another takes instead of running it; and
-# whatever goes wrong with the server, every build ends with the right outputs, and says so once.
+# A remote cache, served by nginx, by bazel-remote and by a bucket: one machine stores results, and another takes them
+# instead of running the steps. Whatever goes wrong with the server, every build ends with the right outputs and reports
+# the fault once.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 source "$ROOT/tests/servers/remote_cache.sh"
 trap stop_serving EXIT
 STEPS=40
 CASES=0
 
-# A project of its own, which says in ran.log what ran. Each step may do what hook.sh says, which is in no key.
+# machine NAME: makes a project of its own. Its ran.log lists the steps that ran. Each step also runs hook.sh, which is
+# part of no key.
 machine() {
   rm -rf "${PROJECT:?}/$1" && mkdir "$PROJECT/$1" && cd "$PROJECT/$1" || exit 1
   {
@@ -19,7 +21,7 @@ machine() {
   echo text >in && echo header >header && : >hook.sh && : >ran.log
 }
 
-# builds WHAT LEAST MOST ARGUMENTS…: evolve ninja succeeds, runs between so many steps, and makes what is right.
+# builds WHAT LEAST MOST ARGUMENTS…: evolve ninja succeeds, runs LEAST to MOST steps, and makes the right outputs.
 builds() {
   local what=$1 least=$2 most=$3 ran
   shift 3
@@ -30,7 +32,7 @@ builds() {
   [ "$ran" -ge "$least" ] && [ "$ran" -le "$most" ] || fail "$what: $ran steps ran: $(cat said)"
   [ "$(cat o* compiled | sha256sum)" = "$RIGHT" ] || fail "$what: other outputs than without a remote cache"
 }
-# warns WHAT COUNT TEXT: the last build said so, in so many warnings.
+# warns WHAT COUNT TEXT: the last build printed COUNT warnings, and TEXT.
 warns() {
   [ "$(grep -c warning said)" -eq "$2" ] || fail "$1: not $2 warnings: $(cat said)"
   [ "$2" -eq 0 ] || grep -q "$3" said || fail "$1: not '$3': $(cat said)"
@@ -51,7 +53,7 @@ builds "the first machine" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-w
 machine second
 builds "another machine" 0 0 --remote-cache "$REMOTE/"
 warns "another machine" 0
-# One that lost its blobs, though not what it knows of them.
+# A machine that lost its blobs, but not its records of them.
 rm -rf .evolve/blobs .evolve/snapshots o* compiled
 builds "lost blobs" 0 0 --remote-cache "$REMOTE"
 # A header that was discovered, not declared, counts.
@@ -89,8 +91,7 @@ machine refused
 echo more >>in && "$EVOLVE" ninja --quiet --remote-cache "$REMOTE" --remote-write >said 2>&1 || fail "a server for readers: $(cat said)"
 warns "a server for readers" 1 "not stored there: PUT .*HTTP status 403"
 
-# damaged WHAT TEXT COMMAND…: each file of the store that the command is given is damaged by it; a machine that
-# writes makes it good again.
+# damaged WHAT TEXT COMMAND…: COMMAND damages files of the store; a machine that writes repairs them.
 damaged() {
   local what=$1 text=$2
   shift 2
@@ -121,7 +122,8 @@ damaged "exchanged entries" "/ac/.*is the entry of another key: refused" eval 's
 damaged "short entries" "/ac/.*is no entry of ours: refused" eval 'cut_all ac/*'
 damaged "entries that are none" "/ac/.*is no entry of ours: refused" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
 
-# Inputs that a run discovered elsewhere, and that cannot be here: the edge's own output, what waits for it, a pipe.
+# Inputs that a run discovered elsewhere and that cannot exist here: the edge's own output, a pipe, a device, a name
+# that is too long.
 list() { "$ROOT/.venv/bin/python" -c '
 import json, pathlib, sys
 for path in pathlib.Path("ac").iterdir():
@@ -140,7 +142,7 @@ for name in compiled pipe /dev/zero "$PROJECT/victim/none/$(printf 'x%.0s' {1..3
   builds "a list with ${name:0:20}" 1 1 --remote-cache "$REMOTE" --remote-write
 done
 
-# Blobs that were evicted under their entries.
+# Blobs that were evicted while their entries stayed.
 rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store" && rm "$PROJECT"/store/cas/*
 machine evicted
 builds "evicted blobs" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
@@ -148,7 +150,7 @@ warns "evicted blobs" 0
 machine after
 builds "evicted blobs, made good" 0 0 --remote-cache "$REMOTE"
 
-# An answer that breaks off, by a server that lies about its length.
+# An answer that breaks off, from a server that lies about its length.
 "$ROOT/.venv/bin/python" -c '
 import http.server
 class Liar(http.server.BaseHTTPRequestHandler):
@@ -169,7 +171,7 @@ builds "an answer that breaks off" "$STEPS" "$STEPS" --remote-cache "http://127.
 warns "an answer that breaks off" 1 "not asked again"
 kill $LIAR
 
-# Who one is, from the environment.
+# A user's name and password, from the environment.
 printf 'me:%s\n' "$(openssl passwd -apr1 secret)" >"$PROJECT/users"
 rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
 serve "auth_basic all; auth_basic_user_file $PROJECT/users;"
@@ -180,7 +182,7 @@ machine somebody
 EVOLVE_REMOTE_CACHE=$REMOTE EVOLVE_REMOTE_CACHE_USER=me:secret builds "a password" 0 0
 grep -rq secret .evolve said && fail "a password was recorded"
 
-# What is damaged or lost here is taken from there.
+# Blobs that are damaged or lost here are taken from the remote cache.
 rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
 serve
 machine damaged
@@ -197,7 +199,7 @@ serve
 mkdir "$PROJECT/elsewhere" && cp -r "$PROJECT"/{small,rules,.venv} "$PROJECT/elsewhere/"
 shares_campaign nginx "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
-# The same with bazel-remote, and what it does that nginx does not.
+# The same with bazel-remote, and with what it does differently from nginx.
 rm -rf "$PROJECT/store"
 serve_bazel_remote
 machine bazel
@@ -229,7 +231,7 @@ rm -rf "$PROJECT/store"
 serve_bazel_remote
 shares_campaign bazel-remote "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
-# The same with a bucket. The server checks what it stores, and gives what lies there unchecked.
+# The same with a bucket. The server checks an object when it stores it, and later gives it unchecked.
 rm -rf "$PROJECT/store"
 serve_bucket
 machine bucket
@@ -246,7 +248,7 @@ machine bucket-other
 builds "a bucket, another prefix" "$STEPS" "$STEPS" --remote-cache gs://machines
 warns "a bucket, another prefix" 0
 rm -rf "$PROJECT/whole" && cp -a "$PROJECT/store" "$PROJECT/whole"
-# What the server itself knows of an object stays as it is.
+# The server's own metadata of an object stays as it is.
 objects() { GLOBIGNORE='*.metadata'; cd machines/team && eval "$1"; }
 damaged "a bucket, wrong objects" "team%2Fcas%2F.*is not what its name says: refused, as 39 more were" objects 'flip_all cas/*'
 damaged "a bucket, short objects" "team%2Fcas%2F.*is not what its name says: refused" objects 'cut_all cas/*'
@@ -269,7 +271,7 @@ warns "a bucket, stopped mid-build" 1 "remote cache: .*/o/team%2Fac%2F.*: not as
 serve_bucket
 shares_campaign "a bucket" "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
-# Who one is to Google's own buckets, of the metadata server; to reach them there is no way from here.
+# For Google's own buckets the metadata server says who is asking. The buckets themselves cannot be reached from here.
 account() { GCE_METADATA_HOST=${METADATA#http://} https_proxy=http://127.0.0.1:1 builds "$@" --remote-cache gs://machines/team --remote-write; }
 : >"$PROJECT/nginx/access.log"
 serve 'if ($http_metadata_flavor != Google) { return 403; } return 200 "{\"access_token\":\"planted\",\"expires_in\":3600}";'

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Several engines at once on the same records: each action runs once in all, and all end well; what a killed
-# one was at is taken over.
+# Several engines at once on the same records: each action runs once in all, and all engines succeed. Another engine
+# takes over the work of a killed engine.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 PROCESSES=8
 
-# Starts the engine that many times with the arguments, and waits; what the n-th says is in n.out and n.err.
+# at_once ARGUMENTS…: starts PROCESSES engines and waits for them; the output of the n-th is in n.out and n.err.
 at_once() {
   local pids=() n
   for ((n = 1; n <= PROCESSES; n++)); do
@@ -27,7 +27,7 @@ at_once ninja
 [ -z "$(sort "$PROJECT/ran.log" | uniq -d)" ] || fail "ran twice: $(sort "$PROJECT/ran.log" | uniq -d | tr '\n' ' ')"
 (cd "$PROJECT" && "$EVOLVE" ninja) | grep -q 'no work to do' || fail "nothing is left to do"
 
-# One is killed while it runs a step that another waits for.
+# One engine is killed while it runs a step that another engine waits for.
 new_project
 mkfifo "$PROJECT/started" "$PROJECT/go"
 printf 'rule step\n  command = echo $out >>ran.log; [ -e again ] || { touch again; echo >started; read x <go; }; echo >$out\nbuild end: step\n' >"$PROJECT/build.ninja"
@@ -36,7 +36,7 @@ first=$!
 read -r _ <"$PROJECT/started"
 (cd "$PROJECT" && exec "$EVOLVE" ninja) >"$PROJECT/2.out" 2>&1 &
 second=$!
-# It has looked the step up, and waits, when it has taken its records.
+# The second engine opens its records after it has looked the step up; then it waits.
 until [ -n "$(find "/proc/$second/fd" -lname '*ledger.db' 2>/dev/null)" ]; do :; done
 kill -9 "$first"
 wait "$first" 2>/dev/null

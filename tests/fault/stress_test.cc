@@ -1,5 +1,5 @@
-// Ten thousand short commands, sixty-four at a time, in the real world: all of them end, and
-// nothing of them is left in this process, whatever way the build ends. TSan watches the threads.
+// Ten thousand short commands, sixty-four at a time, in the real world: all of them end and leave
+// nothing in this process, however the build ends. TSan watches the threads.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ bool has_children() {
   return ::waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD;
 }
 
-// The kinds of command in turn; nine in ten are plain.
+// A manifest with each kind of command in turn; nine in ten are plain.
 struct Stress {
   tests::TestFolder folder;
   std::string manifest =
@@ -58,7 +58,7 @@ struct Stress {
     }
   }
 
-  // Builds with a memo that fails at its `fault`th call; 0: never.
+  // Builds with a memo whose call number `fault` fails; 0: no call.
   Result<BuildSummary> build(int fault) {
     Graph graph;
     auto parsed = parse_manifest(
@@ -91,7 +91,7 @@ struct Stress {
 }  // namespace
 
 TEST_CASE("ten thousand commands at -j 64 leave nothing behind", "[fault]") {
-  // What is opened once and stays open: /dev/null.
+  // The first build opens /dev/null once and keeps it open.
   REQUIRE(Stress(1).build(0));
   REQUIRE(!has_children());
   const size_t before = open_descriptors();

@@ -1,5 +1,5 @@
-// Any bytes as a bundle whose seal holds: a stranger can seal what he likes. Nothing may be left
-// but the blobs' files in the folder that is given for them.
+// Any bytes as a bundle with a valid seal, because a stranger can seal anything. Reading may leave
+// only the files of blobs, in the folder that is given for them, and in the end nothing.
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes as the answer of a remote cache, and as what stands in an answer that is a message.
+// Any bytes as the answer of a remote cache: a message with an entry inside.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Any bytes as what the databases hold: action results, of the memo and the ledger, and records of
-// rounds. What was read is read alike from what is written of it.
+// Any bytes as content of the databases: action results of the memo and the ledger, and records of
+// rounds. A value that was read is the same after it is written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

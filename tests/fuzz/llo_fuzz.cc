@@ -1,4 +1,5 @@
-// Any bytes as a pass of libtpu's, and as the schedule that says how long its regions live.
+// Any bytes as one of libtpu's LLO passes, and as the schedule that says how long the pass's
+// regions live.
 #include <cstdint>
 #include <cstdlib>
 

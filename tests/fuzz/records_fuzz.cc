@@ -1,5 +1,5 @@
-// Any bytes as the files that a build finds of earlier ones: ninja's two logs, and a snapshot,
-// whose check sum is made good first, for the bytes behind it to be read at all.
+// Any bytes as the files that earlier builds left: ninja's two logs, and a snapshot. The snapshot
+// gets a valid check sum, because otherwise the bytes behind it would not be read.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +12,7 @@ using namespace evolve;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
-  // What was read is read alike from what is written of it.
+  // A log that was read is the same after it is written and read again.
   if (auto log = ninja::parse_build_log(bytes)) {
     auto again = ninja::parse_build_log(ninja::encode(*log));
     if (!again || again->entries.size() != log->entries.size()) std::abort();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes each reader for SECONDS (60) with libFuzzer, ASan and UBSan: tests/fuzz/run.sh [SECONDS [READER…]].
-# Needs clang. What is found interesting is kept in build/fuzz/corpus; a crash leaves its input in build/fuzz.
+# Needs clang. Interesting inputs are kept in build/fuzz/corpus; a crash leaves its input in build/fuzz.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-60}

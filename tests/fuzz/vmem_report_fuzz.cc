@@ -1,4 +1,4 @@
-// Any bytes as libtpu's VMEM report, and as what one has for its data.
+// Any bytes as libtpu's VMEM report, and as the data of such a report.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Random graphs and random changes: what a build does must not depend on the way it came there.
+// Random graphs and random changes: the result of a build must not depend on how it was reached.
 #include <fmt/format.h>
 
 #include <array>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kSources = 4;
 
-// A manifest of `edges` cat edges, each of one to three earlier files; some portable.
+// Returns a manifest of `edges` cat edges, each with one to three earlier files as inputs; some
+// edges are portable.
 std::string random_manifest(search::Random& random, int edges) {
   std::string text = "rule cat\n  command = cat $out $in\n";
   std::vector<std::string> files;
@@ -131,7 +132,7 @@ TEST_CASE("no pool, no resource and no -j is ever exceeded, and all are made use
   size_t most_in_pool = 0, most_memory = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     search::Random random(seed, 4);
-    // pool0 holds one edge at a time, pool1 two, pool2 three; pool3 is no pool.
+    // pool0 holds one edge at a time, pool1 two, pool2 three; 3 stands for no pool.
     std::string text;
     for (int pool = 0; pool < 3; ++pool) {
       text += fmt::format(
@@ -145,7 +146,7 @@ TEST_CASE("no pool, no resource and no -j is ever exceeded, and all are made use
       pool_of[fmt::format("out{}", i)] = pool;
       const size_t memory = random.below(5);
       memory_of[fmt::format("out{}", i)] = memory;
-      // Own sources, so that no two are one action.
+      // Each edge has a source of its own, so that no two edges are the same action.
       text += fmt::format("build out{}: in{} src{} own{}\n  memory = {}\n", i, pool,
                           random.below(kSources), i, memory);
     }
@@ -169,7 +170,7 @@ TEST_CASE("no pool, no resource and no -j is ever exceeded, and all are made use
       }
       for (size_t pool = 0; pool < 3; ++pool) CHECK(in_pool.at(pool) <= pool + 1);
       most_in_pool = std::max(most_in_pool, in_pool[2]);
-      // One that needs more than there is has it to itself.
+      // An edge that needs more than there is has the memory to itself.
       CHECK((memory <= capacity || users == 1));
       most_memory = std::max(most_memory, memory);
       CHECK(running.size() <= jobs);

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Manifests that CMake and Meson write: the same answers from stock ninja and from `evolve ninja`, the same commands,
-# and programs that run. Each project is a few lines, for one thing that generators do with Ninja.
+# Manifests that CMake and Meson write: stock ninja and `evolve ninja` give the same answers and run the same commands,
+# and the built programs run. Each project is a few lines, for one thing that generators do with Ninja.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 STOCK=$ROOT/.venv/bin/ninja
 PROJECTS=0
 
-# file NAME: its text from stdin.
+# file NAME: writes the file, with its text from stdin.
 file() {
   mkdir -p "$(dirname "$1")"
   cat >"$1"
 }
 
-# What an answer says, whoever gives it: nodes of the graph by the order in which they come, and of a compilation database an
-# edge's first entry (Ninja 1.14 has one for each input, the stock ninja here has that one).
+# essence: prints an answer without what may differ between programs. Nodes of the graph are numbered in the order in
+# which they come. An edge keeps only its first entry in a compilation database: Ninja 1.14 has an entry for each input,
+# the stock ninja here only that one.
 essence() {
   python3 -c '
 import re, sys
@@ -29,17 +30,17 @@ for entry in re.split(r"(?m)^(?=  \{$)", text):
     seen.add(edge)'
 }
 
-# same QUESTION…: both answer alike, text and exit code.
+# same QUESTION…: both programs give the same answer, text and exit code.
 same() {
   diff -u <({ "$STOCK" "$@" 2>&1; echo "exit $?"; } | essence) <({ "$EVOLVE" ninja "$@" 2>&1; echo "exit $?"; } | essence) >"$PROJECT/diff" ||
     fail "$name: ninja $*: $(head -40 "$PROJECT/diff")"
 }
 
-# compare TARGET: asks of the manifest in this folder, builds it, and builds nothing the second time.
+# compare TARGET: asks about the manifest in this folder, builds it, and builds nothing the second time.
 compare() {
   local target=$1 tool
   PROJECTS=$((PROJECTS + 1))
-  # From a look at the manifest alone, in any order that ninja would allow.
+  # Answers from the manifest only; commands in any order that ninja would allow.
   same -t targets all
   same -t targets depth 0
   same -t rules -d
@@ -51,12 +52,12 @@ compare() {
   same -t graph
   same no_such_target
   for tool in $("$STOCK" -t targets all | sed 's/: .*//' | head -25); do same -t query "$tool"; done
-  # Stock ninja cannot go on where a dyndep file is not there yet.
+  # Stock ninja cannot go on when a dyndep file is missing.
   grep -q dyndep build.ninja || diff <("$STOCK" -n -v "$target" | sed 's/^\[[^]]*\] //' | sort) <("$EVOLVE" ninja -n -v "$target" | sed 's/^\[[^]]*\] //' | sort) \
     >"$PROJECT/diff" || fail "$name: other commands: $(cat "$PROJECT/diff")"
   "$EVOLVE" ninja --quiet "$target" >"$PROJECT/log" 2>&1 || fail "$name: the build: $(tail -20 "$PROJECT/log")"
   [ "$("$EVOLVE" ninja "$target")" = "ninja: no work to do." ] || fail "$name: something runs again: $("$EVOLVE" ninja -n -d explain "$target" 2>&1 | head -20)"
-  # With what dyndep files say, now that they are there.
+  # The same with the dyndep files, which exist now.
   same -t graph
   same -n -v -t clean
 }
@@ -105,7 +106,7 @@ cmake_project "cmake libraries" all
 echo 'int one(void) { return 2; }' >../objects.c
 "$EVOLVE" ninja --quiet all && ! ./answer || fail "$name: an edit did not come through"
 
-start # commands of one's own: generated sources with depfiles, stamps, by-products
+start # custom commands: generated sources with depfiles, stamps, by-products
 file CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(commands C)
@@ -156,7 +157,7 @@ echo 'int b(void) { return 1; }' >b.c
 cmake_project "cmake response files" answer -DCMAKE_NINJA_FORCE_RESPONSE_FILE=1
 ./answer || fail "$name: the program"
 
-start # names that a shell and a manifest take apart
+start # names that a shell and a manifest would split
 file CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(names C)
@@ -262,7 +263,7 @@ printf '#include <string>\nint inner(); std::string other();\nint main() { retur
 meson_project "meson unity"
 ./answer || fail "$name: the program"
 
-start # Meson: many small targets whose order matters, and a configuration of one's own
+start # Meson: many small targets whose order matters, and a custom configuration
 file meson.build <<'END'
 project('chain', 'c')
 previous = files('start.in')

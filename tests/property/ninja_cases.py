@@ -1,7 +1,7 @@
-"""Asks stock ninja and `evolve ninja` the same of small projects: they say, end with and leave the same.
+"""A comparison of stock ninja and `evolve ninja` on small projects: the same output, exit codes and files.
 
-ninja_cases.py [PATTERN]: the cases of ninja_cases.txt whose names have the pattern. Where they differ on purpose
-(engine/README.md), there is no case. What stands before the first case is run before each.
+ninja_cases.py [PATTERN]: runs the cases of ninja_cases.txt whose names contain PATTERN. Deliberate differences
+(engine/README.md) have no case. The text before the first case runs before each case.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# What is the records', and not the projects'.
+# Files that belong to the records, not to the projects.
 _RECORDS = re.compile(r"(^|/)\.(ninja_(log|deps|lock)|evolve)")
 
 
 def _answer(program: str, script: str, folder: Path) -> str:
-    """All that is said, and the files that are there in the end."""
+    """Returns the whole output, and the files that are there in the end."""
     bin_folder, project = folder / "bin", folder / "project"
     for made in (bin_folder, project):
         made.mkdir(parents=True)
@@ -47,7 +47,7 @@ def _answer(program: str, script: str, folder: Path) -> str:
 
 
 def main() -> int:
-    """Returns 1 where an answer differs."""
+    """Returns 1 if an answer differs."""
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     prelude, *parts = re.split(r"(?m)^### (.*)\n", (Path(__file__).parent / "ninja_cases.txt").read_text())
     cases = [(name, prelude + script) for name, script in zip(parts[::2], parts[1::2], strict=True) if pattern in name]

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using evolve::search::Random;
 using evolve::tests::TestFolder;
 
-// Manifests: what the manual has, in any mixture.
+// Manifests: any mixture of what the manual describes.
 class Grammar {
  public:
   explicit Grammar(Random& random) : random_(random) {}
@@ -127,7 +127,7 @@ class Grammar {
   uint64_t rules_ = 0, pools_ = 0, count_ = 0;
 };
 
-// A small mistake somewhere in the text.
+// Makes a small mistake somewhere in the text.
 std::string broken(std::string text, Random& random) {
   static const std::vector<std::string> odd = {":", "|",  "||", "$", "\t", "=",      "  ", "\n",
                                                "#", "|@", "${", "%", "&",  "build ", " "};
@@ -140,7 +140,7 @@ std::string broken(std::string text, Random& random) {
   }
 }
 
-// stdout and stderr together, then the exit code.
+// Returns stdout and stderr together, then the exit code.
 std::string answer(const std::string& program, const TestFolder& folder,
                    const std::string& arguments) {
   std::string command =
@@ -197,7 +197,7 @@ TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
       const std::string& question = questions[random.below(questions.size())];
       std::string theirs = answer(stock(), folder, question);
       std::string mine = answer(ours(), folder, question);
-      // Ninja 1.14 takes a pool's depth for a whole number alone; 1.13 makes 0 of anything.
+      // Ninja 1.14 takes only a whole number as a pool's depth; 1.13 reads anything else as 0.
       bool is_newer = mine.find("invalid pool depth") != std::string::npos;
       if (theirs == mine || is_newer) continue;
       ++failures;
@@ -210,8 +210,8 @@ TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
 
 namespace {
 
-// A project whose commands write what they read, with discovered inputs, dyndep, response files,
-// commands that fail, outputs that do not change, and phony edges among them.
+// A project whose commands write what they read. It has discovered inputs, response files, outputs
+// that do not change, and phony edges.
 class Project {
  public:
   explicit Project(Random& random) : random_(random) {
@@ -245,7 +245,7 @@ class Project {
       case 0: text_ += fmt::format("build {}: first {}{}\n", out, inputs, more); break;
       case 1:
       case 2: {
-        // A header of its own: a discovered input that no edge makes.
+        // The header is a discovered input that no edge makes.
         const char* rule = random_.below(2) == 0 ? "gcc" : "make";
         text_ += fmt::format("build {}: {} {}{}\n  more = src{}\n", out, rule, inputs, more,
                              random_.below(kSources));
@@ -279,7 +279,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The commands that were run, in no order: of "[2/7] cat a > b" the latter.
+// Returns the commands that ran, without an order: for "[2/7] cat a > b" that is "cat a > b".
 std::multiset<std::string> commands_run(const std::string& said) {
   std::multiset<std::string> out;
   std::istringstream lines(said);
@@ -289,8 +289,8 @@ std::multiset<std::string> commands_run(const std::string& said) {
   return out;
 }
 
-// Times of files are steps of the kernel's clock: what is written from now on is newer than all
-// that was before.
+// Waits for the next step of the kernel's clock, which gives files their times. A file that is
+// written from now on is newer than all that were written before.
 void wait_for_next_step(const TestFolder& folder) {
   auto step = [&] {
     folder.write("clock", "");
@@ -322,7 +322,7 @@ TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
       const std::string options = fmt::format("-j{}", 1 + random.below(4));
       std::string stock_says = answer(stock(), theirs, options);
       std::string we_say = answer(ours(), mine, options);
-      // Which of the two builds by times is left to chance: they keep the same logs.
+      // Chance decides which of the two builds by times, because both keep the same logs.
       const bool is_ours = random.below(4) != 0;
       std::string times_say = is_ours ? answer(ours(), by_times, "--mtime " + options)
                                       : answer(stock(), by_times, options);
@@ -338,7 +338,7 @@ TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
         INFO(program << (is_ours ? " after ours" : " after stock"));
         CHECK(answer(program, by_times, options) == "ninja: no work to do.\nexit 0\n");
       }
-      // A new content, an old one again, or a lost output.
+      // New content, old content again, or a lost output.
       wait_for_next_step(theirs);
       const std::string source = fmt::format("src{}", random.below(Project::kSources));
       write(source, fmt::format("{}\n", random.below(4)));

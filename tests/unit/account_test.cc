@@ -1,4 +1,5 @@
-// Who asks a bucket as the machine's own account: against a metadata server and a bucket in memory.
+// Tests of access to a bucket with the machine's own account, against a metadata server and a
+// bucket in memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,13 +27,13 @@ std::string token_text(const std::string& token, double expires_in) {
                      expires_in);
 }
 
-// Both servers: the bucket says which header it was shown.
+// Both servers. The bucket's answer is the header that it was shown.
 class FakeServers : public Http {
  public:
   HttpResponse metadata = answer_of(200, token_text("first", 3600));
-  std::vector<std::string> refused;  // headers that the bucket turns down
-  int times_asked = 0;               // the metadata server
-  std::vector<size_t> batches;       // of the bucket
+  std::vector<std::string> refused;  // headers that the bucket rejects
+  int times_asked = 0;               // requests to the metadata server
+  std::vector<size_t> batches;       // requests in each batch to the bucket
   bool is_stopped = false;
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
@@ -46,7 +47,7 @@ class FakeServers : public Http {
     for (const HttpRequest& request : requests) {
       const std::string shown = request.headers.empty() ? "" : request.headers.back();
       const bool is_refused = std::find(refused.begin(), refused.end(), shown) != refused.end();
-      // One of the requests is for what everybody may see.
+      // One of the requests is for an object that everybody may read.
       out.push_back(answer_of(is_refused && request.url != "public" ? 401 : 200, shown));
     }
     return out;
@@ -56,7 +57,7 @@ class FakeServers : public Http {
 
 struct Client {
   double now = 1000;
-  FakeServers* servers = new FakeServers;  // of `http`
+  FakeServers* servers = new FakeServers;  // owned by `http`
   AccountHttp http{std::unique_ptr<Http>(servers), "metadata.test", [this] { return now; }};
 
   std::vector<HttpResponse> ask(const std::vector<std::string>& urls) {
@@ -151,7 +152,7 @@ TEST_CASE("without a token nothing is asked, and every answer says why") {
     CHECK(is_passing(answer));
   }
   CHECK(client.servers->batches.empty());
-  // It may have one in a moment.
+  // The metadata server may have a token a moment later.
   set(200, token_text("first", 3600));
   CHECK(client.ask({"a"})[0].status == 200);
 }

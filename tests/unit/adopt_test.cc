@@ -1,4 +1,4 @@
-// From an exchange to a kernel and its variant.json.
+// Tests of adoption: from an exchange to a kernel and its variant.json.
 #include "engine/llm/adopt.h"
 
 #include <catch2/catch.hpp>
@@ -72,7 +72,7 @@ TEST_CASE("an answer costs what the prompt's prices say") {
                               {"cached_input_usd_per_million", 1e5},
                               {"output_usd_per_million", 1e7}};
   CHECK(adopted(request).variant["exchange"]["cost_usd"] == Approx(20 + 10 * 0.1 + 12 * 10));
-  // And a plan that came before it.
+  // A plan that came before adds its cost.
   request.plan = {{"exchange", {{"cost_usd", 9.0}, {"tokens", 8}}}};
   CHECK(adopted(request).variant["exchange"]["cost_usd"] == Approx(150));
   CHECK(adopted(request).variant["exchange"]["tokens"] == 50);

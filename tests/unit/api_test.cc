@@ -1,4 +1,4 @@
-// The API's client against a server in memory: what is asked again, and what is not.
+// Tests of the API's client against a server in memory: what is asked again, and what is not.
 #include "k8s/api.h"
 
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 class FakeServer : public Http {
  public:
-  std::deque<HttpResponse> answers;  // the last one for ever
+  std::deque<HttpResponse> answers;  // the last answer repeats for ever
   std::vector<HttpRequest> asked;
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
@@ -44,7 +44,7 @@ HttpResponse fault_of(const std::string& words) {
 struct Client {
   FakeServer server;
   std::vector<double> pauses;
-  std::vector<bool> refused;  // of each question for a token
+  std::vector<bool> refused;  // per request for a token: the last token was refused
   Api api{server,
           "https://x",
           {[this](bool is_refused) -> Result<std::string> {

@@ -1,4 +1,4 @@
-// Archives and seals: what they refuse.
+// Tests of archives and seals: what they refuse.
 #include "engine/world/archive.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::string error_of(const std::string& path, const world::ArchiveLimits& limits
 }  // namespace
 
 TEST_CASE("SHA-256 is the standard's") {
-  // FIPS 180-2, appendix B.1, and of nothing.
+  // FIPS 180-2, appendix B.1, and the empty text.
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
@@ -114,7 +114,8 @@ TEST_CASE("a seal tells where a file was changed") {
 
 namespace {
 
-// A sealed bundle of one round, whose record names the selection `named`, and which says `told`.
+// Writes a sealed bundle of one round. Its record names the selection `named`, but the bundle tells
+// `told`.
 void write_bundle(const std::string& path, const std::string& named, const std::string& told) {
   using nlohmann::json;
   Record record;
@@ -226,8 +227,8 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   CHECK(rounds->at(0).value("imported", false));
   CHECK(rounds_text(*rounds).find(", imported") != std::string::npos);
 
-  // A build here that makes the same record makes it one's own, and an import after it does not
-  // take it away.
+  // A build here that makes the same record makes the record our own, and a later import does not
+  // change that.
   for (cache::Origin origin : {cache::Origin::own, cache::Origin::imported}) {
     REQUIRE(*ledger.add_record(past.stored, origin) == *id);
     judge = choose_judge(past, **state, false);

@@ -1,4 +1,4 @@
-// Which model answers: what history, weights, costs and budget do to the choice.
+// Tests of which model answers: the effect of history, weights, costs and budget on the choice.
 #include "engine/llm/bandit.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
   return out;
 }
 
-// A model's proposals, each of a score over the seed's, or rejected.
+// Adds proposals of a model, each with a score relative to the seed's, or rejected.
 void add(History& history, const std::string& model, int count, double score, double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
     Past past;

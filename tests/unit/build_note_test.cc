@@ -1,4 +1,4 @@
-// What a build's note says, and what it must not say.
+// Tests of a build's note: what it says, and what it must not say.
 #include "engine/build/build_note.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@ using tests::World;
 
 namespace {
 
-// `inc` reads the file `header` besides, if there is one.
+// `inc` also reads the file `header`, if there is one.
 const char* const kManifest =
     "rule inc\n  command = inc $out $in\n  depfile = $out.d\n"
     "rule cat\n  command = cat $out $in\n"

@@ -1,4 +1,4 @@
-// The build loop over fakes: what runs, what is cut off, what is restored.
+// Tests of the build loop over fakes: what runs, what is cut off, what is restored.
 #include "engine/build/build.h"
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@ using tests::World;
 
 namespace {
 
-// in ──► mid ──► out      seed of both: `cat`
+// in ──► mid ──► out      both edges: `cat`
 const char* const kChain =
     "rule cat\n  command = cat $out $in\n"
     "build mid: cat in\nbuild out: cat mid\n";
@@ -74,7 +74,7 @@ TEST_CASE("lost outputs come back from blobs, and a lost blob is made anew") {
   world.files.files.erase("out");
   world.files.files.erase("mid");
   world.blobs.blobs.clear();
-  // `out` is the same bytes as `mid`: storing the one brings back the other.
+  // `out` has the same bytes as `mid`, so storing `mid` brings `out` back.
   CHECK(world.build()->ran == 1);
   CHECK(world.files.files["out"] == "1");
 }
@@ -91,7 +91,8 @@ TEST_CASE("a damaged output is restored") {
 
 namespace {
 
-// `lib` makes `lib.h`, too, as a dyndep file says that an edge makes, or that lies there.
+// `lib` also makes `lib.h`, as only a dyndep file says. An edge makes the dyndep file, or the file
+// is there already.
 const char* const kLateOutput =
     "rule cat\n  command = cat $out $in\n"
     "rule lib\n  command = lib $out $in\n  dyndep = lib.dd\n"
@@ -128,7 +129,7 @@ TEST_CASE("links come back as links, and their commands run where they lead to s
   CHECK(world.links.links["out"].target == "there");
   CHECK(world.files.files["out"] == "1");
   CHECK(world.files.files["kept"] == "x");
-  // The same key, but not the same result.
+  // The key is the same, but the result is not.
   world.files.files.erase("out");
   world.files.files["there"] = "2";
   CHECK(world.build()->ran == 1);
@@ -190,9 +191,9 @@ TEST_CASE("two edges with the same action run it once") {
   REQUIRE(summary);
   CHECK(summary->ran == 3);
   CHECK(summary->by_step["cat"].outcomes[Outcome::joined] == 1);
-  CHECK(world.files.files["end"] == "same");  // what waits for a joined edge is built too
+  CHECK(world.files.files["end"] == "same");  // an edge that waits for a joined edge is built, too
   CHECK(world.files.files["y/out"] == "same");
-  // What others wait for goes first.
+  // The edge that others wait for goes first.
   CHECK(world.ledger.last_record("x/out").operator*()->result.paid_by == "y/out");
 }
 
@@ -207,7 +208,7 @@ TEST_CASE("what another process runs is waited for, and taken from it") {
   int asked = 0;
   world.claims.is_others = [&](const Digest&) {
     if (++asked < 3) return true;
-    // It ends while we wait.
+    // The other process ends while we wait.
     world.memo.results = other.memo.results;
     world.memo.version_now = 1;
     world.blobs.blobs = other.blobs.blobs;
@@ -447,7 +448,7 @@ TEST_CASE("a secret is seen by its command alone, and is in no key and no record
   };
   CHECK(world.build()->ran == 1);
   REQUIRE(seen.size() == 1);
-  // What is not set is not there, rather than empty.
+  // A variable that is not set is missing, not empty.
   CHECK(seen[0] == std::map<std::string, std::string>{{"TOKEN", "sk-planted"}});
   for (const auto& part : world.ledger.records.back().result.parts)
     CHECK(part.value.find("sk-planted") == std::string::npos);
@@ -466,11 +467,11 @@ TEST_CASE("what is tentative runs until it is confirmed, and stays from then on"
   };
   const NodeId kept = *world.graph->find_node("kept");
   std::vector<Digest> confirmed;
-  // How often it ran, and what lies there.
+  // Returns how often the command ran, and the content of its output.
   auto built = [&](const std::string& said) {
     world.files.files["said"] = said;
     Lookup lookup = world.lookup();
-    lookup.confirm(confirmed);
+    lookup.results().confirm(confirmed);
     auto summary = world.build({kept}, lookup);
     REQUIRE(summary);
     return std::pair(summary->ran, world.files.files["kept"]);
@@ -485,8 +486,8 @@ TEST_CASE("what is tentative runs until it is confirmed, and stays from then on"
   CHECK(built("right") == std::pair(1, std::string("right")));
   confirm();
   CHECK(built("later") == std::pair(0, std::string("right")));
-  // Another question is asked by what is said now, until that is confirmed; and the first again by
-  // what it was asked by, whatever another's memo has for it.
+  // Another question gets what is said now, until that is confirmed. The first question keeps the
+  // answer that was confirmed for it, whatever another's memo has for it.
   world.files.files["question"] = "2";
   CHECK(built("later") == std::pair(1, std::string("later")));
   ActionResult theirs = world.ledger.results.begin()->second;

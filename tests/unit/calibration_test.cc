@@ -1,4 +1,4 @@
-// Constants are found again in times that were made with them.
+// Tests of calibration: it finds constants again in times that were made with them.
 #include "engine/ir/model/calibration.h"
 
 #include <catch2/catch.hpp>
@@ -14,7 +14,8 @@ Device start() {
   return *find_device("tpu7x");
 }
 
-// A program that works so many cycles, then waits for so many bytes, some of them one by one.
+// Returns a program that works so many cycles, then waits for so many bytes and for the latency of
+// so many transfers.
 Observation program(double work, double bytes, double waits, const std::string& group) {
   Observation out;
   out.group = group;
@@ -25,7 +26,8 @@ Observation program(double work, double bytes, double waits, const std::string& 
   return out;
 }
 
-// Times of programs on a device, each off by a share, longer or shorter without a pattern.
+// Returns times of programs on a device. Each time is off by the share `noise`, longer or shorter
+// without a pattern.
 std::vector<Observation> measured_on(const Device& device, double noise) {
   std::vector<Observation> out;
   for (double scale : {1.0, 2.0, 5.0, 11.0, 30.0}) {
@@ -46,7 +48,7 @@ std::vector<Observation> measured_on(const Device& device, double noise) {
 TEST_CASE("constants are found again in the times that they make") {
   Device other = start();
   other.clock_hz = 2.0e9;
-  // On the grid, at that clock.
+  // The constants are on the search's grid, at that clock.
   other.dma_latency_seconds = start().dma_latency_seconds * 2 * start().clock_hz / other.clock_hz;
   other.hbm_bytes_per_second =
       start().hbm_bytes_per_second * std::exp2(-0.25) * other.clock_hz / start().clock_hz;
@@ -72,7 +74,7 @@ TEST_CASE("noise is in the error, and what is not seen is not taken to be known"
 }
 
 TEST_CASE("what no time shows stays as it is") {
-  // Work alone: any latency and bandwidth do.
+  // The programs only work, so any latency and bandwidth fit.
   std::vector<Observation> all = {program(1e5, 0, 0, "a"), program(2e5, 0, 0, "b")};
   for (Observation& one : all) one.seconds = *one.cycles(start()) / 1.5e9;
   auto found = calibrate(start(), all);

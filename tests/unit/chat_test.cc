@@ -1,4 +1,4 @@
-// Both chat APIs: what is sent, and replies whole, streamed, cut anywhere, and broken.
+// Tests of both chat APIs: what is sent, and replies whole, streamed, cut anywhere, and broken.
 #include "engine/llm/chat.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-// As the APIs' documents have them.
+// Streams as the APIs' documents show them.
 const std::string openai_stream =
     ": keep-alive\n\n"
     R"(data: {"id":"c1","object":"chat.completion.chunk","model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null})"
@@ -223,7 +223,7 @@ TEST_CASE("an error in a stream says whether another try may help") {
                    "\n\n");
   REQUIRE(wrong.error);
   CHECK(wrong.error->cause == Cause::request);
-  // As a proxy passes them on: with no type, and a status for a code.
+  // Errors as a proxy passes them on: without a type, and with a status as the code.
   auto by_code = [](const std::string& code) {
     return read_all(Api::openai,
                     R"(data: {"error":{"message":"x","type":"None","code":)" + code + "}}\n\n")

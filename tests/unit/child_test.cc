@@ -1,4 +1,4 @@
-// Work in a process of its own: whatever ends that process is told.
+// Tests of work in a process of its own: whatever ends that process is reported.
 #include "engine/steps/child.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@ using namespace evolve::steps;
 
 namespace {
 
-// Why the work did not come to an end; "" where it did.
+// Returns why the work did not end; empty: it did.
 std::string ended(const std::function<Status()>& work, const ChildLimits& limits = {}) {
   auto problem = in_child(work, limits);
   REQUIRE(problem);
@@ -29,7 +29,7 @@ TEST_CASE("work that comes to an end is as it would be here") {
 
 TEST_CASE("a process that is taken down is told, and takes nobody with it") {
   CHECK(ended([]() -> Status {
-          std::signal(SIGSEGV, SIG_DFL);  // Catch has a word of its own
+          std::signal(SIGSEGV, SIG_DFL);  // Catch has a handler of its own
           std::raise(SIGSEGV);
           return {};
         }) == "it ends with signal 11");

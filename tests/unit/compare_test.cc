@@ -1,4 +1,4 @@
-// What changed between two programs: every part adds up to the whole.
+// Tests of the comparison of two programs: all parts add up to the whole.
 #include "engine/ir/compare.h"
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ json section(uint64_t bundle, double seconds, const json& opcodes) {
           {"source", json::array()}};
 }
 
-// A program of one module, which runs twice.
+// Returns the facts of a program of one module, which runs twice.
 json facts(const std::string& name, double seconds, const json& sections) {
   json out = json::parse(R"({"dma": {"load_bytes": 1, "store_bytes": 1, "loads": 1, "stores": 1},
     "steps": 1, "matmuls": 1, "bundles": {"executed": 1, "empty": 1, "static": 1},
@@ -71,7 +71,7 @@ TEST_CASE("sections are paired by what they do, in order, and add up to the whol
     if (one["module"] != "") differences[{bundle(0), bundle(1)}] = one["difference"];
     sum += one["difference"].get<double>();
   }
-  // From and to: the bundle of each side, -1 where there is none. The module runs twice.
+  // By the bundles before and after; -1: no section on that side. The module runs twice.
   CHECK(differences == std::map<std::pair<int, int>, double>{
                            {{0, 30}, 4}, {{20, 90}, -2}, {{-1, 0}, 2}, {{-1, -1}, -5}});
   CHECK(sum == found["difference"]);

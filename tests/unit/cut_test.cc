@@ -1,4 +1,4 @@
-// The first cut: who is not measured for what the model says.
+// Tests of the first cut: which variants are not measured, because of modelled times.
 #include "engine/search/selection/cut.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace evolve::search;
 
 namespace {
 
-// "v1" is modelled at the first of these ratios of the seed's time, and so on.
+// Returns variants: "v1" is modelled at the first of these ratios to the seed's time, and so on.
 std::vector<Modelled> modelled(const std::vector<double>& ratios) {
   std::vector<Modelled> out;
   out.reserve(ratios.size());
@@ -46,7 +46,7 @@ TEST_CASE("as many set the pace as survive, those of the rounds before among the
   const auto variants = modelled({0.5, 0.7, 0.8, 0.9});
   CHECK(ruled_out(cut(variants, {{"s", 0}}, 2, fifth, 0)) == Ids{"v4"});
   CHECK(ruled_out(cut(variants, {{"l", std::log(0.4)}}, 2, fifth, 0)) == Ids{"v2", "v3", "v4"});
-  // Fewer than may survive.
+  // There are fewer variants than may survive.
   CHECK(ruled_out(cut(variants, {{"s", 0}}, 6, fifth, 0)).empty());
   CHECK(ruled_out(cut(variants, {}, 5, fifth, 0)).empty());
   CHECK(cut({}, {{"s", 0}}, 1, fifth, 0).empty());
@@ -77,7 +77,7 @@ TEST_CASE("a model that was seen to err rules out less") {
   CHECK(cut_width(0.2, {}) == Approx(fifth));
   CHECK(cut_width(0.2, {100, 3.0, 0.04, 0, 0, 0}) == Approx(fifth));
   CHECK(cut_width(0.2, {3, 0, 0.3, 0, 0, 0}) == Approx(2 * std::sqrt(2) * 0.3));
-  // Of two variants nothing is known.
+  // Two variants are too few to know anything.
   CHECK(cut_width(0.2, {2, 0, 0.3, 0, 0, 0}) == Approx(fifth));
 }
 

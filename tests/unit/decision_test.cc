@@ -1,4 +1,4 @@
-// The decision on measured times: what it finds, and how often it is wrong.
+// Tests of the decision on measured times: what it finds, and how often it is wrong.
 #include "engine/search/selection/decision.h"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ using namespace evolve::search;
 
 namespace {
 
-// Normal draws by Box and Muller.
+// Draws normal numbers, by Box and Muller.
 class Noise {
  public:
   explicit Noise(uint64_t seed) : random_(seed) {}
@@ -28,9 +28,9 @@ class Noise {
 
 struct Machine {
   size_t runs = 12, blocks = 20;
-  double between = 0.002;  // standard deviations of logarithms: of runs
-  double within = 0.01;    // of calls
-  double drift = 0;        // per call
+  double between = 0.002;  // standard deviation of a run's logarithm
+  double within = 0.01;    // standard deviation of a call's logarithm
+  double drift = 0;        // of the logarithm, per call
 };
 
 Samples measured(const Machine& machine, double ratio, Noise& noise) {
@@ -55,7 +55,7 @@ Samples measured(const Machine& machine, double ratio, Noise& noise) {
   return out;
 }
 
-// How often, of 1,000 comparisons.
+// Counts how often the decision is `comparison`, in 1,000 comparisons.
 int count(Comparison comparison, const Machine& machine, double ratio) {
   Noise noise(42);
   int out = 0;
@@ -69,7 +69,7 @@ int count(Comparison comparison, const Machine& machine, double ratio) {
 
 TEST_CASE("a program beside itself is a tie, 95 times of 100 at the least") {
   CHECK(count(Comparison::tie, {}, 1) >= 950);
-  // Processes that differ more than calls do are no finding either.
+  // Processes that differ by more than calls do are no finding, either.
   Machine lucky;
   lucky.between = 0.01;
   CHECK(count(Comparison::faster, lucky, 1) + count(Comparison::slower, lucky, 1) <= 50);

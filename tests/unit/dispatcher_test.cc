@@ -1,5 +1,5 @@
-// The dispatcher against a cluster and a store in memory: what becomes a Job, what is never run
-// twice, and what becomes of each kind of end.
+// Tests of the dispatcher against a cluster and a store in memory: what becomes a Job, what never
+// runs twice, and what each kind of end leads to.
 #include "k8s/dispatcher.h"
 
 #include <catch2/catch.hpp>
@@ -20,9 +20,9 @@ class FakeCluster : public Http {
  public:
   std::map<std::string, json> objects;
   std::vector<std::string> asked;  // "POST /apis/…/jobs"
-  int status = 0;                  // of every answer; 0: as it is right
+  int status = 0;                  // of every answer; 0: the right status
   json refusal = json::object();
-  int jobs_refused = 0;  // so many Jobs are, with that answer
+  int jobs_refused = 0;  // Jobs that are still refused, with that answer
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
     std::vector<HttpResponse> out;
@@ -152,7 +152,7 @@ constexpr const char* kTemplate =
 const std::string kJobs = "/apis/batch/v1/namespaces/lab/jobs";
 const std::string kMaps = "/api/v1/namespaces/lab/configmaps";
 
-// A machine's side of it, and the cluster that it shares with others.
+// One machine's side of the cluster, which it shares with others.
 struct Side {
   FakeCluster& cluster;
   FakeStore& store;
@@ -206,7 +206,7 @@ struct Side {
     dispatcher.add(command);
   }
 
-  // Turns for some seconds; what has completed.
+  // Takes turns for some seconds, and returns what has completed.
   std::vector<Completed> turn(double seconds = 1) {
     std::vector<Completed> out;
     for (const double end = clock.now + seconds; clock.now < end; clock.now += 0.1) {
@@ -223,7 +223,7 @@ struct Lab {
   FakeClock clock;
   Side us{cluster, store, files, clock, "us", "s1"};
 
-  // What the node did of a Job's orders; all of them, or the first `most`.
+  // Runs a Job's orders as the node does: all, or the first `most`. Returns the pod's last words.
   std::string run(const std::string& job, int exit_status = 0, size_t most = 99) {
     std::string words;
     for (const auto& [path, object] : cluster.objects) {
@@ -346,7 +346,7 @@ TEST_CASE("an order that another's Job has is waited for, and not run again") {
     REQUIRE(done.size() == 1);
     CHECK(done[0].exit_status == 0);
   }
-  // What was used is told by whose Job it was.
+  // Only the owner of a Job reports its use.
   CHECK(you.dispatcher.use().empty());
 }
 
@@ -397,7 +397,7 @@ TEST_CASE(
 
     you.add(1);
     you.turn(5);
-    // The same order alone is a Job of the same name: nothing has to be waited for.
+    // A Job with only the same order has the same name, so nothing has to be waited for.
     CHECK(lab.cluster.names("jobs").size() == 1);
   }
   SECTION("somebody else's, in another Job") {
@@ -487,7 +487,7 @@ TEST_CASE("a command that failed comes back as it failed, and is not what others
   REQUIRE(done.size() == 1);
   CHECK(done[0].exit_status == 3);
   CHECK_FALSE(done[0].is_final);
-  // Asked for again, it runs again.
+  // An action that is asked for again runs again.
   lab.us.add(1);
   lab.us.turn(2);
   CHECK(lab.cluster.names("jobs").size() == 1);

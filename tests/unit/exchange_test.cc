@@ -1,4 +1,5 @@
-// An exchange with a server in memory that plays a script: what is asked again, and what is not.
+// Tests of an exchange with a server in memory that plays a script: what is asked again, and what
+// is not.
 #include "engine/llm/exchange.h"
 
 #include <fmt/format.h>
@@ -80,7 +81,7 @@ TEST_CASE("what may pass is asked again, and each attempt is kept") {
                                              "HTTP 529: busy", "timed out", "ok"});
   CHECK(one.turns == 5);
   REQUIRE(one.pauses.size() == 4);
-  CHECK(one.pauses[0] == 17);  // what the server asks for
+  CHECK(one.pauses[0] == 17);  // the pause that the server asks for
   for (size_t i = 1; i < one.pauses.size(); ++i) {
     const auto most = static_cast<double>(1 << i);
     CHECK(one.pauses[i] >= most / 2);
@@ -158,7 +159,7 @@ TEST_CASE("what is refused of this request alone is a refusal") {
       attempts.emplace_back(attempt.status, attempt.is_control);
     CHECK(attempts == std::vector<std::pair<int, bool>>{{status, false}, {503, true}, {200, true}});
     CHECK(one.pauses.size() == 1);
-    // All but its words is as it was.
+    // The control request differs only in its words.
     json asked = json::parse(one.http.asked.front().body);
     json control = json::parse(one.http.asked.back().body);
     CHECK(control["messages"] == json::parse(R"([{"role":"user","content":"Say yes."}])"));
@@ -233,7 +234,7 @@ TEST_CASE("turns at a model are as far apart as its limit says") {
   Turn second = next_turn(first.state, 1000.5, 30);
   CHECK(second.start == 1002);
   CHECK(next_turn(second.state, 2000, 30).start == 2000);
-  // A clock that was set back, and a file that is damaged.
+  // The clock was set back, or the file is damaged.
   CHECK(next_turn("99999999\n", 1000, 30).start == 1000);
   CHECK(next_turn("nan", 1000, 30).start == 1000);
 }

@@ -6,7 +6,7 @@ using namespace evolve::search;
 
 namespace {
 
-// 400 rows of two columns from 0 to 19, and what the test says of them.
+// 400 rows of two columns from 0 to 19, and for each row the target that the test gives.
 struct Sample {
   Matrix rows{2, {}};
   std::vector<double> targets;
@@ -58,7 +58,7 @@ TEST_CASE("columns that say nothing do not make a forest part") {
   const Forest forest = Forest::fit(rows, targets, 5, random);
   const std::vector<float> row = {4, 1};
   CHECK(forest.at(row).mean == Approx(3));
-  CHECK(forest.at(row).variance == Approx(14.0 / 3));  // that of 1, 2 and 6
+  CHECK(forest.at(row).variance == Approx(14.0 / 3));  // the variance of 1, 2 and 6
 }
 
 TEST_CASE("the same random seed grows the same forest") {

@@ -1,4 +1,4 @@
-// Whose a transfer is.
+// Tests of which operand a transfer belongs to.
 #include "engine/ir/model/hbm_layout.h"
 
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ TEST_CASE("operands in HBM lie apart, as far as their padded size, and others do
   CHECK_FALSE(layout.address_of(1));
   CHECK_FALSE(layout.address_of(3));
   CHECK(first > parameter_address(kMostParameters));
-  // Bytes by 32: of bfloat16 there is more room than it takes.
+  // Addresses count units of 32 bytes. A bfloat16 array gets more room than it takes.
   CHECK(second - first >= 4096U * 32768 * 2 / 32);
   CHECK(last - second >= 32 * 128 * 4 / 32);
   CHECK(layout.at(first)->operand == 0U);

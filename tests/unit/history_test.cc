@@ -57,7 +57,7 @@ TEST_CASE("a history has the seed first, then every variant with what became of 
   CHECK(history[2].program.empty());
   CHECK(history[2].rejection->kind == "lower-error");
   CHECK(history[2].rejection->evidence.is_null());
-  // The next round's variants follow; the seed is there.
+  // The next round adds only its variants, because the seed is there already.
   SelectionRequest second = request_of({variant("v0003", "p3", 0.4)});
   second.round = 2;
   CHECK(after(history, second).size() == 4);
@@ -70,7 +70,7 @@ TEST_CASE("a program that is known says whose it is, of its own round, too") {
   CHECK(first[1].known_as == "v0000");
   CHECK(first[2].known_as.empty());
   CHECK(first[3].known_as == "v0002");
-  // What was never lowered has no program in common.
+  // Variants that were never lowered have no program in common.
   CHECK(first[5].known_as.empty());
 }
 

@@ -1,4 +1,4 @@
-// Which branches of XLA's own conditionals count.
+// Tests of which branches of XLA's own conditionals count.
 #include "engine/ir/readers/hlo_branches.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,8 @@ using namespace evolve::ir;
 
 namespace {
 
-// A conditional of three branches, the second with a conditional of its own, and what is around.
+// Returns a conditional of three branches, of which the second has a conditional of its own, and
+// the code around.
 std::string three_branches(std::string_view attributes =
                                "branch_computations={%first, %second, "
                                "%third}") {
@@ -57,7 +58,7 @@ ENTRY %main (x: s32[8], n: s32[]) -> s32[8] {{
                      attributes);
 }
 
-// The top-level program goes through all of them: it reads flags for that.
+// The top-level program calls the modules of all branches, because it chooses by flags.
 std::string calls(std::string_view opcode) {
   return fmt::format(
       " 0 : {{ %1 = inlined_call %s9_s9 /* %middle.1 = s32[8]{{0}} {0}(%a.3) */ }}\n"
@@ -82,7 +83,7 @@ Dumps dumps_of(const std::string& hlo, std::string_view opcode = "add") {
           {"short.1/packed-bundles-post-ra.txt", bundles(10)}};
 }
 
-using Times = std::map<std::string, std::array<uint64_t, 2>>;  // dearer, cheaper
+using Times = std::map<std::string, std::array<uint64_t, 2>>;  // dearer side, cheaper side
 
 Times times_of(const ProgramRun& run) {
   Times out;
@@ -106,7 +107,7 @@ TEST_CASE("of a conditional the dearer branch counts, and the cheaper one is tol
       run->kernels.front().on_data ==
       std::vector<std::string>{"the conditional 'outer' (kernel.py:7)", "the conditional 'inner'"});
 
-  // Without the empty branch the cheaper side is that of the inner conditional.
+  // Without the empty branch, the inner conditional is the cheaper side.
   run = run_program(dumps_of(three_branches("branch_computations={%first, %second}")), kToy);
   REQUIRE(run);
   CHECK(times_of(*run) == Times{{"TLP", {1, 1}},
@@ -125,7 +126,7 @@ TEST_CASE("modules that are compiled once count on the side of each call") {
   const std::string middle = "multiply(%a.3, %a.3)";
   hlo.replace(hlo.find(middle), middle.size(), "negate(%a.3)");
   Dumps dumps = dumps_of(hlo);
-  dumps.erase("middle.1/packed-bundles-post-ra.txt");  // as short.1
+  dumps.erase("middle.1/packed-bundles-post-ra.txt");  // compiled as short.1
   auto run = run_program(dumps, kToy);
   REQUIRE(run);
   CHECK(times_of(*run)["short.1"] == std::array<uint64_t, 2>{0, 0});

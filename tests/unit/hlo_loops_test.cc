@@ -1,4 +1,4 @@
-// How often XLA's own loops are gone through.
+// Tests of how often XLA's own loops run.
 #include "engine/ir/readers/hlo_loops.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ using namespace evolve::ir;
 
 namespace {
 
-// A loop in a loop: `%inner.1` is in both.
+// Returns a loop in a loop; `%inner.1` is in both.
 std::string text_of(const char* begin, const char* step, const char* test) {
   return fmt::format(R"(HloModule jit_f
 
@@ -99,7 +99,7 @@ TEST_CASE("how often another loop is gone through is not known") {
 }
 
 TEST_CASE("the step is that of the counter itself, and of nothing else that grows") {
-  // A counter that steps by what another element is: its own sum is none with a constant.
+  // The counter steps from another element, so its sum is not of itself and a constant.
   const auto replaced = [](std::string text, std::string_view from, std::string_view to) {
     const size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
@@ -116,12 +116,12 @@ TEST_CASE("the step is that of the counter itself, and of nothing else that grow
   const std::string swapped =
       "how often the loop 'loop.4' runs is not known: its body does not make "
       "element 0, its counter, of that element and a constant";
-  // Of another element of the tuple, which only looks as if it were the counter.
+  // The sum is of another element of the tuple, which only looks like the counter.
   CHECK(why(replaced(counts, "%at.2 = s32[] get-tuple-element(%t.2), index=0",
                      "%at.2 = s32[] get-tuple-element(%t.2), index=2")) == swapped);
-  // Of what is no element of the loop's tuple at all.
+  // The sum is of a value that is no element of the loop's tuple at all.
   CHECK(why(replaced(counts, "add(%at.2, %two.2)", "add(%inner.1, %two.2)")) == swapped);
-  // Of the condition's tuple, as it is, and not of one of another computation.
+  // The condition must read its own tuple, not a tuple of another computation.
   CHECK(why(replaced(counts, "get-tuple-element(%t.1), index=0",
                      "get-tuple-element(%t.2), index=0")) ==
         "how often the loop 'loop.4' runs is not known: its condition does not compare an "
@@ -139,13 +139,13 @@ TEST_CASE("a counter may go down, and stop at its limit or behind it") {
   CHECK_FALSE(passes(down("1", "LE"), "outer.1").value_or(0) != 0);
   CHECK(passes(text_of("constant(1)", "constant(3)", "LE"), "outer.1") == 4);  // 1, 4, 7, 10
   CHECK_FALSE(passes(text_of("constant(1)", "constant(3)", "GT"), "outer.1").value_or(0) != 0);
-  // Never gets there; and one that would leave its type's range on the way.
+  // The first counter never reaches its limit; the second would leave the range of its type.
   CHECK_FALSE(passes(text_of("constant(1)", "constant(-3)", "LT"), "outer.1"));
   CHECK_FALSE(passes(down("-2147483648", "GE"), "outer.1"));
 }
 
 TEST_CASE("what a loop of XLA's own calls counts for each pass") {
-  // The top-level program does not know how long the loop is: it reads a flag for that.
+  // The top-level program does not know the length of the loop, because it reads a flag for that.
   Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
                   " 0 LB: > { %5 = inlined_call %s9_s9 /* %inner.1 = s32[8]{0} add(%values.2, "
                   "%values.2) */ ;; %s1_s0 = sld [smem:[#allocation1]] }\n"

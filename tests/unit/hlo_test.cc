@@ -1,4 +1,4 @@
-// HLO text: what stands in it, and which instructions do the same work.
+// Tests of HLO text: what stands in it, and which instructions do the same work.
 #include "engine/ir/readers/hlo.h"
 
 #include <catch2/catch.hpp>
@@ -82,7 +82,7 @@ TEST_CASE("the same work is the same, whatever it is called") {
   HloModule module = parsed(kText);
   CHECK(module.work_of("f.1") == module.work_of("f.3"));
   CHECK(module.work_of("f.1") != module.work_of("f.4"));
-  // Its operand lies elsewhere.
+  // The operand of f.2 lies elsewhere.
   CHECK(module.work_of("f.1") != module.work_of("f.2"));
   CHECK(module.work_of("nobody").empty());
 }
@@ -169,7 +169,7 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
   CHECK(module->matrix_flops_of("r") == 0);
   CHECK(module->matrix_flops_of("none") == 0);
   CHECK(module->matrix_flops_of("huge") == 1e30);
-  // What is dilated is a batch.
+  // A dilated dimension is a batch.
   CHECK(module->matrix_flops_of("many") == 2.0 * 64 * 512 * 512 * 512);
   CHECK(module->matrix_flops_of("two") == 2.0 * 2 * 8 * 256 * 256 * 128);
 }

@@ -1,5 +1,5 @@
-// The HTTP port against a server on this machine that plays a script: an answer to what was sent is
-// taken as it comes, and a server that falls silent is given up.
+// Tests of the HTTP port against a server on this machine that plays a script: the answer to a POST
+// is taken as it comes, and a server that falls silent is given up.
 #include "engine/world/http.h"
 
 #include <arpa/inet.h>

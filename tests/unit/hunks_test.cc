@@ -1,4 +1,4 @@
-// Where sequences differ, and how that is told of texts.
+// Tests of where sequences differ, and of how that is shown for texts.
 #include "engine/core/text/hunks.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// What a garbage collection lets go.
+// Tests of what a garbage collection removes.
 #include "cache/keeping.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kDay = 24 * 3600;
 
-// 100 bytes, a day old, made in a second.
+// Returns a blob; by default it has 100 bytes, is a day old, and was made in a second.
 Weighed blob(int64_t bytes = 100, double age = kDay, double cost = 1) {
   Weighed out;
   out.bytes = bytes;
@@ -46,7 +46,7 @@ TEST_CASE("those go that give back least for their bytes and their age") {
         std::vector<size_t>{1});
   CHECK(what_goes(std::vector{blob(100, 9 * kDay), blob(100, kDay)}, size(100)) ==
         std::vector<size_t>{0});
-  // A costly one outlives a cheap one of the same size that is a little younger.
+  // A costly blob outlives a cheap blob of the same size that is a little younger.
   CHECK(what_goes(std::vector{blob(100, 2 * kDay, 60), blob(100, kDay, 1)}, size(100)) ==
         std::vector<size_t>{1});
 }

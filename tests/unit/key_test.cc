@@ -102,7 +102,7 @@ TEST_CASE("what a folder is called decides nothing, though the shell needs it in
   CHECK(plain == "cat $work/in --to=$work/out '--x y'");
   CHECK(symbolic("my plan", "cat 'my plan'/in --to='my plan/out' '--x y'") == plain);
   CHECK(symbolic("/it's $a", "cat '/it'\\''s $a/in' --to='/it'\\''s $a'/out '--x y'") == plain);
-  // Other words of the same letters stay other words.
+  // Other words with the same letters stay other words.
   CHECK(symbolic("my plan", "cat 'my plan/a b'") != symbolic("my plan", "cat 'my plan/a' b"));
   CHECK(symbolic("my plan", "cat 'my planet/a'") == "cat 'my planet/a'");
   CHECK(symbolic("my plan", "cat 'my plan") == "cat 'my plan");
@@ -191,7 +191,7 @@ TEST_CASE("backslashes in depfiles are read as Ninja reads them") {
       {R"(c\:x)", R"(c:x)"},
       {R"(a\ b)", R"(a b)"},
       {R"(a\\\ b)", R"(a\ b)"},  // an odd number: half of them, and the blank
-      {R"(a\\ )", R"(a\\)"},     // an even one: the end
+      {R"(a\\ )", R"(a\\)"},     // an even number: the name ends
       {"a\\\\", "a\\\\"},        // two of them before a newline are no continuation
   }));
   CAPTURE(text);

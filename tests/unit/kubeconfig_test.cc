@@ -1,4 +1,4 @@
-// Kubeconfig files as kubectl, GKE and kind write them, and as people break them.
+// Tests of kubeconfig files, as kubectl, GKE and kind write them, and as people break them.
 #include "k8s/kubeconfig.h"
 
 #include <fmt/format.h>

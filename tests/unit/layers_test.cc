@@ -1,5 +1,5 @@
-// Holds the includes against the arrows of engine/README.md, and each third-party header against
-// the room that owns it.
+// Tests of the includes against the arrows of engine/README.md, and of third-party headers against
+// the rooms that own them.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -11,14 +11,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder that a source file belongs to: "engine/core", "engine", "cache".
+// Returns the folder of a source file: "engine/core", "engine", "cache".
 std::string room_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
 using Rooms = std::set<std::string>;
 
-// What each room may include, besides itself: the arrows of engine/README.md.
+// The rooms that each room may include, besides itself: the arrows of engine/README.md.
 const std::map<std::string, Rooms>& allowed() {
   static const std::map<std::string, Rooms> rooms = [] {
     auto all = [](std::initializer_list<Rooms> parts) {
@@ -155,7 +155,8 @@ TEST_CASE("what others wrote is parsed in one place, and printed in one place") 
       {"fmt::print(", "engine/report/output.cc"},
       {"std::fputs(", "engine/report/output.cc"},
       {"std::cout", "engine/report/output.cc"}};
-  // These answer as Ninja does, to the byte; a step's words are told by evolve; and this is a file.
+  // engine/ninja answers as Ninja does, to the byte, and evolve prints a step's words. fputs() may
+  // also write to a file.
   const std::set<std::string> others = {"engine/ninja", "engine/steps"};
   for (const char* top : {"engine", "cache", "k8s"}) {
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(EVOLVE_SOURCE) / top)) {

@@ -1,5 +1,5 @@
-// What a campaign's history teaches: what is accepted, what stays proposed, what is one and the
-// same, and what a person says.
+// Tests of what a campaign's history teaches: what is accepted, what stays proposed, what counts as
+// the same, and what a person says.
 #include "engine/search/learning/learn.h"
 
 #include <fmt/format.h>
@@ -140,7 +140,7 @@ TEST_CASE("a person has the last word, in words and numbers of their own", "[lea
   CHECK(lessons.accepted.entries[2].id == "S002");
   CHECK(lessons.proposed.empty());
 
-  // What is said after a round changes no earlier one.
+  // A person's word after a round changes no earlier round.
   CHECK(learnings_in_round(mine, 1, "matmul").entries.size() == 2);
   CHECK(learnings_in_round(mine, 2, "matmul").entries.size() == 3);
   CHECK(learnings_in_round(mine, 1, "softmax").entries.size() == 3);

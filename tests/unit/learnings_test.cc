@@ -10,7 +10,7 @@ using namespace evolve::search;
 
 namespace {
 
-// Every spelling that there is of an entry, a field and a section.
+// All spellings of an entry, a field and a section.
 constexpr const char* kSpellings = R"(# What we know
 
 Read this first.
@@ -90,7 +90,7 @@ const Learning& find(const Learnings& learnings, const std::string& id) {
   return learnings.entries.front();
 }
 
-// A text out of what headings, fields, lists and code are made of, and much that is none.
+// Returns a text drawn from the pieces of headings, fields, lists and code, and from much else.
 std::string drawn_text(uint64_t seed) {
   static const std::vector<std::string> kPieces = {"\n",
                                                    "\n",

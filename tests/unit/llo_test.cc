@@ -1,4 +1,5 @@
-// A pass of libtpu's: regions, what they have in which memory and for how long, what is spilled.
+// Tests of one of libtpu's LLO passes: regions, what they hold in which memory and for how long,
+// and spills.
 #include "engine/ir/readers/llo.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +11,7 @@ using namespace evolve::ir;
 
 namespace {
 
-// Like a pass of a matmul: a loop, in it what runs only sometimes.
+// A pass like that of a matmul: a loop, with parts that run only sometimes.
 constexpr const char* kPass = R"(// [Enable stack traces via -xla_jf_collect_llo_stack_trace]
 $region0: #{gmm.1}
   #allocation0 [shape = 'u32[]', space=smem, size = 0x4, offset = 0x4, fixed_abs, tag = 'core index']
@@ -124,7 +125,7 @@ TEST_CASE("regions side by side share their room") {
   CHECK(vmem.bytes == 0x3800);
   CHECK(vmem.peak_bytes == 0x3000);
   CHECK(vmem.spilled_bytes == 0x2000);
-  // A name for an address takes no room.
+  // A name for an address takes no memory.
   CHECK(space_use(*pass, "smem").bytes == 4);
   CHECK(space_use(*pass, "hbm").peak_bytes == 0);
 }
@@ -145,7 +146,7 @@ TEST_CASE("a pass with stack traces is read up to them") {
   REQUIRE(pass);
   CHECK(pass->regions.size() == 2);
   CHECK(pass->allocations[0].tag == "it");
-  // Its size is not known yet.
+  // The size of the allocation is not known yet.
   CHECK(pass->allocations[0].bytes == 0);
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("what is no whole pass is told with its line") {
       "x:2: allocation 1 without its space and size");
   CHECK(message("$region0:\n  loop: start=0, step=1, limit=2\n  %1 = vnop\n") ==
         "x:2: the loop has no exit");
-  // From the loop's head to its exit.
+  // Cuts the pass everywhere from the loop's head to its exit.
   std::string whole = kPass;
   for (size_t cut = whole.find("loop:") + 5; cut < whole.find("    %14"); ++cut) {
     CAPTURE(cut);

@@ -1,4 +1,4 @@
-// Every cycle of a kernel has one cause.
+// Tests that every cycle of a kernel has one cause.
 #include "engine/ir/model/lost_time.h"
 
 #include <catch2/catch.hpp>

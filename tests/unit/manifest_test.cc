@@ -12,7 +12,8 @@ using namespace evolve;
 
 namespace {
 
-// Parses `text`, with further files by name; the error as the user reads it, or empty.
+// Parses `text`, with further files by name. Returns the error as the user reads it; empty: no
+// error.
 std::string parse(const std::string& text, Graph& graph,
                   const std::map<std::string, std::string>& files = {}) {
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -144,13 +145,13 @@ TEST_CASE("values that double each other end with their place, not with the memo
   CHECK(error_of(text) ==
         "build.ninja:24: value longer than 67108864 bytes\nx = $x$x\n        ^ near here");
 
-  // Below the limit each, above it together.
+  // Each value is below the limit, but all of them together are above it.
   text = "x = 0123456789\n";
   for (int i = 0; i < 22; ++i) text += "x = $x$x\n";
   for (int i = 0; i < 30; ++i) text += "y = $x$\n  a\n";
   CHECK(error_of(text).find("values longer than 1073741824 bytes together") != std::string::npos);
 
-  // A rule's are evaluated late, and their pieces are counted.
+  // A rule's values are evaluated late, and their pieces are counted.
   text = "rule r\n  command = c";
   for (int i = 0; i < 2000; ++i) text += " $description";
   text += "\n  description =";
@@ -177,7 +178,7 @@ TEST_CASE("what an edge needs is read from its own variables alone") {
                 "  protocol = p1\n",
                 graph) == "");
   auto of = [&](const char* output) {
-    return *extensions_of(graph, *graph.node(*graph.find_node(output)).made_by);
+    return graph.extensions(*graph.node(*graph.find_node(output)).made_by);
   };
   CHECK(of("a").needs.empty());
   CHECK(of("a").retries == 0);

@@ -1,4 +1,4 @@
-// Text in HTML and XML, whatever its bytes.
+// Tests of text in HTML and XML, whatever its bytes.
 #include "engine/core/text/markup.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// The parts of the ninja front end that need no process: status lines, long lines, dyndep files,
-// and what compilers tell of their inputs.
+// Tests of the parts of the ninja front end that need no process: status lines, long lines, dyndep
+// files, and what compilers report of their inputs.
 #include <catch2/catch.hpp>
 
 #include "engine/core/path.h"
@@ -22,7 +22,7 @@ TEST_CASE("a long line loses its middle, and no color") {
   CHECK(elide_middle("0123456789", 0).empty());
   CHECK(elide_middle(red + "0123456789" + plain, 10) == red + "0123456789" + plain);
   CHECK(elide_middle(red + "0123456789" + plain, 9) == red + "012...789" + plain);
-  // Codes inside of the gap stay, so that what follows has its color.
+  // Codes inside the gap stay, so that the rest of the line has its color.
   CHECK(elide_middle("01234" + red + "56" + plain + "789", 7) == "01..." + red + plain + "89");
 }
 
@@ -68,8 +68,8 @@ TEST_CASE("Ninja's default for -j") {
 
 namespace {
 
-// What a dyndep file makes of a manifest of two edges that bind it and one that does not; its
-// error, or empty.
+// Loads a dyndep file for a manifest of two edges that bind it and one that does not. Returns the
+// error; empty: no error.
 std::string dyndep_error(const std::string& text, Graph& graph) {
   const std::string manifest =
       "rule r\n  command = r\nbuild a: r in || dd\n  dyndep = dd\nbuild b: r in || dd\n"

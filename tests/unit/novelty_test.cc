@@ -1,4 +1,5 @@
-// Near-duplicates: who of a round is turned down before anything is paid for it.
+// Tests of near-duplicates: which variants of a round are rejected before anything is paid for
+// them.
 #include "engine/search/history/novelty.h"
 
 #include <catch2/catch.hpp>
@@ -7,8 +8,8 @@ using namespace evolve::search;
 
 namespace {
 
-// A variant whose program has the features `from` to `from` + 99: two that are `n` apart in this
-// have a distance of 2 n / (100 + n).
+// A variant whose program has the features `from` to `from` + 99. Two variants whose `from` differ
+// by `n` have a distance of 2 n / (100 + n).
 Sketched at(const std::string& id, uint64_t from) {
   Sketched out = {id, 1, {{"BLOCK", 128}}, "program " + std::to_string(from), {}};
   Sketch& sketch = out.sketches["big"];
@@ -67,7 +68,7 @@ TEST_CASE("a chain of small steps goes on from where the last one counted") {
 
 TEST_CASE("neighbours in one round are both judged, and only the one that passed counts later") {
   std::vector<Sketched> earlier = {at("v0", 0)};
-  // Which of them is right nobody knows yet; the same program costs nothing.
+  // Nobody knows yet which of the two is right. The same program costs nothing.
   auto entries =
       near_duplicates({at("v1", 1000), at("v2", 1001), at("v3", 1001)}, 0.1, {}, earlier);
   CHECK(near(entries).empty());
@@ -87,7 +88,7 @@ TEST_CASE("what is known as a whole costs nothing, and is no near-duplicate") {
   CHECK(entries[0].is_known);
   CHECK(near(entries) == Ids{"v2", "v3"});
   CHECK(ids(earlier) == Ids{"v0"});
-  // In a round after it: of what was turned down as near nothing is known, of others it is.
+  // In a later round, a variant that was rejected as near is not known; the others are.
   const History history = {past("v0", "program 0", ""), past("v2", "program 4", kNearDuplicate),
                            past("v4", "program 3", "incorrect")};
   entries = near_duplicates({at("v5", 4), at("v6", 3)}, 0.1, history, earlier);

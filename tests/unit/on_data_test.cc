@@ -1,4 +1,4 @@
-// Kernels whose control flow hangs on data: times from the cheaper to the dearer side.
+// Tests of kernels whose control flow depends on data: times from the cheaper to the dearer side.
 #include "engine/ir/model/on_data.h"
 
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ std::string error_of(const std::string& text) {
   return range ? "" : range.error().message;
 }
 
-// Goes around `around` bundles, fewer than five, where what the vector units said is not 0.
+// Jumps over `around` bundles, fewer than five, if the value from the vector units is not 0.
 std::string branch(int around) {
   std::string text =
       " 0 : { %s1_s0 = spop %s9_s9 }\n"
@@ -58,7 +58,7 @@ TEST_CASE("a branch on data is taken, and is not") {
 }
 
 TEST_CASE("a predicate and its negation are one choice") {
-  // Of two ways with 1 and 3 bundles one is gone, never both and never none.
+  // One of two ways, with 1 and 3 bundles, is taken: never both, and never neither.
   const DataRange one = range_of(
       " 0 : { %s1_s0 = spop %s9_s9 }\n"
       " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
@@ -93,7 +93,7 @@ TEST_CASE("work that the cheaper side leaves out is not certain") {
       " 0 : { %s1_s0 = spop %s9_s9 }\n"
       " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
       " 0x2 : { %3 = sbr.rel (%p2_p0) target bundleno = 10 }\n 0x3 : {}\n 0x4 : {}\n 0x5 : {}\n"
-      " 0x6 : {}\n 0x7 : {}\n 0x8 : {}\n"  // what runs in any case
+      " 0x6 : {}\n 0x7 : {}\n 0x8 : {}\n"  // these run in any case
       " 0x9 : { %v1_v0 = vadd.f32 %v2_v1, %v3_v2 }\n 0xa : {}\n";
   const Device device = *find_device("tpu7x");
   const Dumps dumps = {{"k.1/packed-bundles-post-ra.txt", text}};

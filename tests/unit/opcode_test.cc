@@ -1,4 +1,4 @@
-// Which unit issues an instruction, by its name.
+// Tests of which unit issues an instruction, by its name.
 #include "engine/ir/readers/opcode.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// Operands: files, and where values lie. The addresses are those in libtpu's schedules of kernels
-// that read these elements from prefetched tables.
+// Tests of operands: files, and where values lie. The addresses are those in libtpu's schedules of
+// kernels that read these elements from prefetched tables.
 #include "engine/ir/model/operands.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ Schedule module(const std::string& name) {
   return schedule;
 }
 
-// The words of a table that counts from 0.
+// Returns the words of a table that counts from 0.
 std::vector<uint32_t> counted(const std::string& dtype, const std::vector<uint32_t>& shape) {
   size_t count = 1;
   for (uint32_t extent : shape) count *= extent;
@@ -148,7 +148,7 @@ TEST_CASE("kernels are told by the shapes of their operands") {
   CHECK(input->of(one).each->front().operands.at(0) == Values{3});
   one.operands.back().shape = {8, 256};
   CHECK(input->of(one).each == nullptr);
-  // Of the same shapes, with other values: which is which is not known.
+  // If two kernels of the same shapes have different values, it is not known which is which.
   json twice = document;
   twice["kernels"]["kernel_2"] = twice["kernels"]["kernel_0"];
   input = read_operands(twice);

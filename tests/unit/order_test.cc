@@ -1,5 +1,5 @@
-// What travels to a node: orders and their names, records of runs, and the Jobs that are made of
-// templates.
+// Tests of what travels to a node: orders and their names, records of runs, and the Jobs that are
+// made from templates.
 #include "k8s/order.h"
 
 #include <catch2/catch.hpp>
@@ -63,7 +63,7 @@ TEST_CASE("an order says nothing of the machine that it is from, and can be read
 TEST_CASE("an order's name is that of its action and of what is beside it") {
   const std::string name = order_name(order_for("v1", "input", "step"));
   CHECK(is_sha256(name));
-  // The key stands for the inputs, whatever they are called.
+  // The key stands for the inputs, whatever their names.
   CHECK(order_name(order_for("v2", "input", "step")) == name);
   CHECK(order_name(order_for("v1", "input", "another step")) != name);
 }
@@ -108,7 +108,7 @@ TEST_CASE("a record of a run is that of its order, or none") {
 
 namespace {
 
-// As Glaucis' own, in small.
+// A small form of Glaucis' own template.
 constexpr const char* kGlaucis = R"(
 apiVersion: batch/v1
 kind: Job
@@ -178,7 +178,7 @@ TEST_CASE("a template of Glaucis' is taken as it is, and runs the agent") {
   const json& words = container["args"];
   CHECK(words[1] == "/etc/eval-payload");
   CHECK(words[3] == "evolve-x");
-  // Its payload is our orders; nothing else is left that names it.
+  // The payload is our orders; nothing else refers to the template's payload.
   CHECK(pod["volumes"][1]["projected"]["sources"].size() == 2);
   CHECK(pod["volumes"][1]["projected"]["sources"][0]["configMap"]["name"] == claim_name(order));
   CHECK(container["env"].size() == 2);
@@ -248,7 +248,7 @@ TEST_CASE("a pod's end is told in words, and whether another one may end otherwi
         {{{"state", {{"waiting", {{"reason", "ErrImagePull"}, {"message", "not found"}}}}}}}}});
   CHECK(trouble_of(pulling) == "ErrImagePull: not found");
   CHECK(trouble_of(pod_of({{"phase", "Running"}})).empty());
-  // Whatever stands there.
+  // Any values may stand there.
   CHECK(trouble_of(pod_of({{"phase", nullptr}, {"conditions", "x"}, {"containerStatuses", 3}}))
             .empty());
 }

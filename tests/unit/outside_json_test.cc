@@ -1,4 +1,4 @@
-// JSON that others wrote: what is taken, and what is refused, and why.
+// Tests of JSON that others wrote: what is accepted, and what is refused, and why.
 #include "engine/core/outside_json.h"
 
 #include <fmt/format.h>

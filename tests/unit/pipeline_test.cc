@@ -7,12 +7,21 @@
 #include "engine/search/selection/population.h"
 #include "engine/search/space/sampler.h"
 
+using evolve::MutatorShare;
 using evolve::parse_pipeline;
 using evolve::Pipeline;
 
 namespace {
 
-// The error as the user will read it.
+using Mix = std::vector<std::pair<std::string, int>>;
+
+Mix mix_of(const Pipeline& pipeline) {
+  Mix out;
+  for (const MutatorShare& share : pipeline.mutate.mix) out.emplace_back(share.name, share.weight);
+  return out;
+}
+
+// Returns the error as the user reads it.
 std::string error(const std::string& text) {
   auto result = parse_pipeline(text, "p.yaml");
   if (result) return "no error";
@@ -66,7 +75,7 @@ TEST_CASE("a Glaucis config loads unchanged") {
   CHECK(pipeline.evaluator.timeout == 600);
   CHECK(pipeline.tpu.cluster == "tpu7x-cluster");
   CHECK(pipeline.batch.variants_per_round == 5);
-  CHECK(pipeline.batch.top_k == 2);
+  CHECK(pipeline.select.top_k == 2);
   CHECK(pipeline.session.max_iterations == 20);
   CHECK(pipeline.session.output_dir == "runs/my_kernel");
   CHECK(pipeline.target == "tpu7x");
@@ -89,9 +98,9 @@ TEST_CASE("what a pipeline does not say has Glaucis' defaults") {
   CHECK(pipeline.session.max_iterations == 20);
   CHECK(pipeline.session.output_dir == "runs/default");
   CHECK(pipeline.batch.variants_per_round == 1);
-  CHECK(pipeline.batch.top_k == 1);
-  CHECK(pipeline.batch.max_active_lineages == 4);
-  CHECK(pipeline.mutate.mix == std::vector<std::pair<std::string, int>>{{"sweep", 1}});
+  CHECK(pipeline.select.top_k == 1);
+  CHECK(pipeline.select.most_lineages == 4);
+  CHECK(mix_of(pipeline) == Mix{{"sweep", 1}});
   CHECK(pipeline.mutate.random_seed == 0);
 }
 
@@ -146,7 +155,7 @@ TEST_CASE("the extensions of the schema are read") {
   CHECK(pipeline.kernel.spec == "s.yaml");
   CHECK(pipeline.mutate.random_seed == 7);
   CHECK(pipeline.mutate.explore == 0.5);
-  CHECK(pipeline.batch.top_k == 3);
+  CHECK(pipeline.select.top_k == 3);
 }
 
 TEST_CASE("the least distance is a share, or there is none") {
@@ -293,7 +302,7 @@ TEST_CASE("aliases of aliases do not fill the memory") {
 TEST_CASE("anchors and merge keys are resolved") {
   Pipeline pipeline =
       parsed("kernel: { name: k, spec: s }\nbatch: &b { top_k: 2 }\nselect:\n  <<: *b\n");
-  CHECK(pipeline.batch.top_k == 2);
+  CHECK(pipeline.select.top_k == 2);
 }
 
 TEST_CASE("long lines are cut around the caret") {
@@ -331,7 +340,7 @@ TEST_CASE("top_k has one value, in batch or in select") {
   CHECK(error(kernel_line + "batch: { top_k: 2 }\nselect: { top_k: 3 }\n")
             .starts_with("p.yaml:3:18: select.top_k: 3, but batch.top_k is 2; one is enough\n"));
   Pipeline capped = parsed(kernel_line + "batch: { top_k: 5, max_active_lineages: 3 }\n");
-  CHECK(capped.batch.top_k == 3);
+  CHECK(capped.select.top_k == 3);
   CHECK(capped.notices ==
         std::vector<std::string>{"p.yaml:2:10: 'top_k' is 5, but 'batch.max_active_lineages' is 3; "
                                  "3 lineages survive a round"});
@@ -378,7 +387,7 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
   CHECK(error("a: { steps: [check], template: t }, b: { steps: [check], template: t }")
             .find("'check' is of the pool 'a' already") != std::string::npos);
   CHECK(error("A b: { steps: [check], template: t }").find("is no name") != std::string::npos);
-  // It is a word of a command, and of the manifest.
+  // The device kind is a word of a command, and of the manifest.
   for (const char* kind : {"\"cpu\\nsteps = evil\"", "\"cpu; true\"", "$x"}) {
     CAPTURE(kind);
     CHECK(error(fmt::format("a: {{ steps: [check], template: t, device_kind: {} }}", kind))
@@ -389,11 +398,10 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
 TEST_CASE("mutators are mixed by weights") {
   const Pipeline mixed =
       parsed(kernel_line + "mutate: { mix: { rewrite: 1, sweep: 3 }, sampler: tpe }\n");
-  using Mix = std::vector<std::pair<std::string, int>>;
-  CHECK(mixed.mutate.mix == Mix{{"sweep", 3}, {"rewrite", 1}});
+  CHECK(mix_of(mixed) == Mix{{"sweep", 3}, {"rewrite", 1}});
   CHECK(mixed.mutate.sampler == "tpe");
-  CHECK(parsed(kernel_line + "mutate: { mutator: rewrite }\n").mutate.mix == Mix{{"rewrite", 1}});
-  CHECK(parsed(kernel_line + "mutate: { mix: { sweep: 0, rewrite: 2 } }\n").mutate.mix ==
+  CHECK(mix_of(parsed(kernel_line + "mutate: { mutator: rewrite }\n")) == Mix{{"rewrite", 1}});
+  CHECK(mix_of(parsed(kernel_line + "mutate: { mix: { sweep: 0, rewrite: 2 } }\n")) ==
         Mix{{"rewrite", 2}});
   auto is_told = [&](const std::string& mutate, const std::string& what) {
     const std::string message = error(kernel_line + "mutate: " + mutate + "\n");
@@ -423,7 +431,7 @@ TEST_CASE("the names of samplers and policies are those that the search knows") 
     CHECK(parsed(kernel_line + "mutate: { sampler: " + name + " }\n").mutate.sampler == name);
   for (const std::string& name : evolve::search::policy_names())
     CHECK(parsed(kernel_line + "select: { policy: " + name + " }\n").select.policy == name);
-  // And no others.
+  // The pipeline accepts no other names.
   auto expected = [](std::vector<std::string> names) {
     std::string out = "expected " + names.front();
     for (size_t i = 1; i < names.size(); ++i) out += " or " + names[i];
@@ -443,7 +451,7 @@ TEST_CASE("what a policy does not go by has no effect, and that is told") {
   REQUIRE(islands.notices.size() == 1);
   CHECK(islands.notices[0].find("'select.cells' has no effect: the policy is 'islands'") !=
         std::string::npos);
-  CHECK(parsed(kernel_line + "select: { ties: point }\n").select.ties == "point");
+  CHECK(parsed(kernel_line + "select: { ties: point }\n").select.by_point);
   CHECK(error(kernel_line + "batch: { top_k: 20, max_active_lineages: 20 }\n"
                             "select: { policy: islands, islands: 51 }\n")
             .find("51 islands of 20 survivors each are more than 1000") != std::string::npos);

@@ -1,4 +1,4 @@
-// What a terminal may be shown.
+// Tests of what a terminal may be shown.
 #include "engine/core/text/plain_text.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@ using namespace evolve;
 
 namespace {
 
-// Orders to a terminal in C0 and C1, and marks that turn the direction of writing.
+// Orders to a terminal in C0 and C1, and marks that change the writing direction.
 const char* const kOrders[] = {"\x1b",   "\r",     "\x07",   "\x7f",   "\u0080", "\u009b",
                                "\u009f", "\u061c", "\u200e", "\u200f", "\u202a", "\u202e",
                                "\u2066", "\u2069", "\u2028", "\ufeff"};

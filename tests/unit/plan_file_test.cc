@@ -1,4 +1,4 @@
-// A person's word on a model's plan: the file, and what it makes of what the model wrote.
+// Tests of a person's word on a model's plan: the file, and what it makes of the model's plan.
 #include "engine/search/proposal/plan_file.h"
 
 #include <catch2/catch.hpp>

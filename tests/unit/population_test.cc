@@ -26,7 +26,7 @@ Evaluated timed(const std::string& id, int round, double a, double b,
   return out;
 }
 
-// A variant that is as fast in both cases.
+// Returns a variant that is equally fast in both cases.
 Evaluated even(const std::string& id, int round, double seconds,
                const std::string& parent = "v0000") {
   return timed(id, round, seconds, seconds, parent);
@@ -38,16 +38,18 @@ Evaluated in_cell(const std::string& id, double seconds, const std::string& cell
   return out;
 }
 
-// The rounds of a campaign, each from the record of the one before, as the steps do it.
+// The rounds of a campaign, each made from the record of the round before, as the steps do it.
 class Campaign {
  public:
-  explicit Campaign(PopulationRule rule) : rule_(std::move(rule)) {}
+  explicit Campaign(SelectionRule rule, uint64_t random_seed = 0)
+      : rule_(std::move(rule)), random_seed_(random_seed) {}
 
   const Selection& round(std::vector<Evaluated> variants) {
     SelectionRequest request;
     request.cases = {{"a", 1}, {"b", 1}};
     request.round = ++round_;
     request.rule = rule_;
+    request.random_seed = random_seed_;
     request.seed = even("v0000", 0, 1);
     request.variants = std::move(variants);
     if (round_ > 1) {
@@ -64,7 +66,8 @@ class Campaign {
   }
 
  private:
-  PopulationRule rule_;
+  SelectionRule rule_;
+  uint64_t random_seed_;
   int round_ = 0;
   Selection selection_;
 };
@@ -88,8 +91,8 @@ std::vector<std::string> pruned(const Selection& selection) {
 using Texts = std::vector<std::string>;
 using Places = std::vector<int>;
 
-PopulationRule rule(const std::string& policy, int top_k) {
-  PopulationRule out;
+SelectionRule rule(const std::string& policy, int top_k) {
+  SelectionRule out;
   out.policy = policy;
   out.top_k = top_k;
   return out;
@@ -108,7 +111,7 @@ TEST_CASE("top: the best of all, and the places in turn") {
 
 TEST_CASE("lineages: founders are the first round's best, and children carry them on") {
   Campaign campaign(rule("lineages", 2));
-  // The seed is no founder, though it is faster than one.
+  // The seed is no founder, though it is faster than one of them.
   CHECK(survivors(campaign.round({even("v0001", 1, 1.2), even("v0002", 1, 0.5),
                                   even("v0003", 1, 1.5)})) == Texts{"L1 v0002", "L2 v0001"});
   const Selection& second =
@@ -119,7 +122,7 @@ TEST_CASE("lineages: founders are the first round's best, and children carry the
   CHECK(second.survivors[0].reason == "L2 from 'v0001': 0.8333 -> 2.5");
   CHECK(second.survivors[1].stagnant_rounds == 1);
   CHECK(second.survivors[1].path == Texts{"v0002"});
-  // Without a child it is stagnant for a round more.
+  // A lineage without a child is stagnant for another round.
   const Selection& third = campaign.round({even("v0006", 3, 0.3, "v0005")});
   CHECK(third.survivors[1].stagnant_rounds == 2);
   CHECK(third.survivors[1].reason == "L1 stays: no child is faster, for 2 rounds");
@@ -127,7 +130,7 @@ TEST_CASE("lineages: founders are the first round's best, and children carry the
 
 TEST_CASE("lineages: what is faster by less than a tie is stagnation, but not by points") {
   for (bool by_point : {false, true}) {
-    PopulationRule glaucis = rule("lineages", 1);
+    SelectionRule glaucis = rule("lineages", 1);
     glaucis.by_point = by_point;
     Campaign campaign(glaucis);
     campaign.round({even("v0001", 1, 0.5)});
@@ -138,7 +141,7 @@ TEST_CASE("lineages: what is faster by less than a tie is stagnation, but not by
 }
 
 TEST_CASE("lineages: over the cap the most stagnant goes first, of several the slowest") {
-  PopulationRule few = rule("lineages", 3);
+  SelectionRule few = rule("lineages", 3);
   few.most_lineages = 3;
   Campaign campaign(few);
   campaign.round({even("v0001", 1, 0.5), even("v0002", 1, 0.6), even("v0003", 1, 0.7)});
@@ -147,7 +150,7 @@ TEST_CASE("lineages: over the cap the most stagnant goes first, of several the s
       campaign.round({even("v0004", 2, 0.55, "v0002"), even("v0005", 2, 0.4, "v0000")});
   CHECK(survivors(second) == Texts{"L4 v0005", "L1 v0001", "L2 v0004"});
   CHECK(pruned(second) == Texts{"L3 stagnant_1_rounds"});
-  // Names are not given twice.
+  // No name is given twice.
   CHECK(survivors(campaign.round({even("v0006", 3, 0.2)})).front() == "L5 v0006");
 }
 
@@ -172,7 +175,7 @@ TEST_CASE("lineages: a mended variant is a child of its second parent, a crossov
 }
 
 TEST_CASE("lineages: what is best so far stays, however long nothing was better") {
-  PopulationRule one = rule("lineages", 1);
+  SelectionRule one = rule("lineages", 1);
   one.most_lineages = 1;
   Campaign campaign(one);
   campaign.round({even("v0001", 1, 0.5)});
@@ -184,7 +187,7 @@ TEST_CASE("lineages: what is best so far stays, however long nothing was better"
 TEST_CASE("every place comes to every survivor, from round to round") {
   for (const std::string policy : {"top", "lineages", "islands", "pareto"}) {
     INFO(policy);
-    PopulationRule two = rule(policy, policy == "islands" ? 1 : 2);
+    SelectionRule two = rule(policy, policy == "islands" ? 1 : 2);
     two.islands = 2;
     Campaign campaign(two);
     const auto variants = [](int round) {
@@ -199,29 +202,28 @@ TEST_CASE("every place comes to every survivor, from round to round") {
 }
 
 TEST_CASE("islands: variants compete at home, until the best migrate") {
-  PopulationRule two = rule("islands", 1);
+  SelectionRule two = rule("islands", 1);
   two.islands = 2;
   two.migration_interval = 2;
   Campaign campaign(two);
   const Selection& first = campaign.round(
       {even("v0001", 1, 0.5), even("v0002", 1, 0.9), even("v0003", 1, 0.4), even("v0004", 1, 0.8)});
-  // Though v0001 is faster than v0004, it is another island's.
+  // v0001 is faster than v0004, but belongs to another island.
   CHECK(survivors(first) == Texts{"1 v0003", "2 v0004"});
   CHECK(first.places == Places{1, 2, 1, 2});
   const Selection& second =
       campaign.round({even("v0005", 2, 0.45, "v0003"), even("v0006", 2, 0.7, "v0004")});
-  // The second round's end: each is offered the other's best.
+  // At the end of the second round each island is offered the other's best.
   CHECK(survivors(second) == Texts{"1 v0003", "2 v0003"});
   CHECK(second.survivors[1].reason.starts_with("island 2: "));
-  // A child is of the island whose place it was given.
+  // A child belongs to the island whose place it was given.
   CHECK(survivors(campaign.round({even("v0007", 3, 0.35, "v0003"),
                                   even("v0008", 3, 0.3, "v0003")})) == Texts{"1 v0008", "2 v0007"});
 }
 
 TEST_CASE("map_elites: the best of each cell, parents by chance, the same for the same seed") {
-  PopulationRule elites = rule("map_elites", 1);
-  elites.random_seed = 3;
-  Campaign campaign(elites);
+  SelectionRule elites = rule("map_elites", 1);
+  Campaign campaign(elites, 3);
   const auto variants = {in_cell("v0001", 0.5, "mxu"), in_cell("v0002", 0.9, "dma"),
                          in_cell("v0003", 0.6, "mxu"), in_cell("v0004", 0.49, "mxu"),
                          in_cell("v0005", 3.0, "vector")};
@@ -230,14 +232,13 @@ TEST_CASE("map_elites: the best of each cell, parents by chance, the same for th
   CHECK(survivors(first) == Texts{"v0001", "v0002", "v0000", "v0005"});
   CHECK(first.survivors[0].reason.starts_with("mxu: "));
   CHECK(first.places.size() == 5);
-  CHECK(Campaign(elites).round(variants).places == first.places);
+  CHECK(Campaign(elites, 3).round(variants).places == first.places);
   std::set<Places> drawn;
   for (uint64_t seed = 0; seed < 8; ++seed) {
-    elites.random_seed = seed;
-    drawn.insert(Campaign(elites).round(variants).places);
+    drawn.insert(Campaign(elites, seed).round(variants).places);
   }
   CHECK(drawn.size() > 4);
-  // An elite stays from round to round, until its cell has a better one.
+  // An elite stays from round to round, until its cell has a better variant.
   CHECK(survivors(campaign.round({in_cell("v0006", 0.7, "dma")})) ==
         Texts{"v0001", "v0006", "v0000", "v0005"});
   elites.most_cells = 2;
@@ -249,10 +250,10 @@ TEST_CASE("pareto: who is beaten in no case survives, a tie beats nobody") {
   const Selection& first =
       campaign.round({timed("v0001", 1, 0.5, 0.6), timed("v0002", 1, 0.9, 0.3),
                       timed("v0003", 1, 0.55, 0.65), timed("v0004", 1, 0.4, 0.95)});
-  // v0003 is beaten by v0001.
+  // v0001 beats v0003.
   CHECK(survivors(first) == Texts{"v0002", "v0004", "v0001"});
   CHECK(first.survivors[1].reason.starts_with("fastest in a: "));
-  // 1 % faster in one case and much slower in the other: on no front.
+  // A variant that is 1 % faster in one case and much slower in the other is on no front.
   CHECK(survivors(Campaign(rule("pareto", 3))
                       .round({timed("v0001", 1, 0.5, 0.5), timed("v0002", 1, 0.495, 0.9)})) ==
         Texts{"v0001"});
@@ -261,7 +262,7 @@ TEST_CASE("pareto: who is beaten in no case survives, a tie beats nobody") {
 TEST_CASE("nobody survives a round in which nothing has a time, and the seed gets the places") {
   for (const std::string& policy : policy_names()) {
     INFO(policy);
-    PopulationRule one = rule(policy, 2);
+    SelectionRule one = rule(policy, 2);
     SelectionRequest request;
     request.cases = {{"a", 1}};
     request.rule = one;
@@ -288,10 +289,9 @@ TEST_CASE("a cell is what the compiler made of a program") {
 TEST_CASE("a campaign's selections are pinned, whatever the policy: the same on any machine") {
   std::map<std::string, std::string> digests;
   for (const std::string& policy : policy_names()) {
-    PopulationRule one = rule(policy, 3);
-    one.random_seed = 7;
+    SelectionRule one = rule(policy, 3);
     one.migration_interval = 2;
-    evolve::tests::SyntheticRounds rounds(one, 40, 11);
+    evolve::tests::SyntheticRounds rounds(one, 40, 11, 7);
     std::string all;
     History history;
     for (int round = 1; round <= 5; ++round) {

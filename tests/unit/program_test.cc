@@ -1,4 +1,4 @@
-// Programs of several modules: which dumps they are, and how often each module runs.
+// Tests of programs of several modules: which dumps belong to them, and how often each module runs.
 #include "engine/ir/model/program.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ constexpr const char* kTopLevelText =
     " 0x7 : { %7 = inlined_call %s9_s9 /* %fusion.3 = s32[8]{0} fusion() */ }\n"
     " 0x8 : { %8 = inlined_call /* <late-finalization> */ }\n";
 
-// As many cycles as its operand says, and three.
+// Waits for a transfer of as many granules as its operand says.
 constexpr const char* kKernelText =
     " 0 : { %s1_s0 = inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] "
     "}\n"
@@ -57,7 +57,7 @@ TEST_CASE("modules run as often as they are called") {
 TEST_CASE("runs of a kernel may differ") {
   auto run = run_program(toy_dumps(), kToy, {{{"k.1", {{1, {{0, {50}}}}, {2, {{0, {100}}}}}}}});
   REQUIRE(run);
-  // As many as are told, whatever the top-level program seems to call.
+  // The kernel runs as often as the input says, whatever the top-level program seems to call.
   REQUIRE(run->kernels.size() == 4);
   CHECK(run->kernels[3].times == 2);
   CHECK(run->kernels[3].simulation.cycles == run->kernels[2].simulation.cycles + 50);
@@ -92,14 +92,15 @@ TEST_CASE("the HLO text says which modules are kernels, and which are compiled o
       "}\n";
   auto run = run_program(dumps, kToy);
   REQUIRE(run);
-  // One of XLA's own: by its bytes, 8 words and a word at 32 bytes a cycle, and the latency.
+  // One of XLA's own modules counts by its bytes: 8 words and a word at 32 bytes a cycle, and the
+  // latency.
   CHECK(run->estimated.at("k.1") ==
         "k.1:2: the model cannot follow: a DMA whose size or flag it does not know");
   CHECK(run->not_modelled.empty());
   REQUIRE(run->kernels.back().name == "k.1");
   CHECK(run->kernels.back().times == 3);
   CHECK(run->kernels.back().simulation.cycles == 10 + (32 + 4) / 32.0);
-  // Where it multiplies matrices, by that if that takes longer.
+  // If it multiplies matrices, it counts by these, if they take longer.
   Dumps multiplies = dumps;
   std::string& hlo = multiplies["TLP/hlo.txt"];
   hlo.insert(0,
@@ -111,7 +112,7 @@ TEST_CASE("the HLO text says which modules are kernels, and which are compiled o
   const Simulation& product = run->kernels.back().simulation;
   CHECK(product.cycles == Approx(2.0 * 8 * 8 * 4096 / kToy.peak_flops * kToy.clock_hz));
   CHECK(product.stall_cycles == 10 + (32 + 4) / 32.0);
-  // What k.1 calls is compiled as k.2 alone, and runs as often.
+  // k.1 is compiled only as k.2, which therefore also runs for the calls of k.1.
   dumps["k.2/packed-bundles-post-ra.txt"] = " 0 : {}\n";
   dumps.erase("k.1/packed-bundles-post-ra.txt");
   std::string& text = dumps["TLP/packed-bundles-post-ra.txt"];
@@ -142,7 +143,7 @@ TEST_CASE("the name of a dump says what it is") {
   name = read_dump_name("d/gmm.1/final_bundles.txt");
   REQUIRE(name);
   CHECK(name->module == "gmm.1");
-  // Without time stamps.
+  // Names without time stamps.
   name = read_dump_name("d/gmm.1-62-packed-bundles-post-ra.txt");
   REQUIRE(name);
   CHECK(name->module == "gmm.1");
@@ -173,7 +174,7 @@ TEST_CASE("a module's name that was cut is found again") {
   CHECK(whole.contains(begin + "kkk.1/packed-bundles-post-ra.txt"));
   CHECK(whole.contains(begin + "kkk.1/vmem.txt"));
   CHECK(whole.contains("m.1-18140549408135679564/vmem.txt"));
-  // Where two begin so, nobody can tell whose it is.
+  // If two names begin so, it is not known which one was cut.
   Dumps more = dumps;
   more["TLP/hlo.txt"] += "  %" + begin + "kkk.2 = f32[8] custom-call(%m.1)\n";
   CHECK(whole_names(more).empty());

@@ -1,4 +1,5 @@
-// Prompts: templates and their errors, fences against injection, budgets, and the configuration.
+// Tests of prompts: templates and their errors, fences against injection, budgets, and the
+// configuration.
 #include "engine/llm/prompt.h"
 
 #include <fmt/format.h>
@@ -76,7 +77,7 @@ search::Survivor survivor_of(const std::string& id, double score, const std::str
   return out;
 }
 
-// A history of one lineage, and one variant of another that was rejected.
+// Returns a history of one lineage, and of one rejected variant of another lineage.
 History history_of(int tried) {
   search::History past;
   for (int i = 1; i <= tried; ++i) {
@@ -89,7 +90,7 @@ History history_of(int tried) {
   return llm::history_of(past, {survivor_of("v7000", 1.5, "elite")});
 }
 
-// What models wrote, and one thing that is known.
+// Returns the learnings that models wrote, and one that is known.
 search::Lessons lessons_of(int written, const std::string& known) {
   search::Lessons out;
   for (int i = 1; i <= written; ++i) {
@@ -153,7 +154,7 @@ TEST_CASE("a prompt says all that will be sent, and no secret") {
   const std::string text = user_text(prompt);
   CHECK(text.find("Kernel `add`: x + y") != std::string::npos);
   CHECK(text.find("v0003 (round 1, from v0002): note-3 -> 1.030x the seed's speed") ==
-        std::string::npos);  // no ancestor of v0001, nor a child of one
+        std::string::npos);  // no ancestor of v0001, and no child of an ancestor
   CHECK(text.find("v0002 (round 1, from v0001): note-2") != std::string::npos);
   CHECK(text.find("- (not proven; v0001: a tie) learned-3\n"
                   "- [S001] wide is fast. Impact: 1.2x; so") != std::string::npos);
@@ -294,7 +295,7 @@ TEST_CASE("a plan is asked for without code, and the code by the plan, of one mo
         std::string::npos);
   for (const char* key : {"mode", "model", "parents"})
     CHECK(asked.record[key] == planned.record[key]);
-  // Without a plan there is no question; with one a place may cost two.
+  // Without a plan there is no question; with a plan a place may cost two questions.
   const double worst = request.config.models[0].worst_cost();
   CHECK(asked.record["estimate"]["worst_usd"].get<double>() == Approx(2 * worst));
   request.plan = {"", search::Problem{"plan-rejected", "tried"}};
@@ -336,7 +337,7 @@ TEST_CASE("what a campaign spent is what its history says of exchanges") {
   CHECK(history.cost_usd() == 0.75);
   CHECK(history.tokens() == 130);
   CHECK(history.entries[0].model.empty());
-  // The last round's selection has it newer than the history.
+  // The last round's selection has a newer score than the history.
   CHECK(history.base_score({"v0001"}) == 1.5);
   CHECK(history.base_score({"v0002"}) == 1);
 }
@@ -364,7 +365,7 @@ TEST_CASE("a configuration says what is wrong in it, and where") {
            more + "}]}";
   };
   CHECK(config_error(model("")).empty());
-  // It is a word of the manifest.
+  // The variable is a word of the manifest.
   for (const char* name : {R"(A\nsteps = evil)", "1A", "A B", "$A"}) {
     CAPTURE(name);
     CHECK(config_error(model(fmt::format(R"(,"key_variable":"{}")", name))) ==

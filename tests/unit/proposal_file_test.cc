@@ -1,4 +1,5 @@
-// What people propose: the lines above a kernel, and what the kernel makes of its parent.
+// Tests of what people propose: the lines above a kernel, and what the kernel changes of its
+// parent.
 #include "engine/search/proposal/proposal_file.h"
 
 #include <fmt/format.h>
@@ -71,13 +72,13 @@ TEST_CASE("a proposal changes its parent's block, with its author's comments", "
   CHECK(!out.problem);
   CHECK(out.kernel == wide);
 
-  // Its markers are the author's: the canonical text has those that we know.
+  // The proposal has the author's own markers, the canonical text the standard ones.
   const std::string own =
       changed(changed(wide, "# EVOLVE-BLOCK-START", "# MINE"), "# EVOLVE-BLOCK-END", "# MINE-END");
   CHECK(adopted(own, changed(kKernel, "BLOCK = 8", "BLOCK = 16")).kernel ==
         changed(kKernel, "BLOCK = 8", "BLOCK = 16"));
 
-  // The block alone.
+  // The proposal is only the block.
   const std::string block = "BLOCK = 16\n\ndef add(x, y):\n    return y + x\n";
   CHECK(adopted("# evolve: note: turned\n" + block, block).kernel ==
         "import jax\n# EVOLVE-BLOCK-START\n" + block + "# EVOLVE-BLOCK-END\nLAST = 1\n");
@@ -102,7 +103,7 @@ TEST_CASE("what is no kernel of one's own has its parent's, and says why", "[pro
 }
 
 TEST_CASE("the parents of a proposal are older than it", "[proposal]") {
-  // Of the second round of four.
+  // The first variant of the second round, with four variants per round.
   constexpr int kFirst = 5;
   auto kind_of = [](const std::vector<std::string>& parents) {
     auto problem = parents_problem(parents, kFirst);

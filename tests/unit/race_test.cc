@@ -1,4 +1,4 @@
-// The race: who is measured again.
+// Tests of the race: which variants are measured again.
 #include "engine/search/selection/race.h"
 
 #include <catch2/catch.hpp>
@@ -39,7 +39,7 @@ TEST_CASE("who survives anyway sets the pace, too") {
   CHECK(who_is_in(race(runners, {{}}, 1, 4)) == Ids{"a"});
   CHECK(who_is_in(race(runners, {{"l", {std::log(0.5), 0.01}}}, 1, 4)).empty());
   CHECK(who_is_in(race(runners, {{"l", {std::log(0.5), 0.01}}}, 2, 4)) == Ids{"a"});
-  // Fewer than may survive: nobody is too many.
+  // There are fewer runners than may survive, so nobody is too many.
   CHECK(who_is_in(race(runners, {{}}, 4, 4)) == Ids{"a", "b"});
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("of twins one sets the pace, for no more of them survives") {
   runners[0].programs = runners[1].programs = {{"one", "p"}};
   runners[2].programs = {{"one", "q"}};
   CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"a", "b", "c"});
-  // One of them may have survived before.
+  // One of the twins may have survived before.
   runners.erase(runners.begin());
   CHECK(who_is_in(race(runners, {{"a", {std::log(0.5), 0.01}, {{"one", "p"}}}}, 2, 4)) ==
         Ids{"b", "c"});

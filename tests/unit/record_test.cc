@@ -1,4 +1,4 @@
-// The record of a round: its stored form, and where two of them part.
+// Tests of the record of a round: its stored form, and where two records differ.
 #include "engine/core/record.h"
 
 #include <catch2/catch.hpp>
@@ -108,7 +108,7 @@ TEST_CASE("a record has any path, as a plain line") {
   Record record = sample();
   record.sources[0].path = recorded_name("a\nb.py");
   CHECK(decode_record(encode(record))->sources[0].path == record.sources[0].path);
-  // What leads out of its folder, or is not what recorded_name() gives, is none.
+  // A name that leads out of its folder, or that recorded_name() does not give, is refused.
   for (const char* name :
        {"$bytes/..%2F%0A", "$bytes/%0A/../..", "$bytes/a", "$bytes/%24work%0A"}) {
     CAPTURE(name);

@@ -1,5 +1,5 @@
-// What stands in a remote cache, and how it is asked: with a server in memory that does as it is
-// told.
+// Tests of what stands in a remote cache, and of how the cache is asked, with a server in memory
+// that does as it is told.
 #include "cache/remote.h"
 
 #include <catch2/catch.hpp>
@@ -31,12 +31,12 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Keeps what is put, and counts what it is asked.
+// Keeps what is put, and counts the requests.
 class FakeServer : public Http {
  public:
   std::map<std::string, std::string> stored;  // by URL
-  std::vector<size_t> batches;                // how many requests came at once
-  int status = 0;                             // of every answer; 0: as it is right
+  std::vector<size_t> batches;                // requests in each batch
+  int status = 0;                             // of every answer; 0: the right status
   std::string fault;
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
@@ -73,11 +73,11 @@ class FakeServer : public Http {
 
 const RemoteAddress kAddress = *RemoteAddress::parse("http://cache");
 
-// A machine's side of it.
+// One machine's side of the cache.
 struct Machine {
   explicit Machine(FakeServer& server) : remote(server, blobs, files, folder / "in", kAddress) {}
 
-  // A result with one output, of that text, which is in the store.
+  // Returns a result with one output of that text, whose blob is in the store.
   ActionResult made(const std::string& text) {
     REQUIRE(files.write(folder / "made", text));
     const Digest digest = content_digest(text);
@@ -190,7 +190,7 @@ TEST_CASE("a blob that is not what its name says is refused, and what needs it i
   CHECK_FALSE(*machine.blobs.contains(content_digest("first")));
   CHECK_FALSE(*machine.blobs.contains(content_digest("worst")));
   CHECK(machine.remote.counts().refused == 1);
-  // Who makes it anew replaces what is there.
+  // A machine that makes the result again replaces what is there.
   Uploads uploads(server, machine.blobs, kAddress);
   uploads.offer(machine.made("first"), machine.remote.damaged());
   CHECK(uploads.finish().stored == 1);
@@ -294,12 +294,12 @@ TEST_CASE("what a remote cache says of another action is not stored") {
   SharedMemo shared(memo, ledger, reader.blobs, reader.remote, nullptr);
   CHECK_FALSE(*shared.find(result.key));
   CHECK(memo.results.empty());
-  // To who has asked for that action's inputs it is an answer.
+  // For a question about that action's inputs the entry is an answer.
   CHECK(*shared.discovered(result.declared_key) == result.discovered);
   CHECK(*shared.find(result.key));
 }
 
-// What nodes and we share: unlike a cache, it must work.
+// The store that we share with nodes: unlike a cache, it must work.
 
 namespace {
 
@@ -361,7 +361,7 @@ TEST_CASE("a file that another has already put there is not sent again") {
   REQUIRE(one.store.put(std::vector{one.file("a", "same")}));
   server.batches.clear();
   REQUIRE(other.store.put(std::vector{other.file("a", "same")}));
-  CHECK(server.batches == std::vector<size_t>{1});  // it was looked for
+  CHECK(server.batches == std::vector<size_t>{1});  // only the look-up
   CHECK(count_of(server, "same") == 1);
 }
 

@@ -1,4 +1,4 @@
-// The code of a reply: each form, each named problem, and what is never changed.
+// Tests of the code of a reply: each form, each named problem, and what never changes.
 #include "engine/llm/reply.h"
 
 #include <catch2/catch.hpp>

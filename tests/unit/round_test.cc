@@ -14,23 +14,22 @@ namespace {
 
 CampaignShape shape() {
   CampaignShape out;
-  out.rounds = 3;
-  out.variants = 8;
-  out.survival.top_k = 2;
-  out.random_seed = 7;
-  out.target = "tpu7x";
+  out.pipeline.session.max_iterations = 3;
+  out.pipeline.batch.variants_per_round = 8;
+  out.pipeline.select.top_k = 2;
+  out.pipeline.mutate.random_seed = 7;
   out.entry = "matmul";
-  out.spec = "kernels/matmul/spec.yaml";
-  out.seed = "kernels/matmul/kernel.py";
-  out.reference = "kernels/matmul/reference.py";
-  out.xla = "kernels/matmul/xla.py";
+  out.files.spec = "kernels/matmul/spec.yaml";
+  out.files.seed = "kernels/matmul/kernel.py";
+  out.files.reference = "kernels/matmul/reference.py";
+  out.files.xla = "kernels/matmul/xla.py";
   out.bench_cases = {"big", "wide"};
   out.check_cases = {"aligned", "ragged"};
   out.step_sources = {"lower.py", "compile.py", "expect.py", "check.py"};
   return out;
 }
 
-// The graph of a campaign whose machine is `work`.
+// Returns the graph of a campaign whose work folder is `work`.
 std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string& work) {
   auto graph = std::make_unique<Graph>();
   std::string rules;
@@ -56,7 +55,7 @@ std::unique_ptr<Graph> graph_of(const CampaignShape& campaign, const std::string
   return graph;
 }
 
-// The edge that makes a file.
+// Returns the edge that makes a file.
 EdgeId maker_of(const Graph& graph, const std::string& path) {
   return *graph.node(*graph.find_node(path)).made_by;
 }
@@ -95,31 +94,30 @@ TEST_CASE("the manifest is a graph without cycles in which every round needs the
 TEST_CASE("mutators take turns as their weights say, from round to round") {
   CampaignShape campaign = shape();
   CHECK(mutator_of(campaign, 5) == "sweep");
-  campaign.mix = {{"sweep", 3}, {"rewrite", 1}};
+  campaign.pipeline.mutate.mix = {{"sweep", 3}, {"rewrite", 1}};
   std::string turns;
   for (int number = 1; number <= 8; ++number) turns += mutator_of(campaign, number).front();
   CHECK(turns == "ssrsssrs");
-  // But for the opening rounds, which are a person's; the turns of others stay.
-  campaign.opening = 1;
+  // Opening rounds are a person's; the turns of other rounds stay.
+  campaign.pipeline.mutate.opening = 1;
   CHECK(proposed_variants(campaign, 1, 3) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(mutator_of(campaign, campaign.variants) == "person");
-  CHECK(mutator_of(campaign, campaign.variants + 3) != "person");
-  campaign.opening = 0;
-  // A round of one variant has the one mutator or the other.
-  campaign.variants = 1;
+  CHECK(mutator_of(campaign, campaign.variants()) == "person");
+  CHECK(mutator_of(campaign, campaign.variants() + 3) != "person");
+  campaign.pipeline.mutate.opening = 0;
+  // A round of one variant has one mutator or the other.
+  campaign.pipeline.batch.variants_per_round = 1;
   auto graph = graph_of(campaign, "w");
   auto maker = [&](const char* kernel) {
     return std::string(graph->edge(*graph->node(*graph->find_node(kernel)).made_by).rule->name);
   };
   CHECK(maker("w/round-2/v0002/kernel.py") == "mutate");
   CHECK(maker("w/round-3/v0003/kernel.py") == "rewrite");
-  CHECK(digest_of(campaign) != digest_of(shape()));
 }
 
 TEST_CASE("a model's variant is asked for, answered and adopted, and only its answer is recorded") {
   CampaignShape campaign = shape();
-  campaign.mix = {{"sweep", 1}, {"llm", 1}};
-  campaign.llm = "pipelines/models.json";
+  campaign.pipeline.mutate.mix = {{"sweep", 1}, {"llm", 1}};
+  campaign.files.llm = "pipelines/models.json";
   campaign.llm_keys = {"ONE_KEY", "TWO_KEY"};
   auto graph = graph_of(campaign, "w");
   const EdgeId prompt = maker_of(*graph, "w/round-2/v0010/prompt.json");
@@ -129,7 +127,8 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
        {"w/round-2/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
         "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
     CHECK(has_input(*graph, prompt, file));
-  // Prices and rates are in the prompt: it has to be there, but is no part of what is answered.
+  // The prompt holds prices and rates, so it has to be there; but the answer does not depend on
+  // them.
   const EdgeId other = maker_of(*graph, "w/round-2/v0012/exchange.json");
   CHECK(has_input(*graph, exchange, "w/round-2/v0010/prompt.json"));
   for (const auto& [edge, request] : {std::pair(exchange, "w/round-2/v0010/request.json"),
@@ -144,42 +143,38 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   CHECK(graph->extension(exchange, "class") == "recorded");
   CHECK(graph->extension(prompt, "class").empty());
   CHECK(graph->extension(adopt, "class").empty());
-  // The keys are the exchange's alone.
+  // Only the exchange gets the keys.
   CHECK(graph->extension(exchange, "secrets") == "ONE_KEY TWO_KEY");
   CHECK(graph->extension(prompt, "secrets").empty());
-  // Its number among the models' variants is not its place in the round.
+  // The number of a variant among the models' variants is not its place in the round.
   const std::string flags = graph->extension(prompt, "flags");
   CHECK(flags.find(" --place 1 ") != std::string::npos);
   CHECK(flags.ends_with(" --index 0"));
-  // Of the models' file the round keeps a copy; what stands in the file now is not in its key.
+  // The round keeps a copy of the models' file. The file's present content is not in the copy's
+  // key.
   const EdgeId models = maker_of(*graph, "w/round-2/models.json");
   CHECK(graph->extension(models, "class") == "recorded");
   CHECK(graph->extension(models, "tentative") == "1");
   CHECK(graph->edge(models).content_inputs().size() ==
-        graph->edge(prompt).content_inputs().size() - 2);  // but for the copy and the program
+        graph->edge(prompt).content_inputs().size() - 2);  // without the copy and the program
   CHECK(has_input(*graph, models, "pipelines/models.json"));
   CHECK(has_input(*graph, models, "w/round-1/history.jsonl"));
   for (NodeId input : graph->edge(models).content_inputs())
     CHECK(graph->node(input).path != "pipelines/models.json");
-  // Without models nobody writes evidence.
+  // Without models no edge writes evidence.
   CHECK(!graph_of(shape(), "w")->find_node("w/round-1/evidence-1.json"));
 }
 
 TEST_CASE("where models plan first, the code is asked for by what became of the plan") {
   CampaignShape campaign = shape();
-  campaign.mix = {{"llm", 1}};
-  campaign.llm = "models.json";
-  campaign.proposals = "said";
+  campaign.pipeline.mutate.mix = {{"llm", 1}};
+  campaign.files.llm = "models.json";
+  campaign.files.proposals = "said";
   const std::string without = write_rounds(campaign);
   CHECK(without.find("plan") == std::string::npos);
   CHECK(planned_variants(campaign, 1, 3).empty());
-  campaign.plan = "approve";
+  campaign.pipeline.mutate.plan = "approve";
   CHECK(planned_variants(campaign, 2, 2).size() == 8);
-  CHECK(digest_of(campaign) != digest_of([&] {
-          CampaignShape other = campaign;
-          other.plan = "auto";
-          return other;
-        }()));
   auto graph = graph_of(campaign, "w");
   const std::string at = "w/round-1/v0002";
   const EdgeId asked = maker_of(*graph, at + "/plan/prompt.json");
@@ -191,13 +186,13 @@ TEST_CASE("where models plan first, the code is asked for by what became of the 
   CHECK(has_input(*graph, answered, at + "/plan/request.json"));
   const EdgeId outcome = maker_of(*graph, at + "/plan.json");
   CHECK(has_input(*graph, outcome, at + "/plan/exchange.json"));
-  // A person's file is there only where there is something to decide.
+  // A person's file is there only if there is something to decide.
   CHECK(!graph->find_node("said/v0002.plan.md"));
   CHECK(graph->extension(outcome, "flags").find(" --decision said/v0002.plan.md ") !=
         std::string::npos);
   for (const char* file : {"/prompt.json", "/kernel.py"})
     CHECK(has_input(*graph, maker_of(*graph, at + file), at + "/plan.json"));
-  campaign.plan = "auto";
+  campaign.pipeline.mutate.plan = "auto";
   graph = graph_of(campaign, "w");
   CHECK(graph->extension(maker_of(*graph, at + "/plan.json"), "flags").find("--decision") ==
         std::string::npos);
@@ -206,7 +201,7 @@ TEST_CASE("where models plan first, the code is asked for by what became of the 
 
 TEST_CASE("what one mutator proposes for a round is one edge") {
   CampaignShape campaign = shape();
-  campaign.mix = {{"sweep", 1}, {"rewrite", 1}};
+  campaign.pipeline.mutate.mix = {{"sweep", 1}, {"rewrite", 1}};
   auto graph = graph_of(campaign, "w");
   const EdgeId sweep = *graph->node(*graph->find_node("w/round-1/v0001/kernel.py")).made_by;
   const EdgeId rewrite = *graph->node(*graph->find_node("w/round-1/v0002/kernel.py")).made_by;
@@ -221,7 +216,7 @@ TEST_CASE("what one mutator proposes for a round is one edge") {
 
 TEST_CASE("a rewrite is held to the contract of every case before it is proposed") {
   CampaignShape campaign = shape();
-  campaign.mix = {{"rewrite", 1}};
+  campaign.pipeline.mutate.mix = {{"rewrite", 1}};
   campaign.is_sandboxed = false;
   auto graph = graph_of(campaign, "w");
   const EdgeId rewrite = *graph->node(*graph->find_node("w/round-2/v0009/kernel.py")).made_by;
@@ -246,7 +241,7 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
     ++edges[std::string(graph->edge(static_cast<EdgeId>(i)).rule->name)];
   CHECK(edges["mutate"] == 1 + 3);      // the seed; each round's sweep
   CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
-  CHECK(edges["contract"] == 25 * 4);   // of candidates alone
+  CHECK(edges["contract"] == 25 * 4);   // of candidates only
   CHECK(edges["check"] == 25 * 2);
   CHECK(edges["interpret"] == 25 * 2);
   CHECK(edges["compile"] == 25 * 2 + 2);
@@ -254,7 +249,7 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   CHECK(edges["trace"] == edges["compile"]);
   CHECK(edges["select"] == 3);
   CHECK(edges["expect"] == 4);       // at places of the large timed cases
-  CHECK(edges["values"] == 25 * 2);  // of those
+  CHECK(edges["values"] == 25 * 2);  // of these cases
   CHECK(edges["finalists"] == 3);
 }
 
@@ -268,13 +263,13 @@ TEST_CASE("no step works on a variant that an earlier stage turned down, in any 
   }
   for (const char* report : {"big/compile.json", "wide/values.json"})
     CHECK(has_input(*graph, maker_of(*graph, folder + report), compile));
-  // Of all cases, also those that are only timed.
+  // The gate looks at all cases, also those that are only timed.
   for (const char* name : {"aligned", "ragged", "big", "wide"})
     CHECK(has_input(*graph, maker_of(*graph, checks), folder + name + "/contract.json"));
   CHECK_FALSE(has_input(*graph, maker_of(*graph, compile), folder + "big/compile.json"));
-  // Near-duplicates are turned down in the same place; the seed is none.
+  // The same gate rejects near-duplicates. The seed is never one.
   CampaignShape novel = shape();
-  novel.least_distance = 0.1;
+  novel.pipeline.mutate.least_distance = 0.1;
   graph = graph_of(novel, "w");
   CHECK(has_input(*graph, maker_of(*graph, checks), folder + "big/novelty.json"));
   CHECK_FALSE(graph->find_node("w/round-0/v0000/big/novelty.json"));
@@ -292,7 +287,7 @@ TEST_CASE("a build of rounds ends where the seed does not pass") {
 
 TEST_CASE("a step takes as long as the pipeline says, and another as long as it is used to") {
   CampaignShape limited = shape();
-  limited.limits = {{"values", 300}};
+  limited.pipeline.limits = {{"values", 300}};
   auto graph = graph_of(limited, "w");
   const auto flags = [&](const std::string& report) {
     return graph->extension(maker_of(*graph, "w/round-1/v0003/" + report), "arguments");
@@ -308,15 +303,15 @@ TEST_CASE("no variant survives before its large timed cases are compared") {
   CHECK(has_input(*graph, values, "w/cases/big/expected.npz"));
   CHECK(has_input(*graph, maker_of(*graph, "w/round-1/selection.json"),
                   "w/round-1/v0003/big/values.json"));
-  // The seed is always compared; where times are measured, the race says who is.
+  // The seed is always compared. Where times are measured, the race says which variants are.
   CHECK_FALSE(has_input(*graph, maker_of(*graph, "w/round-0/v0000/big/values.json"),
                         "w/round-1/v0000/finalists.json"));
   CampaignShape measured = shape();
-  measured.is_measured = true;
+  measured.pipeline.time.kind = "measured";
   graph = graph_of(measured, "w");
   CHECK(has_input(*graph, maker_of(*graph, "w/round-1/v0003/big/values.json"),
                   "w/round-1/v0003/race.json"));
-  // Nothing is compared in parts that is checked as a whole.
+  // A case that is checked as a whole is not compared in parts.
   CampaignShape small = shape();
   small.check_cases.insert(small.check_cases.end(), small.bench_cases.begin(),
                            small.bench_cases.end());
@@ -340,7 +335,7 @@ TEST_CASE("what candidates must not know is drawn once, and kept like what a per
 
 TEST_CASE("a measured time is of a program beside the seed's, on one device at a time") {
   CampaignShape campaign = shape();
-  campaign.is_measured = true;
+  campaign.pipeline.time.kind = "measured";
   auto graph = graph_of(campaign, "w");
   auto samples = graph->find_node("w/round-1/v0001/big/samples.json");
   REQUIRE(samples);
@@ -356,8 +351,7 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   CHECK(graph->extension(measure, "device") == "cpu 1");
   auto time = graph->find_node("w/round-1/v0001/big/time.json");
   CHECK(graph->edge(*graph->node(*time).made_by).inputs.front() == *samples);
-  CHECK(digest_of(campaign) != digest_of(shape()));
-  // Whether it is measured so long hangs on a short measurement, and on nothing that was long.
+  // Whether a variant is measured at length depends on a short measurement, and on no long one.
   const EdgeId race = *graph->node(*graph->find_node("w/round-1/v0001/race.json")).made_by;
   bool is_short = false;
   for (NodeId input : graph->edge(race).explicit_inputs()) {
@@ -371,9 +365,9 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
 
 TEST_CASE("where the model makes the first cut, it says who is measured at all") {
   CampaignShape campaign = shape();
-  campaign.is_measured = true;
+  campaign.pipeline.time.kind = "measured";
   CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
-  campaign.timing.first_cut = 0.2;
+  campaign.pipeline.time.first_cut = 0.2;
   auto graph = graph_of(campaign, "w");
   auto made_by = [&](const std::string& path) {
     auto node = graph->find_node(path);
@@ -394,20 +388,19 @@ TEST_CASE("where the model makes the first cut, it says who is measured at all")
   CHECK(reads(cut, "w/round-0/v0000/big/facts.json"));
   CHECK(reads(cut, "w/round-1/selection.json"));
   CHECK(reads(made_by("w/round-2/selection.json"), "w/round-2/cut.json"));
-  // Where times are modelled, there is nothing to spare.
-  campaign.is_measured = false;
+  // A cut would save nothing where times are modelled.
+  campaign.pipeline.time.kind = "modelled";
   CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
 }
 
 TEST_CASE(
     "near-duplicates are turned down before anything is paid for them, where there is a rule") {
   CampaignShape campaign = shape();
-  campaign.is_measured = true;
-  campaign.timing.first_cut = 0.2;
+  campaign.pipeline.time.kind = "measured";
+  campaign.pipeline.time.first_cut = 0.2;
   CHECK(write_rounds(campaign).find("novelty") == std::string::npos);
   CHECK(write_rounds(campaign).find("must-be-new") == std::string::npos);
-  campaign.least_distance = 0.05;
-  CHECK(digest_of(campaign) != digest_of(shape()));
+  campaign.pipeline.mutate.least_distance = 0.05;
   auto graph = graph_of(campaign, "w");
   auto made_by = [&](const std::string& path) {
     auto node = graph->find_node(path);
@@ -430,7 +423,8 @@ TEST_CASE(
   CHECK(reads(second, "w/round-1/sketches.jsonl"));
   CHECK(reads(second, "w/round-1/history.jsonl"));
   CHECK(!reads(second, "w/round-0/v0000/big/jaxpr.json"));
-  // Who judges a round is told why; the seed is what the others are held against.
+  // Each step that judges a round learns the reason. The seed is what other variants are compared
+  // with.
   for (const char* judge :
        {"w/round-2/selection.json", "w/round-2/race.json", "w/round-2/cut.json"}) {
     INFO(judge);
@@ -443,7 +437,7 @@ TEST_CASE(
 TEST_CASE("a candidate's work is held against what its case needs, a baseline's is not") {
   CampaignShape campaign = shape();
   for (const bool is_measured : {false, true}) {
-    campaign.is_measured = is_measured;
+    campaign.pipeline.time.kind = is_measured ? "measured" : "modelled";
     auto graph = graph_of(campaign, "w");
     auto asks = [&](const std::string& path) {
       const auto node = graph->find_node(path);
@@ -464,7 +458,7 @@ TEST_CASE("a candidate's work is held against what its case needs, a baseline's 
 TEST_CASE(
     "what the model is told of the device is an input of what asks the model, and of no more") {
   CampaignShape campaign = shape();
-  campaign.constants = "mine.json";
+  campaign.files.constants = "mine.json";
   auto graph = graph_of(campaign, "w");
   const NodeId constants = *graph->find_node("mine.json");
   for (size_t i = 0; i < graph->edge_count(); ++i) {
@@ -489,11 +483,11 @@ TEST_CASE("a round's measuring keeps within its budget") {
 TEST_CASE("the same shape is the same digest, and another is another") {
   CHECK(digest_of(shape()) == digest_of(shape()));
   CampaignShape other = shape();
-  SECTION("a number") {
-    other.explore = 0.5;
+  SECTION("a pipeline's text") {
+    other.pipeline.source = digest_of("another");
   }
   SECTION("a text") {
-    std::swap(other.seed, other.reference);
+    std::swap(other.files.seed, other.files.reference);
   }
   SECTION("a list") {
     other.bench_cases = {"big"};
@@ -502,11 +496,11 @@ TEST_CASE("the same shape is the same digest, and another is another") {
     other.bench_cases = {"big", "wide", "aligned"};
     other.check_cases = {"ragged"};
   }
-  SECTION("a number that there may be") {
-    other.timing.first_cut = 0;
+  SECTION("a number") {
+    other.timing.finalists = 9;
   }
-  SECTION("a limit") {
-    other.limits["values"] = 300;
+  SECTION("a pool of nodes") {
+    other.node_pools["measure"] = "tpu";
   }
   CHECK(digest_of(other) != digest_of(shape()));
 }
@@ -514,7 +508,7 @@ TEST_CASE("the same shape is the same digest, and another is another") {
 TEST_CASE("the same shape is the same text, and paths with blanks are escaped") {
   CHECK(write_rounds(shape()) == write_rounds(shape()));
   CampaignShape campaign = shape();
-  campaign.spec = "my kernels/a:b$c/spec.yaml";
+  campaign.files.spec = "my kernels/a:b$c/spec.yaml";
   auto graph = graph_of(campaign, "w");
   CHECK(graph->find_node("my kernels/a:b$c/spec.yaml"));
 }
@@ -522,13 +516,13 @@ TEST_CASE("the same shape is the same text, and paths with blanks are escaped") 
 TEST_CASE("a path of the user's is one word of every command, whatever it is called") {
   CampaignShape campaign = shape();
   const std::string odd = "it's; touch $X #";
-  campaign.learnings = odd + "/l.md";
-  campaign.constants = odd + "/c.json";
-  campaign.llm = odd + "/models.json";
-  campaign.proposals = odd;
-  campaign.plan = "approve";
-  campaign.mix = {{"llm", 1}, {"person", 1}};
-  campaign.seed = odd + "/kernel.py";
+  campaign.files.learnings = odd + "/l.md";
+  campaign.files.constants = odd + "/c.json";
+  campaign.files.llm = odd + "/models.json";
+  campaign.files.proposals = odd;
+  campaign.pipeline.mutate.plan = "approve";
+  campaign.pipeline.mutate.mix = {{"llm", 1}, {"person", 1}};
+  campaign.files.seed = odd + "/kernel.py";
   auto graph = graph_of(campaign, "w");
   const std::string word = R"('it'\''s; touch $X #)";
   auto flags_of = [&](const std::string& output, const std::string& binding = "flags") {
@@ -551,8 +545,8 @@ TEST_CASE("a path of the user's is one word of every command, whatever it is cal
 
 TEST_CASE("the seed's markers reach the shell as they are") {
   CampaignShape campaign = shape();
-  campaign.marker_start = "# it's $5: begin";
-  campaign.marker_end = "# end";
+  campaign.pipeline.kernel.marker_start = "# it's $5: begin";
+  campaign.pipeline.kernel.marker_end = "# end";
   auto graph = graph_of(campaign, "w");
   EdgeId normalise = *graph->node(*graph->find_node("w/seed.py")).made_by;
   CHECK(graph->binding(normalise, "flags") == R"(--markers '# it'\''s $5: begin' '# end')");

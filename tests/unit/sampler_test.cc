@@ -38,8 +38,8 @@ std::vector<uint64_t> next_batch(Sampler& sampler, size_t size) {
   return out;
 }
 
-// The points that a sampler asks for, `batch` at once, about `most` in all, until one of cost
-// `wanted` or less.
+// Returns the points that a sampler asks for, `batch` at once and about `most` in all, until a
+// point costs `wanted` or less.
 std::vector<uint64_t> asked(const std::string& name, const Grid& grid, uint64_t seed,
                             const Cost& cost, size_t most, double wanted = 0, size_t batch = 1) {
   auto sampler = sampler_of(name, grid, seed, batch);
@@ -61,7 +61,7 @@ double value(const Grid& grid, uint64_t point, size_t axis) {
   return grid.axes()[axis].values[grid.place(point, axis)];
 }
 
-// A tile of 64 by 256 and a depth of 4 are best; more than 131,072 elements do not fit.
+// The cost of a tile: best are 64 by 256 and a depth of 4; more than 131,072 elements do not fit.
 std::optional<double> tile_cost(const Grid& grid, uint64_t point) {
   const double rows = value(grid, point, 0);
   const double columns = value(grid, point, 1);
@@ -133,7 +133,7 @@ TEST_CASE("a sampler is told of points that it never asked for, and does not ask
     for (int i = 0; i < 60; ++i) {
       const uint64_t point = random.below(grid.size());
       sampler->tell(point, tile_cost(grid, point));
-      sampler->tell(point, 1e-9);  // comes too late
+      sampler->tell(point, 1e-9);  // too late: the first answer stands
       known.insert(point);
     }
     for (uint64_t point : next_batch(*sampler, 200)) CHECK(known.insert(point).second);
@@ -189,7 +189,7 @@ TEST_CASE(
   CHECK(median(by_model) * 5 < median(by_chance));
   size_t all = 0;
   for (size_t count : by_model) all += count;
-  CHECK(invalid * 5 < all);  // of the grid a third is not valid
+  CHECK(invalid * 5 < all);  // a third of the grid is not valid
 }
 
 TEST_CASE("the model looks at the ends of values, far from what was good so far") {
@@ -210,7 +210,7 @@ TEST_CASE("the model looks at the ends of values, far from what was good so far"
 }
 
 TEST_CASE("the model takes values that are no numbers") {
-  // Of 40 names one is good with each of 40 others.
+  // One name of 40 is good along each of the two axes.
   auto grid = Grid::make({{40, {}}, {40, {}}});
   REQUIRE(grid);
   auto cost = [](const Grid& of, uint64_t point) {
@@ -267,7 +267,7 @@ TEST_CASE("a batch of the model's spreads") {
       }
     }
   }
-  CHECK(sum / (20 * 12 * 11) > 4.3);  // places apart; 3.8 if what is pending made no difference
+  CHECK(sum / (20 * 12 * 11) > 4.3);  // mean distance; 3.8 if pending points did not matter
 }
 
 TEST_CASE("a batch of latin has every value of an axis as often as any other") {
@@ -300,7 +300,7 @@ TEST_CASE("local takes one step from the best, in one axis, and more when these 
     steps.push_back(steps_from(best, point));
   }
   CHECK(steps == std::vector<int>{1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3});
-  // From a better one it goes on there; of names any is next to any other.
+  // From a better point the search goes on there. Along an axis of names, all names are neighbours.
   auto names = Grid::make({{9, {}}, {9, {}}});
   REQUIRE(names);
   auto by_name = sampler_of("local", *names, 1);

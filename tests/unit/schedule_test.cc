@@ -1,4 +1,4 @@
-// The schedule's reader and the model, on schedules small enough to count by hand.
+// Tests of the schedule's reader and of the model, on schedules small enough to count by hand.
 #include "engine/ir/readers/schedule.h"
 
 #include <fmt/format.h>
@@ -63,7 +63,8 @@ TEST_CASE("a wait stalls until the transfer and its latency are over") {
           "/*vmem=*/[#allocation1], "
           "/*dst_syncflagno=*/[#allocation2] }\n"
           " 0x2 : { %6 = dma.done.wait [#allocation2], 100 }\n");
-  // Starts in cycle 1, moves for 100 and arrives 10 later; the wait itself is a cycle.
+  // The transfer starts in cycle 1, moves for 100 cycles and arrives 10 later. The wait itself is a
+  // cycle.
   CHECK(one.cycles == 112);
   CHECK(one.stall_cycles == 109);
   CHECK(one.load_bytes == 3200);
@@ -115,8 +116,8 @@ TEST_CASE("an address is a sum of what names hold") {
 
 namespace {
 
-// Takes a table and a count from operands, and moves as many granules as the table's entry with
-// the number of the count says.
+// Takes a table and a count from operands. Moves as many granules as the table's entry at that
+// count says.
 constexpr const char* kTable =
     " 0 : { %s1_s0 = inlined_call_operand.vmem [shape: s32[9], index: 1, kind: input] ;; %s2_s1 = "
     "inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] }\n"
@@ -134,7 +135,7 @@ TEST_CASE("operands that are given decide what runs") {
   Parameters given = {{0, {2}}, {1, {0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9}}};
   Simulation one = run(kTable, given);
   CHECK(one.load_bytes == 9 * 32);
-  // The table comes from within the chip: its latency alone.
+  // The table comes from within the chip, so it costs only the latency.
   CHECK(one.loads == 1);
   CHECK(one.stall_cycles == 9);
 }
@@ -173,7 +174,7 @@ TEST_CASE("of an immediate with a mark, the number counts") {
 }
 
 TEST_CASE("a pointer is another name for its register, also where what made it did not run") {
-  // The register has the loop's counter when the pointer is made of it.
+  // The register holds the loop's counter when the pointer is made from it.
   const Simulation one =
       run(" 0 : { %s1_s0 = smov 4 ;; %p1_p0 = scmp.eq.s32.totalorder 1, 2 }\n"
           " 0x1 : { %s2_s0 = sshll.u32 (%p1_p0), %s8_s3, 4 ;; %s3_s0 = int_to_ptr.vmem "
@@ -205,7 +206,7 @@ TEST_CASE("operands that are not given are not known") {
   CHECK(error_of(kTable) == unknown);
   auto schedule = parse_schedule(kTable, "toy");
   REQUIRE(schedule);
-  // The table ends before the entry that is asked for.
+  // The table ends before the entry at that count.
   auto simulation = simulate(*schedule, kToy, {{0, {2}}, {1, std::vector<uint32_t>(10)}});
   REQUIRE_FALSE(simulation);
   CHECK(simulation.error().message == unknown);
@@ -238,7 +239,7 @@ TEST_CASE("a flag may be read, and waited for from below") {
   Simulation one = run(
       " 0 : { %1 = vsyncpa [#allocation2], 0 ;; %2 = dma.hbm_to_vmem 0, 7, 0, [#allocation2] }\n"
       " 0x1 : { %3 = vsyncmov [#allocation2] }\n"  // nothing has arrived yet
-      " 0x2 : { %s4_s0 = spop.sfrf %3 }\n"         // its name in newer compilers
+      " 0x2 : { %s4_s0 = spop.sfrf %3 }\n"         // the instruction's name in newer compilers
       " 0x3 : { %5 = vsyncadd [#allocation2], 4294967289 }\n"
       " 0x4 : { %6 = vwait.ge [#allocation2], 0 }\n"
       " 0x5 : { %7 = vsyncadd [#allocation2], 3 }\n"
@@ -305,7 +306,7 @@ TEST_CASE("a kernel ends without an error: what it checks holds") {
   CHECK(error_of(load + compare + transfer)
             .ends_with("a predicate that it does not know: it depends on a word of the scalar "
                        "memory that line 1 reads"));
-  // What is known stays as it is.
+  // A value that is known stays as it is.
   CHECK(run(" 0 : { %s1_s0 = smov 7 }\n" + compare + transfer +
             " 0x3 : { %4 = shalt.err (%p2_p0) }\n")
             .loads == 1);
@@ -330,7 +331,7 @@ TEST_CASE("garbage is refused with its line") {
                            " 0 : { %s1 = sadd.s32 ( }\n", " 0 : { %s1 = sld [[[ }\n",
                            " 0 : { %1 = dma.x [thread: }\n", " 0 : { %s1 = smov (!), }\n"}) {
     INFO(text);
-    error_of(text);  // says what it likes, but comes back
+    error_of(text);  // any message will do, but the reader returns
   }
 }
 
@@ -347,7 +348,8 @@ TEST_CASE("addresses say where a transfer goes whose remark does not") {
   CHECK(moved("scalar_lea.hbm", "scalar_lea.vmem").load_bytes == 8 * 32);
   const Simulation within = moved("scalar_lea.hbm", "int_to_ptr.hbm");
   CHECK(within.load_bytes + within.store_bytes == 2 * 8 * 32);
-  // Of a register that may be an address of anything it is not known, and nothing ends the wait.
+  // A register that may be an address of anything says nothing of the direction, and nothing ends
+  // the wait.
   CHECK(error_of(" 0 : { %s1_s0 = smov 0 }\n"
                  " 0x1 : { %3 = dma.general %s1_s0, 8, %s1_s0, [#allocation1] }\n"
                  " 0x2 : { %4 = dma.done.wait [#allocation1], 8 }\n") ==

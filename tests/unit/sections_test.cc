@@ -1,4 +1,4 @@
-// Where in the text of a schedule the time goes.
+// Tests of where in the text of a schedule the time goes.
 #include "engine/ir/model/sections.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,8 @@ using namespace evolve;
 using namespace evolve::ir;
 
 TEST_CASE("sections are what control flow runs as one, and add up to the whole") {
-  // A prologue, a loop of five bundles that runs four times, a piece that is jumped over, the end.
+  // A prologue, a loop of five bundles that runs four times, a piece that is jumped over, and the
+  // end.
   auto schedule = parse_schedule(
       " 0 : { %s1_s2 = smov 0 ;; %9 = dma.hbm_to_vmem 0, 100, 0, [#allocation1] }\n"
       " 0x1 : { %s7_s2 = sphi %s1_s2, %s2_s2 ;; %s2_s2 = sadd.s32 1, %s7_s2 ;; %v2_v2 = vadd.f32 "
@@ -28,7 +29,7 @@ TEST_CASE("sections are what control flow runs as one, and add up to the whole")
   INFO((simulation ? "" : simulation.error().message));
   REQUIRE(simulation);
   auto sections = sections_of(*schedule, *simulation, kToy);
-  REQUIRE(sections.size() == 4);  // not the one that never ran
+  REQUIRE(sections.size() == 4);  // without the section that never ran
   CHECK(sections[1].first == 1);
   CHECK(sections[1].line == 2);
   CHECK(sections[1].bundles == 5);
@@ -57,7 +58,7 @@ TEST_CASE("cycles belong to the lines that their instructions come from") {
   REQUIRE(schedule);
   auto simulation = simulate(*schedule, kToy);
   REQUIRE(simulation);
-  // Of the first two bundles each line has half, the branch has its two more.
+  // Each line has half of the first two bundles; the branch also has its two delay bundles.
   CHECK(cycles_by_line(*schedule, *simulation, kToy) ==
         std::map<SourceLine, double>{{{"/a/k.py", 7}, 1 + 3}, {{"/a/k.py", 9}, 1 + 1}, {{}, 1}});
   auto sections = sections_of(*schedule, *simulation, kToy);

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 namespace {
 
-// A variant with a time for each of the cases "a" and "b".
+// Returns a variant with a time for each of the cases "a" and "b".
 Evaluated timed(const std::string& id, double a, double b, const std::string& kind = "modelled") {
   Evaluated variant;
   variant.id = id;
@@ -90,7 +90,7 @@ TEST_CASE("a long case does not outvote a short one") {
 TEST_CASE("what was measured beside the seed counts by that ratio") {
   Evaluated seed = timed("v0000", 1, 1, "measured");
   seed.ratios = {{"a", {1.02, 1, 1.04}}, {"b", {0.97, 0.96, 0.98}}};
-  // By the times of different runs the first one were the faster.
+  // By the times of different runs v0001 would be faster.
   Evaluated lucky = timed("v0001", 0.7, 0.7, "measured");
   lucky.ratios = {{"a", {0.9, 0.89, 0.91}}, {"b", {0.9, 0.89, 0.91}}};
   Evaluated better = timed("v0002", 0.8, 0.8, "measured");
@@ -101,7 +101,7 @@ TEST_CASE("what was measured beside the seed counts by that ratio") {
   CHECK(ranking(selection) == Ids{"v0002", "v0001", "v0000"});
   CHECK(selection.ranking[0].score == 1.25);
   CHECK(selection.ranking[2].score == 1);
-  // And so it does in the next round.
+  // The same ratio counts in the next round.
   auto next = read_selection(selection_record(selection));
   REQUIRE(next);
   CHECK(next->survivors[0].variant.ratios.at("a").value == 0.8);
@@ -238,7 +238,7 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   auto measured = [](const std::string& id, double ratio, double modelled) {
     Evaluated out = timed(id, ratio, ratio, "measured");
     out.ratios = {{"a", {ratio, ratio, ratio}}, {"b", {ratio, ratio, ratio}}};
-    // Twice as fast as the device, all of it: that is not what the cut goes by.
+    // All modelled times are half of the device's, which does not matter to the cut.
     out.modelled = {{"a", modelled / 2}, {"b", modelled / 2}};
     return out;
   };
@@ -256,7 +256,7 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   CHECK(selection.model.wrong == 1);
   CHECK(*selection.ranking[0].modelled == 0.5);
   CHECK_FALSE(selection.ranking[2].modelled);
-  // The next round has it, and the survivors' modelled times.
+  // The next round gets the model's error and the survivors' modelled times.
   const json record = selection_record(selection);
   auto previous = read_selection(record);
   REQUIRE(previous);

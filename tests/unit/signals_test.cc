@@ -1,4 +1,4 @@
-// What Glaucis reports, of what was executed.
+// Tests of the signals that Glaucis reports, counted from what was executed.
 #include "engine/ir/model/signals.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,8 @@ using namespace evolve;
 using namespace evolve::ir;
 
 TEST_CASE("signals count what was executed, by the seed system's names") {
-  // Twice two matmuls on one unit and one on the other; a wait, an empty bundle.
+  // Two passes, each with two matmuls on one unit and one on the other; then a wait and an empty
+  // bundle.
   const Dumps dumps = {
       {"k.1/packed-bundles-post-ra.txt",
        " 0 : { %s1_s2 = smov 0 ;; %9 = dma.hbm_to_vmem 0, 100, 0, [#allocation1] }\n"

@@ -1,4 +1,4 @@
-// Sketches of programs, and how far two of them are apart.
+// Tests of sketches of programs, and of the distance between two of them.
 #include "engine/search/history/sketch.h"
 
 #include <fmt/format.h>
@@ -27,12 +27,12 @@ json body(const json& arguments, const json& operations, const json& results) {
           {"outvars", results}};
 }
 
-// The last is the program.
+// Returns a document with these bodies; the last body is the program.
 json document(const json& bodies) {
   json types = json::array();
   for (int i = 0; i < 20; ++i) types.push_back(kFloats);
   const json out = {{"vars", types}, {"jaxprs", bodies}, {"consts", json::array()}};
-  return json::parse(out.dump());  // as it is read
+  return json::parse(out.dump());  // in the form in which it is read
 }
 
 Sketch sketch(const json& program) {
@@ -41,7 +41,7 @@ Sketch sketch(const json& program) {
   return *out;
 }
 
-// f(x, y) of some operations, the last of which has the number 9.
+// Returns f(x, y) made of some operations; the result of the last one has the number 9.
 json program_of(const std::vector<json>& operations) {
   return body({0, 1}, operations, json::array({9}));
 }
@@ -62,7 +62,7 @@ TEST_CASE("names and the order of operations that do not hang on each other are 
   CHECK(one == sketch(program_of({operation("sin", {1}, 7), operation("exp", {0}, 4),
                                   operation("sub", {4, 7}, 9)})));
   CHECK(distance(one, one) == 0);
-  // The other way round only what is done with both of them differs: one feature of 7.
+  // In reverse order only the operation on both results differs: one feature of 7.
   const Sketch other = sketch(program_of(
       {operation("exp", {0}, 2), operation("sin", {1}, 3), operation("sub", {3, 2}, 9)}));
   CHECK(distance(one, other) == Approx(2.0 / 8));
@@ -142,7 +142,7 @@ TEST_CASE("what unfolds without end has no sketch, nor has what is no program") 
 }
 
 TEST_CASE("a program that holds itself is none, and one that is written out without end is none") {
-  // An index map whose arguments are index maps: itself, or the next one twice over.
+  // An index map whose arguments are index maps: itself, or twice the next one.
   auto in_map = [](size_t number) {
     return json{"record", "BlockMapping", json::array({json{"jaxpr", number, 0}})};
   };

@@ -21,7 +21,7 @@ const char* const kManifest =
     "rule cc\n  command = cc $in\n"
     "build a.o: cc a.c\nbuild b.o: cc b.c\nbuild app: cc a.o b.o\n";
 
-// All files of the manifest and two headers, and what two edges were.
+// Returns a snapshot of all files of the manifest, two headers, and two edges.
 std::string stored(Graph& graph) {
   Snapshot snapshot;
   const NodeId header = graph.node("inc/x.h"), other = graph.node("inc/y.h");
@@ -88,7 +88,7 @@ TEST_CASE("a snapshot that was cut or changed anywhere is none") {
 }
 
 TEST_CASE("stock ninja's hashes of commands") {
-  // From logs that ninja 1.11.1 and 1.13.2 wrote.
+  // The hashes are from logs that ninja 1.11.1 and 1.13.2 wrote.
   struct Sample {
     std::string output;
     uint64_t murmur, rapid;

@@ -11,7 +11,7 @@ using evolve::Spec;
 
 namespace {
 
-// Lines are replaced by the tests to break it one place at a time.
+// Tests replace lines of this spec, to break it in one place at a time.
 constexpr const char* kSpec = R"(name: matmul
 formula: out = x @ y
 entry: matmul
@@ -49,7 +49,7 @@ std::string with(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-// The message of the spec with one piece of text replaced.
+// Returns the error of the spec with one piece of text replaced.
 std::string error(const std::string& from, const std::string& to) {
   auto result = parse_spec(with(from, to), "s.yaml");
   if (result) return "no error";
@@ -201,8 +201,8 @@ TEST_CASE("with gradients the call alone is a case of its own, with its own cost
   CHECK(forward.tags == whole.tags);
   const Spec plain = parsed(kSpec);
   CHECK(signature_json(spec, forward) == signature_json(plain, plain.cases[1]));
-  // Nobody said what it costs: 100 x 70 numbers of four bytes are written, by as little as it
-  // likes.
+  // The spec does not say what the forward case costs. It has to write 100 x 70 numbers of four
+  // bytes, with any number of operations.
   CHECK(cost_json(spec, forward).find("\"bytes\": 28000") != std::string::npos);
   CHECK(cost_json(spec, forward).find("\"flops\": 0") != std::string::npos);
   CHECK(terms_json(spec, forward).find("\"min_flops\": 0.0") != std::string::npos);
@@ -309,13 +309,14 @@ TEST_CASE("what is timed and small is checked, too") {
   CHECK(nlohmann::json::parse(spec_json(small))["cases"][0]["tags"] ==
         nlohmann::json({"bench", "check"}));
 
-  // 2 * 1024^3 operations are as many as are checked; of bytes so large a case has few.
+  // 2 * 1024^3 operations are the most that are checked. A case with too many bytes may have few
+  // operations.
   const Spec most = parsed(with("M: 4096, N: 4096, K: 4096", "M: 1024, N: 1024, K: 1024"));
   CHECK(is_checked(most, most.cases[0]));
   const Spec wide = parsed(with("M: 4096, N: 4096, K: 4096", "M: 16384, N: 8192, K: 1"));
   CHECK_FALSE(is_checked(wide, wide.cases[0]));
 
-  // What moves little of large arrays is large for whoever looks at all of it.
+  // A case that moves little of large arrays is large for a check that looks at all of them.
   Spec little = wide;
   little.cost.bytes = "M";
   CHECK_FALSE(is_checked(little, little.cases[0]));
@@ -395,7 +396,7 @@ TEST_CASE("a spec may be timed on some of its bench cases alone") {
   REQUIRE(evolve::time_only(spec, {"both"}));
   std::vector<std::string> left;
   for (const evolve::Case& one : spec.cases) left.push_back(one.name);
-  // What is large is gone; what is small enough to be checked still is, and is not timed.
+  // The large case is gone. A case small enough to be checked still is checked, but not timed.
   CHECK(left == std::vector<std::string>{"small", "both", "ragged"});
   CHECK(spec.cases[0].tags == std::vector<std::string>{"check"});
   CHECK(spec.cases[1].has_tag("bench"));

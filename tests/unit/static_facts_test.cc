@@ -1,4 +1,4 @@
-// What libtpu's dumps beside the schedule add to a kernel's facts, each where it is there.
+// Tests of what libtpu's other dumps add to a kernel's facts, if they are there.
 #include "engine/ir/static_facts.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ constexpr const char* kSchedule =
     " 0x2 : {}\n"
     "/* End region 0 :: End region 1 */\n";
 
-// The kernel's schedule and other dumps.
+// Returns the kernel's schedule and these dumps.
 Dumps with(const Dumps& more) {
   Dumps all = {{"k.1/packed-bundles-post-ra.txt", kSchedule}};
   all.insert(more.begin(), more.end());
@@ -58,7 +58,7 @@ TEST_CASE("a kernel's memory and how long it lives") {
                                          {"live", {0, 2}}});
   CHECK(kernel["allocations"][1]["live"] == json{1, 2});
   CHECK(kernel["allocations"][1]["spill"] == true);
-  // Its region is not in the schedule.
+  // The schedule lacks the region of the allocation.
   CHECK_FALSE(kernel["allocations"][2].contains("live"));
   CHECK(kernel["allocations"][2]["fixed"] == true);
   CHECK(kernel["memory"] ==

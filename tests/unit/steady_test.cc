@@ -1,4 +1,4 @@
-// Loops that are added up instead of walked: the result is that of walking.
+// Tests of loops that are added up instead of walked: the result is the same.
 #include "engine/ir/model/steady.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,8 @@ void same_as_walked(const std::string& text, const Parameters& parameters = {}) 
   same_as_walked(*schedule, kToy, parameters);
 }
 
-// A loop of so many passes; `body` reads the pass number from %s3 and may use names from %s20 on.
+// Returns a loop of so many passes. `body` reads the pass number from %s3 and may use names from
+// %s20 on.
 std::string loop(uint32_t passes, const std::string& body) {
   return fmt::format(
       " 0 : {{ %s1_s1 = smov 0 ;; %11 = sst [smem:[#allocation9]] 7 }}\n"

@@ -30,7 +30,7 @@ std::vector<Proposal> proposals(const SweepRequest& request) {
   return *std::move(result);
 }
 
-// So many places of the first parent's, of which this share explores.
+// Returns so many places of the first parent; the share `share` of them explores.
 std::vector<SweepPlace> of_first(size_t count, double share = 0.25) {
   std::vector<SweepPlace> out(count);
   for (size_t i = 0; i < count; ++i) out[i].explores = explores(i, share);
@@ -44,7 +44,7 @@ std::vector<std::string> notes(const std::vector<Proposal>& from) {
   return out;
 }
 
-// Steps between two values of a list that both are in.
+// Counts the steps between two points along the parameters' lists of values.
 int64_t steps(const Space& space, const Point& a, const Point& b) {
   int64_t sum = 0;
   for (const evolve::Parameter& parameter : space.parameters()) {
@@ -138,7 +138,7 @@ TEST_CASE("a sampler's proposals follow what the trials cost") {
                            2,      of_first(8, 0)};
       for (const Proposal& proposal : proposals(request)) near += is_near(proposal.point) ? 1 : 0;
     }
-    CHECK(near > 20);  // of 80; by chance ten would be
+    CHECK(near > 20);  // of 80; ten by chance
   }
 }
 
@@ -214,7 +214,7 @@ TEST_CASE("near proposals come first, and a share explores") {
   SweepRequest request{space, "local", {{"v0000", seed_point}}, {}, 3, 1, of_first(6, 0)};
   for (const Proposal& proposal : proposals(request))
     CHECK(steps(space, seed_point, proposal.point) == 1);
-  request.places = of_first(8, 0);  // six neighbours are there
+  request.places = of_first(8, 0);  // only six neighbours exist
   auto list = proposals(request);
   CHECK(steps(space, seed_point, list[6].point) == 2);
   CHECK(steps(space, seed_point, list[7].point) == 2);
@@ -473,7 +473,7 @@ TEST_CASE("sources that differ in parameters alone are the same without them") {
   auto rest = [](const std::string& lines) { return without_parameters(block(lines), {"M", "N"}); };
   CHECK(rest("M = 1\nN = 2\nx = 1\n") == rest("M = 128\nN = 2\nx = 1\n"));
   CHECK(rest("M = 1\nN = 2\nx = 1\n") != rest("M = 1\nN = 2\nx = 2\n"));
-  // One that lost a parameter is another, which may be swept by those that are left.
+  // A block that lost a parameter is another block, which its other parameters may sweep.
   CHECK(rest("M = 1\nx = 1\n") != rest("M = 1\nN = 2\nx = 1\n"));
   CHECK(rest("M = 1\nx = 1\n") == rest("M = 7\nx = 1\n"));
   // A canonical source has no markers.

@@ -1,4 +1,4 @@
-// The timeline of a build: job slots, and the chain of commands that the build waited for.
+// Tests of the timeline of a build: job slots, and the chain of commands that the build waited for.
 #include "engine/build/trace.h"
 
 #include <catch2/catch.hpp>

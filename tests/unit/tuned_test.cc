@@ -29,7 +29,7 @@ Spec with_cases(std::vector<Case> cases) {
   return out;
 }
 
-// Whose BLOCK_M may be 1 to 4.
+// Returns a spec whose BLOCK_M may be 1 to 4.
 Spec plain_spec() {
   Spec out = with_cases({});
   out.parameters = {{"BLOCK_M", {1, 2, 3, 4, 5}}};

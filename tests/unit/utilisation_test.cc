@@ -1,4 +1,5 @@
-// How a module's text uses the units, as libtpu counts it; and its fingerprints.
+// Tests of how a module's text uses the units, as libtpu counts it, and of the module's
+// fingerprints.
 #include "engine/ir/readers/utilisation.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// What is said of a model that is held against measured times.
+// Tests of the comparison of a model with measured times.
 #include "engine/ir/model/validation.h"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@ using namespace evolve::ir;
 
 namespace {
 
-// A row whose time the model gives as `modelled`; none: it cannot follow it.
+// Returns a row whose time the model gives as `modelled`; nullopt: the model cannot follow it.
 Observation row(double measured, std::optional<double> modelled, const std::string& group = "g",
                 const std::string& family = "f") {
   Observation out;
@@ -38,7 +38,7 @@ TEST_CASE("a common scale is no error") {
 }
 
 TEST_CASE("pairs are counted by how much they differ, in a group and altogether") {
-  // Of those that differ by 5 % one is the other way round in the model.
+  // The model reverses one of the pairs that differ by 5 %.
   const Validation one =
       found({row(1, 1, "a"), row(1.05, 0.99, "a"), row(1.05, 1.05, "b"), row(2, 2, "b")});
   const auto at = [](const std::vector<OrderedPairs>& intervals, double difference) {

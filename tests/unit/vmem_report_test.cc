@@ -1,4 +1,4 @@
-// libtpu's VMEM report: what is allocated, and how many blocks there is room for.
+// Tests of libtpu's VMEM report: what is allocated, and how many blocks there is room for.
 #include "engine/ir/readers/vmem_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// A watch against a server in memory that plays a script: what is told of it, whatever breaks.
+// Tests of a watch against a server in memory that plays a script: what the watch tells, whatever
+// breaks.
 #include "k8s/watch.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,8 @@ using namespace evolve::k8s;
 
 namespace {
 
-// What the server answers next. A stream's body comes in pieces of three bytes; it may break
-// after it.
+// The next answer of the server. A stream's body comes in pieces of three bytes; the stream may
+// break after the body.
 struct Scene {
   int status = 200;
   std::string body;
@@ -35,7 +36,7 @@ Scene list(std::vector<std::string> names, int version, const std::string& next 
                       version, next, items)};
 }
 
-// Plays a script, and stops the watch when that is at its end.
+// Plays a script, and stops the watch at the script's end.
 class Theatre : public Http {
  public:
   explicit Theatre(std::deque<Scene> script) : script_(std::move(script)) {}

@@ -1,4 +1,4 @@
-// What kernels executed and moved, held against what their case needs.
+// Tests of what kernels executed and moved against what their case needs.
 #include "engine/ir/model/work.h"
 
 #include <catch2/catch.hpp>
@@ -12,8 +12,8 @@ namespace {
 const Device device = *find_device("tpu7x");
 constexpr double kPush = 2.0 * 16 * 256 * 256;
 
-// Two pushes of bf16, one of them where a word of operand 0 is zero; two instructions of the vector
-// units; 1,600 bytes in and 3,200 out.
+// Two pushes of bf16, one of them only if a word of operand 0 is zero; two instructions of the
+// vector units; 1,600 bytes in and 3,200 out.
 constexpr const char* kGuardedText =
     " 0 : { %s1_s0 = inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] "
     "}\n"
@@ -44,7 +44,7 @@ Needs needs(double flops, double bytes, double output_bytes) {
   return out;
 }
 
-// Of a program that takes a second.
+// Returns the flaw of a program that takes a second.
 std::string flaw(const Work& work, const Needs& of) {
   const json found = flaw_of(work, 1.0, of, device);
   return found.is_null()
@@ -84,7 +84,7 @@ TEST_CASE("work that may not have run is named where it matters") {
         "k.1: line 3, which depends on operand 0 (s32[]), whose values are not known; let it "
         "depend on "
         "sizes or whole-number inputs");
-  // It does enough without.
+  // Without the guarded push the kernel does enough.
   CHECK(flaw(unknown, needs(kPush, 4800, 3200)).empty());
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("a modelled time below the roofline is suspicious") {
         "the modelled time of 1.99 s is below the roofline of tpu7x, 2 s: 2.307e+15 floating-point "
         "operations at 1.154e+15 a second, 3.69e+12 bytes at 3.69e+12 a second; where the case "
         "needs less, the spec's cost should say so");
-  // By the bytes, where these take longer.
+  // The bytes are the bound if they take longer.
   of.flops = 0;
   CHECK(at(1).is_null());
   CHECK_FALSE(at(0.99).is_null());
@@ -127,7 +127,7 @@ TEST_CASE("a modelled time below the roofline is suspicious") {
   of.operand_bits = 8;
   CHECK(at(2).is_null());
   CHECK_FALSE(at(1.99).is_null());
-  // A formula that tells an average is no bound of what was drawn.
+  // A formula that gives an average is no bound on what was drawn.
   of.is_average = true;
   CHECK(at(1.5).is_null());
   CHECK_FALSE(at(1.49).is_null());
@@ -152,7 +152,7 @@ TEST_CASE("a case needs its inputs and outputs once, or what its formula says") 
   CHECK(read(100).share == 0.75);
   CHECK_FALSE(read(100).is_average);
   CHECK(read(100).operand_bits == 16);
-  signature["inputs"].push_back(tensor("int64", {2}));  // of 32 bits on a TPU
+  signature["inputs"].push_back(tensor("int64", {2}));  // 32 bits on a TPU
   CHECK(read(1e9).bytes == 2048 + 16 + 8 + 64 + 3);
   CHECK(read(100).is_average);
   signature["inputs"].push_back(tensor("float8_e4m3fn", {2}));

@@ -1,4 +1,4 @@
-// The real runner, with real processes.
+// Tests of the real runner, with real processes.
 #include <catch2/catch.hpp>
 #include <csignal>
 
@@ -11,7 +11,7 @@ using namespace evolve::world;
 
 namespace {
 
-// Starts commands and collects what completes.
+// Starts commands, and collects what completes.
 class Runs {
  public:
   Runs() : guard_(*Guard::start()), runner_(guard_, clock_) {}
@@ -50,7 +50,7 @@ class Runs {
   LocalRunner runner_;
 };
 
-// Answers each request with its arguments; "die" kills it.
+// A worker that answers each request with its process number; "die" ends the worker.
 const char* const kEchoWorker =
     "sh -c 'while read -r line; do case $line in *die*) echo last words >&2; exit 3;; esac; "
     "id=${line##*requestId\\\":}; "
@@ -93,7 +93,7 @@ TEST_CASE("a command that takes too long is ended with its children") {
 
 TEST_CASE("commands run side by side") {
   Runs runs;
-  // Each waits for the other: one after the other they would never end.
+  // Each command waits for the other: one after another they would never end.
   std::string folder = "/tmp/evolve-side-by-side-" + std::to_string(::getpid());
   runs.start(0, "rm -rf " + folder + "; mkdir " + folder);
   runs.next();

@@ -34,7 +34,7 @@ Result<VariantPlan> read_variant_plan(const Campaign& campaign, int number) {
   if (prompt.is_object() && exchange.is_object()) {
     out.model = prompt.value("model", "");
     out.mode = prompt.value("mode", "");
-    // Of an answer to what is not asked any more nothing is told: a build asks anew.
+    // An answer to an earlier prompt does not count, because a build asks again.
     if (auto planned = llm::planned_by(prompt, exchange)) {
       out.planned = *std::move(planned);
       out.state = out.planned.problem ? PlanState::failed : PlanState::open;
@@ -49,7 +49,7 @@ Result<VariantPlan> read_variant_plan(const Campaign& campaign, int number) {
   return out;
 }
 
-// The ids of those that wait for a person.
+// Returns the ids of the variants whose plans wait for a person.
 std::vector<std::string> open_ids(const std::vector<VariantPlan>& plans) {
   std::vector<std::string> out;
   for (const VariantPlan& one : plans) {
@@ -82,7 +82,7 @@ Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_ro
 }
 
 Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id) {
-  const auto planned = planned_variants(campaign.shape, 1, campaign.shape.rounds);
+  const auto planned = planned_variants(campaign.shape, 1, campaign.shape.rounds());
   if (planned.empty()) {
     return bad_input(fmt::format("{}: no plan waits for a person", shown_path(campaign.path)), "",
                      "mutate: { mix: { llm: 1 }, plan: approve } in the pipeline makes models plan "
@@ -107,7 +107,7 @@ Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id) {
 UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
                                const std::vector<NodeId>& targets, int after) {
   UndecidedPlans out;
-  const auto planned = planned_variants(campaign.shape, after + 1, campaign.shape.rounds);
+  const auto planned = planned_variants(campaign.shape, after + 1, campaign.shape.rounds());
   if (planned.empty()) return out;
   const Plan build(graph, targets);
   const std::set<EdgeId> wanted(build.wanted_edges().begin(), build.wanted_edges().end());

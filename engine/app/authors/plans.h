@@ -1,5 +1,5 @@
-// The plans that language models write for a campaign's variants: where they stand, and a person's
-// word on each (engine/search/proposal/plan_file.h).
+// The plans that language models write for a campaign's variants: what became of each, and a
+// person's decision on it (engine/search/proposal/plan_file.h).
 #pragma once
 
 #include <string>
@@ -15,53 +15,56 @@ namespace evolve {
 
 enum class PlanState {
   unasked,  // no model has written it yet
-  failed,   // the model gave none: there is nothing to decide
+  failed,   // the model gave no plan, so there is nothing to decide
   open,     // waits for a person
   approved,
   rejected
 };
 const char* plan_state_name(PlanState state);
 
-// A variant whose code is written by a plan.
+// A variant whose code follows a plan.
 struct VariantPlan {
   std::string id;
   int round = 0;
   PlanState state = PlanState::unasked;
-  std::string path;           // of the person's word
-  llm::Plan planned;          // by the model
-  search::PlanFile decision;  // where the state is one of the last two
+  std::string path;           // the file of the person's decision
+  llm::Plan planned;          // the model's own plan
+  search::PlanFile decision;  // if the state is approved or rejected
   std::string model, mode;
 
   [[nodiscard]] bool is_edited() const {
     return state == PlanState::approved && !planned.text.empty() && decision.plan != planned.text;
   }
-  // What is carried out, or would be.
+  // Returns the plan that is carried out, or would be.
   [[nodiscard]] const std::string& text() const {
     return decision.plan.empty() ? planned.text : decision.plan;
   }
 };
 
-// Those of these rounds on which people decide, in their order. Bad input: a person's file is none.
+// Returns the plans of these rounds on which people decide, in the order of their variants. Bad
+// input: a person's file is not a decision.
 Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_round,
                                           int last_round);
-// That of a variant. Bad input: nobody decides on it, or there is none yet.
+// Returns the plan of a variant. Bad input: no person decides on that variant, or it has no plan
+// yet.
 Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id);
 
-// Plans of a round on which nobody has decided, as far as files tell.
+// Plans of a round on which nobody has decided, judging by the files that exist.
 struct UndecidedPlans {
-  int round = 0;                   // 0: there are none
-  std::vector<std::string> ids;    // of their variants
-  std::vector<std::string> files;  // what a build makes, so that they can be decided on
+  int round = 0;                   // 0: no such plans
+  std::vector<std::string> ids;    // of the variants
+  std::vector<std::string> files;  // to be built before people can decide
 };
-// Those that the targets need, of the first such round behind `after`.
+// Returns the undecided plans that the targets need, of the first such round after `after`.
 UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
                                const std::vector<NodeId>& targets, int after);
-// Bad input, with a hint: of these, which are built by now, some wait for a person.
+// Bad input, with a hint: some of these plans, which are built by now, wait for a person.
 Status check_decided(const Campaign& campaign, const UndecidedPlans& plans);
 
-// The variants of a round that wait for a person: for a kernel, or a word on a plan.
+// Returns the variants of a round that wait for a person: for a kernel, or for a decision on a
+// plan.
 Result<std::vector<std::string>> waiting_in(const Campaign& campaign, int round);
-// What is left to do in a round in which these wait.
+// Says what is left to do in a round. `waiting`: the variants that wait for a person.
 std::string next_step(int round, const std::vector<std::string>& waiting);
 
 }  // namespace evolve

@@ -29,7 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the round before handed on to a round; nothing where it was not built, or there was none.
+// Returns the selection that a round starts from; nullopt: there is no round before, or it was not
+// built.
 Result<std::optional<search::PreviousSelection>> selection_before(const Campaign& campaign,
                                                                   int round) {
   const nlohmann::json record = round == 1 ? nlohmann::json() : selection_of(campaign, round - 1);
@@ -49,7 +50,7 @@ PersonPlace place_of(const Campaign& campaign, int number,
   out.parent = variant_id(0);
   out.parent_path = campaign.work + "/seed.py";
   if (out.round == 1) return out;
-  const int place = number - 1 - (out.round - 1) * campaign.shape.variants;
+  const int place = number - 1 - (out.round - 1) * campaign.shape.variants();
   const size_t survivor = before->parent_of(static_cast<size_t>(place));
   if (survivor == 0) return out;
   out.parent = before->survivors[survivor - 1].variant.id;
@@ -58,7 +59,7 @@ PersonPlace place_of(const Campaign& campaign, int number,
   return out;
 }
 
-// A folder of this process alone, gone when the object is.
+// A folder that only this process uses. It is removed with the object.
 class Scratch {
  public:
   explicit Scratch(const Campaign& campaign)
@@ -77,8 +78,8 @@ class Scratch {
   std::string path_;
 };
 
-// The canonical form of a text that messages call `name`; with `markers` it keeps those of an
-// EVOLVE block, where there is one.
+// Brings a text, which messages call `name`, into canonical form. marked() keeps the markers of an
+// EVOLVE block if the text has one.
 class Normaliser {
  public:
   explicit Normaliser(const Campaign& campaign) : campaign_(campaign), scratch_(campaign) {}
@@ -88,10 +89,11 @@ class Normaliser {
   }
   Result<std::string> marked(const std::string& text, const std::string& name) const {
     const CampaignShape& shape = campaign_.shape;
-    auto its_own =
-        run(text, name, {"--on-error", "keep", "--markers", shape.marker_start, shape.marker_end});
+    auto its_own = run(text, name,
+                       {"--on-error", "keep", "--markers", shape.pipeline.kernel.marker_start,
+                        shape.pipeline.kernel.marker_end});
     const bool is_done = !its_own || search::pieces_of(*its_own);
-    // What stands in a variant's folder has the canonical markers.
+    // A kernel from a variant's folder has the canonical markers.
     const bool has_canonical = static_cast<bool>(search::pieces_of(text));
     if (is_done || !has_canonical) return its_own;
     return run(text, name,
@@ -113,7 +115,7 @@ class Normaliser {
     return world::read_file(to);
   }
 
-  // The step's words, with the name that the person knows.
+  // Returns the step's message, with the name of the file that the person knows.
   static Error refusal(std::string words, const std::string& from, const std::string& name) {
     for (size_t at = words.find(from); at != std::string::npos; at = words.find(from, at))
       words.replace(at, from.size(), name);
@@ -129,7 +131,7 @@ class Normaliser {
   Scratch scratch_;
 };
 
-// The first line of `given` that `wanted` has not, for people; empty: there is none.
+// Returns the first line of `given` that `wanted` lacks, for people; empty: there is no such line.
 std::string first_new_line(std::string_view given, std::string_view wanted) {
   std::set<std::string_view> known;
   for (std::string_view line : lines_of(wanted)) known.insert(line);
@@ -139,7 +141,8 @@ std::string first_new_line(std::string_view given, std::string_view wanted) {
   return {};
 }
 
-// What a file has outside of its block must be what the seed has there: it would not be used.
+// Checks that a file has outside of its block what the seed has there: other text would not be
+// used.
 Status check_frame(const std::string& canonical, const std::string& seed, const std::string& name) {
   auto given = search::pieces_of(canonical);
   if (!given) return {};
@@ -159,7 +162,7 @@ Status check_frame(const std::string& canonical, const std::string& seed, const 
   return {};
 }
 
-// The first variant so far with this source.
+// Returns the first variant so far with this source; empty: no variant.
 Result<std::string> known_source(const Campaign& campaign, const std::string& canonical) {
   const int round = last_round(campaign);
   if (round == 0) return std::string();
@@ -171,7 +174,7 @@ Result<std::string> known_source(const Campaign& campaign, const std::string& ca
   return known == history.end() ? std::string() : known->id;
 }
 
-// The kernel that a proposal is held against.
+// Returns the kernel that a proposal is compared with; empty: it is not built.
 Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& place,
                                   const search::ProposalFile& proposal) {
   std::string path = place.parent_path;
@@ -201,9 +204,9 @@ Error no_places(const Campaign& campaign, const std::string& where) {
 }
 
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) {
-  if (round < 1 || round > campaign.shape.rounds) {
+  if (round < 1 || round > campaign.shape.rounds()) {
     return bad_input(
-        fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds));
+        fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds()));
   }
   TRY_ASSIGN(auto before, selection_before(campaign, round));
   std::vector<PersonPlace> out;
@@ -213,7 +216,7 @@ Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) 
 }
 
 Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) {
-  const auto all = proposed_variants(campaign.shape, 1, campaign.shape.rounds);
+  const auto all = proposed_variants(campaign.shape, 1, campaign.shape.rounds());
   if (all.empty()) return no_places(campaign, "");
   for (const int number : all) {
     const std::string one = variant_id(number);
@@ -238,7 +241,7 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
 Status check_none_open(const Campaign& campaign, const Graph& graph,
                        const std::vector<NodeId>& targets) {
   std::set<NodeId> open;
-  for (const int number : proposed_variants(campaign.shape, 1, campaign.shape.rounds)) {
+  for (const int number : proposed_variants(campaign.shape, 1, campaign.shape.rounds())) {
     const std::string path = proposal_path(campaign.shape, variant_id(number));
     const auto node = graph.find_node(path);
     if (node && !world::is_there(path)) open.insert(*node);
@@ -270,11 +273,11 @@ Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPla
   TRY_ASSIGN(auto parent, parent_source(campaign, place, proposal));
   if (proposal.passed) return CheckedProposal();
   const Normaliser normaliser(campaign);
-  // With the file's own numbers of lines.
+  // Blank lines stand for the lines above, so that messages have the file's own line numbers.
   const std::string as_given = std::string(proposal.lines_above, '\n') + proposal.code;
   TRY(normaliser.plain(as_given, name));
-  TRY_ASSIGN(auto seed_text, world::read_file(campaign.shape.seed));
-  TRY_ASSIGN(auto seed, normaliser.marked(seed_text, campaign.shape.seed));
+  TRY_ASSIGN(auto seed_text, world::read_file(campaign.shape.files.seed));
+  TRY_ASSIGN(auto seed, normaliser.marked(seed_text, campaign.shape.files.seed));
   TRY_ASSIGN(auto canonical, normaliser.marked(proposal.code, name));
   if (auto status = check_frame(canonical, seed, name); !status) return status.error();
   TRY_ASSIGN(auto adoption,

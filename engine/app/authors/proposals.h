@@ -1,5 +1,5 @@
-// What people propose for a campaign's rounds: whose places there are, the files that fill them
-// (engine/search/proposal/proposal_file.h), and whether a file can be what is proposed.
+// Proposals by people for a campaign's rounds: the places that are theirs, the files that fill them
+// (engine/search/proposal/proposal_file.h), and whether a file can be proposed.
 #pragma once
 
 #include <string>
@@ -12,34 +12,34 @@
 
 namespace evolve {
 
-// A place of a round that is a person's.
+// A place in a round that a person fills.
 struct PersonPlace {
   std::string id;  // of the variant
   int round = 0;
-  std::string path;         // of its file
+  std::string path;         // the proposal's file
   bool is_open = true;      // nobody has proposed anything yet
-  std::string parent;       // whose child it is; empty: the round before was not built
-  std::string parent_path;  // of the parent's kernel
+  std::string parent;       // the parent variant; empty: the round before was not built
+  std::string parent_path;  // the parent's kernel
 };
 
-// Bad input: `where` in the campaign nobody is asked for a kernel.
+// Returns the error, bad input, that no variant is a person's. `where`: the end of the message.
 Error no_places(const Campaign& campaign, const std::string& where);
-// The places of a round, if it has any; bad input where there is no such round.
+// Returns the places of a round, if it has any. Bad input: there is no such round.
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round);
-// The place of that variant, or where `id` is empty the first that is open; bad input where there
-// is none.
+// Returns the place of the variant `id`; empty: the first open place. Bad input: there is no such
+// place.
 Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id);
 
 // Bad input, with a hint: a place that the targets need is open.
 Status check_none_open(const Campaign& campaign, const Graph& graph,
                        const std::vector<NodeId>& targets);
 
-// What is known of a proposal before any step has seen it.
+// Facts about a proposal before any step has seen it.
 struct CheckedProposal {
-  std::string known_as;  // the first variant with this very source; empty: there is none
+  std::string known_as;  // the first variant with this very source; empty: no variant
 };
-// Checks a proposal from the file `name` for a place: that it is Python, changes the EVOLVE block
-// of its parent and nothing else. Bad input, with the line where there is one, where it does not.
+// Checks a proposal for a place, from the file `name`: it is Python, and changes the EVOLVE block
+// of its parent and nothing else. Bad input, with the line if one is known: it fails a check.
 Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPlace& place,
                                        const search::ProposalFile& proposal,
                                        const std::string& name);

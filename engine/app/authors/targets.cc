@@ -12,7 +12,7 @@ Result<std::vector<NodeId>> find_targets(const Session& session,
                                          const std::vector<std::string>& names) {
   std::vector<std::string> resolved;
   for (const std::string& name : names) {
-    // A path below the campaign's folder may be given without it.
+    // A path below the campaign's folder may be given without that folder.
     bool is_short = !session.graph->find_node(name) &&
                     session.graph->find_node(session.campaign.work + "/" + name);
     resolved.push_back(is_short ? session.campaign.work + "/" + name : name);
@@ -20,11 +20,11 @@ Result<std::vector<NodeId>> find_targets(const Session& session,
   for (const std::string& name : resolved) {
     if (session.graph->find_node(name)) continue;
     std::vector<std::string> known;
-    for (int round = 0; round <= session.campaign.shape.rounds; ++round) {
+    for (int round = 0; round <= session.campaign.shape.rounds(); ++round) {
       known.push_back(fmt::format("round-{}", round));
     }
-    for (int number = 0; number <= session.campaign.shape.rounds * session.campaign.shape.variants;
-         ++number) {
+    for (int number = 0;
+         number <= session.campaign.shape.rounds() * session.campaign.shape.variants(); ++number) {
       known.push_back(variant_id(number));
     }
     if (auto near = nearest(name, known)) {

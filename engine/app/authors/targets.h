@@ -8,8 +8,9 @@
 
 namespace evolve {
 
-// The nodes that targets name: a path below the campaign's folder may be given without it. Bad
-// input: there is no such target, or it needs what a person has yet to propose.
+// Returns the nodes that the targets name. A path below the campaign's folder may be given without
+// that folder. Bad input: there is no such target, or it needs a proposal that a person has yet to
+// make.
 Result<std::vector<NodeId>> find_targets(const Session& session,
                                          const std::vector<std::string>& names);
 

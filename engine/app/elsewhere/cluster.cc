@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// The files that kubectl would read.
+// Returns the files that kubectl would read.
 std::vector<std::string> kubeconfigs(const ClusterSettings& settings) {
   if (!settings.kubeconfig.empty()) return {settings.kubeconfig};
   std::vector<std::string> out;
@@ -88,12 +88,13 @@ Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterSettings& settings) 
   options.is_unverified = access.is_unverified;
   options.certificate = access.credential.certificate;
   options.certificate_key = access.credential.key;
-  // What is ours there is removed when the user has interrupted, too.
+  // After the user has interrupted, our objects on the cluster still have to be removed.
   options.outlives_interrupt = true;
   return std::unique_ptr<Cluster>(new Cluster(std::move(access), options));
 }
 
-// Both a file's and a plugin's token last an hour or so: what was turned down is asked for anew.
+// Returns the token. A file's or a plugin's token lasts an hour or so, so a rejected one is read or
+// asked for again.
 Result<std::string> Cluster::token(bool is_refused) {
   const std::lock_guard lock(mutex_);
   std::string& known = access_.credential.token;

@@ -19,12 +19,13 @@ struct ClusterSettings {
 
 class Cluster {
  public:
-  // Reads who we are; a plugin is run for it. The server is not asked for anything yet.
+  // Reads our credentials, and runs a credential plugin if the kubeconfig names one. Asks the
+  // server for nothing yet.
   static Result<std::unique_ptr<Cluster>> open(const ClusterSettings& settings);
 
   [[nodiscard]] const k8s::Access& access() const { return access_; }
   k8s::Api& api() { return api_; }
-  // For streams: stop_watching() ends what it is at.
+  // The API for streams. stop_watching() ends the stream that it reads.
   k8s::Api& watching() { return watching_; }
   void stop_watching() { watching_http_.stop(); }
 
@@ -34,7 +35,7 @@ class Cluster {
   Result<std::string> token(bool is_refused);
 
   k8s::Access access_;
-  std::mutex mutex_;  // of its token
+  std::mutex mutex_;  // guards the token of `access_`
   world::CurlHttp http_, watching_http_;
   k8s::Api api_, watching_;
 };

@@ -21,10 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// More edges are on their way to a pool than run there: what is next need not be waited for.
+// More edges are on their way to a pool than run there, so that no pod waits for its next edge.
 constexpr int kPlacesPerRunning = 2;
 
-// Of this process: on its machine and in its state folder no other has had it.
+// Returns a name for this process that no other on its machine and in its state folder has had.
 Digest session_of(const State& state, Clock& clock) {
   return digest_of(
       fmt::format("{} {} {} {}", state.folder, ::getpid(), clock.utc(), clock.monotonic_seconds()));
@@ -43,7 +43,7 @@ Result<std::string> read_template(const Campaign& campaign, const std::string& p
 
 Result<k8s::NodePool> read_pool(const Campaign& campaign, const Pipeline::NodePool& pool,
                                 const std::string& space) {
-  const Pipeline::Cluster& cluster = campaign.pipeline.cluster;
+  const Pipeline::Cluster& cluster = campaign.shape.pipeline.cluster;
   TRY_ASSIGN(auto text, read_template(campaign, pool.job_template));
   k8s::NodePool out;
   out.batch = pool.batch;
@@ -56,11 +56,11 @@ Result<k8s::NodePool> read_pool(const Campaign& campaign, const Pipeline::NodePo
   job.store = cluster.store;
   job.queue = cluster.queue;
   job.priority_class = cluster.priority_class;
-  job.repo = campaign.pipeline.evaluator.repo;
-  job.branch = campaign.pipeline.evaluator.branch;
-  job.order_seconds = campaign.pipeline.evaluator.timeout;
+  job.repo = campaign.shape.pipeline.evaluator.repo;
+  job.branch = campaign.shape.pipeline.evaluator.branch;
+  job.order_seconds = campaign.shape.pipeline.evaluator.timeout;
   job.at_once = pool.at_once;
-  // Broken ones are told of before anything runs.
+  // Makes one Job on trial, so that a broken template is reported before anything runs.
   TRY(k8s::make_job(job, "evolve", {std::string(64, '0')}, {}));
   return out;
 }
@@ -92,7 +92,7 @@ Nodes::Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cl
 
 Result<std::unique_ptr<Nodes>> Nodes::open(const Campaign& campaign, State& state) {
   if (campaign.shape.node_pools.empty()) return std::unique_ptr<Nodes>();
-  const Pipeline::Cluster& wanted = campaign.pipeline.cluster;
+  const Pipeline::Cluster& wanted = campaign.shape.pipeline.cluster;
   TRY_ASSIGN(auto cluster, Cluster::open({"", wanted.context, wanted.space}));
   auto store = remote_address({wanted.store, false, 10});
   if (!store) return std::move(store).error().within("cluster.store");

@@ -1,5 +1,5 @@
-// A build's nodes: from the pipeline's `cluster` to the runner that sends edges there, and what is
-// told of it at the end.
+// A build's nodes: from the pipeline's `cluster` to the runner that sends edges there, and the
+// report on their use at the end.
 #pragma once
 
 #include <memory>
@@ -18,24 +18,24 @@
 
 namespace evolve {
 
-// By node pool.
+// Returns the use of each node pool as JSON.
 nlohmann::json json_of(const std::map<std::string, NodeUse>& uses);
 
 class Nodes {
  public:
-  // Null: the campaign gives nothing to a cluster. Nothing is asked of it yet. `state` must outlive
-  // it.
+  // Returns the nodes of a campaign; null: the campaign gives nothing to a cluster. Asks the
+  // cluster for nothing yet. `state` must outlive the nodes.
   static Result<std::unique_ptr<Nodes>> open(const Campaign& campaign, State& state);
 
-  // Begins to watch, and from then on is a runner, which has `local` run all else.
+  // Begins to watch the cluster, and makes the runner, which lets `local` run all other edges.
   void start(Runner& local);
   // REQUIRES: start() was called.
   Runner& runner() { return *runner_; }
-  // What there is for edges of its pools.
+  // Returns the number of places for edges of each pool.
   [[nodiscard]] Resources places() const;
   [[nodiscard]] k8s::NodeState state();
 
-  // After the runner's stop().
+  // Complete after the runner's stop().
   [[nodiscard]] std::vector<std::string> warnings() const;
   [[nodiscard]] const std::map<std::string, NodeUse>& use() const { return dispatcher_.use(); }
   [[nodiscard]] nlohmann::json report() const;
@@ -45,13 +45,14 @@ class Nodes {
  private:
   Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cluster,
         const cache::RemoteAddress& store, k8s::DispatcherSettings settings);
-  // False: a process of this machine and state folder is at work under that name.
+  // Whether the process of a session of this machine and state folder has ended. False: the process
+  // is at work.
   bool is_dead(const std::string& session);
 
   std::unique_ptr<Cluster> cluster_;
   Clock& clock_;
-  world::FileClaims sessions_, others_;  // one to hold ours, one to try those of others
-  std::unique_ptr<Http> http_;           // the store's
+  world::FileClaims sessions_, others_;  // to hold our session, and to try those of others
+  std::unique_ptr<Http> http_;           // of the store
   world::DiskFiles files_;
   cache::RemoteStore store_;
   std::map<std::string, k8s::NodePool> pools_;

@@ -1,5 +1,5 @@
 // A build's remote cache: from the command line and the environment to the memo that the build
-// asks, and what is told of it at the end.
+// asks, and the report on it at the end.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 namespace evolve {
 
 struct RemoteSettings {
-  std::string url;           // empty: $EVOLVE_REMOTE_CACHE, and if that is empty too, none
+  std::string url;           // empty: $EVOLVE_REMOTE_CACHE; if that is empty, no cache
   bool writes = false;       // results are stored there, too
   int timeout_seconds = 10;  // world::HttpOptions
 };
@@ -26,23 +26,25 @@ struct RemoteReport {
   cache::UploadCounts uploads;
 };
 
-// The address that is asked for, of the command line or of $EVOLVE_REMOTE_CACHE; nullopt: none is.
-// A bucket is asked at $STORAGE_EMULATOR_HOST, "host:port" or a URL, where that is set.
+// Returns the address on the command line or in $EVOLVE_REMOTE_CACHE; nullopt: no remote cache is
+// wanted. If $STORAGE_EMULATOR_HOST is set, "host:port" or a URL, a bucket is asked there.
 Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings);
-// What asks that address, as who one is: $EVOLVE_REMOTE_CACHE_TOKEN or $EVOLVE_REMOTE_CACHE_USER,
-// as "name:password"; where neither is set a bucket of Google's is asked as the machine's or the
-// pod's own account (cache/account_http.h), of the metadata server at $GCE_METADATA_HOST.
+// Returns the client for that address. It says who is asking by $EVOLVE_REMOTE_CACHE_TOKEN or
+// $EVOLVE_REMOTE_CACHE_USER, "name:password". Where neither is set, it asks a bucket of Google's as
+// the machine's or the pod's own account (cache/account_http.h). The metadata server for that is at
+// $GCE_METADATA_HOST.
 std::unique_ptr<Http> remote_http(const RemoteSettings& settings,
                                   const cache::RemoteAddress& address);
 
 class Remote {
  public:
-  // Null: none is asked for. The server is not asked for anything yet. `state` must outlive it.
+  // Returns the remote cache; null: none is wanted. Asks the server for nothing yet. `state` must
+  // outlive the cache.
   static Result<std::unique_ptr<Remote>> open(const RemoteSettings& settings, State& state);
 
   Memo& memo() { return memo_; }
   cache::RemoteCache& cache() { return cache_; }
-  // Waits for what is still to be stored.
+  // Waits until everything is stored, and returns the counts.
   RemoteReport finish();
 
  private:
@@ -54,7 +56,7 @@ class Remote {
   cache::SharedMemo memo_;
 };
 
-// One warning for each kind of trouble that there was.
+// Returns one warning for each kind of trouble.
 std::vector<std::string> warnings_of(const RemoteReport& report);
 nlohmann::json json_of(const RemoteReport& report);
 // "remote cache: 41 results taken (1.2 MB), 3 stored (20 kB)".

@@ -13,23 +13,21 @@ std::string gate_file(const std::string& folder, const std::string& before) {
   return fmt::format("{}/gate-{}.json", folder, before);
 }
 
-// The edge behind which a variant is worked on that nothing has turned down so far.
-EdgeText gate(const CampaignShape& shape, int number, const std::string& before) {
+// Returns the edge that opens the stage `before` for a variant that nothing has rejected so far.
+StepEdge gate(const CampaignShape& shape, int number, const std::string& before) {
   const std::string id = variant_id(number);
   const std::string folder = "$work/" + variant_folder(shape, number);
-  EdgeText edge;
-  edge.rule = "gate";
-  edge.outputs = {gate_file(folder, before)};
-  edge.inputs = {"$work/spec.json", folder + "/variant.json"};
+  StepEdge edge("gate", fmt::format("{} {}", id, before));
+  edge.in("spec", "$work/spec.json")
+      .flag("variant-dir", folder)
+      .flag("before", before)
+      .out("out", gate_file(folder, before))
+      .reads(folder + "/variant.json");
   const std::vector<JudgedCase> cases = judged_cases(shape, number);
   for (const StepReport& report : judging_reports(cases, judged_before(before))) {
-    edge.inputs.push_back(fmt::format("{}/{}/{}", folder, report.case_name, report.file));
+    edge.reads(fmt::format("{}/{}/{}", folder, report.case_name, report.file));
   }
-  std::string flags = fmt::format("--spec $work/spec.json --variant-dir {} --before {} --out {}",
-                                  folder, before, edge.outputs.front());
-  if (!cases.empty() && cases.front().must_be_new) flags += " --must-be-new";
-  edge.implicit = {"$steps/gate"};
-  edge.bindings = {{"subject", fmt::format("{} {}", id, before)}, {"flags", flags}};
+  if (!cases.empty() && cases.front().must_be_new) edge.flag("must-be-new");
   return edge;
 }
 
@@ -43,16 +41,15 @@ std::string compile_gate(const std::string& folder) {
   return gate_file(folder, "compile");
 }
 
-void write_gates(const CampaignShape& shape, int number, ManifestText& text) {
+void write_gates(const CampaignShape& shape, int number, StepText& text) {
   text.add(gate(shape, number, "checks"));
   text.add(gate(shape, number, "compile"));
 }
 
-std::string write_seed_gate(const CampaignShape& shape, ManifestText& text) {
-  EdgeText edge = gate(shape, 0, "rounds");
-  edge.bindings.back().second += " --seed " + path_word(shape.seed);
-  text.add(edge);
-  return edge.outputs.front();
+std::string write_seed_gate(const CampaignShape& shape, StepText& text) {
+  StepEdge edge = gate(shape, 0, "rounds");
+  text.add(edge.flag("seed", path_word(shape.files.seed)));
+  return edge.outputs().front();
 }
 
 }  // namespace evolve

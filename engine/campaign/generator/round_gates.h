@@ -1,24 +1,24 @@
-// The part of a campaign's manifest that keeps steps from working on a variant that an earlier step
-// turned down: gates, between the stages in which it is judged (engine/search/judging.h).
+// The gates in a campaign's manifest, between the stages in which a variant is judged. They keep
+// steps from working on a variant that an earlier step rejected (engine/search/judging.h).
 #pragma once
 
 #include <string>
 
 #include "engine/campaign/generator/round.h"
-#include "engine/graph/edge_text.h"
+#include "engine/campaign/generator/step_edge.h"
 
 namespace evolve {
 
-// The report that opens a stage, in a variant's folder. It says no more than whether the stage is
-// reached, so that what an earlier step's report says beside its verdict has nothing done anew.
+// These return the report that opens a stage, in a variant's folder. It says only whether the stage
+// is reached. So only the verdict of an earlier report can cause a step to run again.
 std::string checks_gate(const std::string& folder);
 std::string compile_gate(const std::string& folder);
 
-// The edges that make both for a variant.
-void write_gates(const CampaignShape& shape, int number, ManifestText& text);
+// Adds the edges that make both reports for a variant.
+void write_gates(const CampaignShape& shape, int number, StepText& text);
 
-// The edge that fails where the seed does not pass: a build ends there, since there is nothing that
-// variants could be compared with. Returns what it makes.
-std::string write_seed_gate(const CampaignShape& shape, ManifestText& text);
+// Adds the edge that fails if the seed does not pass, and returns its output. A build ends there,
+// because it has nothing to compare variants with.
+std::string write_seed_gate(const CampaignShape& shape, StepText& text);
 
 }  // namespace evolve

@@ -1,5 +1,5 @@
-// The part of a campaign's manifest that proposes a round's variants: from the survivors of the
-// round before, and what became of all variants so far, to each variant's kernel.py and
+// The edges of a campaign's manifest that propose a round's variants. They read the survivors of
+// the round before and what became of all variants so far. They write each variant's kernel.py and
 // variant.json.
 #pragma once
 
@@ -7,43 +7,46 @@
 #include <vector>
 
 #include "engine/campaign/generator/round.h"
-#include "engine/graph/edge_text.h"
+#include "engine/campaign/generator/step_edge.h"
 
 namespace evolve {
 
-// Which mutator proposes a variant: of the opening rounds a person; of others each as often as its
-// weight says, evenly mixed, from round to round. REQUIRES: number > 0.
+// Returns the mutator that proposes a variant. In the opening rounds that is a person. In later
+// rounds each mutator proposes as often as its weight says, evenly mixed from round to round.
+// REQUIRES: number > 0.
 const std::string& mutator_of(const CampaignShape& shape, int number);
-// The file in which a person proposes a variant, whose place is a person's.
+// Returns the file in which a person proposes a variant. REQUIRES: the variant's mutator is a
+// person.
 std::string proposal_path(const CampaignShape& shape, const std::string& id);
-// The numbers of the variants of these rounds that people propose, in their order.
+// Returns the numbers of the variants of these rounds that people propose, in order.
 std::vector<int> proposed_variants(const CampaignShape& shape, int first_round, int last_round);
 
-// What a model's plan for a variant is made of, where models write plans, and what comes of it.
+// The files of a model's plan for a variant, if models write plans.
 struct PlanFiles {
-  std::string prompt, exchange;  // what was asked, and the answer
-  std::string decision;          // a person's word on it
+  std::string prompt, exchange;  // the request, and the answer
+  std::string decision;          // a person's decision on the plan
   std::string outcome;           // plan.json
 };
-// `folder` is that of the variant.
+// `folder` is the variant's.
 PlanFiles plan_files(const CampaignShape& shape, const std::string& id, const std::string& folder);
-// The numbers of the variants of these rounds on whose plans people decide, in their order.
+// Returns the numbers of the variants of these rounds on whose plans people decide, in order.
 std::vector<int> planned_variants(const CampaignShape& shape, int first_round, int last_round);
 
-void write_seed_variant(ManifestText& text);
-void write_mutators(const CampaignShape& shape, int round, ManifestText& text);
+void write_seed_variant(StepText& text);
+void write_mutators(const CampaignShape& shape, int round, StepText& text);
 
-// "$work/round-2".
+// Returns "$work/round-2".
 std::string round_folder(int round);
 
-// The files that hold what round `round` starts from: the selection of the round before, its
-// history, what was learned, and the lineages' kernels. None for the first round.
+// The files that a round starts from: the selection of the round before, its history, what was
+// learned, and the lineages' kernels. Empty: the first round.
 struct Ancestry {
   std::string selection;
   std::string history;
   std::string learnings;
   std::vector<std::string> lineages;
-  std::vector<std::string> evidence;  // what the compiler said of each, where models are asked
+  // The compiler's evidence on each lineage; empty: no models are asked.
+  std::vector<std::string> evidence;
 };
 Ancestry ancestry_of(const CampaignShape& shape, int round);
 

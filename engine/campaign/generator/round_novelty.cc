@@ -1,6 +1,7 @@
 #include "engine/campaign/generator/round_novelty.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/campaign/generator/round_mutate.h"
 
@@ -8,51 +9,43 @@ namespace evolve {
 
 namespace {
 
-// What is read of a variant whose program others are held against.
-void read_program(const CampaignShape& shape, const std::string& folder, EdgeText& edge) {
-  edge.inputs.push_back(folder + "/variant.json");
+// Adds the files that describe the program of a variant.
+void read_program(const CampaignShape& shape, const std::string& folder, StepEdge& edge) {
+  edge.reads(folder + "/variant.json");
   for (const std::string& name : shape.bench_cases) {
-    edge.inputs.push_back(fmt::format("{}/{}/lower.json", folder, name));
-    edge.inputs.push_back(fmt::format("{}/{}/jaxpr.json", folder, name));
+    edge.reads(fmt::format("{}/{}/lower.json", folder, name));
+    edge.reads(fmt::format("{}/{}/jaxpr.json", folder, name));
   }
 }
 
 }  // namespace
 
-void write_novelty(const CampaignShape& shape, int round, ManifestText& text) {
-  if (!shape.least_distance) return;
+void write_novelty(const CampaignShape& shape, int round, StepText& text) {
+  const auto least_distance = shape.pipeline.mutate.least_distance;
+  if (!least_distance) return;
   const std::string folder = round_folder(round);
-  EdgeText edge;
-  edge.rule = "novelty";
-  edge.outputs = {folder + "/novelty.json", folder + "/sketches.jsonl"};
-  edge.inputs = {"$work/spec.json"};
-  std::string flags =
-      fmt::format("--spec $work/spec.json --least-distance {}", *shape.least_distance);
+  StepEdge edge("novelty", fmt::format("round-{}", round));
+  edge.in("spec", "$work/spec.json").flag("least-distance", *least_distance);
   if (const Ancestry before = ancestry_of(shape, round); before.selection.empty()) {
     const std::string seed = "$work/" + variant_folder(shape, 0);
     read_program(shape, seed, edge);
-    flags += " --seed-dir " + seed;
+    edge.flag("seed-dir", seed);
   } else {
-    edge.inputs.push_back(round_folder(round - 1) + "/sketches.jsonl");
-    edge.inputs.push_back(before.history);
-    flags += fmt::format(" --previous {} --history {}", *(edge.inputs.end() - 2), before.history);
+    edge.in("previous", round_folder(round - 1) + "/sketches.jsonl").in("history", before.history);
   }
-  std::string variants;
-  for (const std::string& id : variants_of_round(shape, round)) {
-    const std::string its = fmt::format("{}/{}", folder, id);
-    variants += (variants.empty() ? "" : ",") + id;
-    read_program(shape, its, edge);
+  const std::vector<std::string> variants = variants_of_round(shape, round);
+  edge.flag("variants", fmt::format("{}", fmt::join(variants, ",")))
+      .flag("round-dir", folder)
+      .out("out", folder + "/novelty.json")
+      .out("sketches-out", folder + "/sketches.jsonl");
+  for (const std::string& id : variants) {
+    const std::string own = fmt::format("{}/{}", folder, id);
+    read_program(shape, own, edge);
     for (const JudgedCase& one : judged_cases(shape)) {
-      edge.inputs.push_back(fmt::format("{}/{}/contract.json", its, one.name));
-      edge.outputs.push_back(fmt::format("{}/{}/novelty.json", its, one.name));
+      edge.reads(fmt::format("{}/{}/contract.json", own, one.name));
+      edge.writes(fmt::format("{}/{}/novelty.json", own, one.name));
     }
   }
-  flags += fmt::format(
-      " --variants {0} --round-dir {1} --out {1}/novelty.json "
-      "--sketches-out {1}/sketches.jsonl",
-      variants, folder);
-  edge.implicit = {"$steps/novelty"};
-  edge.bindings = {{"subject", fmt::format("round-{}", round)}, {"flags", flags}};
   text.add(edge);
 }
 

@@ -1,16 +1,16 @@
-// The part of a campaign's manifest that turns down near-duplicates: one edge a round, which holds
-// the programs of the round's variants against those of all earlier ones
+// The edges of a campaign's manifest that reject near-duplicates. One edge a round compares the
+// programs of the round's variants with those of all earlier variants
 // (engine/search/history/novelty.h).
 #pragma once
 
 #include <string>
 
 #include "engine/campaign/generator/round.h"
-#include "engine/graph/edge_text.h"
+#include "engine/campaign/generator/step_edge.h"
 
 namespace evolve {
 
-// Nothing where the campaign has no such rule.
-void write_novelty(const CampaignShape& shape, int round, ManifestText& text);
+// Adds a round's edge. Adds nothing if the campaign has no least distance.
+void write_novelty(const CampaignShape& shape, int round, StepText& text);
 
 }  // namespace evolve

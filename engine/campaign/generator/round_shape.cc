@@ -1,4 +1,4 @@
-// What follows from a campaign's shape: its digest, its cases, and who may survive.
+// Values derived from a campaign's shape: its digest, its cases and its timing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,47 +8,25 @@
 
 namespace evolve {
 
-int Survival::capacity() const {
-  if (policy == "lineages") return most_lineages;
-  if (policy == "islands") return islands * top_k;
-  if (policy == "map_elites") return most_cells;
-  return top_k;
-}
-
 Digest digest_of(const CampaignShape& shape) {
-  // A member that is missing here does not compile.
-  const auto& [rounds, variants, survival, random_seed, mix, opening, sampler, llm, llm_keys, plan,
-               proposals, learnings, learn_effect, least_distance, explore, target, compile_flags,
-               constants, is_measured, timing, is_sandboxed, entry, spec, seed, reference, xla,
-               marker_start, marker_end, timed_cases, bench_cases, check_cases, step_sources,
-               node_pools, limits] = shape;
+  // This does not compile if a member is missing.
+  const auto& [pipeline, files, entry, bench_cases, check_cases, llm_keys, timing, is_sandboxed,
+               step_sources, node_pools] = shape;
   KeyWriter out;
-  out.add("numbers", "",
-          fmt::format("{} {} {} {} {} {} {} {}", rounds, variants, random_seed, opening, explore,
-                      learn_effect, is_measured, is_sandboxed));
-  const auto& [policy, by_point, top_k, most_lineages, islands, interval, most_cells] = survival;
-  out.add("survival", policy,
-          fmt::format("{} {} {} {} {} {}", by_point, top_k, most_lineages, islands, interval,
-                      most_cells));
-  if (least_distance) out.add("least distance", "", fmt::format("{}", *least_distance));
-  for (const auto& [name, weight] : mix) out.add("mutator", name, std::to_string(weight));
-  const auto& [screening, confirming, finalists, first_cut] = timing;
+  out.add("pipeline", "", pipeline.source.hex());
+  for (const std::string& path : files.all()) out.add("file", "", path);
+  out.add("entry", "", entry);
+  const auto& [screening, confirming, finalists] = timing;
   for (const Effort& effort : {screening, confirming}) {
     out.add("effort", "", fmt::format("{} {} {}", effort.processes, effort.runs, effort.seconds));
   }
   out.add("finalists", "", std::to_string(finalists));
-  out.add("first cut", "", first_cut ? fmt::format("{}", *first_cut) : "");
-  for (const auto* text : {&sampler, &llm, &plan, &proposals, &learnings, &target, &constants,
-                           &entry, &spec, &seed, &reference, &xla, &marker_start, &marker_end}) {
-    out.add("text", "", *text);
-  }
-  for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
-  for (const auto& [step, seconds] : limits) out.add("limit", step, std::to_string(seconds));
-  for (const auto* list :
-       {&llm_keys, &compile_flags, &timed_cases, &bench_cases, &check_cases, &step_sources}) {
+  out.add("sandboxed", "", is_sandboxed ? "1" : "0");
+  for (const auto* list : {&bench_cases, &check_cases, &llm_keys, &step_sources}) {
     out.add("list", "", std::to_string(list->size()));
     for (const std::string& item : *list) out.add("item", "", item);
   }
+  for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
   return out.key();
 }
 
@@ -62,16 +40,17 @@ Timing within_budget(Timing timing, double budget, int variants, size_t cases) {
 
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape) {
   std::vector<JudgedCase> out;
-  const bool must_be_new = shape.least_distance.has_value();
+  const bool must_be_new = shape.pipeline.mutate.least_distance.has_value();
   const auto& benches = shape.bench_cases;
   for (const std::string& name : shape.check_cases) {
     const bool is_bench = std::find(benches.begin(), benches.end(), name) != benches.end();
-    out.push_back({name, is_bench, true, must_be_new});
+    out.push_back(
+        {.name = name, .is_bench = is_bench, .is_check = true, .must_be_new = must_be_new});
   }
   const auto& checks = shape.check_cases;
   for (const std::string& name : benches) {
     if (std::find(checks.begin(), checks.end(), name) != checks.end()) continue;
-    out.push_back({name, true, false, must_be_new});
+    out.push_back({.name = name, .is_bench = true, .must_be_new = must_be_new});
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// What the variants of a campaign are called, and where they are.
+// Names and folders of a campaign's variants.
 #include <fmt/format.h>
 
 #include "engine/campaign/generator/round.h"
@@ -7,15 +7,15 @@
 namespace evolve {
 
 int round_of(const CampaignShape& shape, int number) {
-  return number == 0 ? 0 : (number - 1) / shape.variants + 1;
+  return number == 0 ? 0 : (number - 1) / shape.variants() + 1;
 }
 
 std::vector<std::string> variants_of_round(const CampaignShape& shape, int round) {
   if (round == 0) return {variant_id(0)};
   std::vector<std::string> out;
-  out.reserve(static_cast<size_t>(shape.variants));
-  for (int i = 0; i < shape.variants; ++i) {
-    out.push_back(variant_id((round - 1) * shape.variants + 1 + i));
+  out.reserve(static_cast<size_t>(shape.variants()));
+  for (int i = 0; i < shape.variants(); ++i) {
+    out.push_back(variant_id((round - 1) * shape.variants() + 1 + i));
   }
   return out;
 }

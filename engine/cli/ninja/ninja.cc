@@ -22,7 +22,7 @@ namespace evolve::cli {
 
 namespace {
 
-// Reads the manifest, and says which files it stands in; the exit code where that fails.
+// Reads the manifest, and lists the files that it consists of. An exit code: reading failed.
 std::optional<int> read_manifest(const ninja::Options& options, Graph& graph,
                                  std::vector<std::string>* files = nullptr) {
   ManifestOptions reading;
@@ -83,7 +83,7 @@ int run_ninja(const std::vector<std::string>& arguments) {
 }
 
 void add_ninja(CommandLine& line) {
-  // For --help only: it has a command line of its own (main.cc).
+  // Only for --help: the command has a command line of its own (main.cc).
   line.app().add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
 

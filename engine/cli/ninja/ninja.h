@@ -6,7 +6,7 @@
 
 namespace evolve::cli {
 
-// Runs it with what follows the name, and returns the exit code.
+// Runs Ninja's command line with the words after the name, and returns the exit code.
 int run_ninja(const std::vector<std::string>& arguments);
 
 }  // namespace evolve::cli

@@ -53,9 +53,10 @@ class NinjaBuild {
         stored_(
             timed(stats, "snapshot load", [&] { return load(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
-        lookup_(graph, records.files, memo_, *records.ledger, snapshot_, {machine_paths(), {}}),
+        lookup_(graph, records.files, memo_, *records.ledger, snapshot_,
+                {machine_paths(), {}}),
         times_(graph, lookup_, records.files, records.clock) {
-    if (remote != nullptr) lookup_.use_far_memo();
+    if (remote != nullptr) lookup_.results().use_far_memo();
   }
   ~NinjaBuild() {
     auto saved = save_snapshot(records_, options_.manifest, graph_, snapshot_);
@@ -65,7 +66,8 @@ class NinjaBuild {
   NinjaBuild(const NinjaBuild&) = delete;
   NinjaBuild& operator=(const NinjaBuild&) = delete;
 
-  // What stock ninja knows of a folder: for a build by its rule, or where nothing is known yet.
+  // Reads what stock ninja knows about a folder: for a build by its rule, or if nothing is known
+  // yet.
   Status read_logs() {
     if (stored_ && !options_.by_times) return {};
     const bool has_logs = times_.load();
@@ -73,7 +75,7 @@ class NinjaBuild {
     return has_logs && !options_.by_times ? times_.adopt_all() : Status{};
   }
 
-  // True: one of the manifest's files was made anew, and it is to be read again.
+  // Brings the manifest up to date. True: one of its files changed, and it must be read again.
   Result<bool> rebuild_manifest(const std::vector<std::string>& its_files) {
     auto node = graph_.find_node(options_.manifest);
     if (!node || !graph_.node(*node).made_by) return false;
@@ -150,7 +152,7 @@ class NinjaBuild {
     return pending;
   }
 
-  // The jobserver of the make, or other tool, that called us.
+  // Uses the jobserver of the make, or other tool, that called us.
   void use_jobserver() {
     const char* makeflags = std::getenv("MAKEFLAGS");
     if (makeflags == nullptr || options_.is_jobs_given || options_.dry_run) return;
@@ -173,15 +175,15 @@ class NinjaBuild {
     has_jobserver_ = true;
   }
 
-  // A source that an edge is to be built from, order-only ones too, or that is asked for, must be
-  // there.
+  // Checks that a source is there. A source is needed if it is asked for, or if an edge that runs
+  // has it as an input; order-only inputs count, too.
   Status check_source(NodeId node, std::optional<EdgeId> needed_by = std::nullopt) {
     if (graph_.node(node).made_by) return {};
     if (needed_by) {
-      auto digest = lookup_.digest(node, *needed_by);
+      auto digest = lookup_.files().digest(node, *needed_by);
       return digest ? Status{} : std::move(digest).error();
     }
-    TRY_ASSIGN(auto there, lookup_.look(node));
+    TRY_ASSIGN(auto there, lookup_.files().look(node));
     if (there) return {};
     return bad_input(fmt::format("'{}' missing and no known rule to make it", graph_.path(node)));
   }
@@ -196,7 +198,7 @@ class NinjaBuild {
     world::LocalRunner runner(guard_, records_.clock);
     if (jobserver_) runner.use(*std::exchange(jobserver_, std::nullopt));
     BuildOptions building;
-    // With a jobserver its slots are the limit.
+    // With a jobserver, its slots are the limit.
     building.jobs = has_jobserver_ ? INT_MAX : options_.jobs;
     building.keep_going = options_.keep_going;
     building.max_load = options_.max_load;
@@ -223,7 +225,7 @@ class NinjaBuild {
     return summary;
   }
 
-  // -n: tells of what would run as if it did.
+  // Implements -n: reports what would run as if it ran.
   BuildSummary pretend(const std::vector<Pending>& pending, ninja::StatusPrinter& printer) {
     Plan plan(graph_, std::vector<NodeId>{});
     for (const Pending& one : pending) {
@@ -245,11 +247,11 @@ class NinjaBuild {
     return options_.keep_going > 1 ? "subcommands failed" : "subcommand failed";
   }
 
-  // What a generator wrote before there were records of it is taken for good where it is no older
-  // than what it was made from: Ninja's own rule for generators.
+  // Accepts what a generator wrote before there were records of it, if that is no older than what
+  // it was made from. This is Ninja's own rule for generators.
   Status adopt_generated(EdgeId id) {
     if (options_.by_times || graph_.binding(id, "generator").empty()) return {};
-    TRY_ASSIGN(auto known, records_.ledger->last_record(lookup_.record_name(id)));
+    TRY_ASSIGN(auto known, records_.ledger->last_record(lookup_.keys().record_name(id)));
     if (known) return {};
     for (NodeId input : graph_.edge(id).content_inputs()) {
       auto maker = graph_.node(input).made_by;
@@ -269,14 +271,14 @@ class NinjaBuild {
   Memo& memo_;
   std::optional<world::Jobserver> jobserver_;  // until the runner has it
   bool has_jobserver_ = false;
-  std::optional<Snapshot> stored_;  // moved from; whether there was one
+  std::optional<Snapshot> stored_;  // moved from; only says whether there was one
   Snapshot snapshot_;
   Lookup lookup_;
   ninja::Times times_;
 };
 
-// Brings the manifest up to date, then the targets. Nullopt: the manifest was made anew, and is to
-// be read again.
+// Brings the manifest up to date, then the targets. Nullopt: the manifest changed, and must be read
+// again.
 std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options, const Graph& graph,
                               const std::vector<std::string>& its_files) {
   if (auto status = build.read_logs(); !status) return NinjaBuild::fail(status.error());
@@ -296,8 +298,8 @@ std::optional<int> build_once(NinjaBuild& build, const ninja::Options& options, 
   return build.build(*targets);
 }
 
-// What is on its way to the remote cache arrives before the end, except where the user wants that
-// at once.
+// Waits for uploads to the remote cache, and reports on the cache. After an interrupt it does not
+// wait, because the user wants the end at once.
 void tell_of(Remote* remote, const ninja::Options& options, int exit_status) {
   if (remote == nullptr || exit_status == exit_code(ErrorCode::interrupted)) return;
   const RemoteReport report = remote->finish();
@@ -309,7 +311,7 @@ void tell_of(Remote* remote, const ninja::Options& options, int exit_status) {
 
 int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   world::watch_interrupts();
-  // Before any file is open: the guard must not hold what is not its own.
+  // Started before any file is open, because the guard must not hold files that are not its own.
   auto guard = world::Guard::start();
   if (!guard) return NinjaBuild::fail(guard.error());
   auto format = ninja::StatusFormat::parse(

@@ -12,8 +12,8 @@
 
 namespace evolve::cli {
 
-// Reads the manifest into a graph, and says which files it stands in, included ones too; the exit
-// code where that fails, which was told then.
+// Reads the manifest into a graph, and lists the files that it consists of, included ones too. An
+// exit code: reading failed, and the error was printed.
 using ReadManifest =
     std::function<std::optional<int>(Graph& graph, std::vector<std::string>& files)>;
 

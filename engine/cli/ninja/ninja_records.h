@@ -10,15 +10,16 @@
 
 namespace evolve::cli {
 
-// The paths that are called otherwise in another clone: "root", the project's folder, which is
+// Returns the paths that differ in another clone: "root", the project's folder, which is
 // $EVOLVE_BASE or the nearest one with a `.git`, and "folder", the current one.
 std::vector<MachineBinding> machine_paths();
 
-// Opens or makes the records of a manifest: in $EVOLVE_STATE, which many may share, or in `.evolve`
-// in its `builddir`, which is the current folder where it binds none.
+// Opens or makes the records of a manifest. They lie in $EVOLVE_STATE, which many may share, or in
+// `.evolve` in the manifest's `builddir`; without a `builddir`, in `.evolve` in the current folder.
 Result<std::unique_ptr<State>> open_records(const Graph& graph);
 
-// The last record of each edge; none, and nothing is made, where nothing was ever built.
+// Returns the last record of each edge. If nothing was ever built, returns an empty list and makes
+// nothing.
 Result<std::vector<EdgeRecord>> last_records(const Graph& graph);
 
 }  // namespace evolve::cli

@@ -12,7 +12,7 @@ struct Character {
   uint32_t code = 0;
 };
 
-// The character that a text, which is not empty, begins with.
+// Returns the character that a text begins with. REQUIRES: the text is not empty.
 inline Character first_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return {1, first};

@@ -8,20 +8,19 @@
 
 namespace evolve {
 
-// Returns the candidate nearest to `word` by Damerau-Levenshtein distance (restricted: adjacent
-// letters may be swapped once), the first of several; nothing where all are too far: more than 1
-// edit for names of up to 3 letters (none for 1 letter), 2 for up to 5, 3 for longer ones (Ninja
-// allows 3 always, which for short names suggests anything). Names that differ in case alone are
-// near.
+// Returns the candidate nearest to `word` by restricted Damerau-Levenshtein distance (adjacent
+// letters may be swapped once); of several, the first. Nullopt: all are too far. Names of 1 letter
+// may differ by no edit, names of up to 3 letters by 1, of up to 5 by 2, and longer ones by 3.
+// (Ninja always allows 3, which suggests anything for short names.) Upper and lower case are equal.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
-// The candidate nearest to `word` by Levenshtein distance, the first of several; nothing where all
-// are more than `edits` away. Ninja's rule, with 3.
+// Returns the candidate nearest to `word` by Levenshtein distance; of several, the first. Nullopt:
+// all are more than `edits` away. With 3 this is Ninja's rule.
 std::optional<std::string> nearest_within(std::string_view word,
                                           std::span<const std::string> candidates, size_t edits);
 
-// ", did you mean 'x'?" where a candidate is near, else "; known: a, b and 12 more", at most 8 of
-// them.
+// Returns ", did you mean 'x'?" if a candidate is near, else "; known: a, b and 12 more" with at
+// most 8 names.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace evolve

@@ -7,13 +7,13 @@ namespace evolve {
 
 namespace {
 
-// Above it, the table of common items costs more than it is worth.
+// Above this size the table of common lengths costs more than it is worth.
 constexpr size_t kMostCells = 4'000'000;
 
 using Items = std::span<const std::string_view>;
 
-// Row i, column j: the length of the longest common subsequence of what follows item i of the one
-// and item j of the other.
+// Returns a table. Row i, column j: the length of the longest common subsequence of the items from
+// i on in `before` and the items from j on in `after`.
 std::vector<uint32_t> common_lengths(Items before, Items after) {
   const size_t width = after.size() + 1;
   std::vector<uint32_t> out((before.size() + 1) * width);

@@ -1,4 +1,4 @@
-// Where two sequences of texts differ: lines of files, words of commands.
+// Differences between two sequences of texts, such as lines of files or words of commands.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace evolve {
 
-// Items [old_begin, old_end) of the older sequence, in whose place are [begin, end) of the newer.
+// Items [old_begin, old_end) of the older sequence, and [begin, end) of the newer that replace
+// them.
 struct Hunk {
   size_t old_begin = 0, old_end = 0;
   size_t begin = 0, end = 0;
@@ -16,8 +17,8 @@ struct Hunk {
   friend bool operator==(const Hunk&, const Hunk&) = default;
 };
 
-// What is not in the longest common subsequence, in order; of sequences with thousands of items
-// between the first and the last that differ, one hunk for all.
+// Returns what is not in the longest common subsequence, in order. Returns a single hunk if
+// thousands of items lie between the first and the last difference.
 std::vector<Hunk> hunks(std::span<const std::string_view> before,
                         std::span<const std::string_view> after);
 

@@ -1,5 +1,4 @@
-// Texts line by line, as people and models write them: what is told apart is never a blank at a
-// line's end.
+// Lines of texts that people and models write. Blanks at the end of a line never make a difference.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,8 @@
 
 namespace evolve {
 
-// The lines without their ends (LF or CR LF); a newline at the text's end begins no further one.
+// Returns the lines without their ends (LF or CR LF). A newline at the end of the text does not
+// begin another line.
 inline std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty()) {
@@ -36,14 +36,14 @@ inline std::string_view without_blanks(std::string_view line) {
   return line;
 }
 
-// The start of a text of at most so many bytes, cut between letters.
+// Returns the start of a text: at most `most` bytes, cut between characters.
 inline std::string_view start_of(std::string_view text, size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
   return text.substr(0, most);
 }
 
-// Each with a newline.
+// Returns the lines, each with a newline.
 template <typename Lines>
 std::string joined(const Lines& lines) {
   std::string out;

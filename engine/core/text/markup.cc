@@ -8,8 +8,8 @@ namespace evolve {
 
 namespace {
 
-// The length of the character that `text` begins with; 0 where it begins with none, or with one
-// that XML does not have.
+// Returns the length of the character that `text` begins with. 0: no character, or one that XML
+// does not allow.
 size_t character_length(std::string_view text) {
   const auto [length, code] = first_character(text);
   const bool is_control = code < ' ' && code != '\t' && code != '\n' && code != '\r';

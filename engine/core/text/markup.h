@@ -1,4 +1,4 @@
-// Text in HTML and XML.
+// Escaping of text for HTML and XML.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace evolve {
 
-// The text as the content of an element or of an attribute in double quotes. What XML 1.0 cannot
-// hold becomes '?': control characters, and bytes that are no UTF-8.
+// Returns the text as the content of an element or of an attribute in double quotes. What XML 1.0
+// cannot hold becomes '?': control characters, and bytes that are not UTF-8.
 std::string escaped_markup(std::string_view text);
 
 }  // namespace evolve

@@ -13,7 +13,7 @@ namespace evolve {
 
 namespace {
 
-// Control characters, and marks of direction, from the first to the last of each group.
+// Control characters and marks of direction: the first and the last of each group.
 constexpr std::array<std::pair<uint32_t, uint32_t>, 7> kNotPlain = {{{0x00, 0x1f},
                                                                      {0x7f, 0x9f},
                                                                      {0x61c, 0x61c},
@@ -29,7 +29,7 @@ bool is_plain(uint32_t code) {
   return true;
 }
 
-// Calls `visit(bytes, code)` for each character; without a code for a byte that is no UTF-8.
+// Calls `visit(bytes, code)` for each character. For a byte that is not UTF-8 the code is nullopt.
 template <typename Visit>
 void for_each_character(std::string_view text, const Visit& visit) {
   while (!text.empty()) {

@@ -7,8 +7,9 @@
 
 namespace evolve {
 
-// `Json` is nlohmann::json, or ordered_json, which keeps the order of a map. What a plain scalar
-// is, whoever the text was written for says: `scalar` is called with its node.
+// Converts a tree. `Json` is nlohmann::json, or ordered_json, which keeps the order of a map.
+// `scalar` is called with the node of each scalar and returns its value: the meaning of a plain
+// scalar depends on the reader of the text.
 template <typename Json, typename Scalar>
 Json yaml_json(const YamlNode& node, const Scalar& scalar) {
   switch (node.kind) {

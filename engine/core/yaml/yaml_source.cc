@@ -25,7 +25,7 @@ Position position_of(const YAML::Mark& mark) {
   return mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1};
 }
 
-// yaml-cpp's tree into ours. Throws Problem.
+// Converts yaml-cpp's tree into ours. Throws Problem.
 class Converter {
  public:
   YamlNode convert(const YAML::Node& from, Position at, int depth) {
@@ -112,7 +112,7 @@ std::vector<std::string> characters(const std::string& line) {
   return out;
 }
 
-// The line and a caret under `column`, the line cut to 72 columns around the caret.
+// Returns the line and a caret under `column`. The line is cut to 72 columns around the caret.
 std::string excerpt(const std::string& line, Position at) {
   constexpr size_t kColumns = 72, kBefore = 48;
   auto column = std::min(static_cast<size_t>(std::max(at.column - 1, 0)), line.size());

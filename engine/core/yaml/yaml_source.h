@@ -1,6 +1,6 @@
-// YAML text as a tree with positions, and a typed reader of it whose errors name the line, show it
-// with a caret, and offer the nearest known key. The only code that includes yaml-cpp. Parses text,
-// never files.
+// YAML text as a tree with positions, and a typed reader of that tree. The reader's errors name the
+// line, show it with a caret, and offer the nearest known key. The only code that includes
+// yaml-cpp. It parses text, never files.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace evolve {
 
-// Where something stands in a text. Both count from 1; columns are bytes.
+// A position in a text. Line and column count from 1; columns are bytes.
 struct Position {
   int line = 1;
   int column = 1;
@@ -28,11 +28,11 @@ struct YamlNode {
   Kind kind = Kind::null;
   Position at;
   std::string text;                // of a scalar
-  bool is_quoted = false;          // it is a text, whatever it looks like
+  bool is_quoted = false;          // a text, whatever it looks like
   std::vector<YamlNode> items;     // of a list
   std::vector<YamlEntry> entries;  // of a map, in the order of the text; keys are unique
 
-  // The value of a map's key, or null.
+  // Returns the value of a map's key, or null.
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
 };
 
@@ -45,20 +45,20 @@ struct YamlEntry {
 // A parsed text. Copies what it needs.
 class YamlSource {
  public:
-  // Parses one document. Bad input: broken YAML, no document, a second one, a duplicate key, a key
-  // that is no scalar, more than 100 levels or 100000 nodes (aliases of aliases). `path` is for
-  // messages.
+  // Parses one document. Bad input: broken YAML, no document, a second document, a duplicate key, a
+  // key that is not a scalar, more than 100 levels or 100000 nodes (aliases of aliases). `path` is
+  // for messages.
   static Result<YamlSource> parse(std::string_view text, const std::string& path);
 
   [[nodiscard]] const YamlNode& root() const { return root_; }
-  // "path:line:column: what", with the line and a caret as its detail. Cut to 72 columns around the
-  // caret.
+  // Returns the error "path:line:column: what". Its detail is the line with a caret, cut to 72
+  // columns around the caret.
   [[nodiscard]] Error error_at(Position at, const std::string& what) const;
-  // "path:line:column: what", for a notice.
+  // Returns "path:line:column: what", for a notice.
   [[nodiscard]] std::string notice_at(Position at, const std::string& what) const;
 
  private:
-  // Where a tab stands in the indentation of a line, from 0; npos where none does.
+  // Returns where a tab stands in the indentation of a line, from 0; npos: no tab.
   [[nodiscard]] size_t indenting_tab(int line) const;
 
   std::string path_;
@@ -66,8 +66,8 @@ class YamlSource {
   YamlNode root_;
 };
 
-// Collects what is wrong in a text and keeps one: the topmost; a missing key only where nothing
-// else is wrong, for a missing key is often a mistyped one.
+// Collects the errors in a text and keeps one of them: the topmost. A missing key is kept only if
+// nothing else is wrong, because a missing key is often a mistyped one.
 class YamlErrors {
  public:
   explicit YamlErrors(const YamlSource& source) : source_(source) {}
@@ -88,39 +88,38 @@ class YamlErrors {
 enum class Need { optional, required };
 
 // Reads the entries of one map. Each call names a key, which is then known; finish() reports all
-// others. A value of the wrong kind is reported to the YamlErrors and leaves the variable as it
-// was.
+// other keys. A value of the wrong kind is reported to the YamlErrors and leaves the variable
+// unchanged.
 class YamlMap {
  public:
-  // `name` says in messages which map it is ("kernel"); empty for the whole text. A `node` that is
-  // null or an empty value reads as a map without entries; `at` is then where a missing key is
-  // reported.
+  // `name` says in messages which map this is ("kernel"); empty: the whole text. A `node` that is
+  // null or an empty value reads as a map without entries. A missing key is reported at `at`.
   YamlMap(YamlErrors& errors, const YamlNode* node, std::string name, Position at = {});
 
   [[nodiscard]] bool has(std::string_view key) const;
-  // Where a key stands; the map's own position where it has none.
+  // Returns the position of a key; for a missing key that of the map.
   [[nodiscard]] Position key_at(std::string_view key) const;
-  // Where a key's value stands; the key's where there is none.
+  // Returns the position of a key's value; for a missing key the same as key_at().
   [[nodiscard]] Position value_at(std::string_view key) const;
 
-  // Any scalar, as its text; not empty where required.
+  // Reads any scalar as its text. A required text must not be empty.
   void text(std::string_view key, std::string& out, Need need = Need::optional);
-  // A text out of `allowed`.
+  // Reads a text that must be one of `allowed`.
   void choice(std::string_view key, std::string& out, const std::vector<std::string>& allowed);
-  // A whole number ("8", "8.0", "0x10"), quoted or not.
+  // Reads a whole number ("8", "8.0", "0x10"), quoted or not.
   void whole(std::string_view key, int64_t& out, int64_t min, int64_t max,
              Need need = Need::optional);
   void whole(std::string_view key, int& out, int min, int max, Need need = Need::optional);
-  // A finite number of at least `min`; "1e-2" is one, which YAML 1.1 calls a text.
+  // Reads a finite number of at least `min`. "1e-2" is a number here, though YAML 1.1 calls it a
+  // text.
   void number(std::string_view key, double& out, double min, Need need = Need::optional);
   void texts(std::string_view key, std::vector<std::string>& out, Need need = Need::optional);
   void wholes(std::string_view key, std::vector<int64_t>& out, Need need = Need::optional);
 
-  // The node of a key for the caller to read, or null.
+  // These return the node of a key for the caller to read, or null.
   const YamlNode* map(std::string_view key, Need need = Need::optional);
   const YamlNode* list(std::string_view key, Need need = Need::optional);
-  // A map to be read by a YamlMap of its own, which names itself `key` with this map's name before
-  // it.
+  // Returns a reader for the map under `key`. Its name is this map's name and `key`.
   YamlMap section(std::string_view key, Need need = Need::optional);
   // Makes a key known without reading it.
   void accept(std::string_view key) { known_.emplace_back(key); }
@@ -128,7 +127,7 @@ class YamlMap {
   // Reports the keys that no call named.
   void finish();
   [[nodiscard]] YamlErrors& errors() const { return errors_; }
-  // "kernel.name", for messages.
+  // Returns "kernel.name", for messages.
   [[nodiscard]] std::string full_name(std::string_view key) const;
 
  private:
@@ -146,12 +145,13 @@ class YamlMap {
   std::vector<std::string> known_;
 };
 
-// A whole number's value: "8", "-8", "8.0", "1e3", "0x10"; nothing where the text is none.
+// Returns the value of a whole number: "8", "-8", "8.0", "1e3", "0x10". Nullopt: the text is no
+// whole number.
 std::optional<int64_t> parse_whole(std::string_view text);
-// A finite number's value; nothing where the text is none.
+// Returns the value of a finite number. Nullopt: the text is no finite number.
 std::optional<double> parse_number(std::string_view text);
 
-// "'abc'", "a list", "a map" or "nothing": what stands there, for messages.
+// Describes a node for messages: "'abc'", "a list", "a map" or "nothing".
 std::string describe(const YamlNode& node);
 
 }  // namespace evolve

@@ -8,7 +8,7 @@ namespace evolve::ir {
 
 namespace {
 
-// One operand may decide alone, whatever the other is.
+// Returns the result of a predicate operation, which one operand may decide whatever the other is.
 Value decided(Op op, Value a, Value b) {
   uint32_t decisive = op == Op::pred_or ? 1 : 0;
   bool is_decided = (a && (*a != 0) == (decisive != 0)) || (b && (*b != 0) == (decisive != 0));
@@ -58,7 +58,7 @@ Value unary_float(Op op, uint32_t a) {
   if (op == Op::ceil_f) return std::bit_cast<uint32_t>(std::ceil(value));
   if (op == Op::to_float)
     return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(a)));
-  // How it rounds is not known, nor what it makes of what is too large.
+  // The rounding is not known, nor the result for values that are too large.
   constexpr float kTooLarge = 2147483648.0F;
   if (std::trunc(value) != value || std::fabs(value) >= kTooLarge) return std::nullopt;
   return static_cast<uint32_t>(static_cast<int32_t>(value));
@@ -84,7 +84,7 @@ Value binary_float(Op op, uint32_t a, uint32_t b) {
     case Op::ge_f: return x >= y ? 1 : 0;
     case Op::min_f:
     case Op::max_f:
-      // What it makes of NaN is not known.
+      // The result for NaN is not known.
       if (std::isnan(x) || std::isnan(y)) return std::nullopt;
       return bits(op == Op::min_f ? std::min(x, y) : std::max(x, y));
     default: return std::nullopt;

@@ -1,4 +1,4 @@
-// The scalar unit's arithmetic: 32 bits, and whether anything is known of a value.
+// The scalar unit's arithmetic, on 32-bit values that may be unknown.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace evolve::ir {
 // nullopt: not known to the model.
 using Value = std::optional<uint32_t>;
 
-// The result of an operation with one operand or two; `b` is not looked at where there is one.
-// Where an operand is not known, the result is known only if the other decides alone.
+// Returns the result of an operation with one operand or two. `b` is ignored if the operation
+// has one. If an operand is not known, the result is known only where the other decides it.
 Value compute(Op op, Value a, Value b);
 
 }  // namespace evolve::ir

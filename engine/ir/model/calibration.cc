@@ -16,26 +16,27 @@ namespace evolve::ir {
 
 namespace {
 
-// Steps of the grid: a quarter of a doubling of the latency, an eighth of one of the bandwidth.
-constexpr int kLatencySteps = 8;  // to either side
+// Steps of the grid: factors of 2^(1/4) for the latency and of 2^(1/8) for the bandwidth.
+constexpr int kLatencySteps = 8;  // to each side
 constexpr int kBandwidthSteps = 4;
 constexpr double kLatencyStep = 0.25;
 constexpr double kBandwidthStep = 0.125;
-// Constants farther from the start's have to be better by this share of the error for each step,
-// and errors below the least one are all the same.
+// Constants farther from the start's must have an error that is lower by this share for each step.
+// Errors below the least one count as equal.
 constexpr double kLeastGain = 0.01;
 constexpr double kLeastError = 1e-4;
 constexpr double kLeastSeconds = 1e-9;
 constexpr double kMostSeconds = 1e6;
-constexpr double kMostDeviceError = 0.99;  // what is off by more says nothing
+constexpr double kMostDeviceError = 0.99;  // a larger error says nothing
 
-// Latency and bandwidth, both by cycle, and what the model gives with them for each observation.
+// A latency and a bandwidth, both per cycle, and the cycles that the model gives for each
+// observation.
 struct Pair {
   Device device;
   std::vector<double> cycles;
 };
 
-// The device that a pair is at a clock: what it has by cycle stays.
+// Returns the device of a pair at a clock: its values per cycle stay the same.
 Device at_clock(const Pair& pair, double clock) {
   Device out = pair.device;
   out.dma_latency_seconds *= out.clock_hz / clock;

@@ -1,4 +1,5 @@
-// What changes while the simulator runs a schedule: a copy of it is a point to compare with.
+// The state that changes while the simulator runs a schedule. A copy of it is a point to compare
+// with.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@ namespace evolve::ir {
 struct Arrival {
   double at = 0;  // cycle
   int64_t granules = 0;
-  uint32_t operand = kNoOperand;  // whose they are
+  uint32_t operand = kNoOperand;  // the operand that they belong to
 };
 
 struct Flag {
   int64_t count = 0;
-  std::deque<Arrival> arrivals;  // on their way, in order
+  std::deque<Arrival> arrivals;  // under way, in the order of arrival
   void take_first() {
     count += arrivals.front().granules;
     arrivals.pop_front();
@@ -32,12 +33,12 @@ struct CoreState {
   std::unordered_map<uint32_t, Value> smem;
   std::unordered_map<uint32_t, Flag> flags;
   double cycle = 0;
-  double queue_free = 0;       // when the DMA queue can take the next transfer
-  double last_completion = 0;  // of a DMA
+  double queue_free = 0;       // cycle at which the DMA queue can take the next transfer
+  double last_completion = 0;  // cycle at which the last DMA is complete
   double step_start = 0;
   std::vector<uint64_t> skipped;  // times, by guard
-  std::vector<int64_t> changes;   // by bundle: how much oftener it runs than the one before
-  Simulation out;                 // what is counted
+  std::vector<int64_t> changes;   // by bundle: how many times more it runs than the bundle before
+  Simulation out;                 // counts so far
 };
 
 }  // namespace evolve::ir

@@ -11,9 +11,9 @@ namespace evolve::ir {
 
 namespace {
 
-// "kkk…-10412898245618000249": what comes before the hash; empty for a name that was not cut.
+// Returns what comes before the hash in "kkk…-10412898245618000249"; empty: the name was not cut.
 std::string_view cut_off(std::string_view module) {
-  constexpr size_t kLeastCut = 100;  // no stage's name is so long that less is left
+  constexpr size_t kLeastCut = 100;  // characters left by any cut, however long the stage's name
   constexpr size_t kLeastDigits = 15, kMostDigits = 20;
   const size_t dash = module.rfind('-');
   if (dash == std::string_view::npos || dash < kLeastCut) return {};
@@ -23,7 +23,7 @@ std::string_view cut_off(std::string_view module) {
   return is_hash ? module.substr(0, dash) : std::string_view();
 }
 
-// Names of instructions in HLO: "%gmm.1 = …".
+// Adds the names of HLO's instructions: "%gmm.1 = …".
 void add_names(std::string_view hlo, std::set<std::string, std::less<>>& names) {
   for (size_t at = hlo.find('%'); at != std::string_view::npos; at = hlo.find('%', at + 1)) {
     const size_t end = hlo.find(' ', at);
@@ -43,7 +43,7 @@ std::map<std::string, std::string> whole_names(const Dumps& dumps) {
   if (cut.empty()) return {};
   std::set<std::string, std::less<>> names;
   if (auto text = dumps.find("TLP/all-fingerprints.txt"); text != dumps.end()) {
-    // One that cannot be read is told of elsewhere.
+    // Fingerprints that cannot be read are reported elsewhere.
     if (auto read = read_fingerprints(text->second, text->first)) {
       for (Fingerprint& one : *read) names.insert(std::move(one.module));
     }

@@ -1,6 +1,7 @@
-// The whole names of modules whose dumps' file names were cut. libtpu cuts a module's name where
-// the file's would have more than 250 characters, and puts a hash in its place:
-// "kkk…-1041…-01-packed- bundles-post-ra.txt". Both differ from pass to pass.
+// The whole names of modules whose dumps have shortened file names. libtpu cuts a module's name
+// where the file's name would have more than 250 characters, and puts a hash in place of the rest:
+// "kkk…-1041…-01-packed-bundles-post-ra.txt".
+// The place of the cut and the hash differ from pass to pass.
 #pragma once
 
 #include <map>
@@ -11,11 +12,12 @@
 
 namespace evolve::ir {
 
-// By the modules' names as they are cut: the names that the program's own dumps, fingerprints and
-// HLO, have whole. A cut name that two of them begin with stays as it is.
+// Returns the whole names by the cut ones. Whole names come from two dumps of the program itself:
+// fingerprints and HLO. A cut name that begins two of them, or none, is left out, so it stays as
+// it is.
 std::map<std::string, std::string> whole_names(const Dumps& dumps);
 
-// The same by whole names. Of `by_name` the keys are "module/stage.txt".
+// Returns the same map by whole names. The keys of `by_name` are "module/stage.txt".
 template <class Value>
 std::map<std::string, Value> with_whole_names(std::map<std::string, Value> by_name,
                                               const std::map<std::string, std::string>& names) {

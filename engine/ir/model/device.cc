@@ -6,26 +6,26 @@ namespace evolve::ir {
 
 namespace {
 
-// tpu7x, one TensorCore of two a chip:
-//   peak    published 2307 TFLOP/s bf16 a chip, so 1153.5 a core, which is 524,288 flop a cycle
-//   at 2.20 GHz. clock   1.75 GHz, and 1.0 us of DMA latency: fitted once, for all, to 129
-//   published times of grouped
-//           matmuls; the median ratio modelled/measured is then 0.993, the mean absolute error 4.0
-//           %, the rank correlation 0.996. At the nominal 2.20 GHz all times come out 21 % too
-//           short.
+// tpu7x, one TensorCore of the two of a chip:
+//   peak    published 2307 TFLOP/s bf16 per chip, so 1153.5 per core, which is 524,288 flop
+//           per cycle at 2.20 GHz.
+//   clock   1.75 GHz, with 1.0 us of DMA latency: fitted once, together, to 129 published times of
+//           grouped matmuls. The median ratio modelled/measured is then 0.993, the mean absolute
+//           error 4.0 %, the rank correlation 0.996. At the nominal 2.20 GHz all times come
+//           out 21 % too short.
 //   error   twice that mean absolute error.
-//   hbm     published 7.38 TB/s a chip, half of it a core.
+//   hbm     published 7.38 TB/s per chip, half of it per core.
 //   vmem    64 MiB (JAX's TpuInfo).
 //   delay   six bundles run after a taken branch (seen in the schedules).
-//   slots   the first lines of libtpu's static-per-bundle-utilization; of DMAs one was seen.
+//   slots   the first lines of libtpu's static-per-bundle-utilization; for DMAs, one was seen.
 //
-// The others, one TensorCore each, have not been held against measured times:
+// The other devices, one TensorCore each, have not been held against measured times:
 //   peak, hbm, vmem   JAX's TpuInfo of one core.
-//   clock   nominal: that at which their matrix units give that peak. v6e's two units of 256x256
-//           take two rows of bf16 a cycle, as tpu7x's do; v5p's and v5e's four of 128x128 one
-//           (which is `matmul_factor`).
-//   latency as of tpu7x.
-//   error   of tpu7x the nominal clock is off by 21 %, so half as much again.
+//   clock   nominal: the clock at which their matrix units give that peak. v6e's two units
+//           of 256x256 take two rows of bf16 per cycle, as tpu7x's do; v5p's and v5e's four
+//           of 128x128 take one (which is `matmul_factor`).
+//   latency as for tpu7x.
+//   error   half as much again as 21 %, by which tpu7x's nominal clock is off.
 //   delay   four bundles (seen in the schedules).
 constexpr double kMiB = 1024.0 * 1024;
 constexpr std::array<int, kUnits> kSlots = {2, 2, 4, 1, 2, 3, 2, 2, 1};

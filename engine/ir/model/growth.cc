@@ -11,7 +11,7 @@ int64_t with_sign(uint32_t value) {
   return static_cast<int32_t>(value);
 }
 
-// How many steps `value` can grow by `growth` and stay from `low` to `high`.
+// Returns how many steps `value` can grow by `growth` and stay from `low` to `high`.
 uint64_t steps_within(int64_t value, int64_t growth, int64_t low, int64_t high) {
   if (growth == 0) return UINT64_MAX;
   return static_cast<uint64_t>(growth > 0 ? (high - value) / growth : (value - low) / -growth);
@@ -22,7 +22,7 @@ bool is_unsigned(Op op) {
          op == Op::max_u;
 }
 
-// 2^m - 1
+// Whether the mask is 2^m - 1.
 bool is_low_mask(uint32_t mask) {
   return (mask & (mask + 1)) == 0;
 }
@@ -127,7 +127,8 @@ uint32_t Growth::of_arithmetic(const Instruction& one, Value a, Value b) {
   uint32_t growth_a = of(one.operands[0]);
   uint32_t growth_b = of(one.operands[1]);
   if (growth_a == 0 && growth_b == 0) return 0;
-  // Whether something is known of the result must not change; it does not where both are known.
+  // The result must not change between known and not known. It cannot where both operands are
+  // known.
   if (!a || !b) {
     bool is_decided = compute(one.op, a, b).has_value();
     if (is_decided) bound(0);
@@ -221,7 +222,7 @@ void Growth::compare(Op op, uint32_t a, uint32_t b, uint32_t growth_a, uint32_t 
     case Op::lt_u:
     case Op::ge_s:
     case Op::ge_u:
-      // The border lies between -1 and 0.
+      // The border is between -1 and 0.
       bound(difference < 0 ? steps_within(difference, growth, -kFar, -1)
                            : steps_within(difference, growth, 0, kFar));
       break;
@@ -233,7 +234,7 @@ void Growth::compare(Op op, uint32_t a, uint32_t b, uint32_t growth_a, uint32_t 
 
 uint32_t Growth::of_quotient(int64_t value, int64_t growth, int64_t divisor, bool is_signed) {
   if (growth % divisor == 0) {
-    // It grows in whole steps, as long as the value does not wrap.
+    // The quotient grows in whole steps, as long as the value does not wrap.
     bound(steps_within(value, growth, is_signed ? INT32_MIN : 0,
                        is_signed ? INT32_MAX : int64_t{UINT32_MAX}));
     return static_cast<uint32_t>(growth / divisor);

@@ -8,20 +8,22 @@ namespace evolve::ir {
 
 namespace {
 
-// Behind all that parameter_address gives, and below what a signed comparison takes for negative.
-// In granules those addresses reach further: but a transfer's way says which of the two it has.
+// Addresses lie above all that parameter_address gives, and below those that a signed comparison
+// takes for negative. As granules, parameter addresses reach further, but a transfer's way says
+// which of the two an address is.
 constexpr uint64_t kFirst = uint64_t{1} << 28;
 constexpr uint64_t kEnd = uint64_t{1} << 31;
 
-// The most that an operand takes: its last extent is padded to 128, the one before to 32 (a tile of
-// one-byte numbers), and no element has more than 4 bytes. nullopt for more than there is room for.
+// Returns the most granules that an operand takes. Its last extent is padded to 128, the one before
+// to 32 (a tile of one-byte numbers), and no element has more than 4 bytes. Nullopt: more than
+// there is room for.
 std::optional<uint64_t> most_granules(const KernelOperand& operand) {
   constexpr uint64_t kLanes = 128, kRows = 32, kMostBytes = 4, kGranule = 32;
   auto padded = [](uint64_t extent, uint64_t to) { return (extent + to - 1) / to * to; };
   uint64_t count = kMostBytes;
   const size_t rank = operand.shape.size();
   for (size_t i = 0; i < std::max<size_t>(rank, 2); ++i) {
-    // From the last; what there is not is one.
+    // Right-aligned; missing dimensions count as 1.
     const uint64_t extent = std::max<uint64_t>(i < rank ? operand.shape[rank - 1 - i] : 1, 1);
     const uint64_t size = i == 0 ? padded(extent, kLanes) : i == 1 ? padded(extent, kRows) : extent;
     if (count > kEnd * kGranule / size) return std::nullopt;

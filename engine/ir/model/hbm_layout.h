@@ -1,5 +1,5 @@
-// Where a kernel's operands lie in HBM while it is simulated: one behind another, each as large as
-// its tiles make it, so that the address of a transfer says whose it is.
+// The layout of a kernel's operands in HBM while it is simulated. They lie one behind another, each
+// as large as its tiles make it, so that a transfer's address says which operand it moves.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class HbmLayout {
  public:
   explicit HbmLayout(const Schedule& schedule);
 
-  // In granules of 32 bytes; nullopt for an operand that is not in HBM, or that there is no room
-  // for.
+  // Returns an operand's address in granules of 32 bytes. Nullopt: the operand is not in HBM, or
+  // there is no room for it.
   [[nodiscard]] std::optional<uint32_t> address_of(uint32_t operand) const;
-  // What lies at an address: the number of an operand, and how many granules of it lie before;
-  // nullopt where none does.
+  // The place of an address: the operand that lies there, and how many granules of the operand lie
+  // before the address. Nullopt: no operand lies there.
   struct Place {
     uint32_t operand = 0;
     uint32_t granule = 0;
@@ -26,8 +26,8 @@ class HbmLayout {
   [[nodiscard]] std::optional<Place> at(uint32_t address) const;
 
  private:
-  std::map<uint32_t, uint32_t> by_number_;   // addresses
-  std::map<uint32_t, uint32_t> by_address_;  // numbers
+  std::map<uint32_t, uint32_t> by_number_;   // addresses, by operand
+  std::map<uint32_t, uint32_t> by_address_;  // operands, by address
   uint64_t end_;
 };
 

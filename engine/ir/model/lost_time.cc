@@ -6,7 +6,7 @@ namespace evolve::ir {
 
 namespace {
 
-constexpr size_t kMatrixUnits = 10;  // by a digit of the dump
+constexpr size_t kMatrixUnits = 10;  // their number is a digit in the dump
 
 Cause cause_of(const Schedule& schedule, const Bundle& bundle) {
   uint32_t spills = 0;

@@ -1,4 +1,4 @@
-// Where a kernel's time goes: every cycle to one cause, so that the causes add up to the whole.
+// The causes of a kernel's time. Every cycle has one cause, so the causes add up to the whole.
 #pragma once
 
 #include <array>
@@ -13,29 +13,29 @@ namespace evolve::ir {
 
 enum class Cause : uint8_t {
   mxu,            // a matrix unit is busy
-  vector,         // the matrix units are idle, other vector units have work
-  spill,          // nothing but vector registers that are put into memory or taken back
-  scalar,         // nothing but the scalar unit and the start of DMAs
-  latency,        // an empty bundle: a result is awaited
-  dma_bandwidth,  // a wait for a DMA, while bytes of it or before it pass
+  vector,         // the matrix units are idle, and another vector unit has work
+  spill,          // only vector registers that are put into memory or taken back
+  scalar,         // only the scalar unit and the start of DMAs
+  latency,        // an empty bundle, which waits for a result
+  dma_bandwidth,  // a wait for a DMA while its bytes, or bytes before them, pass
   dma_latency,    // a wait for a DMA whose bytes have passed
   drain,          // the last DMAs, after the last bundle
 };
 constexpr size_t kCauses = 8;
 const char* cause_name(Cause cause);
-// What would have to change for the time to go away, in words.
+// Returns the words for a cause: what would have to go for its time to be saved.
 const char* cause_words(Cause cause);
 
 using CyclesByCause = std::array<double, kCauses>;
 
-// For so long a matrix unit takes no other matmul.
+// Returns the cycles for which a matmul keeps its matrix unit from taking another one.
 uint32_t matmul_cycles(const Opcode& opcode, const Device& device);
 
-// The cause of each bundle's own cycle. A matrix unit counts as busy for as many bundles as a
-// matmul takes cycles, from each one on, in the order of the text.
+// Returns the cause of each bundle's own cycle. Each matmul makes its matrix unit busy for as many
+// bundles as it takes cycles, counted in the order of the text.
 std::vector<Cause> causes_of(const Schedule& schedule, const Device& device);
 
-// Adds up to the simulation's cycles.
+// Returns the cycles of each cause; they add up to the simulation's cycles.
 CyclesByCause lost_time(const Schedule& schedule, const Simulation& simulation,
                         const Device& device);
 

@@ -20,7 +20,7 @@ class Range {
       return out;
     }
     std::map<uint32_t, bool> dearer, cheaper;
-    // One side may lead to further branches.
+    // One side may lead to further branches, which run() appends.
     for (size_t i = 0; i < seen_.size(); ++i) {
       const uint32_t site = seen_[i].instruction;
       TRY_ASSIGN(auto other, run({{site, true}}));
@@ -38,7 +38,7 @@ class Range {
   }
 
  private:
-  // Predicates of which nothing is said are false.
+  // Simulates with these assumptions. Every other predicate is false.
   Result<Simulation> run(std::map<uint32_t, bool> holds) {
     DataBranches branches;
     branches.holds = std::move(holds);
@@ -48,7 +48,8 @@ class Range {
     while (true) {
       auto simulation = simulate(schedule_, device_, parameters_, options);
       if (simulation || !branches.asked || seen_.size() == kMostDataBranches) return simulation;
-      // Assumed already, and still not known: a value of the same name that is made elsewhere.
+      // The predicate is assumed already and still not known: a value of the same name is made
+      // elsewhere.
       if (!branches.holds.try_emplace(branches.asked->instruction, false).second) return simulation;
       seen_.push_back(*std::exchange(branches.asked, std::nullopt));
     }

@@ -1,9 +1,9 @@
-// A kernel whose control flow hangs on data: how long it takes is told from the cheaper to the
+// The range of a kernel's time where its control flow depends on data: from the cheaper to the
 // dearer side of its branches.
 //
-// Each predicate that hangs on data is assumed to be the same whenever it is made: all false first,
-// then each of them true alone, which says which side of it is dearer; last all on their dearer
-// sides, and all on their cheaper ones.
+// Each predicate that depends on data is assumed to have the same value whenever it is computed.
+// First all are false. Then each one by itself is true, which says which of its sides is dearer.
+// Last come two runs: all on their dearer sides, and all on their cheaper ones.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@
 
 namespace evolve::ir {
 
-// More predicates that hang on data are not tried.
+// The most predicates that depend on data; more are not tried.
 constexpr size_t kMostDataBranches = 16;
 
 struct DataRange {
   Simulation dearer;
-  std::optional<Simulation> cheaper;  // none: nothing hangs on data
+  std::optional<Simulation> cheaper;  // none: nothing depends on data
   std::vector<std::string> on_data;  // "line 12, on a value of the vector units that line 10 reads"
 };
 
-// As simulate(), which an error is of.
+// Returns what simulate() gives for both sides. Errors are those of simulate().
 Result<DataRange> simulate_range(const Schedule& schedule, const Device& device,
                                  const Parameters& parameters = {});
 

@@ -18,10 +18,10 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kLanes = 128;
-constexpr size_t kMostWords = size_t{1} << 22;  // 16 MiB; SMEM has one
+constexpr size_t kMostWords = size_t{1} << 22;  // 16 MiB; SMEM has 1 MiB
 constexpr uint64_t kMostTimes = 1'000'000'000;
 
-// The numbers of nested lists, in order. No array has `deepest` dimensions.
+// Appends the numbers of nested lists, in order. No array has `deepest` dimensions.
 Status flatten(const json& value, Values& out, int deepest = 32) {
   if (value.is_array()) {
     if (deepest == 0) return bad_input("lists within lists, too deep");
@@ -121,14 +121,14 @@ std::optional<Element> element_of(const std::string& dtype) {
 
 std::optional<uint32_t> bits_of(double value, Element element) {
   if (element.is_float) return std::bit_cast<uint32_t>(static_cast<float>(value));
-  // As it is given: with a sign or without.
+  // A number is given with a sign or without.
   double most = std::ldexp(1.0, static_cast<int>(element.bits));
   if (std::trunc(value) != value || value >= most || value < -most / 2) return std::nullopt;
   auto whole = static_cast<uint32_t>(static_cast<int64_t>(value));
   return element.bits == 32 ? whole : whole & ((1U << element.bits) - 1);
 }
 
-// Where the elements of a matrix, or of a row of matrices, lie.
+// Where the elements of a matrix, or of a sequence of matrices, lie.
 class Tiling {
  public:
   Tiling(const std::vector<uint32_t>& shape, size_t bits) : pack_(32 / bits) {
@@ -136,7 +136,7 @@ class Tiling {
     columns_ = shape.empty() ? 1 : shape.back();
     rows_ = is_vector ? 1 : shape[shape.size() - 2];
     if (is_vector) {
-      // Rows of 128, as many to a tile as share a word.
+      // A vector is rows of 128. A tile has as many rows as share a word.
       rows_ = (columns_ + kLanes - 1) / kLanes;
       columns_ = kLanes;
       tile_rows_ = pack_;
@@ -194,7 +194,7 @@ Result<std::vector<uint32_t>> lay_out_one(const KernelOperand& operand, const Va
   return words;
 }
 
-// The text between two marks; empty where they are not there.
+// Returns the text between two marks; empty: the first mark is missing.
 std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
   size_t start = text.find(from);
   if (start == std::string_view::npos) return {};

@@ -1,14 +1,14 @@
-// What a kernel is given that its control flow hangs on: scalars, and tables that are prefetched
-// (group sizes, masks, pages). From a file to the words that the simulator reads.
+// The operands that a kernel's control flow depends on: scalars, and prefetched tables (group
+// sizes, masks, pages). They are read from a file and become the words that the simulator reads.
 //
-// A JSON file is one of
+// A JSON file has one of these forms:
 //   {"0": VALUES, "2": VALUES, …}      operands by their number
-//   [VALUES, VALUES, …]                operands 0, 1, …; null for one that is not given
+//   [VALUES, VALUES, …]                operands 0, 1, …; null: the operand is not given
 //   {"kernels": {NAME: [{"times": 3, "operands": {"0": VALUES, …}}, …], …}}
 //                                      a kernel that runs several times, or several kernels; "gmm"
 //                                      is the name of the module "gmm.1", too. A run may have
-//                                      "shapes": ["s32[9]", null, …], of operands 0, 1, …: then a
-//                                      module is told by them where it is not by its name
+//                                      "shapes": ["s32[9]", null, …], of operands 0, 1, …. They
+//                                      identify a module whose name does not
 // VALUES is a number, or lists of numbers as deep as the operand's shape, or one list of them, row
 // by row. A NumPy file (.npy) is one operand: whole numbers, booleans or 32-bit floats.
 #pragma once
@@ -30,40 +30,41 @@ namespace evolve::ir {
 using Values = std::vector<double>;
 using OperandValues = std::map<uint32_t, Values>;
 
-// One or more equal runs of a kernel. Several inputs of a kernel are all its runs; one that runs
-// once stands for as many as there are.
+// One run of a kernel, or several equal ones. Several inputs of a kernel are all its runs. A single
+// input that runs once stands for all runs, however many there are.
 struct KernelInput {
   uint64_t times = 1;
   OperandValues operands;
-  std::vector<std::string> shapes = {};  // "s32[9]"; "" is any
+  std::vector<std::string> shapes = {};  // "s32[9]"; "": any shape
   bool operator==(const KernelInput&) const = default;
 };
 
 struct ProgramInput {
-  // By kernel; "" is every kernel that is not named.
+  // By kernel. "": every kernel that is not named.
   std::map<std::string, std::vector<KernelInput>> kernels;
   struct Runs {
-    const std::vector<KernelInput>* each = nullptr;  // nullptr: nothing is said
-    uint64_t kernels = 1;                            // that run so, and are not told apart
+    const std::vector<KernelInput>* each = nullptr;  // null: nothing is said
+    uint64_t kernels = 1;  // how many kernels of these shapes have these runs
   };
-  // The runs of a module, by its name or else its shapes. Nothing is said of it, too, where kernels
-  // of its shapes are given different operands.
+  // Returns the runs of a module, found by its name or else by its shapes. `each` is null, too, if
+  // kernels of its shapes are given different operands.
   [[nodiscard]] Runs of(const Schedule& module) const;
 };
 
-// Reads such a JSON document. An error is bad input and says what was expected.
+// Reads such a JSON document. Bad input: another form; the error says what was expected.
 Result<ProgramInput> read_operands(const nlohmann::json& document);
 
 // Reads a NumPy file of version 1 to 3.
 Result<Values> read_npy(std::string_view bytes);
 
-// The values as they lie in memory. What does not fit the operand's shape, as the schedule has it,
-// is bad input; so is a number of which the schedule has no operand.
+// Returns the values as they lie in memory. Bad input: values that do not fit the operand's shape
+// in the schedule, or an operand's number that the schedule does not have.
 //
-// Layout, as XLA tiles arrays: of the last two dimensions tiles of 8x128 elements (of 1, 2 or 4
-// rows where there are no more), a row of tiles after the other; four 8-bit or two 16-bit elements
-// of following rows share a word. A vector of 32-bit elements is linear; of smaller ones 128 words
-// hold 4 or 2 rows of 128. Seen in the addresses of compiled kernels with 15 shapes.
+// The layout is XLA's tiling of arrays. The last two dimensions are tiles of 8x128 elements, or of
+// 1, 2 or 4 rows if the array has no more. One row of tiles follows the other. Four 8-bit or two
+// 16-bit elements of successive rows share a word. A vector of 32-bit elements is linear. In a
+// vector of smaller elements, 128 words hold 4 or 2 rows of 128. Seen in the addresses of compiled
+// kernels with 15 shapes.
 Result<Parameters> lay_out(const Schedule& schedule, const OperandValues& values);
 
 }  // namespace evolve::ir

@@ -18,10 +18,10 @@ namespace evolve::ir {
 namespace {
 
 constexpr std::string_view kSchedule = "/packed-bundles-post-ra.txt";
-// What HLO has for a Pallas kernel.
+// HLO's opcode for a Pallas kernel.
 constexpr std::string_view kKernel = "custom-call";
 
-// What the top-level program calls.
+// The calls of the top-level program.
 struct Calls {
   std::map<std::string, uint64_t> times;
   std::map<std::string, std::string> opcodes;
@@ -79,8 +79,8 @@ class Runner {
       auto simulation = simulate_range(schedule, device_);
       return add(name, std::move(schedule), std::move(simulation), times);
     }
-    // One input stands for all runs. Several are all of a kernel's runs, whichever of its modules,
-    // which are alike, the program calls for them.
+    // One input stands for all runs. Several inputs are all runs of a kernel. They count once,
+    // whichever of the kernel's modules, which are alike, the program calls.
     bool is_for_all = inputs.each->size() == 1 && inputs.each->front().times == 1;
     if (!is_for_all && !counted_.insert(inputs.each).second) return {};
     if (!is_for_all) with_runs_.insert(name);
@@ -98,8 +98,9 @@ class Runner {
     return dumps_.contains(module + std::string(kSchedule));
   }
 
-  // A loop of XLA's own that the top-level program was followed through for one pass, its branch
-  // back standing in line `unknown_loop` (0: none), makes as many calls as the HLO says.
+  // Multiplies the calls in XLA's own loops. The top-level program was followed through one pass of
+  // such a loop. The loop's backward branch is in line `unknown_loop` (0: none). The HLO says how
+  // many passes there are.
   void count_calls(uint32_t unknown_loop) {
     if (unknown_loop == 0) return;
     std::optional<HloLoops> loops;
@@ -116,8 +117,8 @@ class Runner {
     }
   }
 
-  // XLA compiles what does the same work once: a call of a module without a schedule is one of
-  // another that does its work.
+  // Adds the calls of modules without a schedule to the modules that do their work. XLA compiles
+  // only one of the modules that do the same work.
   void share_calls() {
     std::map<std::string, std::string> compiled;  // modules by their work
     for (const auto& [module, times] : calls_.times) {
@@ -139,9 +140,9 @@ class Runner {
     for (const auto& [module, times] : shared) calls_.times[module] += times;
   }
 
-  // The top-level program was followed through all branches of XLA's conditionals, which hang on
-  // data: of each one counts. The runs of a kernel that were given one by one are those that there
-  // are.
+  // Takes away the calls in branches that do not run. The top-level program was followed through
+  // all branches of XLA's conditionals, which depend on data, but only one branch of each counts.
+  // Kernels whose runs were given one by one keep those runs.
   void take_branches() {
     if (!hlo_ || own_calls_.empty()) return;
     std::map<std::string, KernelRun*> kernels;
@@ -175,7 +176,7 @@ class Runner {
     }
   }
 
-  // Whether operands are for it: XLA's own modules have none that matter.
+  // Whether the input's operands are meant for it. XLA's own modules have no operands that matter.
   [[nodiscard]] bool is_kernel(const std::string& name) const {
     if (hlo_) {
       const HloInstruction* instruction = hlo_->find(name);
@@ -186,8 +187,8 @@ class Runner {
     return opcode == calls_.opcodes.end() || opcode->second == kKernel;
   }
 
-  // Whether Pallas' work is in it, which is never estimated: a kernel, or a fusion of XLA's with
-  // one.
+  // Whether it has Pallas' work, which is never estimated: it is a kernel, or a fusion of XLA's
+  // with one.
   [[nodiscard]] bool has_kernel(const std::string& name) const {
     return hlo_ ? hlo_->has_kernel(name) : is_kernel(name);
   }
@@ -211,8 +212,8 @@ class Runner {
     return {};
   }
 
-  // What XLA made beside the kernels mostly moves bytes; where it multiplies matrices, it takes as
-  // long as the longer of the two.
+  // Estimates a module that XLA made. Most of them only move bytes; one that multiplies matrices
+  // takes the longer of the two times.
   void estimate(const std::string& name, uint64_t times, const std::string& why) {
     if (!hlo_ || hlo_->find(name) == nullptr || has_kernel(name)) {
       run_.not_modelled[name] = why;
@@ -241,7 +242,7 @@ class Runner {
   const ProgramInput& input_;
   std::optional<HloModule> hlo_;
   Calls calls_;
-  // What the top-level program calls, by its name there, before what is alike is put together.
+  // The top-level program's calls by its own names, before modules with the same work are merged.
   struct OwnCalls {
     std::string compiled;  // the module that it is compiled as
     uint64_t times = 0;

@@ -1,5 +1,5 @@
-// A compiled program as its dumps show it, and what the model makes of it: the top-level program,
-// and every kernel as often as that calls it.
+// A compiled program, as its dumps show it, and its simulation: the top-level program, and every
+// kernel as often as the top-level program calls it.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ using Dumps = std::map<std::string, std::string>;
 struct KernelRun {
   std::string name;  // "TLP" is the top-level program
   Schedule schedule;
-  Simulation simulation;                  // on the dearer side of what hangs on data
-  std::optional<Simulation> cheaper;      // on the cheaper one; none: nothing hangs on data
-  std::vector<std::string> on_data;       // what does (on_data.h)
-  uint64_t times = 1;                     // it runs so, on the dearer side of XLA's conditionals
-  std::optional<uint64_t> cheaper_times;  // on the cheaper one; none: it is in no conditional
-  std::string conditional;                // of XLA's own around it, named; empty: none
-  bool has_kernel = false;                // of Pallas in it; false: all of it is XLA's own
-  // Of all its runs.
+  Simulation simulation;                  // on the dearer side of what depends on data
+  std::optional<Simulation> cheaper;      // on the cheaper side; none: nothing depends on data
+  std::vector<std::string> on_data;       // what depends on data (on_data.h)
+  uint64_t times = 1;                     // equal runs, on the dearer side of XLA's conditionals
+  std::optional<uint64_t> cheaper_times;  // on the cheaper side; none: it is in no conditional
+  std::string conditional;                // XLA's own conditional around it, named; empty: none
+  bool has_kernel = false;                // it has a Pallas kernel; false: all of it is XLA's own
+  // The cycles of all its runs.
   [[nodiscard]] double all_cycles() const { return static_cast<double>(times) * simulation.cycles; }
-  // Of all its runs, on the cheaper side.
+  // The cycles of all its runs, on the cheaper side.
   [[nodiscard]] double least_cycles() const {
     return static_cast<double>(cheaper_times.value_or(times)) *
            (cheaper ? cheaper->cycles : simulation.cycles);
@@ -38,22 +38,26 @@ struct KernelRun {
 };
 
 struct ProgramRun {
-  // The top-level program, what has no schedule, then in the order of their names; a kernel once
-  // for each input.
+  // In this order: the top-level program, called modules without a schedule, the others by name. A
+  // kernel comes once for each input.
   std::vector<KernelRun> kernels;
-  // XLA's own modules that the model cannot follow, or that the dumps have no schedule of, and why.
-  // Of the estimated ones `kernels` has an empty schedule, and the time that the bytes take which
-  // they move by the HLO, or their matrix products at the device's peak where that is longer; the
-  // others are left out.
+  // Modules that the model cannot follow, or that have no schedule in the dumps, and why.
+  //
+  // An estimated module is XLA's own. In `kernels` it has an empty schedule. Its time is that of
+  // the bytes that it moves by the HLO, or that of its matrix products at the device's peak if that
+  // is longer.
+  //
+  // A module that is not modelled is left out, or counts one pass of a loop whose length is not
+  // known.
   std::map<std::string, std::string> estimated;
   std::map<std::string, std::string> not_modelled;
   [[nodiscard]] double cycles() const;
 };
 
-// Simulates every module of the dumps that has a schedule: what the top-level program calls as
-// often as it does that, the kernels of the input with their operands. Without a top-level program
-// each runs once. Of a conditional of XLA's own one branch counts, the dearer and the cheaper one,
-// and the top-level program's `on_data` names it.
+// Simulates every module of the dumps that has a schedule: as often as the top-level program calls
+// it, and with the input's operands if it is a kernel. Without a top-level program each module runs
+// once. One branch of each of XLA's own conditionals counts: the dearer and the cheaper one. The
+// top-level program's `on_data` names these conditionals.
 Result<ProgramRun> run_program(const Dumps& dumps, const Device& device,
                                const ProgramInput& input = {});
 

@@ -6,7 +6,8 @@ namespace evolve::ir {
 
 namespace {
 
-// Where a section begins: at a branch's target, and behind what still runs after a branch.
+// Marks where sections begin: at a branch's target, and behind the bundles that still run after a
+// branch.
 std::vector<bool> starts_of(const Schedule& schedule, const Device& device) {
   std::vector<bool> out(schedule.bundles.size(), false);
   auto mark = [&](size_t bundle) {
@@ -26,7 +27,7 @@ std::vector<bool> starts_of(const Schedule& schedule, const Device& device) {
   return out;
 }
 
-// Of an instruction; nullptr where none is known.
+// Returns the source line of an instruction; null: none is known.
 const SourceLine* source_of(const Schedule& schedule, size_t issue) {
   if (schedule.issue_sources.empty()) return nullptr;
   uint16_t number = schedule.issue_sources[issue];

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Over all modules, as often as they ran.
+// Counts over all modules, each as often as it ran.
 struct Counts {
   std::array<uint64_t, 4> matmuls{};  // by matrix unit
   double matmul_flops = 0;
@@ -68,7 +68,7 @@ bool is_double_buffered(const json& facts) {
                      [](const json& window) { return window["buffers"].get<uint64_t>() > 1; });
 }
 
-// Issued of what there was room for.
+// Returns the instructions issued, in percent of those that there was room for.
 double utilisation(const json& facts, Unit unit, const Device& device) {
   return 100 * facts["utilisation"][unit_name(unit)].get<double>() /
          device.slots[static_cast<size_t>(unit)];

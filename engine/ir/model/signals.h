@@ -1,6 +1,6 @@
-// What Glaucis tells its language model of a kernel, under its names: there it is counted in text
-// that was not yet scheduled, here it is what was executed. For those who move over with rules that
-// read them.
+// The signals that Glaucis reports to its language model about a kernel, under its names. Glaucis
+// counts them in text that is not yet scheduled; here they count what was executed. They are for
+// people who come from Glaucis with rules that read these signals.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,8 @@
 
 namespace evolve::ir {
 
-// `facts` are those of the run (facts.h), so far. Schema in engine/ir/README.md.
+// Returns the signals of a run. `facts` are the run's facts so far (facts.h). Schema in
+// engine/ir/README.md.
 nlohmann::json write_signals(const ProgramRun& run, const nlohmann::json& facts,
                              const Device& device);
 

@@ -75,11 +75,12 @@ class Core {
     }
   }
 
-  // Goes from one bundle that the scalar unit sees to the next; those between are cycles alone.
+  // Goes from one bundle that the scalar unit sees to the next. The bundles between only take
+  // cycles.
   Result<Simulation> run() {
     const size_t end = schedule_.bundles.size();
     size_t at = 0;
-    size_t stop = end;  // bundles before this one run before the branch under way takes effect
+    size_t stop = end;  // bundles before this one run before the pending branch takes effect
     size_t target = end;
     ++state_.changes[0];
     while (true) {
@@ -202,7 +203,8 @@ class Core {
     if (++unknown.times == 1) unknown.origin = origin_words(guard.predicate);
   }
 
-  // A value that is not known, or what is assumed of the instruction that makes it.
+  // Returns the value; if it is not known, returns what is assumed of the instruction that makes
+  // it.
   [[nodiscard]] Value assumed_or(uint32_t instruction, Value value) const {
     if (value || options_.on_data == nullptr) return value;
     const auto& holds = options_.on_data->holds;
@@ -210,8 +212,8 @@ class Core {
     return found == holds.end() ? value : Value(found->second ? 1 : 0);
   }
 
-  // Why it ends at an instruction whose predicate is not known. Notes one that may be assumed: it
-  // hangs on data, and no loop's length on it.
+  // Returns the error for an instruction whose predicate is not known. Also notes a predicate that
+  // may be assumed: it depends on data, and it does not decide a loop's length.
   Error not_known(const Instruction& one, size_t at) {
     const auto is_known = [this](int32_t slot) {
       return state_.slots[static_cast<size_t>(slot)].has_value();
@@ -227,14 +229,14 @@ class Core {
     return failed("a predicate that it does not know: it depends on " + words);
   }
 
-  // Whether it is computed from what the arrays hold; nobody can give that.
+  // Whether the value is computed from the arrays' contents, which no input file can give.
   [[nodiscard]] bool is_data(const Origin& origin) const {
     const Instruction& one = *origin.instruction;
     if (one.op == Op::of_vectors) return true;
     if (one.op != Op::load_smem) return false;
     const Value address = read(one.operands[0]);
     if (!address || not_given_.contains(*address)) return false;
-    return state_.smem.contains(*address);  // and was written
+    return state_.smem.contains(*address);  // and it was written
   }
 
   [[nodiscard]] std::string origin_words(int32_t slot) const {
@@ -242,7 +244,7 @@ class Core {
       return state_.slots[static_cast<size_t>(each)].has_value();
     }));
   }
-  // What a value that is not known comes from, for people.
+  // Returns what a value that is not known comes from, in words for people.
   [[nodiscard]] std::string origin_words(const std::optional<Origin>& origin) const {
     if (!origin) return "a value whose origin the schedule does not say";
     const Instruction& one = *origin->instruction;
@@ -269,11 +271,12 @@ class Core {
     growth.see(one, {holds, {read(one.operands[0]), read(one.operands[1]), read(one.operands[2])}});
   }
 
-  // Whether the instruction runs; nullopt: not known.
+  // Whether the instruction runs. Nullopt: not known.
   [[nodiscard]] std::optional<bool> predicate(const Instruction& one) const {
     if (one.predicate == kNone) return true;
     Value value = state_.slots[static_cast<size_t>(one.predicate)];
-    // A branch may go around the check, and so may what is guarded.
+    // A check is assumed to hold. But a branch may go around the check, and so may guarded
+    // instructions, unless they are the check itself. These need the real value.
     const bool may_assume =
         one.op != Op::branch && (one.op != Op::guard || schedule_.guards[one.target].is_check);
     if (!value && may_assume) value = assumed_[static_cast<size_t>(one.predicate)];
@@ -316,7 +319,7 @@ class Core {
     }
     Value a = read(one.operands[0]);
     switch (one.op) {
-      case Op::core: return 0;  // the first; another does the like with its own share
+      case Op::core: return 0;  // the first core; the others do the same with their own share
       case Op::operand: return a ? hbm_.address_of(*a).value_or(parameter_address(*a)) : Value();
       case Op::parameter: return a ? word_of(*a, 0) : Value();
       case Op::load_smem: return a ? load(*a) : Value();
@@ -339,18 +342,19 @@ class Core {
     if (auto address = read(one.operands[0])) {
       state_.smem[*address] = read(one.operands[1]);
     } else {
-      state_.smem.clear();  // it may have been anywhere
+      state_.smem.clear();  // the address is not known: it may have been any word
     }
   }
 
-  // A word of an operand.
+  // Returns a word of an operand.
   [[nodiscard]] Value word_of(uint32_t number, size_t word) const {
     auto found = parameters_.find(number);
     if (found == parameters_.end() || word >= found->second.size()) return std::nullopt;
     return found->second[word];
   }
 
-  // What a DMA, whose source counts granules, takes of an operand in VMEM or HBM.
+  // Returns the place in an operand, in VMEM or HBM, that a DMA reads. The DMA's source address
+  // counts granules.
   [[nodiscard]] std::optional<HbmLayout::Place> source_of(const Instruction& dma) const {
     const Value address = read(dma.operands[0]);
     if (!address) return std::nullopt;
@@ -359,7 +363,7 @@ class Core {
     return HbmLayout::Place{operand, granule};
   }
 
-  // From an operand into the scalar memory, which counts words. What comes from elsewhere is not
+  // Copies from an operand into the scalar memory, which counts words. Words from elsewhere are not
   // known.
   void copy_to_smem(const std::optional<HbmLayout::Place>& source, uint32_t granules,
                     Value destination) {
@@ -376,7 +380,7 @@ class Core {
     }
   }
 
-  // Of an address in HBM.
+  // Returns the operand at an address in HBM.
   [[nodiscard]] uint32_t owner_of(const Operand& address) const {
     const Value value = read(address);
     const auto place = value ? hbm_.at(*value) : std::nullopt;
@@ -389,7 +393,7 @@ class Core {
     arrivals.insert(std::upper_bound(arrivals.begin(), arrivals.end(), arrival, later), arrival);
   }
 
-  // Operands: source, size in granules, destination, flag.
+  // Starts a DMA. Operands: source, size in granules, destination, flag.
   Status start_dma(const Instruction& one) {
     Value size = read(one.operands[1]);
     Value flag = read(one.operands[3]);
@@ -478,15 +482,15 @@ class Core {
   const Schedule& schedule_;
   const Device& device_;
   const Parameters& parameters_;
-  bool is_lenient_;             // what it does not know does not happen
-  std::vector<Value> assumed_;  // of predicates that are checked and not known: the checks hold
+  bool is_lenient_;             // what is not known does not happen
+  std::vector<Value> assumed_;  // of predicates that are checked but not known: the checks hold
   SimulationOptions options_;
   HbmLayout hbm_;
   SteadyState steady_;
   uint64_t walked_ = 0;  // bundles
-  std::unordered_map<uint32_t, uint32_t>
-      not_given_;                  // by word of SMEM: the operand it was copied of
-  std::vector<size_t> next_seen_;  // by bundle: the first from there that the scalar unit sees
+  // By word of SMEM: the operand that the word was copied from, whose values are not given.
+  std::unordered_map<uint32_t, uint32_t> not_given_;
+  std::vector<size_t> next_seen_;  // by bundle: the first from it on that the scalar unit sees
   CoreState state_;
   SpanLog steps_, loads_, stores_, stalls_;
 };

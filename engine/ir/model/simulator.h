@@ -1,7 +1,7 @@
-// The model: runs a kernel's schedule as the core would, the scalar unit exactly, the vector and
-// matrix units by the cycles that their bundles take. One cycle a bundle; a wait stalls until its
-// sync flag has what it waits for; DMAs pass one after another through one queue at HBM bandwidth,
-// each with a fixed latency. What moves within the chip has the latency alone.
+// The model: runs a kernel's schedule as the core would. It runs the scalar unit exactly, and
+// counts the cycles of the vector and matrix units' bundles. A bundle takes one cycle. A wait
+// stalls until its sync flag has what it waits for. DMAs pass one after another through one queue
+// at HBM bandwidth, each with a fixed latency. A transfer within the chip takes only the latency.
 //
 // Not modelled: more than one queue, HBM rows, bank conflicts, power, the other core. See
 // engine/ir/README.md.
@@ -20,7 +20,7 @@
 
 namespace evolve::ir {
 
-// Something that took a while, in cycles from the kernel's start.
+// An event with a duration, in cycles from the kernel's start.
 struct Span {
   enum class Kind : uint8_t { load, store, stall, step };
   Kind kind = Kind::step;
@@ -29,7 +29,7 @@ struct Span {
   double bytes = 0;  // of a load or a store
 };
 
-// What DMAs moved of one of the kernel's operands in HBM.
+// The DMA traffic of one of the kernel's operands in HBM.
 struct Traffic {
   uint64_t loads = 0;
   uint64_t stores = 0;
@@ -39,10 +39,11 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
-// For a transfer of which it is not known whose it is.
+// The operand of a transfer whose operand is not known.
 constexpr uint32_t kNoOperand = UINT32_MAX;
 
-// A guard of which it is not known whether its instructions ran. They are counted as if they did.
+// A guard whose instructions may or may not have run: the simulation does not know. They are
+// counted as if they ran.
 struct UnknownGuard {
   uint64_t times = 0;
   std::string origin;  // what it depends on, for people
@@ -51,13 +52,13 @@ struct UnknownGuard {
 struct Simulation {
   double cycles = 0;
   uint64_t bundles = 0;        // executed
-  uint64_t empty_bundles = 0;  // of those, without any instruction: latency
+  uint64_t empty_bundles = 0;  // of these, without any instruction: latency
   double stall_cycles = 0;     // waiting for DMAs
-  double latency_cycles = 0;   // of those, while their bytes had passed: latency alone
+  double latency_cycles = 0;   // of these, after the bytes have passed: only latency
   double drain_cycles = 0;     // after the last bundle, until the last bytes have arrived
   double added_up_cycles = 0;  // of passes of loops in steady state, which were not walked
   double matrix_cycles = 0;    // of an estimated module: products beyond the waits
-  uint64_t loads = 0;          // DMAs from HBM, and to it
+  uint64_t loads = 0;          // DMAs from HBM; `stores`: DMAs to HBM
   uint64_t stores = 0;
   double load_bytes = 0;
   double store_bytes = 0;
@@ -65,7 +66,7 @@ struct Simulation {
   uint64_t matmuls = 0;
   uint64_t spills = 0;
   uint64_t fills = 0;
-  uint32_t unknown_loop = 0;  // line of a branch back that was not taken, for it is not known; or 0
+  uint32_t unknown_loop = 0;  // line of a backward branch not taken: predicate not known; 0: none
   std::map<uint32_t, UnknownGuard> unknown_guards;  // by Schedule::guards
   std::array<uint64_t, kUnits> issued{};
   std::vector<uint64_t> executed;       // times, by bundle
@@ -77,47 +78,49 @@ struct Simulation {
   bool spans_are_cut = false;
 };
 
-// What the kernel's operands hold that its control flow hangs on (scalars, and tables that are
-// prefetched), by their numbers: 32-bit words in the order in which they lie in memory. Of others
-// nothing is known.
+// The values of operands that the kernel's control flow depends on (scalars and prefetched tables),
+// by the operand's number: 32-bit words in their order in memory. The values of other operands are
+// not known.
 using Parameters = std::map<uint32_t, std::vector<uint32_t>>;
 
-// What is assumed of predicates that hang on data, which vector units compute (on_data.h).
+// Assumptions about predicates that depend on data, which vector units compute (on_data.h).
 struct DataBranches {
   struct Asked {
-    uint32_t instruction = 0;  // that makes the predicate: an index into Schedule::instructions
+    uint32_t instruction = 0;  // the maker of the predicate, an index into Schedule::instructions
     std::string what;          // "line 12, on a value of the vector units that line 10 reads"
   };
   std::map<uint32_t, bool> holds;  // by the instruction that makes the predicate
-  std::optional<Asked> asked;      // what ended the simulation: nothing is assumed of it yet
+  std::optional<Asked> asked;      // the predicate that ended the simulation, not yet assumed
 };
 
 constexpr size_t kSpansKept = 2000;
-// What has to be walked longer is not followed, nor what runs longer: minutes of a device.
+// The simulator walks no more bundles than kMostBundlesWalked. A schedule that runs more than
+// kMostBundles, minutes on a device, is not followed either.
 constexpr uint64_t kMostBundlesWalked = 400'000'000;
 constexpr uint64_t kMostBundles = 1'000'000'000'000;
 struct SimulationOptions {
   uint64_t most_walked = kMostBundlesWalked;
-  bool adds_up_loops = true;        // that are in steady state (steady.h); false: all is walked
+  bool adds_up_loops = true;        // adds up loops in steady state (steady.h); false: walks all
   DataBranches* on_data = nullptr;  // null: such a predicate ends the simulation
   uint64_t most_bundles = kMostBundles;
 };
 
-// More DMAs are never under way to one flag, nor words in SMEM, nor flags: a schedule that has them
-// is none, and would take the simulator's own memory.
+// Limits of a schedule: DMAs under way to one flag, words in SMEM, flags. No real schedule has
+// more, and more would exhaust the simulator's own memory.
 constexpr size_t kMostArrivals = size_t{1} << 16;
 constexpr size_t kMostSmemWords = size_t{1} << 20;
 constexpr size_t kMostFlags = size_t{1} << 16;
 
-// Runs the schedule. What it cannot follow (control flow that depends on values in memory, a wait
-// that nothing ends, a loop without end) is an error of code `failed` that says so: never a guess.
+// Runs the schedule. The simulator never guesses. It returns an error of code `failed` for what it
+// cannot follow: control flow that depends on values in memory, a wait that nothing ends, a loop
+// without end.
 Result<Simulation> simulate(const Schedule& schedule, const Device& device,
                             const Parameters& parameters = {},
                             const SimulationOptions& options = {});
 
-// Runs the top-level program of a module, which calls the kernels and moves operands for them,
-// without the kernels. What depends on values in memory (which core this is, traces, barriers)
-// counts as not happening.
+// Runs the top-level program of a module without its kernels: it calls them and moves operands for
+// them. What depends on values in memory (which core this is, traces, barriers) counts as not
+// happening.
 Result<Simulation> simulate_top_level(const Schedule& schedule, const Device& device);
 
 }  // namespace evolve::ir

@@ -8,7 +8,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Of each value its place among all; of equal ones the mean of their places.
+// Returns each value's rank among all. Equal values have the mean of their ranks.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<double> out(values.size());
   for (size_t i = 0; i < values.size(); ++i) {

@@ -1,4 +1,4 @@
-// What is said of many numbers at once.
+// Statistics of lists of numbers.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@ namespace evolve::ir {
 
 // REQUIRES: `values` is not empty.
 double median(std::vector<double> values);
-// Spearman's: the correlation of the places that values have among all, equal ones the mean of
-// theirs; 0 where all of one are equal.
+// Returns Spearman's rank correlation: the correlation of the values' ranks. Equal values have the
+// mean of their ranks. 0: all values of one list are equal.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace evolve::ir

@@ -7,18 +7,18 @@ namespace evolve::ir {
 
 namespace {
 
-// Of cycles: times are sums of fractions, which round.
+// In cycles. Times are sums of fractions, which round.
 constexpr double kSame = 1e-6;
-// Fewer passes are not worth the copies.
+// Adding up fewer passes is not worth the copies of the state.
 constexpr uint64_t kFewestPasses = 8;
-// Between tries, each of which copies the state; in visits of a head.
+// The longest wait between tries, in visits of a head. Each try copies the state.
 constexpr uint64_t kMostWait = 4096;
 
 bool is_same(double a, double b) {
   return std::fabs(a - b) <= kSame;
 }
 
-// By how much values have grown; nullopt where one has become known or unknown.
+// Returns by how much values have grown. Nullopt: a value has become known or unknown.
 std::optional<std::vector<uint32_t>> grown(const std::vector<Value>& before,
                                            const std::vector<Value>& after) {
   std::vector<uint32_t> out(before.size(), 0);
@@ -43,7 +43,7 @@ std::optional<Growths> grown(const CoreState& before, const CoreState& after) {
   return out;
 }
 
-// What is to come, from now: what is past is past, however long.
+// Returns the cycles until a time; 0 for any time that has passed.
 double ahead(double at, const CoreState& state) {
   return std::max(0.0, at - state.cycle);
 }
@@ -57,7 +57,7 @@ bool is_same_flag(const Flag& a, const CoreState& before, const Flag& b, const C
                     });
 }
 
-// Whether DMAs and flags are as they were, seen from the present cycle.
+// Whether DMAs and flags are as they were, relative to the present cycle.
 bool is_same_timing(const CoreState& before, const CoreState& after) {
   if (!is_same(ahead(before.queue_free, before), ahead(after.queue_free, after))) return false;
   if (before.flags.size() != after.flags.size()) return false;
@@ -83,7 +83,7 @@ void add(std::vector<Value>& values, const std::vector<uint32_t>& growths, uint6
   }
 }
 
-// What was counted from `before` on, so many times more.
+// Adds what was counted since `before`, `times` times.
 void add_counts(Simulation& out, const Simulation& before, uint64_t times) {
   add(out.bundles, before.bundles, times);
   add(out.stall_cycles, before.stall_cycles, times);
@@ -114,7 +114,7 @@ void add_counts(Simulation& out, const Simulation& before, uint64_t times) {
   out.spans_are_cut = true;
 }
 
-// The state so many groups of passes later, of which the last began as `before`.
+// Moves the state `times` groups of passes on. The last group began as `before`.
 void go_on(CoreState& state, const CoreState& before, const Growths& grown, uint64_t times) {
   double cycles = static_cast<double>(times) * (state.cycle - before.cycle);
   add(state.slots, grown.slots, times);
@@ -137,8 +137,8 @@ void go_on(CoreState& state, const CoreState& before, const Growths& grown, uint
 
 }  // namespace
 
-// The least number of passes, of those not tried yet, that took as long as as many before them; 0
-// for none.
+// Returns the shortest period that is not tried yet: so many passes took, one by one, as long as
+// the same number of passes before them. 0: none.
 size_t SteadyState::Head::period() const {
   for (size_t period = least_period; period <= kMostPeriod; ++period) {
     bool is_it = true;
@@ -175,7 +175,7 @@ void SteadyState::begin(size_t head, size_t period, const CoreState& state) {
   head_ = head;
   period_ = left_ = period;
   first_ = state;
-  // A loop that has ended never comes back.
+  // The limit on the wait: a loop that has ended never returns to its head.
   constexpr uint64_t kMostCycles = 1'000'000;
   double cycles = 0;
   for (size_t i = 0; i < period; ++i) cycles += heads_[head].cycles.at(i);

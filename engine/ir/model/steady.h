@@ -1,11 +1,11 @@
-// Recognises loops in steady state and adds up their passes instead of walking them.
+// The recognition of loops in steady state, whose passes are added up instead of walked.
 //
-// A loop is looked at where a branch back to its head takes effect. When the last passes took as
-// many cycles as those before, two passes are compared, or groups of up to twelve: two buffers take
-// turns, and times with three passes together make six. Every value must have grown evenly, every
-// DMA must be as far on its way. A third group is followed (growth.h), which says for how many more
-// this must go on; those are added up at once. The result is that of walking, but for the rounding
-// of times.
+// The test is made where a branch back to the loop's head takes effect. If the last passes took as
+// many cycles as those before them, two passes, or two groups of up to twelve, are compared. Groups
+// are needed where two buffers take turns; with times that repeat every three passes, that makes
+// six. Every value must have grown evenly, and every DMA must be equally far on its way. A third
+// group is followed (growth.h), which says for how many more groups this must go on; those are
+// added up at once. The result equals that of walking, except for the rounding of times.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@ class SteadyState {
   // No more than `most_bundles` are ever executed.
   explicit SteadyState(uint64_t most_bundles) : most_bundles_(most_bundles) {}
 
-  // Called where a branch back to the bundle `head` takes effect; may add passes to the state.
+  // Called where a branch back to the bundle `head` takes effect. May add passes to the state.
   void on_head(size_t head, CoreState& state);
 
-  // To be told of each instruction while a pass is followed; nullptr while none is.
+  // The follower of the present pass, which must see each instruction. Null: no pass is followed.
   [[nodiscard]] Growth* growth() { return growth_ ? &*growth_ : nullptr; }
 
  private:
@@ -36,9 +36,9 @@ class SteadyState {
     uint64_t visits = 0;
     uint64_t wait = kFirstWait;  // visits until the next try
     uint64_t next = kFirstWait + 1;
-    size_t least_period = 1;  // to be tried next: values may take turns where times do not
+    size_t least_period = 1;  // the next to try: values may take turns where times do not
     double last_cycle = 0;
-    std::array<double, 2 * kMostPeriod> cycles{};  // of the last passes, the latest first
+    std::array<double, 2 * kMostPeriod> cycles{};  // of the last passes, latest first
     [[nodiscard]] size_t period() const;
   };
 
@@ -49,7 +49,7 @@ class SteadyState {
 
   uint64_t most_bundles_;
   std::unordered_map<size_t, Head> heads_;
-  // The loop that is looked at, from `first_` on.
+  // The loop under test, from `first_` on.
   std::optional<size_t> head_;
   size_t period_ = 0;
   size_t left_ = 0;          // visits of the head until the period is over

@@ -13,7 +13,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Ends of the intervals of differences that pairs are counted by.
+// Bounds of the intervals of differences by which pairs are counted.
 constexpr std::array<double, 6> kDifferences = {0, 0.01, 0.03, 0.1, 0.3, INFINITY};
 
 std::vector<OrderedPairs> empty_intervals() {
@@ -35,7 +35,7 @@ void count(std::vector<OrderedPairs>& intervals, double difference, bool is_righ
 
 Result<Validation> validate(const Device& device, std::span<const Observation> observations) {
   Validation out;
-  std::vector<const Observation*> rows;  // those that are modelled
+  std::vector<const Observation*> rows;  // the modelled ones
   std::vector<double> modelled, measured, scales;
   for (const Observation& one : observations) {
     if (!(one.seconds > 0) || !std::isfinite(one.seconds))

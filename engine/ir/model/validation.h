@@ -1,4 +1,4 @@
-// How far the model is to be believed: its times held against measured ones.
+// The validation of the model: how well its times agree with measured ones.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,17 @@
 
 namespace evolve::ir {
 
-// Pairs of observations whose measured times differ by so much, and how many of them the model puts
-// in their order. A difference is the longer time by the shorter one, less 1.
+// Pairs of observations whose measured times differ by an amount within these limits, and how many
+// of them the model orders right. The difference is the longer time divided by the shorter one,
+// less 1.
 struct OrderedPairs {
   double least = 0;  // difference
-  double most = 0;   // below this one; infinite: no matter how far
+  double most = 0;   // exclusive; infinite: no limit
   size_t pairs = 0;
   size_t right = 0;
 };
 
-// Those of one kind.
+// The observations of one kind of kernel.
 struct Family {
   std::string name;
   size_t rows = 0;
@@ -28,9 +29,9 @@ struct Family {
 
 struct Validation {
   std::vector<std::optional<double>> modelled;  // seconds, by observation, without the scale
-  std::vector<std::string> not_modelled;        // why, of those that have none
-  // The median of measured by modelled times. One number for all rows: a clock that is not known
-  // exactly is no fault of the order.
+  std::vector<std::string> not_modelled;        // why, for each observation without a time
+  // The median of measured divided by modelled times. One number for all rows: a clock that is not
+  // known exactly does not spoil the order.
   double scale = 1;
   double error = 0;                     // mean of |scale · modelled / measured - 1|
   double rank_correlation = 0;          // Spearman's
@@ -39,7 +40,8 @@ struct Validation {
   std::vector<Family> families;  // the worst first
 };
 
-// Bad input: no observation is modelled, or one has no time.
+// Holds the model against the observations. Bad input: no observation is modelled, or one has no
+// time.
 Result<Validation> validate(const Device& device, std::span<const Observation> observations);
 
 }  // namespace evolve::ir

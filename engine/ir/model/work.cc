@@ -16,7 +16,7 @@ using nlohmann::json;
 // Times are sums of fractions, which round.
 constexpr double kRounding = 1e-6;
 
-// Elements of a vector register: of 32 bits, or narrower ones side by side.
+// Returns the elements of a vector register: 32-bit ones, or narrower ones side by side.
 double elements_of(std::string_view opcode) {
   constexpr double kWords = 1024;
   auto has = [&](std::string_view type) { return opcode.find(type) != std::string_view::npos; };
@@ -24,7 +24,7 @@ double elements_of(std::string_view opcode) {
   return has("16") ? 2 * kWords : kWords;
 }
 
-// What one run of a kernel did on its matrix units, or on the others, where each opcode ran as
+// Returns what one run of a kernel did on its matrix units, or on the others. Each opcode ran as
 // often as `times` says.
 double executed_flops(const Schedule& schedule, const std::vector<uint64_t>& times,
                       const Device& device, bool of_matrix_units) {
@@ -36,7 +36,8 @@ double executed_flops(const Schedule& schedule, const std::vector<uint64_t>& tim
   return sum;
 }
 
-// "bfloat16" has 16 bits. A bool is a byte, and a TPU's arrays have no more than 32 bits a number.
+// Returns the bits of a number: "bfloat16" has 16. A bool is a byte. A TPU's arrays have at most 32
+// bits per number.
 int bits_of(const std::string& dtype) {
   const size_t at = dtype.find_first_of("0123456789");
   return at == std::string::npos ? 8 : std::min(32, std::atoi(dtype.c_str() + at));
@@ -46,7 +47,7 @@ bool is_whole(const std::string& dtype) {
   return dtype == "bool" || dtype.starts_with("int") || dtype.starts_with("uint");
 }
 
-// The bytes of a signature's inputs or outputs.
+// Returns the bytes of a signature's inputs or outputs.
 double bytes_of(const json& tensors) {
   double sum = 0;
   for (const json& tensor : tensors) {
@@ -83,7 +84,7 @@ double most_flops_of(const Opcode& opcode, const Device& device) {
 Work work_of(const ProgramRun& run, const Device& device) {
   Work out;
   double most_uncertain = 0;
-  // On either side of XLA's conditionals.
+  // The bytes on the dearer and on the cheaper (least) side of XLA's conditionals.
   double load_bytes = 0, store_bytes = 0, least_load_bytes = 0, least_store_bytes = 0;
   for (const KernelRun& kernel : run.kernels) {
     const Simulation& one = kernel.simulation;

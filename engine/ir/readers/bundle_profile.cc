@@ -23,7 +23,7 @@ std::optional<uint64_t> take_number(std::string_view& text, std::string_view mar
   return value;
 }
 
-// "MXU_0 matmul: (32/299) - 0.107023"
+// Reads a counter: "MXU_0 matmul: (32/299) - 0.107023".
 std::optional<ProfileCounter> read_counter(std::string_view text) {
   constexpr std::string_view kOpen = ": (";
   size_t open = text.find(kOpen);
@@ -46,7 +46,7 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
     return bad_input(fmt::format("{}:{}: {}", name, line, what));
   };
   bool has_begun = false;
-  bool is_kept = false;  // it is of an HLO instruction
+  bool is_kept = false;  // the counters belong to an HLO instruction
   bool is_in_hlo = false;
   for (uint32_t number = 1; !text.empty(); ++number) {
     size_t end = text.find('\n');
@@ -68,7 +68,8 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
       is_in_hlo = false;
       if (is_kept) out.back().counters.push_back(*std::move(counter));
     } else if (!is_in_hlo && !trimmed(line).empty()) {
-      // Behind the instruction it is the rest of an attribute that has line breaks.
+      // A line behind the instruction is the rest of an attribute that has line breaks. No other
+      // line is allowed.
       return error(number, "no line of a profile");
     }
   }

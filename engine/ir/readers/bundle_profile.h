@@ -5,7 +5,7 @@
 //   block   = "HLO: " ("%" name " = " … | "<no-hlo-instruction>") {" - " counter} [empty line]
 //   counter = name ": (" used "/" available ") - " share
 //
-// A counter is of a unit ("MXU_0 matmul_packed", "VECTOR_ALU"), or of what was spilled
+// A counter belongs to a unit ("MXU_0 matmul_packed", "VECTOR_ALU"), or to what was spilled
 // ("VMEM_SPILL_COUNT") in so many bundles.
 #pragma once
 
@@ -24,15 +24,15 @@ struct ProfileCounter {
   uint64_t available = 0;
 };
 
-// What the profile says of an HLO instruction.
+// The profile of an HLO instruction.
 struct InstructionProfile {
   std::string instruction;  // "gmm.1"
   uint32_t line = 0;
   std::vector<ProfileCounter> counters;
 };
 
-// The HLO instructions in the order of the dump; what belongs to none is left out. An error is bad
-// input: "<name>:<line>: …".
+// Returns the HLO instructions in the order of the dump. Counters of no instruction are left out.
+// Bad input: "<name>:<line>: …".
 Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view text,
                                                             const std::string& name);
 

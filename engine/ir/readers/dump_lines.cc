@@ -13,7 +13,7 @@ bool is_telling(char c) {
   return c == '/' || c == '*' || c == '\n';
 }
 
-// "hbm-to-hbm": what a DMA crosses that could be any.
+// Returns what a "dma.general" crosses, "hbm-to-hbm"; empty: the comment does not say.
 std::string_view way_in(std::string_view comment) {
   constexpr size_t kMostLength = 20;
   std::string_view inner = comment.substr(0, kMostLength + 2);
@@ -64,13 +64,12 @@ void DumpLines::read_commented() {
   content_ = buffer_;
 }
 
-// What some instructions do stands in their comments alone; so does where the whole begins and
-// ends.
+// Keeps what only comments say: what some instructions do, and where the program begins and ends.
 void DumpLines::note_comment(std::string_view comment) {
   for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
     if (comment.starts_with(kind)) buffer_ += kind;
   }
-  // The search behind last, for it costs most, and few comments are worth it.
+  // is_behind comes last, because its search costs most, and few comments need it.
   const std::string_view way = way_in(comment);
   if (!way.empty() && is_behind("= dma.general ")) buffer_ += way;
   if (comment.starts_with(" loc(")) note_source(comment);
@@ -86,7 +85,7 @@ void DumpLines::note_comment(std::string_view comment) {
     is_open_ = false;
 }
 
-// " loc("kernel.py":39:8 to :20)".
+// Notes a place in the source: " loc("kernel.py":39:8 to :20)".
 void DumpLines::note_source(std::string_view comment) {
   constexpr std::string_view kEnd = "\":";
   std::string_view place = comment.substr(0, comment.find("*/"));
@@ -105,7 +104,7 @@ void DumpLines::note_source(std::string_view comment) {
 
 uint16_t DumpLines::source_of(std::string_view instruction) const {
   if (places_.empty()) return 0;
-  constexpr size_t kBlanks = 2;  // at the most, between an instruction and its comment
+  constexpr size_t kBlanks = 2;  // the most between an instruction and its comment
   auto begin = static_cast<size_t>(instruction.data() - content_.data());
   auto place = std::lower_bound(places_.begin(), places_.end(), std::pair(begin, uint16_t{0}));
   bool is_its = place != places_.end() && place->first <= begin + instruction.size() + kBlanks;
@@ -114,7 +113,7 @@ uint16_t DumpLines::source_of(std::string_view instruction) const {
 
 // Whether the comment stands behind an instruction of this opcode.
 bool DumpLines::is_behind(std::string_view opcode) const {
-  // An instruction is shorter. Without an end to it, a long line of comments would take for ever.
+  // Instructions are shorter. Without this limit, a long line of comments would take very long.
   constexpr size_t kMostLength = 4096;
   std::string_view last = buffer_;
   last.remove_prefix(last.size() - std::min(last.size(), kMostLength));

@@ -1,5 +1,5 @@
-// The lines of one of libtpu's dumps without their comments, which nest and go on over lines. Of a
-// few comments something stays, for it stands nowhere else (schedule.h says which).
+// The lines of one of libtpu's dumps without their comments, which nest and continue over lines. A
+// part of some comments stays, because it stands nowhere else (schedule.h lists them).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace evolve::ir {
 
-// Where in the source an instruction comes from.
+// The place in the source that an instruction comes from.
 struct SourceLine {
-  std::string file;  // as the compiler was told
+  std::string file;  // as the compiler was given it
   uint32_t line = 0;
   bool operator==(const SourceLine&) const = default;
   bool operator<(const SourceLine& other) const {
@@ -24,22 +24,22 @@ struct SourceLine {
 
 class DumpLines {
  public:
-  // What stays of the comment behind a load of the core's number.
+  // The part that stays of the comment behind a load of the core's number.
   static constexpr std::string_view kCore = " core id ";
 
   explicit DumpLines(std::string_view text) : text_(text) {}
 
-  // Goes on to the next line; false at the end.
+  // Goes on to the next line. False: the text has ended.
   bool next();
 
   [[nodiscard]] std::string_view content() const { return content_; }
   [[nodiscard]] uint32_t number() const { return number_; }
   [[nodiscard]] bool is_in_comment() const { return depth_ > 0; }
-  // Whether the end of what was begun is missing.
+  // Whether region 0 has begun and not ended.
   [[nodiscard]] bool is_open() const { return is_open_; }
 
-  // Where in the source an instruction, a part of `content`, comes from: a number that counts
-  // `sources` from 1; 0 for none.
+  // Returns where in the source an instruction, a part of `content`, comes from: its place in
+  // `sources`, from 1. 0: not known.
   [[nodiscard]] uint16_t source_of(std::string_view instruction) const;
   [[nodiscard]] const std::vector<SourceLine>& sources() const { return sources_; }
 
@@ -57,7 +57,8 @@ class DumpLines {
   bool is_open_ = false;
   std::string buffer_;
   std::string_view content_;
-  // Of this line: where in `content_` a comment with a source stood, and which.
+  // The comments of this line that name a source: their places in `content_`, and the numbers of
+  // their sources.
   std::vector<std::pair<size_t, uint16_t>> places_;
   std::vector<SourceLine> sources_;
   std::map<SourceLine, uint16_t> source_numbers_;

@@ -13,8 +13,8 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// "gmm.1-62-packed-bundles-post-ra.txt": the number parts module and stage; both may have dashes.
-// Behind a module's name that was cut there is a number more (cut_names.h).
+// Splits "gmm.1-62-packed-bundles-post-ra.txt" at the number between module and stage, which may
+// both have dashes. A module's name that was cut has another number behind it (cut_names.h).
 std::optional<DumpName> split(std::string_view rest) {
   for (size_t at = rest.find('-'); at != std::string_view::npos; at = rest.find('-', at + 1)) {
     size_t end = rest.find('-', at + 1);
@@ -40,7 +40,7 @@ std::optional<DumpName> read_dump_name(std::string_view path) {
     name = split(file.substr(dash + 1));
     if (name) std::from_chars(file.data(), file.data() + dash, name->stamp);
   } else if (name = split(file); name) {
-    // Dumps without time stamps.
+    // The dump has no time stamp.
   } else if (slash != std::string_view::npos) {
     std::string_view folder = path.substr(0, slash);
     folder.remove_prefix(folder.rfind('/') + 1);  // npos + 1 is 0

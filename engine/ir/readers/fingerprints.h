@@ -2,9 +2,10 @@
 // "TLP-…-all-fingerprints.txt":
 //
 //   line        = fingerprint " " module
-//   fingerprint = hash ":i=" hex ":c=" hex ":a=" hex ":b=" hex     (how much there is of what)
+//   fingerprint = hash ":i=" hex ":c=" hex ":a=" hex ":b=" hex
 //
-// It is the same for modules with the same machine code, whatever the names in their source.
+// `i` counts instructions, `a` allocations. Modules with the same machine code have the same
+// fingerprint, whatever the names in their source.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@ namespace evolve::ir {
 struct Fingerprint {
   std::string module;
   std::string text;
-  uint64_t instructions = 0;  // of the last LLO pass (llo.h), as many as that has
+  uint64_t instructions = 0;  // as many as the last LLO pass has (llo.h)
   uint64_t allocations = 0;
   uint32_t line = 0;
 };
 
-// The modules in the order of the dump, without those of libtpu's own ("<…>"). An error is bad
-// input: "<name>:<line>: …".
+// Returns the modules in the order of the dump, without libtpu's own ("<…>"). Bad input:
+// "<name>:<line>: …".
 Result<std::vector<Fingerprint>> read_fingerprints(std::string_view text, const std::string& name);
 
 }  // namespace evolve::ir

@@ -6,10 +6,10 @@ namespace evolve::ir {
 
 namespace {
 
-// Bundles after a branch that may run whether it is taken or not, on any device.
+// The most bundles behind a branch, on any device, that may run whether it is taken or not.
 constexpr size_t kMostDelay = 8;
 
-// The bundles at which another way of the program may begin.
+// Marks the bundles at which another path of the program may begin.
 std::vector<bool> way_starts(const Schedule& schedule) {
   std::vector<bool> out(schedule.bundles.size(), false);
   for (size_t i = 0; i < schedule.bundles.size(); ++i) {

@@ -1,5 +1,5 @@
-// Predicated instructions of the vector units: whether they run is known when the schedule is run,
-// and the same for all that hang on one value of a predicate.
+// The guards of a schedule: predicated instructions of the vector units. Whether they run is known
+// when the schedule is run, and it is the same for all that depend on one value of a predicate.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace evolve::ir {
 
-// Such an instruction, as the reader meets it.
+// A predicated instruction of the vector units, as the reader meets it.
 struct Guarded {
   uint32_t bundle = 0;
   int32_t predicate = kNone;  // slot
@@ -17,9 +17,9 @@ struct Guarded {
   bool halts = false;  // ends the kernel with an error
 };
 
-// Puts a `guard` before the first of those that run or not together: those of one predicate,
-// between two places where it may change or where another way of the program begins. `guarded` is
-// in the order of the text.
+// Puts a `guard` before the first of each group of instructions that run together or not at all. A
+// group has one predicate. It ends where the predicate may change or where another path of the
+// program begins. `guarded` is in the order of the text.
 void add_guards(Schedule& schedule, const std::vector<Guarded>& guarded);
 
 }  // namespace evolve::ir

@@ -15,10 +15,10 @@ namespace evolve::ir {
 
 namespace {
 
-// How long what stands before the first `stop` is that is in no brackets, braces, parentheses or
-// quotes; all of it where there is none. nullopt where these do not end in turn.
+// Returns the length up to the first `stop` outside brackets, braces, parentheses and quotes;
+// without a `stop`, the length of the text. Nullopt: these do not close in order.
 std::optional<size_t> length_until(std::string_view text, char stop) {
-  std::string closing;  // of what is open
+  std::string closing;  // what closes the open ones
   bool is_quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -55,7 +55,7 @@ std::string_view without_percent(std::string_view name) {
   return name.starts_with('%') ? name.substr(1) : name;
 }
 
-// The value of `key=` in "{key=value key=value}".
+// Returns the value of `key=` in "{key=value key=value}".
 std::string_view in_braces(std::string_view text, std::string_view key) {
   size_t at = text.find(key);
   if (at == std::string_view::npos) return {};
@@ -64,7 +64,7 @@ std::string_view in_braces(std::string_view text, std::string_view key) {
   return text.substr(0, text.find_first_of(" }"));
 }
 
-// How long "bf16[8,128]{1,0:T(8,128)}" is at the front of a text.
+// Returns the length of "bf16[8,128]{1,0:T(8,128)}" at the front of a text.
 size_t extents_and_layout(std::string_view text) {
   size_t end = 0;
   for (auto [open, close] : {std::pair('[', ']'), std::pair('{', '}')}) {
@@ -76,13 +76,13 @@ size_t extents_and_layout(std::string_view text) {
   return end;
 }
 
-// Of what a type has in HBM: "(bf16[8,128]{1,0:T(8,128)(2,1)}, (s32[]))".
+// Returns the bytes in HBM of a type: "(bf16[8,128]{1,0:T(8,128)(2,1)}, (s32[]))".
 double hbm_bytes(std::string_view type) {
   double sum = 0;
   while (true) {
     type.remove_prefix(std::min(type.find_first_not_of("(), "), type.size()));
     if (type.empty()) return sum;
-    // Up to the comma, or the end of the tuple, behind the extents and the layout.
+    // The type ends at the comma, or at the end of the tuple, behind the extents and the layout.
     size_t end = std::min(type.find_first_of(",)", extents_and_layout(type)), type.size());
     std::string_view one = type.substr(0, end);
     type.remove_prefix(end);
@@ -93,7 +93,7 @@ double hbm_bytes(std::string_view type) {
   }
 }
 
-// The extents of "bf16[8,128]{1,0:T(8,128)}"; none of what is no array.
+// Returns the extents of "bf16[8,128]{1,0:T(8,128)}"; empty: not an array.
 std::vector<double> extents_of(std::string_view type) {
   std::vector<double> out;
   const size_t open = type.find_first_of("[(");
@@ -110,7 +110,7 @@ std::vector<double> extents_of(std::string_view type) {
   return out;
 }
 
-// More than any program has: what is no shape makes no number that is none.
+// More than any program has. The limit keeps a damaged shape from giving infinity or NaN.
 constexpr double kMostFlops = 1e30;
 
 double product(const std::vector<double>& extents) {
@@ -119,8 +119,8 @@ double product(const std::vector<double>& extents) {
   });
 }
 
-// How many products make one element of a dot's result: the extents of its left side that
-// "{1,2}" numbers.
+// Returns how many products make one element of a dot's result: the product of those extents of its
+// left side that "{1,2}" numbers.
 double contracted_by_dot(std::string_view dimensions, const std::vector<double>& left) {
   double out = 1;
   while (true) {
@@ -135,8 +135,8 @@ double contracted_by_dot(std::string_view dimensions, const std::vector<double>&
   }
 }
 
-// Of `key=` in "{size=8x2 stride=7x1 lhs_dilate=8x2}", a number a spatial dimension; none where it
-// is not there.
+// Returns the numbers of `key=` in "{size=8x2 stride=7x1 lhs_dilate=8x2}", one per spatial
+// dimension. Empty: no such key.
 std::vector<double> window_of(std::string_view window, std::string_view key) {
   std::string_view numbers = in_braces(window, key);
   std::vector<double> out;
@@ -150,10 +150,11 @@ std::vector<double> window_of(std::string_view window, std::string_view key) {
   return out;
 }
 
-// The same of a convolution's: of its right side the extent of the input's features, "i" in the
-// middle of "0bf_0io->0bf", and of each spatial dimension, a digit, as many places of its window as
-// meet an element of the left side. Where that is dilated, most meet none: so XLA writes what is a
-// dimension of a batch. Places in the padding count, too.
+// Returns how many products make one element of a convolution's result. The extents of its right
+// side are multiplied. "i" in the middle of "0bf_0io->0bf" is the extent of the input's features. A
+// digit is a spatial dimension, which counts as many places of its window as meet an element of the
+// left side. If the left side is dilated, most places meet none: XLA writes a batch dimension in
+// this way. Places in the padding count, too.
 double contracted_by_convolution(const HloInstruction& instruction,
                                  const std::vector<double>& right) {
   std::string_view labels = instruction.attribute("dim_labels");
@@ -178,7 +179,7 @@ class HloReader {
 
   Result<HloModule> read() {
     bool is_inside = false;
-    size_t lines = 0;  // of what was read last
+    size_t lines = 0;  // in what was read last
     while (!text_.empty()) {
       size_t end = line_length(is_inside);
       std::string_view line = trimmed(text_.substr(0, end));
@@ -186,7 +187,7 @@ class HloReader {
       line_ += static_cast<uint32_t>(std::exchange(
           lines, 1 + static_cast<size_t>(std::count(line.begin(), line.end(), '\n'))));
       if (line.empty() || line.starts_with("HloModule")) continue;
-      // Attributes may follow: of what runs elsewhere, its execution_thread.
+      // Attributes may follow, such as the execution_thread of a computation that runs elsewhere.
       if (line == "}" || line.starts_with("}, ")) {
         if (!is_inside) return error("a computation ends that did not begin");
         is_inside = false;
@@ -211,7 +212,8 @@ class HloReader {
     return bad_input(fmt::format("{}:{}: {}", name_, line_, what));
   }
 
-  // An instruction goes on while a bracket or a quote is open; one that never ends is a line.
+  // Returns the length of an instruction, which goes on while a bracket or a quote is open. An
+  // instruction that never ends counts as one line.
   size_t line_length(bool is_inside) {
     size_t end = std::min(text_.find('\n'), text_.size());
     if (!is_inside || trimmed(text_.substr(0, end)).starts_with('}')) return end;
@@ -252,7 +254,7 @@ class HloReader {
     return {};
   }
 
-  // Where the parenthesis that is open ends.
+  // Returns where the open parenthesis ends.
   static std::optional<size_t> closing(std::string_view text) {
     size_t at = 0;
     while (true) {
@@ -262,7 +264,7 @@ class HloReader {
     }
   }
 
-  // Takes what stands before the next comma from the front.
+  // Takes the text before the next comma from the front.
   static std::string_view take(std::string_view& text) {
     size_t length = length_until(text, ',').value_or(text.size());
     std::string_view out = trimmed(text.substr(0, length));
@@ -300,8 +302,8 @@ HloModule::HloModule(std::vector<HloComputation> computations)
     for (size_t k = 0; k < computations_[i].instructions.size(); ++k)
       by_name_.emplace(computations_[i].instructions[k].name, std::pair(i, k));
   }
-  // The text has computations before those that call them. Candidates choose much of it, so that
-  // what tells it apart is all of it, and no hash.
+  // The text has computations before those that call them. Candidates choose much of the text, so
+  // bodies are compared as a whole, not by a hash.
   std::map<std::string, size_t> numbers;
   for (const HloComputation& one : computations_) {
     bodies_.emplace(one.name, numbers.emplace(body_of(one), numbers.size()).first->second);
@@ -332,7 +334,7 @@ HloModule::HbmBytes HloModule::hbm_bytes_of(const std::string& name) const {
     const HloInstruction* from = find(operand);
     return from == nullptr ? 0 : hbm_bytes(from->type);
   };
-  constexpr size_t kUpdate = 1;  // of the operands, behind what is updated
+  constexpr size_t kUpdate = 1;  // the operand behind the one that is updated
   if (instruction->opcode == "dynamic-update-slice" && instruction->operands.size() > kUpdate)
     return {bytes_of(instruction->operands[kUpdate]), bytes_of(instruction->operands[kUpdate])};
   HbmBytes out = {0, hbm_bytes(instruction->type)};
@@ -384,7 +386,7 @@ std::string HloModule::work_of(const HloInstruction& instruction) const {
     out += " " + (from == nullptr ? operand : from->type);
   }
   for (const auto& [key, value] : instruction.attributes) {
-    // Says where it comes from, or where it runs, not what it does.
+    // These keys say where the instruction comes from, or where it runs, not what it does.
     if (key == "metadata" || key == "backend_config" || key == "frontend_attributes") continue;
     auto body = bodies_.find(without_percent(value));
     out += body == bodies_.end() ? fmt::format(" {}={}", key, value)
@@ -393,7 +395,7 @@ std::string HloModule::work_of(const HloInstruction& instruction) const {
   return out;
 }
 
-// A computation with numbers for names.
+// Returns the text of a computation, with numbers for names.
 std::string HloModule::body_of(const HloComputation& computation) const {
   std::map<std::string_view, size_t> numbers;
   std::string out;

@@ -4,12 +4,12 @@
 //   computation = ["ENTRY"] "%" name "(" … ")" "->" … "{" {instruction} "}"
 //   instruction = ["ROOT"] "%" name "=" type opcode "(" [operand {"," operand}] ")" {"," attribute}
 //   type        = dtype "[" extents "]" ["{" layout "}"] | "(" type {"," type} ")"
-//   attribute   = key "=" value, with commas in brackets, braces and quotes alone
+//   attribute   = key "=" value, with commas only in brackets, braces and quotes
 //
-// A line each, but for line ends in brackets, braces and quotes.
+// Each instruction takes one line; line ends in brackets, braces and quotes do not count.
 //
-// A layout "{1,0:T(8,128)(2,1)S(1)}" has the tiling and the memory space: S(1) is VMEM, none is
-// HBM. Comments are dropped from types.
+// A layout "{1,0:T(8,128)(2,1)S(1)}" has the tiling and the memory space. S(1) is VMEM; without a
+// space it is HBM. Comments are dropped from types.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct HloInstruction {
   std::string name;
   std::string type;
   std::string opcode;
-  std::vector<std::string> operands;  // names; what a parameter or a constant has in their place
+  std::vector<std::string> operands;  // names; for a parameter or a constant, what it has instead
   std::map<std::string, std::string> attributes;
   uint32_t line = 0;  // of the text
   bool is_root = false;
-  // Of an attribute; empty where it has none. Without the "%" of a name.
+  // Returns the value of an attribute, a name without its "%". Empty: there is no such attribute.
   [[nodiscard]] std::string_view attribute(const std::string& key) const;
 };
 
@@ -41,7 +41,7 @@ struct HloComputation {
   std::vector<HloInstruction> instructions;
 };
 
-// Where in the source an instruction comes from, by its metadata.
+// The place in the source that an instruction comes from, by its metadata.
 struct HloSource {
   std::string op_name;
   std::string file;
@@ -54,23 +54,24 @@ class HloModule {
   explicit HloModule(std::vector<HloComputation> computations);
 
   [[nodiscard]] const std::vector<HloComputation>& computations() const { return computations_; }
-  // nullptr where there is none of this name.
+  // Null: no instruction has this name.
   [[nodiscard]] const HloInstruction* find(const std::string& name) const;
-  // The same for instructions that do the same work on the same types, whatever their names: what
-  // XLA compiles once. Empty for an instruction that is not there.
+  // Returns a text that is the same for instructions that do the same work on the same types,
+  // whatever their names. XLA compiles these once. Empty: there is no such instruction.
   [[nodiscard]] std::string work_of(const std::string& name) const;
-  // Bytes that an instruction takes from HBM, its operands, and puts there, its result; of what it
-  // updates in place only the update. Zero for one that is not there.
+  // The bytes that an instruction moves from HBM, its operands, and to HBM, its result. If it
+  // updates an operand in place, only the update counts. Zero: there is no such instruction.
   struct HbmBytes {
     double read = 0;
     double written = 0;
   };
   [[nodiscard]] HbmBytes hbm_bytes_of(const std::string& name) const;
-  // Whether an instruction is a Pallas kernel, or calls one: XLA makes a fusion of a kernel and of
-  // the slice that it fills, for one.
+  // Whether an instruction is a Pallas kernel or calls one. For example, XLA makes a fusion of a
+  // kernel and the slice that it fills.
   [[nodiscard]] bool has_kernel(const std::string& name) const;
-  // Floating-point operations of the products in it (dot, convolution) and in what it calls, two a
-  // multiplication; what a loop calls counts once. Zero for one that is not there.
+  // Returns the floating-point operations of the products (dot, convolution) in an instruction and
+  // in what it calls, two per multiplication. What a loop calls counts once. Zero: there is no such
+  // instruction.
   [[nodiscard]] double matrix_flops_of(const std::string& name) const;
 
  private:
@@ -81,16 +82,16 @@ class HloModule {
 
   std::vector<HloComputation> computations_;
   std::map<std::string, std::pair<size_t, size_t>, std::less<>> by_name_;
-  // Of each computation what it does: two that do the same have one number.
+  // By computation: a number for what it does. Two that do the same have the same number.
   std::map<std::string, size_t, std::less<>> bodies_;
-  std::map<std::string, double, std::less<>> flops_;  // of each computation
+  std::map<std::string, double, std::less<>> flops_;  // by computation
   std::set<std::string, std::less<>> with_kernel_;    // computations
 };
 
-// What HLO has for a Pallas kernel.
+// The custom-call target in HLO of a Pallas kernel.
 constexpr std::string_view kKernelTarget = "\"tpu_custom_call\"";
 
-// An error is bad input: "<name>:<line>: …".
+// Reads a module. Bad input: "<name>:<line>: …".
 Result<HloModule> parse_hlo(std::string_view text, const std::string& name);
 
 }  // namespace evolve::ir

@@ -10,10 +10,10 @@ namespace {
 
 struct Computation {
   CallCost cost;
-  std::string conditional;    // around it, the innermost
-  bool has_cost = false;      // it calls an instruction that was asked for
-  bool is_called = false;     // by whichever branch
-  bool is_on_dearer = false;  // the sides that call it
+  std::string conditional;    // the innermost around it
+  bool has_cost = false;      // it calls an instruction of `costs`
+  bool is_called = false;     // by any branch
+  bool is_on_dearer = false;  // the dearer side calls it
   bool is_on_cheaper = false;
 };
 
@@ -59,7 +59,7 @@ class Sides {
     return out;
   }
 
-  // Which sides an instruction runs on, and what it calls.
+  // Notes the sides on which an instruction runs, and passes them on to what it calls.
   void pass_on(const HloInstruction& instruction, const Computation& caller) {
     if (!caller.conditional.empty()) out_.conditionals[instruction.name] = caller.conditional;
     if (!caller.is_on_dearer) out_.left_out_of_dearer.insert(instruction.name);

@@ -1,5 +1,5 @@
-// What of an HLO program runs on either side of XLA's own conditionals, which depend on data: of
-// each one branch runs, the dearer or the cheaper one.
+// The branches of XLA's own conditionals, which depend on data. One branch of each runs: the dearer
+// or the cheaper one. This file says what runs on either side.
 #pragma once
 
 #include <map>
@@ -12,33 +12,35 @@
 
 namespace evolve::ir {
 
-// The computations that a conditional chooses among; none for another instruction.
+// Returns the computations that a conditional chooses among; empty: another instruction.
 std::vector<std::string_view> branches_of(const HloInstruction& instruction);
 
-// The computations that an instruction calls whatever the data are: a loop's, a fusion's.
+// Returns the computations that an instruction calls whatever the data are, such as a loop's or a
+// fusion's.
 std::vector<std::string_view> computations_called_by(const HloInstruction& instruction);
 
-// "'while.5' (kernel.py:39)", for people.
+// Returns an instruction's name for people: "'while.5' (kernel.py:39)".
 std::string named(const HloInstruction& instruction);
 
-// Of all calls of an instruction.
+// The cost of all calls of an instruction.
 struct CallCost {
-  double dearer = 0;  // cycles, where what hangs on data within it goes the dearer way
+  double dearer = 0;  // cycles, where what depends on data within it goes the dearer way
   double cheaper = 0;
 };
 
 struct HloSides {
   std::set<std::string> left_out_of_dearer;  // instructions that no taken branch calls
   std::set<std::string> left_out_of_cheaper;
-  // By the instructions in one, whether it is left out or not: the innermost, named.
+  // The innermost conditional, named, by the instructions in it, left out or not.
   std::map<std::string, std::string> conditionals;
-  // Those around an instruction with a cost, whose branches cost the same or not; each once, named.
+  // The conditionals around an instruction with a cost, each once, named, even if all branches cost
+  // the same.
   std::vector<std::string> on_data;
 };
 
-// A branch costs what the instructions cost that it calls; of conditionals in it one branch counts.
-// The first of branches that cost the same is taken. A conditional in a loop goes the same way in
-// each pass.
+// Chooses the branches of both sides. A branch costs as much as the instructions that it calls. One
+// branch counts of each conditional in it. Of branches that cost the same the first is taken. A
+// conditional in a loop goes the same way in each pass.
 HloSides sides_of(const HloModule& module, const std::map<std::string, CallCost>& costs);
 
 }  // namespace evolve::ir

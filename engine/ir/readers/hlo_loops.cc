@@ -17,7 +17,7 @@ namespace {
 
 // More passes than any program has time for.
 constexpr uint64_t kMostPasses = 1'000'000'000;
-// No number of 32 bits is larger.
+// No 32-bit number is larger.
 constexpr int64_t kMostCounted = int64_t{1} << 32;
 
 std::optional<int64_t> whole(std::string_view text) {
@@ -27,13 +27,13 @@ std::optional<int64_t> whole(std::string_view text) {
   return value;
 }
 
-// An operand; nullptr where there is none, or the text does not have it.
+// Returns an operand; null: there is no such operand, or the text does not have it.
 const HloInstruction* operand_of(const HloModule& module, const HloInstruction* of, size_t number) {
   return of == nullptr || number >= of->operands.size() ? nullptr
                                                         : module.find(of->operands[number]);
 }
 
-// The instruction that a copy, or a copy of copies, is of.
+// Returns the original of a copy, or of a copy of copies.
 const HloInstruction* uncopied(const HloModule& module, const HloInstruction* from) {
   constexpr int kMostCopies = 8;
   for (int i = 0; i < kMostCopies && from != nullptr && from->opcode == "copy"; ++i)
@@ -48,7 +48,7 @@ std::optional<int64_t> constant(const HloModule& module, const HloInstruction* f
   return value && std::abs(*value) <= kMostCounted ? value : std::nullopt;
 }
 
-// A condition or a body: a function of the loop's tuple.
+// A loop's condition or body: a function of the loop's tuple.
 class LoopFunction {
  public:
   LoopFunction(const HloModule& module, std::string_view name) : module_(module) {
@@ -64,7 +64,7 @@ class LoopFunction {
     return root == all.end() ? nullptr : &*root;
   }
 
-  // The number of the element of the function's parameter that an instruction is.
+  // Returns which element of the function's parameter an instruction is.
   [[nodiscard]] std::optional<size_t> element(const HloInstruction* from) const {
     from = uncopied(module_, from);
     if (from == nullptr || from->opcode != "get-tuple-element") return std::nullopt;
@@ -85,7 +85,7 @@ class LoopFunction {
   const HloComputation* computation_ = nullptr;
 };
 
-// The range of a whole number's type, "s32[]"; nullopt for another type.
+// Returns the range of an integer type, "s32[]". Nullopt: another type.
 std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view type) {
   if (type.size() < 2 || (type[0] != 's' && type[0] != 'u')) return std::nullopt;
   const bool has_sign = type[0] == 's';
@@ -95,7 +95,7 @@ std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view type) {
   return has_sign ? std::pair(-count / 2, count / 2 - 1) : std::pair(int64_t{0}, count - 1);
 }
 
-// "counter < limit", with the counter first.
+// A loop's test "counter < limit", with the counter first.
 struct Test {
   size_t element = 0;
   std::string_view direction;
@@ -124,7 +124,8 @@ std::optional<Test> test_of(const HloModule& module, const HloInstruction& loop)
   return std::nullopt;
 }
 
-// What the body adds to its tuple's element of this number, where it does no more to it.
+// Returns what the body adds to the element of this number in its tuple. Nullopt: it does anything
+// else to it.
 std::optional<int64_t> step_of(const HloModule& module, const HloInstruction& loop,
                                size_t element) {
   const LoopFunction body(module, loop.attribute("body"));
@@ -149,7 +150,7 @@ std::optional<int64_t> begin_of(const HloModule& module, const HloInstruction& l
   return constant(module, operand_of(module, start, element));
 }
 
-// How often the loop runs; an error says why that is not known.
+// Returns how often the loop runs. An error says why that is not known.
 Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& loop) {
   const auto test = test_of(module, loop);
   if (!test)
@@ -162,7 +163,7 @@ Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& l
     return failed(fmt::format(
         "its body does not make element {}, its counter, of that element and a constant",
         test->element));
-  // As if it counted up.
+  // The signs make a loop that counts down look like one that counts up.
   const bool is_up = test->direction == "LT" || test->direction == "LE";
   const int64_t sign = is_up ? 1 : -1;
   const bool is_inclusive = test->direction == "LE" || test->direction == "GE";
@@ -190,7 +191,7 @@ HloLoops::HloLoops(const HloModule& module) {
   const auto& all = module.computations();
   for (auto one = all.rbegin(); one != all.rend(); ++one) {
     auto known = passes_.find(one->name);
-    if (known == passes_.end()) continue;  // nobody calls it
+    if (known == passes_.end()) continue;  // nothing calls it
     const Passes around = known->second;
     for (const HloInstruction& each : one->instructions) call_from(module, each, around);
   }

@@ -1,4 +1,4 @@
-// How often the instructions of an HLO program run: the loops of XLA's own that are around them.
+// The loops of XLA's own in an HLO program: how often the instructions in them run.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 namespace evolve::ir {
 
 // The passes of a `while` are known where it counts from a constant to a constant by a constant,
-// and all three are those of one element of its tuple: the condition compares element i of its
-// parameter, the body's element i is element i of its parameter plus or minus a constant, and the
-// loop starts with a constant there. So does JAX write `scan` and `fori_loop`. A counter that would
-// leave the range of its type is not known.
+// and all three belong to one element of its tuple. The condition compares element i of its
+// parameter. The body's element i is element i of its parameter plus or minus a constant. The loop
+// starts with a constant there. JAX writes `scan` and `fori_loop` in this form. The passes are not
+// known if the counter would leave the range of its type.
 class HloLoops {
  public:
   explicit HloLoops(const HloModule& module);
 
-  // Passes through all loops around an instruction, 1 where there are none; each branch of a
-  // conditional counts. An error of code `failed` names the loop that is not known, and says why;
-  // or that the program does not call the instruction.
+  // Returns the passes through all loops around an instruction; 1: no loops. Each branch of a
+  // conditional counts. An error of code `failed` names the loop whose passes are not known and
+  // says why, or says that the program does not call the instruction.
   [[nodiscard]] Result<uint64_t> passes_of(const std::string& instruction) const;
 
  private:
-  // How often a computation runs; `why` says that it is not known.
+  // How often a computation runs. If that is not known, `why` says why; empty: it is known.
   struct Passes {
     uint64_t times = 1;
     std::string why = {};
@@ -33,8 +33,8 @@ class HloLoops {
   void call(std::string_view computation, Passes passes);
   void call_from(const HloModule& module, const HloInstruction& caller, const Passes& around);
 
-  std::map<std::string, Passes, std::less<>> passes_;               // of computations
-  std::map<std::string, std::string, std::less<>> computation_of_;  // instructions
+  std::map<std::string, Passes, std::less<>> passes_;               // by computation
+  std::map<std::string, std::string, std::less<>> computation_of_;  // by instruction
 };
 
 }  // namespace evolve::ir

@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint32_t kOpen = UINT32_MAX;
 
-// "  0x12 LB: > { …": the bundle that a line is.
+// Returns the bundle of a line: "  0x12 LB: > { …".
 std::optional<uint32_t> bundle_of(std::string_view line) {
-  constexpr size_t kMostHead = 64;  // of what stands before the '{'
+  constexpr size_t kMostHead = 64;  // the most before the '{'
   std::string_view head = line.substr(0, kMostHead);
   size_t open = head.find('{');
   if (open == std::string_view::npos) return std::nullopt;
@@ -28,7 +28,8 @@ std::optional<uint32_t> bundle_of(std::string_view line) {
   return code == std::errc() ? std::optional(bundle) : std::nullopt;
 }
 
-// Notes what the text behind `before` says of a region in this bundle.
+// Notes what the text around "region" says of a region in this bundle: `before` it, and the
+// `number` behind it.
 void note_region(std::string_view before, std::string_view number, uint32_t bundle,
                  std::unordered_map<uint32_t, LiveRange>& out) {
   uint32_t region = 0;

@@ -15,10 +15,10 @@ namespace evolve::ir {
 
 namespace {
 
-// Passes have a dozen words for what is kept.
+// Passes have about a dozen opcodes that are kept.
 constexpr size_t kMostOpcodes = 256;
 constexpr size_t kMostSpaces = 64;
-constexpr size_t kIndent = 2;  // of what is in a region, beyond its head
+constexpr size_t kIndent = 2;  // of what is in a region, relative to its head
 constexpr std::string_view kRegion = "$region";
 constexpr std::string_view kAllocation = "#allocation";
 constexpr std::string_view kSpill = "_spill";
@@ -36,7 +36,7 @@ std::optional<uint64_t> take_number(std::string_view& text) {
   return value;
 }
 
-// The number of a region or an allocation.
+// Takes the number of a region or an allocation from the front of the text.
 std::optional<uint32_t> take_name(std::string_view& text) {
   auto number = take_number(text);
   if (!number || *number >= UINT32_MAX) return std::nullopt;
@@ -50,7 +50,7 @@ RegionKind region_kind(std::string_view head) {
   return kind == "pred_region" ? RegionKind::predicated : RegionKind::control;
 }
 
-// Whether a load or a store is of a spill slot: its address comes first.
+// Whether a load or a store uses a spill slot. Its address is the first operand.
 bool is_of_spill_slot(std::string_view operands) {
   size_t at = std::min(operands.find('#'), operands.size());
   std::string_view address = operands.substr(at, operands.find(']', at) - at);
@@ -103,7 +103,7 @@ class LloReader {
     is_behind_ = is_behind_ || (indent == 0 && content.starts_with("stack"));
     if (is_behind_) return {};
     if (content.starts_with("//")) {
-      // "// region range: [46, 46)": all that an empty region may have.
+      // "// region range: [46, 46)" may be all that an empty region has.
       if (!open_.empty() && indent > open_.back().indent) is_begun_ = false;
       return {};
     }
@@ -134,7 +134,7 @@ class LloReader {
 
   [[nodiscard]] const LloRegion& region() const { return pass_.regions[open_.back().region]; }
 
-  // "149: #{gmm.1} parent=1 // loop_body", "38 (PrimaryCoreRegion): parent=7"
+  // Reads "149: #{gmm.1} parent=1 // loop_body" or "38 (PrimaryCoreRegion): parent=7".
   Status read_region(size_t indent, std::string_view text) {
     auto number = take_name(text);
     if (text.starts_with(" (")) text.remove_prefix(std::min(text.find(':'), text.size()));
@@ -157,7 +157,8 @@ class LloReader {
     return {};
   }
 
-  // "4_spill [shape = 'u8[512]{0}', space=smem, size = 0x200, offset = 0, scoped, tag = '…']"
+  // Reads an allocation:
+  // "4_spill [shape = 'u8[512]{0}', space=smem, size = 0x200, offset = 0, scoped, tag = '…']".
   Status read_allocation(std::string_view text) {
     LloAllocation out;
     auto number = take_name(text);
@@ -171,7 +172,7 @@ class LloReader {
     if (close == std::string_view::npos) return error("an allocation without its ']'");
     text = text.substr(0, close);
     std::string_view tag = behind(text, kTag);
-    // What stands before the tag, which may be any text.
+    // The fields before the tag. The tag may be any text.
     std::string_view fields = text.substr(0, text.size() - tag.size());
     std::string_view shape = behind(fields, "shape = '");
     out.shape = shape.substr(0, shape.find('\''));
@@ -179,7 +180,7 @@ class LloReader {
     out.space = space.substr(0, space.find(','));
     std::string_view size = behind(fields, "size = ");
     auto bytes = take_number(size);
-    // More than any memory has; sums stay far from the end of the numbers.
+    // More than any memory has, so that sums do not overflow.
     constexpr uint64_t kMostBytes = uint64_t{1} << 44;
     constexpr uint64_t kLater = UINT64_MAX;  // a later pass decides
     if (out.space.empty() || !bytes || (*bytes > kMostBytes && *bytes != kLater))
@@ -217,14 +218,14 @@ class LloReader {
       if (!is_of_spill_slot(operands)) return {};
       return keep(opcode, is_store ? pass_.spills : pass_.fills);
     }
-    // "vpseudo", "spseudo", "ppseudo", "vmpseudo"
+    // Opcodes of four kinds: "vpseudo", "spseudo", "ppseudo", "vmpseudo".
     std::string_view what = behind(opcode.substr(0, opcode.find('_')), "pseudo.");
     if (what == "spill") return keep(opcode, pass_.spills);
     if (what == "fill") return keep(opcode, pass_.fills);
     return {};
   }
 
-  // " (%p1) target = $region16"
+  // Reads " (%p1) target = $region16".
   Status read_branch(std::string_view operands) {
     std::string_view target = behind(operands, "target = $region");
     if (auto region = take_name(target)) branches_.push_back({*region, lines_.number()});
@@ -249,12 +250,12 @@ class LloReader {
   std::vector<Open> open_;
   // Whether the innermost region has nothing in it yet.
   bool is_begun_ = false;
-  // Whether what comes is no longer the program: where each instruction was made, in libtpu.
+  // Whether the program has ended. The rest says where libtpu made each instruction.
   bool is_behind_ = false;
   std::unordered_map<uint32_t, uint32_t> regions_;
   std::unordered_set<uint32_t> allocated_;
   std::vector<Branch> branches_;
-  std::vector<uint32_t> loops_;  // lines of those that go on
+  std::vector<uint32_t> loops_;  // lines of the loops without an exit so far
 };
 
 }  // namespace
@@ -275,7 +276,8 @@ SpaceUse space_use(const LloPass& pass, std::string_view space) {
     own[one.region].bytes += one.bytes;
     if (one.is_spill) own[one.region].spilled_bytes += one.bytes;
   }
-  // Parents come first, so from the last region on each is complete before it is added to its own.
+  // Parents come first. So, from the last region on, each is complete before it is added to its
+  // parent.
   std::vector<Peak> below(pass.regions.size());
   Peak all;
   for (size_t i = pass.regions.size(); i-- > 0;) {

@@ -16,19 +16,20 @@
 //   instruction = "%" name "=" opcode operands
 //   stack       = "stack" number {frame}
 //
-// Stacks are there with libtpu's --xla_jf_collect_llo_stack_trace=true; then lines end in "(stack"
+// libtpu writes stacks with --xla_jf_collect_llo_stack_trace=true; then lines end in "(stack"
 // number ")".
 //
-// What belongs to a region is indented by two more than its head; a region ends where a line is
-// indented less. Comments ("//" before a head, and "/*", which nest and go on over lines) are
-// dropped. Of instructions only those are kept that move what a kernel's speed hangs on: transfers
-// ("dma.hbm_to_vmem", with "dma.done" as the wait), and the traffic of spilled registers: before
-// registers are allocated "vpseudo.spill_to_mem", "spseudo.fill_from_mem" and their like, behind
-// that loads and stores ("vst", "sld") of a spill slot ("[vmem:[#allocation23_spill] …]").
+// The content of a region is indented by two more than its head. A region ends where a line is
+// indented less. Comments ("//" before a head, and "/*", which nest and continue over lines) are
+// dropped. Only instructions that move what a kernel's speed depends on are kept. They are
+// transfers ("dma.hbm_to_vmem", with "dma.done" as the wait) and the traffic of spilled registers.
+// Before registers are allocated, that traffic is "vpseudo.spill_to_mem", "spseudo.fill_from_mem"
+// and the like. After that, it is loads and stores ("vst", "sld") of a spill slot
+// ("[vmem:[#allocation23_spill] …]").
 //
-// A folder has some sixty passes of a module. Analyze reads kLloPass: it is the last one, so its
-// instructions are those of the program (libtpu gives both the same fingerprint), and it has every
-// allocation with its place, the spill slots among them, which are there from "post-ra" on only.
+// A folder has about sixty passes of a module. Analyze reads kLloPass. This is the last one, so its
+// instructions are those of the program (libtpu gives both the same fingerprint). It has every
+// allocation with its place, and the spill slots, which exist only from "post-ra" on.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +47,13 @@ constexpr std::string_view kLloPass = "post-delay-converter.txt";
 enum class RegionKind : uint8_t {
   plain,
   loop_body,
-  predicated,  // it runs or not as one
-  control,     // what decides on the two: headers, checks, exits
+  predicated,  // it runs as a whole or not at all
+  control,     // what decides about loops and predicates: headers, checks, exits
 };
 
 struct LloRegion {
   uint32_t number = 0;
-  uint32_t parent = 0;  // its place in LloPass::regions; its own, of one that is in no other
+  uint32_t parent = 0;  // its place in LloPass::regions; its own place: it has no parent
   RegionKind kind = RegionKind::plain;
   uint32_t line = 0;
 };
@@ -61,11 +62,11 @@ struct LloAllocation {
   uint32_t number = 0;
   std::string space;  // "vmem", "smem", "sflag", "hbm"
   uint64_t bytes = 0;
-  std::optional<uint64_t> offset;  // in its space, where one is chosen
+  std::optional<uint64_t> offset;  // in its space; none: not chosen yet
   std::string shape;               // "f32[1024,2048]{1,0:T(8,128)}"
-  std::string tag;                 // its first sentence
+  std::string tag;                 // the first sentence
   bool is_spill = false;
-  bool is_fixed = false;  // a name for an address that is given: it takes no room
+  bool is_fixed = false;  // a name for a given address: it takes no room
   uint32_t region = 0;    // its place in LloPass::regions
   uint32_t line = 0;
 };
@@ -79,7 +80,7 @@ struct LloInstruction {
 
 struct LloPass {
   uint64_t count = 0;              // of all instructions
-  std::vector<LloRegion> regions;  // a parent before what it has in it
+  std::vector<LloRegion> regions;  // a parent before the regions in it
   std::vector<LloAllocation> allocations;
   std::vector<std::string> spaces;  // of the allocations, each once
   std::vector<LloInstruction> transfers;
@@ -89,16 +90,16 @@ struct LloPass {
   std::vector<std::string> opcodes;
 };
 
-// Reads a dump. An error is bad input: "<name>:<line>: …". One that is cut off behind a line that
-// no loop or branch goes around is told by its fingerprint alone (fingerprints.h).
+// Reads a dump. Bad input: "<name>:<line>: …". A dump may be cut off after a line that no loop or
+// branch goes around. Only its fingerprint shows that (fingerprints.h).
 Result<LloPass> read_llo(std::string_view text, const std::string& name);
 
-// Of a space: what is allocated in all, and the most at one time, for regions that are in one
-// another live together, and those side by side do not.
+// The use of a memory space: all that is allocated, and the most at one time. Nested regions live
+// together; regions next to each other do not.
 struct SpaceUse {
   uint64_t bytes = 0;
   uint64_t peak_bytes = 0;
-  uint64_t spilled_bytes = 0;  // of `peak_bytes`, those of spill slots
+  uint64_t spilled_bytes = 0;  // the part of `peak_bytes` in spill slots
 };
 SpaceUse space_use(const LloPass& pass, std::string_view space);
 

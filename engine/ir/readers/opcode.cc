@@ -9,7 +9,8 @@ namespace evolve::ir {
 
 namespace {
 
-// Of the scalar unit, and what it has to do with; all else is told by its first letters.
+// Operations of the scalar unit, and of what it works with. The first letters of other names
+// decide.
 const std::unordered_map<std::string_view, Op>& ops() {
   static const std::unordered_map<std::string_view, Op> table = {
       {"smov", Op::copy},
@@ -74,7 +75,7 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"vsyncpa", Op::flag_set},
       {"vsyncadd", Op::flag_add},
       {"vsyncmov", Op::flag_read},
-      // What a vsyncmov read; the second is its name in newer compilers.
+      // Both take the result of a vsyncmov; the second is the name in newer compilers.
       {"vpop.sfrf", Op::copy},
       {"spop.sfrf", Op::copy},
       {"dma.done.wait", Op::wait},
@@ -107,7 +108,7 @@ Unit unit_of(std::string_view name) {
   if (starts_with_any(name, {"vmat", "vdwg", "vlatch"})) return Unit::mxu;
   if (starts_with_any(name, {"vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"}))
     return Unit::eup;
-  // Along lanes; along sublanes the ALUs rotate.
+  // These work along lanes. Along sublanes the ALUs rotate.
   if (starts_with_any(name, {"vrot.lane", "vxpose", "vperm", "vbcast.lane", "vadd.xlane",
                              "vmax.xlane", "vmin.xlane"}))
     return Unit::xlu;
@@ -118,18 +119,18 @@ Unit unit_of(std::string_view name) {
 
 Op op_of(std::string_view name, Unit unit) {
   if (auto found = ops().find(name); found != ops().end()) return found->second;
-  // "smov.u32" of newer compilers.
+  // Newer compilers write "smov.u32".
   if (starts_with_any(name, {"smov.", "pmov."})) return Op::copy;
   if (starts_with_any(name, {"scalar_lea.", "int_to_ptr."})) return Op::address;
   if (name.starts_with("inlined_call_operand."))
     return name.ends_with("<no") ? Op::parameter : Op::operand;
   if (name.starts_with("vtrace")) return Op::ignored;
-  // Vector registers are nothing that the scalar unit sees, until "spop" takes from them.
+  // The scalar unit does not see vector registers until "spop" takes from them.
   if (unit != Unit::scalar && unit != Unit::dma) return Op::ignored;
   return Op::unknown;
 }
 
-// "dma.SOURCE_to_DESTINATION".
+// Decodes "dma.SOURCE_to_DESTINATION".
 void decode_dma(Opcode& opcode) {
   constexpr std::string_view kTo = "_to_";
   std::string_view name = opcode.name;
@@ -153,7 +154,7 @@ void decode_dma(Opcode& opcode) {
   opcode.is_to_smem = to == "smem";
 }
 
-// Sets the name, which is without "[4]" and ".mxu0", and the matrix unit.
+// Sets the matrix unit, and the name without "[4]" and ".mxu0".
 void set_name(Opcode& opcode, std::string_view word) {
   std::string& name = opcode.name;
   while (!word.empty()) {
@@ -173,16 +174,16 @@ void set_name(Opcode& opcode, std::string_view word) {
   }
 }
 
-// A matmul takes 16 rows of bf16 (32 of fp8) in eight cycles, eight of f32 in four: the least
-// distance of two on one unit in the schedules of kernels of each type. Weights are pushed beside
-// it.
+// Returns the cycles of a matmul: eight for 16 rows of bf16 (32 of fp8), four for eight rows of
+// f32. These are the least distances of two matmuls on one unit in the schedules of kernels of each
+// type. Weights are pushed at the same time.
 uint8_t matmul_cycles(std::string_view name) {
   constexpr uint8_t kPacked = 8;
   constexpr uint8_t kWide = 4;
   return name.find(".f32") != std::string_view::npos ? kWide : kPacked;
 }
 
-// A register has 8 rows of 32-bit numbers, 16 of 16-bit ones, 32 of bytes.
+// Returns the rows of a register: 8 of 32-bit numbers, 16 of 16-bit ones, 32 of bytes.
 uint8_t matmul_rows(std::string_view name) {
   if (name.find(".f32") != std::string_view::npos) return 8;
   auto has = [&](std::string_view dtype) { return name.find(dtype) != std::string_view::npos; };

@@ -1,7 +1,7 @@
-// The instructions of a TPU TensorCore as libtpu's dumps name them: which unit issues one, and what
-// it does to the scalar unit, which decides what runs.
+// The instructions of a TPU TensorCore, as libtpu's dumps name them: which unit issues one, and
+// what it does to the scalar unit, which decides what runs.
 //
-// A name is as it stands in a dump without what says where a result lies:
+// A name is as in a dump, without the parts that say where a result lies:
 // "vmatmul.mubr.bf16.gmra.mrb" for "vmatmul.mubr.bf16.gmra.mrb[4].mxu0".
 #pragma once
 
@@ -11,16 +11,17 @@
 
 namespace evolve::ir {
 
-// Functional units by which issue slots are counted; `pop` takes what the first four have worked
-// out. EUP and pops are as many as in libtpu's own static utilisation; that counts an XLU for four
-// bundles after each of its instructions, and a vcombine as two of the VALU.
+// Functional units by which issue slots are counted. `pop` takes the results of the first four. The
+// counts of EUP and pops equal those of libtpu's own static utilisation. Two counts differ: libtpu
+// counts an XLU for four bundles after each of its instructions, and a vcombine as two instructions
+// of the VALU.
 enum class Unit : uint8_t { mxu, xlu, valu, eup, pop, load, store, scalar, dma };
 constexpr size_t kUnits = 9;
 const char* unit_name(Unit unit);
 
-// What the simulator executes.
+// The operations that the simulator executes.
 enum class Op : uint8_t {
-  ignored,     // nothing that the scalar unit could see
+  ignored,     // nothing that the scalar unit can see
   unknown,     // not understood; its result is not known
   opaque,      // understood, but its result comes from elsewhere: the runtime
   of_vectors,  // a value that the vector units hand over: data
@@ -51,7 +52,7 @@ enum class Op : uint8_t {
   ge_u,
   divide,
   remainder,
-  divide_both,  // puts a quotient and a remainder aside, or one of them
+  divide_both,  // puts aside a quotient, a remainder, or both
   pop_divided,  // takes what was put aside
   add_f,
   sub_f,
@@ -76,7 +77,7 @@ enum class Op : uint8_t {
   select,
   address,
   phi,
-  rename,  // another name for what its register holds
+  rename,  // another name for the content of its register
   load_smem,
   store_smem,
   dma,
@@ -85,14 +86,14 @@ enum class Op : uint8_t {
   flag_add,
   flag_read,
   branch,
-  call,       // of a module, by the top-level program
-  guard,      // predicated instructions of the vector units: whether they run
-  core,       // the number of the core that this is
+  call,       // the top-level program calls a module
+  guard,      // decides whether predicated instructions of the vector units run
+  core,       // the number of this core
   operand,    // where one of the kernel's operands lies
-  parameter,  // the value of one that is handed over in a register
+  parameter,  // the value of an operand that is handed over in a register
 };
 
-// What a DMA crosses: from HBM, to HBM, both or neither.
+// The direction in which a DMA crosses HBM's border: from HBM, to HBM, both or neither.
 enum class Way : uint8_t { inward, outward, within_hbm, on_chip };
 
 struct Opcode {
@@ -102,13 +103,13 @@ struct Opcode {
   Way way = Way::on_chip;  // of a DMA
   bool is_to_smem = false;
   bool is_matmul = false;
-  bool is_spill = false;      // moves a vector register to or from memory for want of room
-  uint8_t mxu = 0;            // which matrix unit
-  uint8_t matmul_rows = 0;    // of its left operand: it is by a whole matrix unit; 0: no matmul
-  uint8_t matmul_cycles = 0;  // for so long it takes no other one, on tpu7x; 0: no matmul
+  bool is_spill = false;    // moves a vector register to or from memory because registers run out
+  uint8_t mxu = 0;          // number of the matrix unit
+  uint8_t matmul_rows = 0;  // of its left operand; the right one fills a matrix unit; 0: no matmul
+  uint8_t matmul_cycles = 0;  // its unit takes no other for so long, on tpu7x; 0: no matmul
 };
 
-// What is known of an instruction by the word that stands first in it.
+// Returns what is known of an instruction by its first word.
 Opcode decode_opcode(std::string_view word);
 
 }  // namespace evolve::ir

@@ -1,4 +1,4 @@
-// Where a value of the scalar unit comes from: the instruction at the start of what is not known.
+// The origin of a value of the scalar unit that is not known: the instruction where it starts.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ struct Origin {
   uint32_t line = 0;  // of the text
 };
 
-// Follows a slot's value back, through what is not known by `is_known` (of a slot), to an
-// instruction that reads none of those. nullopt where the schedule does not say where it comes
-// from.
+// Follows a slot's value back to an instruction that reads no value that is not known. On the way,
+// it goes through the slots that are not known by `is_known`. Nullopt: the schedule does not say
+// where the value comes from.
 std::optional<Origin> origin_of(const Schedule& schedule, int32_t slot,
                                 const std::function<bool(int32_t)>& is_known);
 
-// The instruction, an index into Schedule::instructions, whose result is not known and makes a
-// predicate so: what only combines predicates is gone through.
+// Returns the instruction, an index into Schedule::instructions, whose unknown result makes a
+// predicate unknown. Instructions that only combine predicates are passed through. Nullopt: the
+// schedule does not say.
 std::optional<uint32_t> maker_of_predicate(const Schedule& schedule, int32_t slot,
                                            const std::function<bool(int32_t)>& is_known);
 

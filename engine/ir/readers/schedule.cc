@@ -18,10 +18,10 @@ namespace evolve::ir {
 
 namespace {
 
-// More than any real kernel has; what is larger is no schedule.
+// More than any real kernel has. Anything larger is no schedule.
 constexpr size_t kMostScheduleBundles = 4'000'000;
 constexpr size_t kMostOpcodes = 60'000;
-// Names are numbered through a module. A larger number is no name.
+// Names are numbered through a module. A name with a larger number is rejected.
 constexpr uint32_t kMostNames = 1U << 24;
 constexpr std::string_view kDigits = "0123456789";
 
@@ -40,7 +40,7 @@ std::optional<uint32_t> parse_integer(std::string_view text) {
   return is_negative ? 0 - value : value;
 }
 
-// "2.0", "-0.5", "1e-06": the bits of a 32-bit float.
+// Returns the bits of a 32-bit float: "2.0", "-0.5", "1e-06".
 std::optional<uint32_t> parse_float(std::string_view text) {
   float value = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -54,10 +54,10 @@ std::optional<uint32_t> leading_integer(std::string_view text) {
   return parse_integer(text.substr(0, text.find_first_not_of(kDigits)));
 }
 
-// Numbers for names like that in "s8156": small, in the order in which they are met.
+// Small numbers for the numbers in names such as "s8156", in the order in which they are met.
 class Names {
  public:
-  // kNone for what is no such name.
+  // Returns kNone for a name without such a number.
   int32_t of(std::optional<uint32_t> name) {
     if (!name || *name >= kMostNames) return kNone;
     if (*name >= numbers_.size())
@@ -73,7 +73,7 @@ class Names {
   int32_t count_ = 0;
 };
 
-// Looks up without making a string.
+// Looks up a text without making a string.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -112,7 +112,7 @@ class ScheduleReader {
     uint32_t address;
     uint32_t line;
   };
-  // What was put aside by a division, in the order in which it is taken.
+  // The results that a division put aside, in the order in which they are taken.
   struct Divided {
     Operand dividend, divisor;
     std::vector<Op> results;
@@ -148,7 +148,7 @@ class ScheduleReader {
       TRY(read_instruction(trimmed(body.substr(0, end))));
       body.remove_prefix(std::min(end + 2, body.size()));
     }
-    // Phis stand for what happens on the way into the bundle.
+    // Phis come first: they stand for what happens on the way into the bundle.
     auto begin = schedule_.instructions.begin() + bundle.first;
     std::stable_partition(begin, schedule_.instructions.end(),
                           [](const Instruction& one) { return one.op == Op::phi; });
@@ -193,7 +193,7 @@ class ScheduleReader {
       instruction.reg = register_of(name);
       note_space(word, instruction.result);
     } else if (opcode.op == Op::flag_read) {
-      instruction.result = slot_of(name);  // for the one that takes it
+      instruction.result = slot_of(name);  // the pop that takes the value names it so
     }
     runs_ = true;
     read_rest(name, rest, instruction);
@@ -214,7 +214,8 @@ class ScheduleReader {
            rest.find("_spill + ") != std::string_view::npos;
   }
 
-  // "(!%p3_p1), …" before the operands; `halts`: of what ends the kernel with an error.
+  // Notes an instruction with a predicate, "(!%p3_p1), …", before its operands. `halts`: it ends
+  // the kernel with an error.
   void note_guard(std::string_view rest, uint16_t opcode, bool halts) {
     size_t open = rest.find("(%p");
     bool negated = open == std::string_view::npos;
@@ -249,7 +250,7 @@ class ScheduleReader {
     if (auto found = ids.find(word); found != ids.end()) return found->second;
     Opcode opcode = decode_opcode(word);
     opcode.is_spill = is_spill;
-    // Words that differ in the place of the result alone are one opcode, on each matrix unit.
+    // Words that differ only in the place of the result are one opcode, on each matrix unit.
     std::string key = opcode.name + "@" + std::to_string(opcode.mxu);
     auto known = ids.find(key);
     uint16_t id = 0;
@@ -265,7 +266,7 @@ class ScheduleReader {
     return id;
   }
 
-  // "[shape: s32[9], index: 1, kind: input, …]"; before it may stand " memory space>".
+  // Reads "[shape: s32[9], index: 1, kind: input, …]". " memory space>" may stand before it.
   void read_kernel_operand(std::string_view text, Instruction& instruction) {
     auto number = leading_integer(behind(text, "index: "));
     if (!number || *number > kMostParameters) {
@@ -297,7 +298,7 @@ class ScheduleReader {
     branches_.push_back({instruction.target, lines_.number()});
   }
 
-  // "scalar_lea.hbm" and "int_to_ptr.vmem" make addresses of a memory.
+  // Notes which memory an address is in: "scalar_lea.hbm" and "int_to_ptr.vmem" make addresses.
   void note_space(std::string_view word, int32_t slot) {
     if (slot == kNone) return;
     size_t dot = word.rfind('.');
@@ -305,13 +306,14 @@ class ScheduleReader {
     if (space == "hbm" || space == "vmem" || space == "smem") in_hbm_[slot] = space == "hbm";
   }
 
-  // Whether an address is one of HBM; nullopt: it may be of any memory.
+  // Whether an address is in HBM. Nullopt: it may be in any memory.
   [[nodiscard]] std::optional<bool> is_in_hbm(const Operand& address) const {
     auto found = in_hbm_.find(address.slot);
     return found == in_hbm_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // What a "dma.general" crosses: a remark says it, or the addresses do; it is not known without.
+  // Reads what a "dma.general" crosses. A comment or the addresses say it; otherwise the
+  // instruction is unknown.
   void read_way(std::string_view text, Instruction& instruction) {
     size_t at = text.find("-to-");
     const bool is_said = at != std::string_view::npos;
@@ -329,7 +331,7 @@ class ScheduleReader {
                                    : Way::on_chip;
   }
 
-  // "%s1, %s2 %gmm.1 = custom-call"; one without that is of libtpu itself.
+  // Reads "%s1, %s2 %gmm.1 = custom-call". A call without an instruction is one of libtpu's own.
   void read_call(std::string_view text, Instruction& instruction) {
     instruction.target = UINT32_MAX;
     size_t equals = text.find(" = ");
@@ -353,7 +355,7 @@ class ScheduleReader {
     divided_.insert_or_assign(std::string(name), std::move(divided));
   }
 
-  // "%3519": the next of what the division of this name put aside.
+  // Reads "%3519": the next result that the division of this name put aside.
   void read_pop(std::string_view text, Instruction& instruction) {
     instruction.op = Op::unknown;
     if (text.starts_with('%')) text.remove_prefix(1);
@@ -366,7 +368,7 @@ class ScheduleReader {
     divided.results.erase(divided.results.begin());
   }
 
-  // Takes "(…)" from the front of the text.
+  // Takes the predicate "(…)" from the front of the text.
   void read_predicate(std::string_view& text, Instruction& instruction) {
     if (!text.starts_with('(')) return;
     size_t close = std::min(text.find(')'), text.size());
@@ -398,8 +400,7 @@ class ScheduleReader {
       char c = i < text.size() ? text[i] : ',';
       if (c == '[' || c == '(') ++depth;
       if (c == ']' || c == ')') --depth;
-      // An address ends its operand even where no comma follows: "sst [smem:[…]] %s1", "sld […]
-      // (%p)".
+      // An address ends its operand even if no comma follows: "sst [smem:[…]] %s1", "sld […] (%p)".
       bool is_address_end = c == ']' && depth == 0;
       if (!is_address_end && (c != ',' || depth != 0)) continue;
       std::string_view operand = trimmed(text.substr(start, i + (is_address_end ? 1 : 0) - start));
@@ -414,8 +415,8 @@ class ScheduleReader {
         instruction.operands[count++] = parse_operand(operand);
     }
     if (instruction.op == Op::address) {
-      // A name for a register that has one already: what made that one may not have run, and then
-      // the register holds what it held.
+      // This may be a new name for a register that already has one. The instruction that made the
+      // old name may not have run; then the register keeps its old value.
       const bool is_renamed = instruction.reg != kNone && register_of(first) == instruction.reg;
       instruction.op = count == 2 ? Op::add : is_renamed ? Op::rename : Op::copy;
     }
@@ -429,18 +430,20 @@ class ScheduleReader {
     }
     if (auto number = parse_integer(text)) return {kNone, *number, true};
     if (auto bits = parse_float(text)) return {kNone, *bits, true};
-    // "2 [#allocation6]": the mark says what it is counted from, which another operand holds.
+    // "2 [#allocation6]": the mark names what the number is counted from, which another operand
+    // holds.
     if (const size_t mark = text.find(" [#"); mark != std::string_view::npos) {
       if (auto number = parse_integer(text.substr(0, mark))) return {kNone, *number, true};
     }
-    // [smem:[#allocation4 + $0x1]], [#allocation4], vmem:[%s1 + $0x10]
+    // An address: [smem:[#allocation4 + $0x1]], [#allocation4], vmem:[%s1 + $0x10].
     size_t open = text.rfind('[');
     size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
     if (open == std::string_view::npos || close == std::string_view::npos) return {};
     return parse_address(text.substr(open + 1, close - open - 1));
   }
 
-  // "#allocation4", "%s1 + $0x10", "#allocation4 + %s2": terms, at most two of them slots.
+  // Reads the terms of an address: "#allocation4", "%s1 + $0x10", "#allocation4 + %s2". At most two
+  // are slots.
   Operand parse_address(std::string_view text) {
     constexpr std::string_view kPlus = " + ";
     Operand sum{kNone, 0, true};
@@ -465,7 +468,7 @@ class ScheduleReader {
     return sum;
   }
 
-  // Allocations lie far apart.
+  // Returns the address of an allocation. Allocations lie far apart.
   uint32_t allocation_of(std::string_view name) {
     auto found = allocations_.find(name);
     if (found != allocations_.end()) return found->second;
@@ -474,14 +477,15 @@ class ScheduleReader {
     return address;
   }
 
-  // The slot of "s8156_s2", "%p3" or "%962": a number stands for one value, whatever its letter.
+  // Returns the slot of "s8156_s2", "%p3" or "%962". A number stands for one value, whatever its
+  // letter.
   int32_t slot_of(std::string_view name) {
     if (name.starts_with('%')) name.remove_prefix(1);
     if (name.starts_with('s') || name.starts_with('p')) name.remove_prefix(1);
     return slots_.of(leading_integer(name));
   }
 
-  // The register of "s8156_s2".
+  // Returns the register of "s8156_s2".
   int32_t register_of(std::string_view name) {
     std::string_view reg = behind(name, "_");
     if (reg.size() < 2) return kNone;
@@ -497,7 +501,7 @@ class ScheduleReader {
   ByText<uint16_t> spill_ids_;
   std::unordered_map<int32_t, bool> in_hbm_;  // addresses, by their slots
   std::vector<Guarded> guarded_;
-  bool runs_ = true;  // the instruction that is read, as far as a constant says
+  bool runs_ = true;  // false: a constant predicate keeps the present instruction from running
   ByText<Divided> divided_;
   ByText<uint32_t> allocations_;
   Names slots_;

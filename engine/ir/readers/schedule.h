@@ -1,5 +1,5 @@
-// The reader of libtpu's static schedule: the dump "packed-bundles-post-ra", one line a cycle slot
-// with the empty bundles that stand for latency, and "final_bundles", without most of those.
+// The reader of libtpu's static schedule. The dump "packed-bundles-post-ra" has one line per cycle
+// slot, with the empty bundles that stand for latency; "final_bundles" lacks most of those.
 //
 //   line        = address [mark] ":" [">"] "{" [instruction {" ;; " instruction}] "}"
 //   instruction = "%" name "=" opcode operands
@@ -8,16 +8,19 @@
 //   operands    = [predicate] operand {"," operand}
 //   predicate   = "(" ["!"] "%p"… ["," passed-through] ")"
 //   operand     = "%" name | integer | decimal | "[" [space ":"] "[" term {"+" term} "]" "]" …
-//   term        = "%" name | "#" allocation | ["$"] integer        (of a name at most two)
+//   term        = "%" name | "#" allocation | ["$"] integer        (at most two names)
 //
-// Lines without a "{" say nothing. Comments, which nest and go on over lines, are dropped but for
-// five: behind a division stands which of quotient and remainder it gives ("kDiv", "kRem",
-// "kDivAndRem": both, in this order), behind a call the HLO instruction ("%gmm.1 =
-// custom-call(…)"), behind a "dma.general" what it crosses ("hbm-to-hbm"), behind a load that it is
-// of the "core id", and behind any instruction where in the source it comes from
-// ("loc("kernel.py":39:8 to :20)", with libtpu's --xla_mosaic_enable_llo_source_annotations=true).
-// The scalar unit's instructions are decoded for the simulator; of the others only the opcode is
-// kept.
+// Lines without a "{" say nothing. Comments, which nest and continue over lines, are dropped, with
+// five exceptions:
+//   behind a division       whether it gives the quotient or the remainder ("kDiv", "kRem",
+//                           "kDivAndRem": both, in this order)
+//   behind a call           the HLO instruction ("%gmm.1 = custom-call(…)")
+//   behind a "dma.general"  what it crosses ("hbm-to-hbm")
+//   behind a load           that it loads the "core id"
+//   behind any instruction  where in the source it comes from ("loc("kernel.py":39:8 to :20)", with
+//                           libtpu's --xla_mosaic_enable_llo_source_annotations=true)
+// The scalar unit's instructions are decoded for the simulator. Of other instructions only the
+// opcode is kept.
 #pragma once
 
 #include <array>
@@ -35,27 +38,27 @@ namespace evolve::ir {
 
 constexpr int32_t kNone = -1;
 
-// A value that an instruction reads: a constant and what slots hold, added up.
+// A value that an instruction reads: the sum of a constant and the values of slots.
 struct Operand {
   int32_t slot = kNone;
   uint32_t constant = 0;
-  bool is_known = false;  // false: something the reader does not understand
-  int32_t index = kNone;  // a second slot, of an address
+  bool is_known = false;  // false: the reader does not understand it
+  int32_t index = kNone;  // a second slot, in an address
 };
 
-// Where the kernel's operand of this number lies: an address that is no other's, in the 512 bytes
-// of a row of VMEM. Shifted left by four it counts granules, and is still no other's.
+// The address of the kernel's operand of a number, in units of 512 bytes, a row of VMEM. No other
+// operand has it. Shifted left by four it counts granules, and still belongs to no other operand.
 constexpr uint32_t kMostParameters = 254;
 constexpr uint32_t parameter_address(uint32_t number) {
   return (number + 1) << 20;
 }
-// The operand, and the granule in it, of an address that counts granules.
+// Returns the operand, and the granule in it, at an address that counts granules.
 constexpr std::pair<uint32_t, uint32_t> parameter_at(uint32_t granule) {
   return {(granule >> 24) - 1, granule & ((1U << 24) - 1)};
 }
 
-// A decoded instruction of the scalar unit, or one that moves data or waits for it. Of an `operand`
-// and a `parameter` the first operand is its number.
+// A decoded instruction of the scalar unit, or one that moves data or waits for it. The first
+// operand of an `operand` or a `parameter` is its number.
 struct Instruction {
   Op op = Op::unknown;
   Way way = Way::inward;  // of a DMA
@@ -64,11 +67,11 @@ struct Instruction {
   int32_t result = kNone;     // slot of the result
   int32_t reg = kNone;        // its register, for phi
   int32_t predicate = kNone;  // slot of the predicate
-  // Of a branch: index of the bundle; of a call: into Schedule::calls; of a guard:
-  // Schedule::guards; of what is not understood: Schedule::opcodes.
+  // A branch: the index of the bundle. A call: the index into Schedule::calls. A guard: into
+  // Schedule::guards. An instruction that is not understood: into Schedule::opcodes.
   uint32_t target = 0;
   std::array<Operand, 4> operands;
-  Operand passed;  // the result where the predicate does not hold; unknown: it stays
+  Operand passed;  // the result if the predicate does not hold; unknown: it stays
 };
 
 struct Bundle {
@@ -79,15 +82,14 @@ struct Bundle {
   uint32_t line = 0;  // of the text
 };
 
-// Instructions of the vector units that run or not as one.
+// Instructions of the vector units that run together or not at all.
 struct Guard {
-  uint32_t line = 0;      // of the text: of the first
-  bool is_check = false;  // all that they do is to end the kernel with an error
+  uint32_t line = 0;      // of the text, of the first instruction
+  bool is_check = false;  // they only end the kernel with an error
   std::vector<uint16_t> opcodes;
 };
 
-// What the text says of one of the kernel's operands: "bf16[8,128]" is a bf16 of the extents 8 and
-// 128.
+// One of the kernel's operands, by the text: "bf16[8,128]" is a bf16 with the extents 8 and 128.
 struct KernelOperand {
   uint32_t number = 0;
   std::string space;  // "vmem", "hbm", …; "" for a value in a register
@@ -96,13 +98,13 @@ struct KernelOperand {
   bool is_output = false;
 };
 
-// What the top-level program calls: a module, named like the HLO instruction that it stands for.
+// A call of the top-level program: a module, named like the HLO instruction that it stands for.
 struct Call {
   std::string module;
   std::string opcode;  // of HLO: "custom-call", "fusion", …
 };
 
-// A predicate's slot, and the value at which the kernel does not stop with an error.
+// A predicate's slot, and the predicate's value with which the kernel does not stop with an error.
 struct Check {
   int32_t slot = kNone;
   bool value = false;
@@ -112,8 +114,8 @@ struct Schedule {
   std::string name;  // of the kernel
   std::vector<Bundle> bundles;
   std::vector<Instruction> instructions;
-  std::vector<uint16_t> issues;  // of every instruction its opcode, an index
-  // Of every instruction its place in `sources`, from 1; 0 is none. Empty where the dump has none.
+  std::vector<uint16_t> issues;  // the opcode of every instruction, an index
+  // The place of every instruction in `sources`, from 1; 0: none. Empty: the dump has no sources.
   std::vector<uint16_t> issue_sources;
   std::vector<SourceLine> sources;
   std::vector<Opcode> opcodes;
@@ -125,7 +127,7 @@ struct Schedule {
   int32_t registers = 0;
 };
 
-// Reads a dump. An error is bad input: "<name>:<line>: …".
+// Reads a dump. Bad input: "<name>:<line>: …".
 Result<Schedule> parse_schedule(std::string_view text, const std::string& name);
 
 }  // namespace evolve::ir

@@ -13,10 +13,10 @@ namespace evolve::ir {
 namespace {
 
 constexpr size_t kMostUnits = 1024;
-// More than any bundle has; sums of it stay far from the end of the numbers.
+// More than any bundle has, so that sums do not overflow.
 constexpr uint64_t kMostCount = 1'000'000;
 
-// "MXU, XLU, VALU"
+// Reads the names of units: "MXU, XLU, VALU".
 std::vector<UnitUse> read_units(std::string_view line) {
   std::vector<UnitUse> out;
   while (!trimmed(line).empty() && out.size() <= kMostUnits) {
@@ -63,7 +63,7 @@ class UtilisationReader {
     return line;
   }
 
-  // Adds up a number for each unit.
+  // Adds a row, one number for each unit, to the units' counts.
   Status read_row(uint64_t UnitUse::*count) {
     std::string_view row = next_line();
     for (UnitUse& unit : out_.units) {

@@ -1,11 +1,11 @@
-// The reader of libtpu's table of which units a module's bundles use, the dump
+// The reader of libtpu's table of the units that a module's bundles use, the dump
 // "…-final_hlo-static-per-bundle-utilization.txt":
 //
 //   == CAPACTIY:                          (sic)
 //   MXU, XLU, VALU, …
-//       2     2     4 …                   of each unit, what a bundle has room for
+//       2     2     4 …                   for each unit, what a bundle has room for
 //   == UTILIZATION:
-//   0 0 3 …                               a line a bundle of "final_bundles"
+//   0 0 3 …                               a line for each bundle of "final_bundles"
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace evolve::ir {
 constexpr std::string_view kUtilisationDump = "final_hlo-static-per-bundle-utilization.txt";
 
 struct UnitUse {
-  std::string unit;       // libtpu's name of it: "MXU", "VLOAD:FILL"
-  uint64_t capacity = 0;  // instructions a bundle
+  std::string unit;       // libtpu's name: "MXU", "VLOAD:FILL"
+  uint64_t capacity = 0;  // instructions per bundle
   uint64_t used = 0;      // instructions of the text
 };
 
@@ -31,7 +31,7 @@ struct Utilisation {
   std::vector<UnitUse> units;
 };
 
-// Reads a dump. An error is bad input: "<name>:<line>: …".
+// Reads a dump. Bad input: "<name>:<line>: …".
 Result<Utilisation> read_utilisation(std::string_view text, const std::string& name);
 
 }  // namespace evolve::ir

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// The number that a text begins with.
+// Reads the number at the front of a text.
 std::optional<uint64_t> leading_number(std::string_view text) {
   uint64_t value = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -40,7 +40,7 @@ std::optional<Window> read_window(std::string_view tag, uint64_t bytes) {
   return window;
 }
 
-// Nothing is none. Throws json::exception where it is no whole number.
+// Reads a size; 0: the key is missing. Throws json::exception if the size is no whole number.
 uint64_t read_size(const json& data, const char* key) {
   auto size = data.find(key);
   return size == data.end() ? 0 : size->get_ref<const json::number_unsigned_t&>();

@@ -1,5 +1,5 @@
-// The reader of libtpu's VMEM report, the dump "TLP-…-vmem_report.html": a page for people with its
-// data in it,
+// The reader of libtpu's VMEM report, the dump "TLP-…-vmem_report.html": a page for people that
+// contains its data,
 //
 //   const DATA ={"global_info": {"vmem_capacity": bytes, …},
 //                "hlo_breakdowns": {module: {"total_size": bytes,
@@ -20,18 +20,18 @@
 
 namespace evolve::ir {
 
-// Where blocks of an operand lie while they are worked on.
+// The room where blocks of an operand lie while they are worked on.
 struct Window {
   bool is_output = false;
   uint32_t operand = 0;  // among the inputs, or among the outputs
   std::string shape;     // of one block: "bf16[512,512]"
   uint64_t window_bytes = 0;
-  // How many blocks there is room for: two are double buffering.
+  // The number of blocks that there is room for; two are double buffering.
   uint64_t buffers = 0;
 };
 
 struct Allocation {
-  std::string tag;  // its first sentence
+  std::string tag;  // the first sentence
   uint64_t bytes = 0;
   bool is_spill = false;
   std::optional<Window> window;
@@ -43,11 +43,11 @@ struct ModuleMemory {
   std::vector<Allocation> allocations;
 };
 
-// The modules in the order of their names, without those of libtpu's own ("<…>"). A page without
-// data gives none; data of another form is bad input: "<name>: …".
+// Returns the modules in the order of their names, without libtpu's own ("<…>"). Empty: the page
+// has no data. Bad input: "<name>: …", data of another form.
 Result<std::vector<ModuleMemory>> read_vmem_report(std::string_view page, const std::string& name);
 
-// "bf16[512,512]" as bytes, without padding; nullopt for a type that is not known.
+// Returns the bytes of "bf16[512,512]", without padding. Nullopt: the type is not known.
 std::optional<uint64_t> shape_bytes(std::string_view shape);
 
 }  // namespace evolve::ir

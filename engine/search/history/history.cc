@@ -46,8 +46,8 @@ json line_of(const PastVariant& past) {
   return out;
 }
 
-// A line is read by simdjson, for there is one for each variant that ever was, and each round reads
-// all of them. What it throws ends in read_history.
+// Lines are read by simdjson, because each round reads a line for every variant of the campaign so
+// far. Exceptions of simdjson end in read_history.
 namespace dom = simdjson::dom;
 
 json json_of(dom::element value) {
@@ -60,7 +60,7 @@ std::string text_of(dom::element value) {
   return std::string(std::string_view(value));
 }
 
-// One member of a line; those that nobody knows are let be.
+// Reads one member of a line; unknown members are ignored.
 void read_member(std::string_view key, dom::element value, PastVariant& out) {
   if (key == "variant") out.id = text_of(value);
   if (key == "round") out.round = static_cast<int>(int64_t(value));
@@ -138,7 +138,7 @@ History history_of_round(const History& before, const SelectionRequest& request,
 Result<History> read_history(std::string_view lines) {
   History out;
   out.reserve(static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n')) + 1);
-  // The parser reads beyond a line's end, though it makes nothing of it.
+  // Padded, because the parser reads beyond a line's end, although it ignores what is there.
   const simdjson::padded_string text(lines);
   dom::parser parser;
   for (size_t start = 0; start < lines.size();) {

@@ -1,18 +1,20 @@
-// Which of a round's variants are too near to an earlier one to be paid for. Pure; it depends on
-// the order of the variants' ids, and not on which was built first.
+// The novelty rule: which of a round's variants are too near to an earlier variant to be worth
+// paying for. Pure: the result depends on the order of the variants' ids, and not on which was
+// built first.
 //
-// The distance of two variants is the largest of those of their timed cases (sketch.h), and 1 where
-// their parameters differ: points of a sweep are told apart by their sizes, however few operations
-// these change. A variant whose distance to an earlier one is below the rule's is a near-duplicate.
-// An earlier one counts
-//   * if it is no near-duplicate itself, so that a chain of small steps goes on from where the
-//     last step counted;
-//   * if it passed: it is the seed, or of a round before, and no step rejected it. A small change
-//     may mend what was wrong.
-// Variants of one round do not count for each other: which of them pass is not known yet. So
-// neighbours in one round are judged once each, and from the next round on only those that passed
-// count. A variant whose programs are known as a whole is no near-duplicate: what is known of them
-// costs nothing, in the same round, too.
+// The distance of two variants is the largest distance of their timed cases (sketch.h). It is 1 if
+// their parameters differ: points of a sweep differ by their sizes, however few operations the
+// sizes change. A variant whose distance to an earlier one is below the rule's is a near-duplicate.
+// An earlier variant counts only under two conditions:
+//   * It is no near-duplicate itself. So in a chain of small steps the distance is taken from the
+//     last step that counted.
+//   * It passed: it is the seed, or of an earlier round, and no step rejected it. A small change to
+//     a rejected variant may mend it.
+//
+// Variants of one round do not count for each other, because nobody knows yet which of them pass.
+// So neighbours in one round are judged once each, and from the next round on only those that
+// passed count. A variant whose programs are all known is no near-duplicate, because known programs
+// cost nothing. That holds within one round, too.
 #pragma once
 
 #include <map>
@@ -28,7 +30,7 @@
 
 namespace evolve::search {
 
-// The kind of the rejection.
+// The kind of a near-duplicate's rejection.
 constexpr const char* kNearDuplicate = "near-duplicate";
 [[nodiscard]] bool is_near_duplicate(const PastVariant& past);
 
@@ -42,24 +44,24 @@ struct Sketched {
 
 struct NoveltyEntry {
   std::string id;
-  std::string nearest;             // the earlier variant that is nearest; empty: none is comparable
-  std::optional<double> distance;  // from that one
+  std::string nearest;             // the nearest earlier variant; empty: nothing is comparable
+  std::optional<double> distance;  // to `nearest`
   bool is_known = false;           // its programs are those of an earlier variant
   bool is_near = false;
 };
 
-// 0 to 1.
+// The distance of two variants, from 0 to 1.
 double distance(const Sketched& one, const Sketched& other);
 
-// `variants` are those of a round with a program in every case, in the order of their ids.
-// `earlier` are those of the rounds before (of the first round: the seed) that were no
-// near-duplicates when their round was built, and `history` what became of them. Gives an entry for
-// each of `variants`. Takes those out of `earlier` that were rejected since, and appends the new
-// ones of this round, for the next.
+// Returns an entry for each of `variants`: the round's variants with a program in every case, in
+// the order of their ids. `earlier` are the variants of the rounds before (in the first round: the
+// seed) that were no near-duplicates when their round was built. `history` says what became of
+// them. Removes the variants from `earlier` that were rejected since, and appends this round's new
+// ones for the next round.
 std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants, double least,
                                           const History& history, std::vector<Sketched>& earlier);
 
-// sketches.jsonl: a line of JSON each.
+// sketches.jsonl: one line of JSON for each variant.
 Result<std::vector<Sketched>> read_sketches(std::string_view lines);
 std::string sketch_lines(const std::vector<Sketched>& all);
 

@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-// Of a program that is looked at; real ones have some thousands.
+// The limits of a program that is looked at; real programs have some thousands of operations.
 constexpr int kMostOperations = 200'000;
 constexpr int kMostDeep = 100;
-// Of what is written out to be digested: a large constant may stand in a function that is called
-// often.
+// The limit, in bytes, of the text that is written out to be digested: a function that is called
+// often may hold a large constant.
 constexpr size_t kMostText = size_t{256} << 20;
 
-// Operations that are no more than a call: what they call stands in their place.
+// Operations that are only a call: the function that they call takes their place.
 constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
                                                     "core_call",
                                                     "custom_jvp_call",
@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
                                                     "pjit"};
 // Operations whose parameters are the frame.
 constexpr std::array<std::string_view, 4> kFrames = {"pallas_call", "run_scoped", "scan", "while"};
-// What says nothing of what is run: who an operand was to its caller, and advice to the scheduler
-// around a kernel.
+// Keys that do not change the computation: an operand's name at its caller, and advice to the
+// scheduler around a kernel.
 constexpr std::array<std::string_view, 3> kSilent = {"cost_estimate", "debug", "origin"};
 
 template <size_t Count>
@@ -44,7 +44,7 @@ bool is_one_of(const std::array<std::string_view, Count>& names, std::string_vie
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What is no such element is null.
+// The element of a list; null: no such element.
 const json& element(const json& list, size_t number) {
   static const json kNull;
   return list.is_array() && number < list.size() ? list[number] : kNull;
@@ -62,7 +62,7 @@ bool is_block_mapping(const json& value) {
   return tag_of(value) == "record" && text_of(element(value, 1)) == "BlockMapping";
 }
 
-// The number of the jaxpr that a value is, where it is one.
+// The number of the jaxpr that a value stands for. Nullopt: it stands for no jaxpr.
 std::optional<size_t> jaxpr_of(const json& value) {
   const std::string tag = tag_of(value);
   const json& number = element(value, 1);
@@ -70,7 +70,8 @@ std::optional<size_t> jaxpr_of(const json& value) {
   return number.get<size_t>();
 }
 
-// The jaxprs of a parameter, in their order; not those of index maps, which are parameters.
+// Collects the jaxprs of a parameter, in their order. Leaves out those of index maps, which count
+// as parameters.
 void collect_jaxprs(const json& value, std::vector<size_t>& out) {
   if (!value.is_array() || is_block_mapping(value)) return;
   if (auto number = jaxpr_of(value)) {
@@ -102,7 +103,7 @@ class Sketcher {
   }
 
  private:
-  // What made each variable of a jaxpr.
+  // The maker of each variable of a jaxpr.
   using Makers = std::map<int64_t, std::string>;
 
   void add(const std::string& feature) {
@@ -111,7 +112,7 @@ class Sketcher {
     ++counts_[digest_of(feature).low];
   }
 
-  // Whether there is more to be looked at.
+  // Takes one step of the limit. False: a limit is reached.
   bool spend() {
     is_within_ = is_within_ && --left_ > 0;
     return is_within_;
@@ -132,8 +133,8 @@ class Sketcher {
     if (atom.is_number_integer()) makers[atom.get<int64_t>()] = std::move(maker);
   }
 
-  // Counts the features of a jaxpr and of those in it. `given` are the makers of its arguments;
-  // empty: they are its own. Returns the makers of its results.
+  // Counts the features of a jaxpr and of the jaxprs in it. `given` are the makers of its
+  // arguments; empty: each argument is its own maker. Returns the makers of its results.
   std::vector<std::string> walk(size_t number, const std::string& where,
                                 const std::vector<std::string>& given, int depth) {
     std::vector<std::string> out;
@@ -196,8 +197,8 @@ class Sketcher {
     }
   }
 
-  // A parameter, type or constant without the numbers of jaxprs: those of index maps are written
-  // out, others stand for themselves elsewhere.
+  // A parameter, type or constant without the numbers of jaxprs. The jaxprs of index maps are
+  // written out; the others have features of their own.
   json described(const json& value, bool is_in_map) {
     if (!value.is_array()) return value;
     const bool is_map = is_in_map || is_block_mapping(value);
@@ -213,7 +214,7 @@ class Sketcher {
     return out;
   }
 
-  // All of a jaxpr, with its variables counted from 0.
+  // A whole jaxpr, with its variables numbered from 0.
   json whole(size_t number) {
     if (++maps_open_ > kMostDeep) is_within_ = false;
     if (!spend()) return nullptr;
@@ -262,7 +263,8 @@ double distance(const Sketch& one, const Sketch& other) {
   if (one.frame != other.frame) return 1;
   const auto& a = one.features;
   const auto& b = other.features;
-  // Of larger programs the smallest of both together are known, and no more.
+  // A sketch of a larger program lacks the larger digests, so only the smallest of both together
+  // are compared.
   const bool is_cut = a.size() >= kMostFeatures || b.size() >= kMostFeatures;
   const size_t most = is_cut ? kMostFeatures : a.size() + b.size();
   size_t all = 0, common = 0, i = 0, j = 0;

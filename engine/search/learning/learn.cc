@@ -24,26 +24,26 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostTitle = 120;   // bytes
-constexpr size_t kMostReason = 600;  // of a step's
+constexpr size_t kMostReason = 600;  // bytes
 
 enum class Outcome {
-  unjudged,  // there is nothing to compare
+  unjudged,  // nothing to compare
   rejected,
   behind,  // slower than its best parent
   tie,
-  gain,     // faster, but by less than counts
-  success,  // faster by as much as counts
+  gain,     // faster, but by less than the rule's effect
+  success,  // faster by at least the rule's effect
 };
 
-// A variant beside the best of its parents.
+// A variant, compared with the best of its parents and the seed.
 struct Judged {
   const PastVariant* past = nullptr;
   Outcome outcome = Outcome::unjudged;
   std::string parent;
-  Ratio ratio;  // of its score by the parent's
+  Ratio ratio;  // of its score to the parent's
 };
 
-// Numbers as "#": a reason is the same whatever the sizes.
+// Replaces numbers by "#", so that a reason is the same whatever the sizes.
 std::string without_numbers(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789", kHexDigits = "0123456789abcdef";
   std::string out;
@@ -65,7 +65,7 @@ std::string without_numbers(std::string_view text) {
   return out;
 }
 
-// Cut between words where it is long.
+// The sentence as a title, cut between words if it is long.
 std::string title_of(const std::string& sentence) {
   if (sentence.size() <= kMostTitle) return sentence;
   const std::string_view start = start_of(sentence, kMostTitle);
@@ -85,7 +85,8 @@ std::vector<std::string> sentences_of(const PastVariant& past) {
   return out;
 }
 
-// What differs from the parent. A model's note says first who was asked.
+// The variant's change from its parent. A model's note begins with the mode and the model, which
+// are dropped.
 std::string change_of(const PastVariant& past) {
   const std::string model = model_of(past);
   if (model.empty()) return past.note;
@@ -98,7 +99,7 @@ std::string symptom_of(const Rejection& why) {
   return fmt::format("{}: {}: {}", why.step, why.kind, one_line(why.reason, kMostReason));
 }
 
-// By what two topics are one.
+// Keys: topics with a common key are one topic.
 Digest title_key(std::string_view title) {
   return digest_of("title " + normalised_sentence(title));
 }
@@ -115,13 +116,13 @@ std::array<Digest, 2> keys_of_change(std::string_view change, std::string_view t
           title == change ? digest_of("title " + normalised) : title_key(title)};
 }
 
-// One thing that may be learned, and the variants that it is about.
+// One possible learning, and the variants that it is about.
 struct Topic {
   LearningKind kind = LearningKind::success;
   std::string title;
-  std::string handle;        // of what a model wrote; else empty
+  std::string handle;        // of a model's words; else empty
   std::string sentence;      // in full
-  std::string fix;           // of a failure: what a later variant did about it
+  std::string fix;           // for a failure: what a later variant did about it
   bool is_person = false;    // is in the person's file
   bool is_accepted = false;  // by the rule
   std::vector<const Judged*> seen;
@@ -139,7 +140,7 @@ struct Topic {
                ? one.outcome == Outcome::rejected
                : one.outcome == Outcome::gain || one.outcome == Outcome::success;
   }
-  // The first that counts, or the first of all.
+  // The first variant that counts, or the first of all.
   [[nodiscard]] const Judged& first() const {
     auto it =
         std::find_if(seen.begin(), seen.end(), [&](const Judged* one) { return counts(*one); });
@@ -200,7 +201,8 @@ class Learner {
       if (auto it = by_id_.find(id); it != by_id_.end()) hold_against(*it->second);
     }
     if (!past.score || best == nullptr) return out;
-    // Who proposes a variant names its parents: by a slow one, anything would be a gain.
+    // A proposal names its own parents, and over a slow parent anything is a gain. So the seed
+    // counts, too.
     if (seed_ != nullptr) hold_against(*seed_);
     const Ranked own = {{}, *past.score, past.half_width, "", {}};
     const Ranked its = {{}, *best->score, best->half_width, "", {}};
@@ -261,7 +263,8 @@ class Learner {
     }
   }
 
-  // Returns the topic's number.
+  // Adds a variant to the topic with one of the keys, or to a new topic. Returns the topic's
+  // number.
   size_t see(const Judged& one, std::span<const Digest> keys, Topic topic) {
     size_t number = topics_.size();
     for (const Digest& key : keys) {
@@ -277,7 +280,7 @@ class Learner {
     return number;
   }
 
-  // A child of what was rejected that was not rejected itself has mended it.
+  // Notes a fix: a child that was not rejected has mended its rejected parent.
   void note_fix(const PastVariant& past, const std::string& words) {
     for (const std::string& parent : past.parents) {
       auto it = failure_of_.find(parent);
@@ -293,7 +296,7 @@ class Learner {
 
   void add_evidence(const Topic& topic, Learning& entry) const {
     if (entry.is_rejected) return;
-    std::map<std::string, size_t> had;  // the places of those that a person named
+    std::map<std::string, size_t> had;  // the places of the variants that a person named
     for (size_t i = 0; i < entry.evidence.size(); ++i) had.emplace(entry.evidence[i].variant, i);
     for (const Judged* one : topic.seen) {
       if (!topic.counts(*one)) continue;
@@ -348,7 +351,7 @@ class Learner {
     return out;
   }
 
-  // Of a success: where the same was no gain.
+  // For a success: the variants of the topic that were slower or rejected.
   [[nodiscard]] std::string but_of(const Topic& topic) const {
     std::vector<std::string> out;
     for (const Judged* one : topic.seen) {
@@ -399,19 +402,19 @@ class Learner {
 
   const LearnRule& rule_;
   Contest contest_;
-  // By the ids of the history, which outlives it. Looked up, never gone through.
+  // By the ids in the history, which outlives the map. Only for look-up; never iterated.
   std::unordered_map<std::string_view, const PastVariant*> by_id_;
   const PastVariant* seed_ = nullptr;
   std::vector<Judged> judged_;  // in the order of the history
-  std::vector<Topic> topics_;   // the person's entries first, each its own
-  size_t persons_ = 0;          // how many those are
+  std::vector<Topic> topics_;   // the person's entries first, each a topic of its own
+  size_t persons_ = 0;          // number of the person's entries
   std::unordered_map<Digest, size_t> topic_of_;
-  std::unordered_map<std::string_view, size_t> failure_of_;  // the topic of a variant's rejection
+  std::unordered_map<std::string_view, size_t> failure_of_;  // by variant: its rejection's topic
   std::vector<size_t> by_acceptance_;  // topics that the rule accepts, the earliest first
   Lessons out_;
 };
 
-// Whether an entry holds in the round.
+// Whether an entry holds once the round is done.
 bool holds(const Learning& entry, int round, const std::string& kernel) {
   constexpr std::string_view kRound = "round ";
   std::string_view since = entry.field("Since");

@@ -18,7 +18,7 @@ namespace {
 
 enum class Section { none, failures, successes, rejected };
 
-constexpr int kEntryLevel = 3;  // of a heading, as entries are written
+constexpr int kEntryLevel = 3;  // of the headings of entries, as we write them
 constexpr std::string_view kEvidence = "Evidence";
 
 bool is_digit(char c) {
@@ -35,7 +35,7 @@ std::string in_small(std::string_view text) {
   return out;
 }
 
-// The names that a section may have; any other heading is text.
+// The section that a heading's title names; any other heading is text.
 Section section_of(std::string_view title) {
   static const std::map<std::string, Section, std::less<>> kNames = {
       {"failure patterns", Section::failures},
@@ -64,7 +64,7 @@ Section section_of(const Learning& learning) {
 struct IdParts {
   LearningKind kind;
   int64_t number;
-  bool is_long;  // with two letters, which no other word begins with
+  bool is_long;  // has two letters, and so cannot be another word
 };
 
 std::optional<IdParts> id_parts(std::string_view id) {
@@ -90,11 +90,11 @@ std::optional<IdParts> id_parts(std::string_view id) {
 
 struct Heading {
   size_t level = 0;
-  std::string id;  // empty: none
+  std::string id;  // empty: no id
   std::string title;
 };
 
-// Takes what stands between an id and its title.
+// Removes the separators between an id and its title.
 std::string_view without_separators(std::string_view text) {
   constexpr std::array<std::string_view, 4> kSeparators = {":", "- ", "– ", "— "};
   for (bool is_done = false; !is_done;) {
@@ -109,7 +109,7 @@ std::string_view without_separators(std::string_view text) {
   return text;
 }
 
-// Takes the id off a heading's text: "[FP7] title", "FP1: title", "S003: title".
+// Takes the id off a heading's text: "[FP7] title", "FP1: title", "S003: title". Empty: no id.
 std::string take_id(std::string_view& text) {
   std::string_view id;
   size_t taken = 0;
@@ -129,7 +129,7 @@ std::string take_id(std::string_view& text) {
   return std::string(id);
 }
 
-// "title ##": the end is the heading's mark, as CommonMark has it.
+// The title of "title ##" without the closing mark of its heading, as in CommonMark.
 std::string_view without_closing(std::string_view text) {
   for (;;) {
     const size_t last = text.find_last_not_of('#');
@@ -152,7 +152,7 @@ std::optional<Heading> heading_of(std::string_view line) {
   return out;
 }
 
-// Whether the line is an item of a list, and where its text begins; 0: it is none.
+// Where the text of a list's item begins in its line; 0: the line is no item.
 size_t item_text_at(std::string_view line) {
   const bool is_item = line.size() > 1 &&
                        std::string_view("-*+").find(line[0]) != std::string_view::npos &&
@@ -160,7 +160,7 @@ size_t item_text_at(std::string_view line) {
   return is_item ? line.find_first_not_of(" \t", 1) : 0;
 }
 
-// "- **Name**: text", "**Name:** text", "- **Root causes** (three issues): text".
+// Reads a field: "- **Name**: text", "**Name:** text", "- **Root causes** (three issues): text".
 std::optional<LearningField> field_of(std::string_view line) {
   constexpr std::string_view kBold = "**";
   line.remove_prefix(item_text_at(line));
@@ -181,7 +181,7 @@ std::optional<LearningField> field_of(std::string_view line) {
   return LearningField{std::string(name), std::string(rest)};
 }
 
-// "v0007" or "[v0007](link)".
+// Reads "v0007" or "[v0007](link)".
 std::optional<Evidence> evidence_of(std::string_view text) {
   if (variant_number(text)) return Evidence{std::string(text), ""};
   const size_t middle = text.find("](");
@@ -208,7 +208,8 @@ std::optional<std::vector<Evidence>> evidence_list(std::string_view text) {
   return out;
 }
 
-// Lists of variants are evidence; what else is called so is a field.
+// Moves lists of variants from the fields named "Evidence" to the evidence. Other texts with that
+// name stay fields.
 void take_evidence(Learning& entry) {
   std::erase_if(entry.fields, [&](const LearningField& field) {
     auto list = field.name == kEvidence ? evidence_list(field.text) : std::nullopt;
@@ -218,7 +219,8 @@ void take_evidence(Learning& entry) {
   });
 }
 
-// A run of backticks or tildes that begins or ends a block of code.
+// The run of backticks or tildes that begins or ends a block of code; empty: the line has no such
+// run.
 std::string_view fence_mark(std::string_view line) {
   constexpr size_t kLeast = 3;
   line = without_blanks(line);
@@ -239,7 +241,7 @@ class Parser {
         ends_[section_] = std::min(text.find('\n', end), text.size() - 1) + 1;
       }
     }
-    // What a block of code without an end would swallow where more follows it.
+    // Closes a block of code without an end, which would swallow the text that follows it.
     if (!fence_.empty()) add_text(fence_);
     end_entry();
     std::stable_sort(
@@ -248,7 +250,7 @@ class Parser {
   }
 
   Learnings take() { return std::move(out_); }
-  // Where the section's last line ends; nothing where there is no such section.
+  // Where the section's last line ends. Nullopt: no such section.
   [[nodiscard]] std::optional<size_t> end_of(Section section) const {
     auto it = ends_.find(section);
     return it == ends_.end() ? std::nullopt : std::optional(it->second);
@@ -270,7 +272,7 @@ class Parser {
     }
     const auto heading = heading_of(line);
     if (heading && read_heading(*heading)) return;
-    // A heading within an entry stands below the entry's own.
+    // A heading within an entry gets a level below the entry's own heading.
     const bool is_inner = heading && entry_;
     const bool is_high = is_inner && heading->level <= kEntryLevel;
     add_text(is_high ? without_end_blanks("#### " + heading->title) : line, is_inner);
@@ -316,7 +318,7 @@ class Parser {
       out_.entries.push_back(*std::move(entry_));
       entry_.reset();
     }
-    blank_lines_ = 1;  // whatever comes is apart from what was
+    blank_lines_ = 1;  // what comes is apart from what was before
   }
 
   void add_text(std::string_view line, bool is_heading = false) {
@@ -348,10 +350,10 @@ class Parser {
   Learnings out_;
   bool has_title_ = false;
   Section section_ = Section::none;
-  std::optional<Learning> entry_;  // that is being read
+  std::optional<Learning> entry_;  // the entry that is being read
   size_t level_ = 0;               // of its heading
   size_t blank_lines_ = 0;         // since the last text
-  std::string fence_;              // of the block of code that we are in
+  std::string fence_;              // the mark of the open block of code
   std::map<Section, size_t> ends_;
 };
 

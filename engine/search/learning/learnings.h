@@ -1,5 +1,5 @@
-// What campaigns learn, as people keep it: failure and success patterns in one Markdown file, in
-// the form of Glaucis' AGENT.md. Pure. The format is in engine/search/README.md.
+// Learnings of campaigns, as people keep them: failure and success patterns in one Markdown file,
+// in the form of Glaucis' AGENT.md. Pure. The format is in engine/search/README.md.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct LearningField {
   bool operator==(const LearningField&) const = default;
 };
 
-// A variant that shows it, and where it lies; `link` may be empty.
+// A variant that shows a learning, and a link to it, which may be empty.
 struct Evidence {
   std::string variant;
   std::string link;
@@ -25,39 +25,41 @@ struct Evidence {
 };
 
 struct Learning {
-  std::string id;  // as written: "F001", "FP12-gmm"; empty: it has none
+  std::string id;  // as written: "F001", "FP12-gmm"; empty: no id
   LearningKind kind = LearningKind::failure;
   std::string title;
   std::vector<LearningField> fields = {};
   std::vector<Evidence> evidence = {};
-  bool is_rejected = false;  // a person turned it down: it is not to come back
+  bool is_rejected = false;  // a person rejected it: it must not come back
 
-  // The text of the first field that is called so; empty: there is none.
+  // The text of the first field with this name; empty: no such field.
   [[nodiscard]] std::string_view field(std::string_view name) const;
   bool operator==(const Learning&) const = default;
 };
 
 struct Learnings {
   std::string title = "Learnings";
-  std::string introduction = {};  // all text that is of no entry, as it is
-  // Failures, successes, and what was turned down, each in the order of the file.
+  std::string introduction = {};  // all text outside of entries, as it is
+  // Failures, then successes, then rejected entries, each in the order of the file.
   std::vector<Learning> entries = {};
   bool operator==(const Learnings&) const = default;
 };
 
-// Any text is some learnings: what is no entry is introduction. An entry is a heading of any level
-// with an id ("[F001] title", "FP1: title", "[SO11-gmm] title"), whose letter says its kind; or one
-// without, in a section that says it.
+// Parses any text. Text outside of entries is introduction. An entry begins with a heading of any
+// level. Either the heading has an id ("[F001] title", "FP1: title", "[SO11-gmm] title"), whose
+// letter says the entry's kind, or the section says the kind.
 Learnings parse_learnings(std::string_view text);
 
-// In the documented form. parse_learnings gives back what is written here, of all that it gave.
+// Writes the documented form. Whatever parse_learnings returned is the same after it is written and
+// parsed again.
 std::string write_learnings(const Learnings& learnings);
 
-// A person's file with one more entry at the end of the section where it belongs; every byte that
-// was there stays.
+// Returns a person's file with one more entry at the end of the section where it belongs. Every
+// byte of the file stays.
 std::string with_learning(std::string_view text, const Learning& learning);
 
-// The next number of a kind that no id has, whatever the spelling: "F056" where there is "FP55".
+// Returns an id with the smallest number that no id of its kind has, whatever the spelling: "F002"
+// where "FP1" is taken.
 std::string free_id(const std::vector<Learning>& entries, LearningKind kind);
 
 }  // namespace evolve::search

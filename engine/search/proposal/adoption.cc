@@ -32,8 +32,8 @@ std::string_view bound_name(std::string_view line) {
   return is_assigned ? name : std::string_view();
 }
 
-// Drops the lines at the code's start that the parent's head has, and at its end those of the tail:
-// a file that was written without its markers.
+// Drops lines of the parent's head from the code's start, and lines of the parent's tail from its
+// end. The code may be a whole file that was written without its markers.
 std::string without_frame(std::string_view code, const Pieces& parent) {
   auto known = [](std::string_view text) {
     std::set<std::string_view> out;
@@ -51,7 +51,8 @@ std::string without_frame(std::string_view code, const Pieces& parent) {
                                               lines.begin() + static_cast<ptrdiff_t>(end)));
 }
 
-// A block that brings markers of its own would move the block of its children.
+// Whether the kernel's block is where the parent's was. A block with markers of its own would move
+// the block of its children.
 bool keeps_markers(const std::string& kernel, const Pieces& parent) {
   auto block = find_block(kernel);
   return block && block->begin == parent.head.size() &&
@@ -72,7 +73,6 @@ std::set<std::string_view> bound_names(std::string_view text) {
   return out;
 }
 
-// Blank lines at either end, and blanks at lines' ends, make no difference.
 bool is_same_text(std::string_view a, std::string_view b) {
   const auto left = lines_of(without_blanks(a)), right = lines_of(without_blanks(b));
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),

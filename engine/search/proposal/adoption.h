@@ -1,5 +1,5 @@
-// Code from elsewhere, a model's or a person's, as a kernel: it takes the place of its parent's
-// EVOLVE block, and of nothing else.
+// The adoption of a model's or a person's code as a kernel: the code replaces its parent's EVOLVE
+// block, and nothing else.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace evolve::search {
 
-// A note, by whomever, is one line of at most so much.
+// The most bytes of a note, which is one line, whoever writes it.
 constexpr size_t kMostNoteBytes = 500;
 
-// Why what was proposed is no kernel. Kinds are stable; the reason is one line that a later prompt
-// may show.
+// Why a proposal is no kernel. Kinds are stable. The reason is one line, which a later prompt may
+// show.
 struct Problem {
   std::string kind;
   std::string reason;
@@ -29,37 +29,38 @@ struct Pieces {
 // Bad input: there is no block.
 Result<Pieces> pieces_of(std::string_view source);
 
-// What code is held against.
+// The sources that the code is compared with.
 struct AdoptionContext {
   std::string parent;               // source with an EVOLVE block, which the code changes
-  std::vector<std::string> others;  // further parents: who gives one of these back changed nothing
+  std::vector<std::string> others;  // further parents; code that equals one changes nothing
   std::string entry;                // the function that the kernel exports
 };
 
 struct Adoption {
-  std::string kernel;  // the whole source; the parent's where there is a problem
+  std::string kernel;  // the whole source; with a problem: the parent's
   std::optional<Problem> problem;
 };
 
-// Lines of code, or why there are none.
+// Lines of code, or why they are missing.
 struct Code {
   std::string text;
   std::optional<Problem> problem;
 };
 
-// The lines for the block: of a code that is the whole kernel file, with the markers or without, or
-// the block alone. Problem outside-block: it has one marker, or binds names that are outside.
+// Returns the lines for the block. `code` is the whole kernel file, with the markers or without, or
+// only the block. Problem outside-block: the code has only one marker, or binds names from outside
+// of the block.
 Code block_of(const std::string& code, const Pieces& parent);
 
-// The parent with these lines as its block. Problems besides theirs: no-code where the entry is
-// lost, unchanged, outside-block where they have markers of their own. Bad input: the parent has no
-// EVOLVE block.
+// Returns the parent with these lines as its block. A problem of the lines is passed on. Further
+// problems: no-code, if the entry is lost; unchanged; outside-block, if the lines have markers of
+// their own. Bad input: the parent has no EVOLVE block.
 Result<Adoption> adopt(Code lines, const AdoptionContext& context);
 
 // The names that lines at the left margin bind: "def f(", "class C", "NAME =", "NAME: int =".
 std::set<std::string_view> bound_names(std::string_view text);
 
-// Blank lines at either end, and blanks at lines' ends, make no difference.
+// Whether two texts are the same, apart from blank lines at either end and blanks at lines' ends.
 bool is_same_text(std::string_view a, std::string_view b);
 
 }  // namespace evolve::search

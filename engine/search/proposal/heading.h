@@ -1,5 +1,5 @@
-// The lines at the very top of a file that a person writes, each "# evolve: KEY: VALUE": what they
-// say beside the file's text.
+// The heading of a file that a person writes: lines "# evolve: KEY: VALUE" at its very top, which
+// say more than the file's text.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace evolve::search {
 
-// Takes a line's key and value, without blanks around them; bad input where it is not known.
+// Takes a line's key and value, without blanks around them. Bad input: the key is unknown.
 using TakeHeading = std::function<Status(std::string_view key, std::string_view value)>;
-// Takes the lines off the text's top, and gives their number. Bad input: what `take` says, with the
-// line's number.
+// Removes the heading from the text's top, and returns the number of its lines. Bad input: an error
+// of `take`, with the line's number.
 Result<size_t> take_heading(std::string_view& text, const TakeHeading& take);
-// A line that is read so, with its end; of `value` so much as a note may be.
+// Returns a line of a heading, with its newline. `value` is cut to the length of a note.
 std::string heading_line(std::string_view key, std::string_view value);
 
 }  // namespace evolve::search

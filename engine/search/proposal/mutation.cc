@@ -31,8 +31,7 @@ std::vector<Span> lines_of(std::string_view text, Span within) {
   return out;
 }
 
-// The string literals of a Python source that go on over a line's end: what stands there is no
-// code.
+// The string literals of a Python source that go on over a line's end: their content is no code.
 std::vector<Span> long_texts(std::string_view source) {
   std::vector<Span> out;
   for (size_t at = 0; at < source.size();) {
@@ -59,7 +58,7 @@ std::vector<Span> long_texts(std::string_view source) {
   return out;
 }
 
-// Reads one line from its start on.
+// Reads one line from its start.
 class LineReader {
  public:
   LineReader(std::string_view source, Span line)
@@ -88,7 +87,7 @@ class LineReader {
   size_t end_;
 };
 
-// The value's place where the line is `name = value` or `name: int = value`.
+// The value's place in a line `name = value` or `name: int = value`. Nullopt: another line.
 std::optional<Span> assigned(std::string_view source, Span line, const std::string& name) {
   LineReader reader(source, line);
   reader.skip_blanks();

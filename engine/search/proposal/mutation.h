@@ -1,6 +1,6 @@
-// Edits of a kernel's source: parameters are assignments `NAME = <whole number>` on a line of their
-// own in the EVOLVE block, and not within a string literal. Text outside of that block is
-// never touched.
+// Edits of a kernel's source. Parameters are assignments `NAME = <whole number>`, each on a line of
+// its own in the EVOLVE block, and not within a string literal. Text outside of that block is never
+// touched.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace evolve::search {
 
-// The texts that mark the block's first and last line in a canonical source (step normalise writes
-// them, whatever the author's are). A line that contains one is a marker; of several the last one
-// counts, as in Glaucis. The block is what lies between.
+// The texts that mark the block's start and end in a canonical source. The step normalise writes
+// them, whatever the author's markers are. A line that contains one is a marker; the last of
+// several counts, as in Glaucis. The block lies between the two markers.
 constexpr std::string_view kBlockStart = "# EVOLVE-BLOCK-START";
 constexpr std::string_view kBlockEnd = "# EVOLVE-BLOCK-END";
 
@@ -35,9 +35,10 @@ Result<Point> read_parameters(std::string_view source, const std::vector<std::st
 // on the same line too, stays byte for byte. Bad input as above.
 Result<std::string> write_parameters(std::string_view source, const Point& point);
 
-// The source with "?" in the place of the values that the block assigns to the names: what sources
-// that differ in parameters alone have in common. Names without a value there are passed over; a
-// source without a block, as a variant's canonical one is, is taken for one.
+// Returns the source with "?" in the place of the values that the block assigns to the names.
+// Sources that differ only in parameters have this text in common. Names without a value in the
+// block are skipped. If a source has no block, as a variant's canonical source, all of it counts as
+// the block.
 std::string without_parameters(std::string_view source, const std::vector<std::string>& names);
 
 }  // namespace evolve::search

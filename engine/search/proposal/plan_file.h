@@ -1,5 +1,6 @@
-// What a person says of a model's plan for a variant: a file of the campaign's folder of proposals,
-// v0011.plan.md. It is a source: kept, edited and shared with the pipeline. Pure.
+// The plan file: a person's decision on a model's plan for a variant, v0011.plan.md in the
+// campaign's folder of proposals. A plan file is a source: kept, edited and shared with the
+// pipeline. Pure.
 //
 //   # evolve: approved: the second half first    a note, which may be missing; or
 //   # evolve: rejected: that was tried           why, in one line
@@ -16,14 +17,14 @@ namespace evolve::search {
 
 struct PlanFile {
   bool is_approved = false;
-  std::string note;  // of one that was rejected the reason
-  std::string plan;  // without blank lines around it; of one that was rejected it may be empty
+  std::string note;  // if the plan is rejected: the reason
+  std::string plan;  // without blank lines around it; if it is rejected it may be empty
 };
 
-// Bad input, with the line: not just one of both is said, there is no reason, or no plan that was
-// approved.
+// Reads a plan file. Bad input, with the line: not exactly one decision, a rejection without a
+// reason, or an approval without a plan.
 Result<PlanFile> read_plan_file(std::string_view text);
-// The text that is read so.
+// Returns the text that read_plan_file() reads.
 std::string plan_file_text(const PlanFile& file);
 
 }  // namespace evolve::search

@@ -25,7 +25,7 @@ Result<std::vector<std::string>> read_parents(std::string_view text) {
   }
 }
 
-// Takes one line at the top.
+// Takes one line of the heading.
 Status take(std::string_view key, std::string_view value, ProposalFile& out) {
   if (key == "note") {
     out.note = one_line(value, kMostNoteBytes);
@@ -83,7 +83,7 @@ Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view c
   }
   TRY_ASSIGN(auto parent, pieces_of(context.parent));
   auto checked = adopt(block_of(std::string(canonical), parent), context);
-  // With its author's comments, where its markers are the canonical ones.
+  // The kernel keeps its author's comments, if the author's markers are the canonical ones.
   const bool has_markers = proposal.code.find(kBlockStart) != std::string::npos;
   if (!checked || checked->problem || !has_markers) return checked;
   return adopt(block_of(proposal.code, parent), context);

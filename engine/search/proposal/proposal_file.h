@@ -1,10 +1,10 @@
-// What a person, or a program in a person's place, proposes for a place of a round: a file of the
-// campaign's folder of proposals, v0011.py. It is a source, as the seed is: kept, edited and shared
-// with the pipeline. Pure.
+// The proposal file: what a person, or a program in a person's place, proposes for a place of a
+// round, v0011.py in the campaign's folder of proposals. A proposal file is a source, as the seed
+// is: kept, edited and shared with the pipeline. Pure.
 //
-// The file is a kernel, or what stands in its EVOLVE block. Lines at its very top may say more:
+// The file is a kernel, or the content of its EVOLVE block. Lines at its very top may say more:
 //
-//   # evolve: parents: v0003, v0004      whose child it is; else of the place's own parent
+//   # evolve: parents: v0003, v0004      its parents; default: the place's own parent
 //   # evolve: note: the sums in scratch  one line, for people and mutators
 //   # evolve: pass: nothing to try       there is no kernel: the place stays without a variant
 #pragma once
@@ -20,28 +20,30 @@
 namespace evolve::search {
 
 struct ProposalFile {
-  std::vector<std::string> parents;  // ids; empty: not said
+  std::vector<std::string> parents;  // ids; empty: not given
   std::string note;
-  std::optional<std::string> passed;  // why there is no kernel
-  std::string code;                   // what follows the lines at the top
-  size_t lines_above = 0;             // how many these are
+  std::optional<std::string> passed;  // why the proposal has no kernel
+  std::string code;                   // the text below the heading
+  size_t lines_above = 0;             // number of lines of the heading
 };
 
-// Bad input, with the line: a line at the top says something else, or parents are no ids.
+// Reads a proposal file. Bad input, with the line: a line of the heading says something else, or
+// parents are no ids.
 Result<ProposalFile> read_proposal_file(std::string_view text);
-// The text that is read so.
+// Returns the text that read_proposal_file() reads.
 std::string proposal_text(const ProposalFile& proposal);
 
-// A child has at most so many parents.
+// The most parents of a child.
 constexpr size_t kMostParents = 8;
 
-// Why these are no parents of a round's variants, the first of which has the number `first`: all of
-// a campaign's variants with smaller numbers are older. Problem `bad-parents`.
+// Why these ids cannot be parents of a round's variants. `first` is the number of the round's first
+// variant; all of a campaign's variants with smaller numbers are older. Problem `bad-parents`.
+// Nullopt: they can be.
 std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first);
 
-// The kernel of a proposal as its parent's child. `canonical` is its code with the EVOLVE block's
-// canonical markers, where it has a block. Problem `passed` where it has no kernel; others as
-// adopt() has them. Bad input: the parent has no EVOLVE block.
+// Returns the kernel of a proposal as its parent's child. `canonical` is the proposal's code with
+// the EVOLVE block's canonical markers, if it has a block. Problem `passed`: the proposal has no
+// kernel. Other problems: as in adopt(). Bad input: the parent has no EVOLVE block.
 Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view canonical,
                                 const AdoptionContext& context);
 

@@ -1,5 +1,5 @@
-// Taking the best off a ranking where scores are known only so well: ties go to the earliest
-// variant, and two with the same program are one. Pure.
+// The choice of the best of a ranking whose scores are uncertain: ties go to the earliest variant,
+// and two variants with the same program count as one. Pure.
 #pragma once
 
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace evolve::search {
 
-// Ids count through the campaign: v9999 is before v10000.
+// Whether `a` was made before `b`. Ids count through the campaign: v9999 is before v10000.
 bool is_earlier(const std::string& a, const std::string& b);
 
-// With the same program, or with the same parameters of the same structure.
+// Whether two variants have the same program, or the same parameters of the same structure.
 bool is_same(const Evaluated& a, const Evaluated& b);
 
 class Contest {
  public:
-  // Scores nearer than `resolution`, a share, are ties, and so are those that their intervals leave
-  // open; 0: only the scores themselves count, as points.
+  // Scores are ties if they are nearer than `resolution`, a share, or if their intervals leave the
+  // order open. 0: only the scores themselves count, as points.
   Contest(double resolution, bool is_relative)
       : resolution_(resolution), is_relative_(is_relative) {}
 
   // Whether `a` is ahead of `b` by more than a tie.
   [[nodiscard]] bool is_ahead(const Ranked& a, const Ranked& b) const;
 
-  // The best `count` of `left`, which are sorted by score, each with the reason why; those that are
-  // the same as one of these are marked so, and are not among them. `contenders` is how many there
-  // were, for the reasons.
+  // Returns the best `count` of `left`, which are sorted by score, each with the reason. Variants
+  // that are the same as a returned one are marked so, and are not returned. `contenders`: how many
+  // variants there were, for the reasons.
   std::vector<Survivor> best_of(std::vector<Ranked*> left, size_t count, size_t contenders) const;
 
  private:

@@ -25,7 +25,7 @@ std::optional<double> modelled_ratio(const std::map<std::string, double>& modell
 
 double cut_width(double margin, const ModelError& so_far) {
   constexpr size_t kFewest = 3;
-  // Of a difference of two: the root of two standard deviations, twice.
+  // Two standard deviations of a difference of two errors, in standard deviations of one error.
   constexpr double kDeviations = 2 * 1.41421356;
   const double asked = std::log1p(margin);
   return so_far.compared < kFewest ? asked : std::max(asked, kDeviations * so_far.error);
@@ -34,7 +34,8 @@ double cut_width(double margin, const ModelError& so_far) {
 std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
                           const std::vector<Modelled>& leaders, size_t top_k, double width,
                           uint64_t draw) {
-  // Two standings are told apart where their intervals are, each half of the width to either side.
+  // Each standing has an interval of half the width to either side. Two standings differ if their
+  // intervals do not overlap.
   const double half = width / 2;
   auto runners_of = [half](const std::vector<Modelled>& all) {
     std::vector<Runner> out;

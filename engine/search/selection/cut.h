@@ -1,9 +1,9 @@
-// The first cut of a round whose times are measured: what the model says is so slow that the device
-// need not be asked. Pure.
+// The first cut of a round whose times are measured: it rules out variants that the model says are
+// so slow that the device need not measure them. Pure.
 //
-// It is a race on modelled times, in which every time is known as well as a margin says. Of those
-// that it rules out one is measured all the same, drawn from the campaign's random seed, so that a
-// model that is wrong is found out.
+// The cut is a race on modelled times, each known to within a margin. One of the variants that it
+// rules out is measured all the same, drawn with the campaign's random seed, so that a wrong model
+// is found out.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,35 @@
 
 namespace evolve::search {
 
-// The logarithm of a variant's modelled time by the seed's: the weighted mean over the cases.
-// Nothing where one of them is not modelled.
+// Returns the logarithm of a variant's modelled time divided by the seed's: the weighted mean over
+// the cases. Nullopt: a case is not modelled.
 std::optional<double> modelled_ratio(const std::map<std::string, double>& modelled,
                                      const std::map<std::string, double>& of_seed,
                                      const std::vector<BenchCase>& cases);
 
-// As far apart as two modelled times must be, as a logarithm, for one to be ruled out: `margin` is
-// the share that the pipeline asks for. A model that was seen to err gets as much as 95 of 100
-// differences of two such errors stay below, where that is more; so few variants as three do not
-// say.
+// Returns how far apart two modelled times must be, as a logarithm, for the slower one to be ruled
+// out. `margin` is the share that the pipeline asks for. If the model is known to err more, the
+// width is one that 95 of 100 differences of two such errors stay below. With fewer than three
+// compared variants the model's error is not used.
 double cut_width(double margin, const ModelError& so_far);
 
 struct Modelled {
   std::string id;
-  double ratio = 0;                                  // as modelled_ratio gives it
+  double ratio = 0;                                  // from modelled_ratio()
   std::map<std::string, std::string> programs = {};  // by case; empty: not known
 };
 
 struct CutEntry {
   std::string id;
   bool is_in = false;
-  bool is_spot_check = false;  // in, although it is ruled out
+  bool is_spot_check = false;  // in, although ruled out
   std::string reason;          // why it is ruled out
 };
 
-// `variants` without those that a step turned down; `leaders` may survive anyway: those of the
-// rounds before, or the seed, at 0. Ruled out is what is slower than the best `top_k` by more than
-// `width`. In the order of the variants.
+// Rules out the variants that are slower than the best `top_k` by more than `width`. `variants`:
+// without those that a step rejected. `leaders`: variants that may survive anyway, which are those
+// of earlier rounds, or the seed, at 0. `draw`: the random seed. The entries are in the order of
+// the variants.
 std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
                           const std::vector<Modelled>& leaders, size_t top_k, double width,
                           uint64_t draw);

@@ -23,7 +23,8 @@ double t_of(double degrees) {
   return whole <= kTable.size() ? kTable[whole - 1] : 1.96 + 2.6 / static_cast<double>(whole);
 }
 
-// The mean of the middle half: as deaf to strays as the median, and known better from as many.
+// The mean of the middle half: as robust against outliers as the median, and more exact with as
+// many values.
 double midmean(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t cut = values.size() / 4;
@@ -38,7 +39,7 @@ double log_ratio(const Block& block) {
          2;
 }
 
-// The mean over runs, in logarithms, and how sure it is.
+// The mean over runs, in logarithms, and its uncertainty.
 struct Estimate {
   double mean = 0;
   double variance = 0;  // of the mean
@@ -64,7 +65,7 @@ Estimate estimate(const Samples& samples) {
   return out;
 }
 
-// Why the samples allow no statistics.
+// Returns why the samples allow no statistics; nullopt: they do.
 std::optional<std::string> flaw(const Samples& samples, const DecisionRule& rule) {
   if (samples.runs.size() < kFewestRuns) {
     return fmt::format("{} runs, at least {} are needed", samples.runs.size(), kFewestRuns);
@@ -108,7 +109,7 @@ Decision decision_of(const Estimate& estimate, const DecisionRule& rule) {
   return out;
 }
 
-// The blocks of a run: of each program a list of pairs.
+// Reads the blocks of a run, which has a list of pairs for each program.
 std::optional<std::vector<Block>> read_blocks(const json& run) {
   using Times = std::vector<std::array<double, 2>>;
   auto times = [&](const char* program) -> std::optional<Times> {
@@ -207,7 +208,7 @@ Decision compare(const Samples& earlier, const Samples& later, const DecisionRul
   Estimate difference;
   difference.mean = b.mean - a.mean;
   difference.variance = a.variance + b.variance;
-  // Welch and Satterthwaite's degrees of freedom.
+  // The degrees of freedom by Welch and Satterthwaite.
   const double weight = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
   difference.degrees =
       weight > 0 ? difference.variance * difference.variance / weight : a.degrees + b.degrees;

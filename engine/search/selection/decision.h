@@ -1,12 +1,12 @@
-// The one decision on times that were measured: whether a program is faster than another. Pure.
+// The one decision on measured times: whether a program is faster than another. Pure.
 //
-// A sample of both is a block: anchor, candidate, candidate, anchor, or the mirror image, so that
-// whatever drifts evenly over a block falls out of its ratio. Blocks come from several runs, each
-// with both programs compiled and laid out anew, for a run has its own luck (where its memory lies,
-// say, or what else the machine did), which more blocks of it do not average out. So the unit of
-// the statistics is the run: of each the mean of the middle half of its blocks' log ratios, and of
-// those the mean, with Student's 95 % interval. (A bootstrap over as few as one can afford gives
-// intervals that are too narrow: five of them cover 84 % where 95 % are meant.)
+// A sample of both programs is a block: anchor, candidate, candidate, anchor, or the mirror image.
+// So a drift that is even over a block cancels in its ratio. Blocks come from several runs, and
+// each run compiles and lays out both programs again. A run has its own luck (where its memory
+// lies, or what else the machine did), which more blocks of it do not average out. So the unit of
+// the statistics is the run. A run counts by the mean of the middle half of its blocks' log ratios.
+// The result is the mean over runs, with Student's 95 % interval. (A bootstrap over as few runs as
+// one can afford gives intervals that are too narrow: 84 % instead of 95 % with five runs.)
 #pragma once
 
 #include <array>
@@ -18,29 +18,29 @@
 
 namespace evolve::search {
 
-// Seconds a call.
+// The times of one block, in seconds a call.
 struct Block {
   std::array<double, 2> anchor{};
   std::array<double, 2> candidate{};
 };
 
-// What a measure step wrote down (`samples.json`, rules/README.md).
+// The samples that a measure step wrote (`samples.json`, rules/README.md).
 struct Samples {
   std::string device;    // "cpu: AMD EPYC 9B45"
   std::string protocol;  // how it was measured
   std::vector<std::vector<Block>> runs;
 };
 
-// External error where it is no such record; `record` names it there.
+// Reads samples. External error: the record does not have that format; the error names it `record`.
 Result<Samples> read_samples(const nlohmann::json& from, const std::string& record);
 
 struct DecisionRule {
-  // Ratios nearer to one than this share are no difference that anybody would want to know of.
+  // The smallest difference of interest: a ratio nearer to 1 than this share does not matter.
   double min_effect = 0.005;
-  // Where an interval that holds "no difference" is wider, to one side, that is no tie: such
-  // samples are unstable.
+  // The widest interval of a tie, to one side. Samples with a wider interval that includes "no
+  // difference" are unstable.
   double most_half_width = 0.05;
-  // Below it no sample can be: what the device would need at its peak. Seconds.
+  // The seconds that the device needs at its peak. No sample can be shorter.
   double floor_seconds = 0;
 };
 
@@ -48,32 +48,32 @@ enum class Comparison { faster, slower, tie, unstable, not_comparable };
 // "faster", "slower", "tie", "unstable", "not comparable".
 const char* comparison_name(Comparison comparison);
 
-// Of a program's time by another's of the same runs, with its 95 % interval.
+// A program's time divided by another's in the same runs, with its 95 % interval.
 struct Ratio {
   double value = 1;
   double low = 1, high = 1;
 
-  // Of the interval in logarithms.
+  // Returns half the width of the interval, in logarithms.
   [[nodiscard]] double half_width() const;
 };
 
-// {"ratio", "low", "high"}, all above 0. External error where they are not; `record` names it
-// there.
+// Reads {"ratio", "low", "high"}. External error: one of them is missing or not above 0; the error
+// names the record `record`.
 Result<Ratio> read_ratio(const nlohmann::json& from, const std::string& record);
 nlohmann::json ratio_record(const Ratio& ratio);
 
 struct Decision {
   Comparison comparison = Comparison::not_comparable;
-  Ratio ratio;  // the candidate's by the anchor's; means nothing where they are not comparable
-  std::string reason;  // why they are not, or why it is unstable
+  Ratio ratio;         // the candidate's time by the anchor's; no meaning if not comparable
+  std::string reason;  // why they are not comparable, or unstable
 };
 
-// The candidate beside its anchor. Faster or slower: the whole interval lies beyond the least
-// effect.
+// Compares the candidate with its anchor. Faster or slower: the whole interval lies beyond the
+// least effect.
 Decision decide(const Samples& samples, const DecisionRule& rule);
 
-// Two measurements of the same pair, as one against the other: the ratio is the later ratio by the
-// earlier one (Welch's interval); a tie: they agree.
+// Compares two measurements of the same pair. The ratio is the later ratio divided by the earlier
+// one (Welch's interval). A tie: they agree.
 Decision compare(const Samples& earlier, const Samples& later, const DecisionRule& rule);
 
 }  // namespace evolve::search

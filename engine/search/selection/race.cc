@@ -17,7 +17,8 @@ double high(const Standing& standing) {
   return standing.mean + standing.half_width;
 }
 
-// Slower than this is slower than `top_k` others, at the worst that is said of them.
+// Returns the limit of the race. A runner beyond it is slower than `top_k` others, even at the slow
+// ends of their intervals.
 double limit_of(const std::vector<Runner>& runners, std::vector<Runner> all, size_t top_k) {
   all.insert(all.end(), runners.begin(), runners.end());
   std::stable_sort(all.begin(), all.end(), [](const Runner& a, const Runner& b) {

@@ -1,9 +1,9 @@
-// Who of a round is worth measuring for long. Pure.
+// The race of a round: which variants are worth measuring for long. Pure.
 //
-// All variants are measured beside the seed for a short time. Out of the race is who is clearly
-// slower than those that will survive, whatever more samples would say; and of the others, all but
-// the best few. Those that stay are measured again, longer, and on these samples alone they are
-// judged: the best of many short measurements was lucky, too.
+// All variants are measured next to the seed for a short time. Variants that are clearly slower
+// than the future survivors leave the race, whatever more samples would say. All but the best few
+// of the others leave it, too. The rest are measured again, longer, and judged only on these
+// samples, because the best of many short measurements was lucky, too.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ struct Standing {
   double half_width = 0;
 };
 
-// By the ratios that there are: a case without one counts as a ratio of one, known exactly. Cases
-// err on their own.
+// Computes a standing from the ratios of cases. A case without a ratio counts as a ratio of one,
+// known exactly. The errors of different cases are independent.
 Standing standing_of(const std::map<std::string, Ratio>& ratios,
                      const std::vector<BenchCase>& cases);
 
@@ -34,13 +34,14 @@ struct Runner {
 struct RaceEntry {
   std::string id;
   bool is_in = false;
-  std::string reason;  // why not
+  std::string reason;  // why it is out
 };
 
-// `runners` as they stand after the short measurement; `leaders` are those who may survive anyway,
-// from rounds before, or the seed, which stands at 0. Of several with the same programs one counts,
-// for no more survives. At most `finalists` stay, and no fewer than
-// there are if nobody is clearly slower than the best `top_k`. In the order of the runners.
+// Returns an entry for each runner, in the same order. `runners`: the standings after the short
+// measurement. `leaders`: variants that may survive anyway, from earlier rounds, or the seed, which
+// stands at 0. Variants with the same programs count as one for the limit, because only one of them
+// survives. Runners that are clearly slower than the best `top_k` are out. At most `finalists` of
+// the others stay.
 std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vector<Runner>& leaders,
                             size_t top_k, size_t finalists);
 

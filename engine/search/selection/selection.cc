@@ -95,7 +95,7 @@ class Selector {
             fmt::format("'{}' or the seed has no time for case '{}'", variant.id, one.name));
       }
       auto ratio = variant.ratios.find(one.name);
-      // The seed is what it was measured beside: itself.
+      // The seed was measured next to itself, so it counts by its times.
       const bool is_paired =
           out_.is_relative && ratio != variant.ratios.end() && variant.id != request_.seed.id;
       sum +=
@@ -107,20 +107,22 @@ class Selector {
     return rounded(std::exp(sum / weights));
   }
 
-  // Of the interval of the score's logarithm. The seed is what all are measured beside.
+  // Returns half the width of the interval of the score's logarithm. All variants are measured next
+  // to the seed, so the seed's is 0.
   [[nodiscard]] double half_width_of(const Evaluated& variant) const {
     return variant.id == request_.seed.id ? 0
                                           : standing_of(variant.ratios, request_.cases).half_width;
   }
 
-  // Beside a measured time.
+  // Returns the modelled ratio that goes with a measured time. Nullopt: not measured, or not
+  // modelled.
   [[nodiscard]] std::optional<double> modelled_of(const Evaluated& variant) const {
     if (variant.ratios.empty()) return std::nullopt;
     auto ratio = modelled_ratio(variant.modelled, request_.seed.modelled, request_.cases);
     return ratio ? std::optional(rounded(std::exp(*ratio))) : std::nullopt;
   }
 
-  // What this round's times say of the model.
+  // Adds this round's times to the model's error.
   void note_model() {
     ModelError& model = out_.model;
     model = request_.model;

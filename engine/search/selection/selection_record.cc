@@ -45,7 +45,7 @@ Result<std::map<std::string, double>> read_times(const json& from, const std::st
   return out;
 }
 
-// Takes the time of a case out of an ok time.json.
+// Takes the time of a case from a time.json that is ok.
 Status take_time(const json& record, const std::string& case_name, Evaluated& out) {
   const json& seconds = member(record, "seconds");
   std::string kind = text_of(record, "kind");
@@ -90,7 +90,7 @@ json variant_core(const Evaluated& variant, double score) {
   if (!variant.mutator.empty()) out["mutator"] = variant.mutator;
   if (!variant.structure.empty()) out["structure"] = variant.structure;
   if (!variant.cell.empty()) out["cell"] = variant.cell;
-  // Where times are the model's, `per_case` has them.
+  // If times are modelled, `per_case` has them.
   if (variant.time_kind == "measured" && !variant.modelled.empty())
     out["modelled"] = variant.modelled;
   return out;
@@ -175,7 +175,7 @@ json model_record(const ModelError& model) {
       {"ruled_out", model.ruled_out}, {"spot_checks", model.spot_checks}, {"wrong", model.wrong}};
 }
 
-// What a round says that was before there were any: nothing.
+// Reads the model's error. A round without such a record has compared no variant yet.
 Result<ModelError> read_model(const json& from) {
   ModelError out;
   if (from.is_null()) return out;
@@ -249,7 +249,7 @@ bool is_object_or_null(const json& value) {
   return value.is_object() || value.is_null();
 }
 
-// What a member is where it is there.
+// The check of each member, if the member exists.
 using Form = std::map<std::string, IsOf>;
 
 Status check_form(const json& value, const Form& form, const std::string& where) {
@@ -262,7 +262,7 @@ Status check_form(const json& value, const Form& form, const std::string& where)
   return {};
 }
 
-// Each place is a survivor's number.
+// Reads the next round's places. Each place is a survivor's number.
 Status read_places(const json& selection, PreviousSelection& out) {
   for (const json& from : member(selection, "places")) {
     const int number = from.is_number_integer() ? from.get<int>() : 0;
@@ -343,8 +343,8 @@ bool is_excused(const std::vector<CaseRecord>& cases, const std::string& step) {
   });
 }
 
-// Of the reasons of one variant, which is told first: where memory is touched that is another's,
-// wrong values come of it; and a time-out says the least of all.
+// Orders the kinds of rejection of one variant; the lowest is reported. Accesses to foreign memory
+// come first, because they cause wrong values. A time-out says the least.
 int place_of(const std::string& kind) {
   if (kind == "out-of-bounds") return 0;
   if (kind == "race") return 1;
@@ -361,7 +361,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
                                  const LoadRecord& load, Judged judged_to) {
   TRY_ASSIGN(auto read, read_variant_core(variant, "id", "variant.json"));
   Evaluated out = std::move(read);
-  // A proposal that was no kernel is none, whatever was built in its place.
+  // A proposal that was not a kernel stays rejected, whatever was built in its place.
   if (const json& problem = member(variant, "problem"); problem.is_object())
     out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
   const bool has_times = judged_to >= Judged::before_values;
@@ -382,10 +382,10 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       if (step != "time") continue;
       if (auto status = take_time(record, case_name, out); !status) return status.error();
     } else if (verdict == "rejected") {
-      // What the model cannot follow matters only where times are the model's.
+      // A program that the model cannot follow matters only if times are modelled.
       const bool is_not_modelled = step == "analyze" && text_of(record, "kind") == "not_modelled";
       auto& why = is_not_modelled ? not_modelled : out.rejection;
-      // A proposal that is none stays so, whatever its parent does.
+      // A proposal that is not a kernel keeps that rejection, whatever its parent does.
       const bool is_kept = why && why->step == "adopt";
       if (!why || (!is_kept && says_more(text_of(record, "kind"), why->kind))) {
         why = {step, case_name, text_of(record, "kind"), text_of(record, "reason"),
@@ -396,7 +396,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
         out.not_done.push_back(
             fmt::format("{} {}: {}", step, case_name, text_of(record, "reason")));
     } else if (verdict == "not_reached" && step == "values") {
-      // It is too slow to survive, or an earlier step says why.
+      // The variant is too slow to survive, or an earlier step says why.
       out.is_confirmed = false;
     } else if (verdict == "not_reached") {
       if (!not_reached) {
@@ -410,7 +410,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       return bad_record(fmt::format("{} {} {}", out.id, case_name, file), "no verdict");
     }
   }
-  // Of the programs the timed ones are compared.
+  // Only the programs of timed cases are compared.
   for (const CaseRecord& one : cases) {
     if (!one.judged.is_bench) out.programs.erase(one.judged.name);
   }

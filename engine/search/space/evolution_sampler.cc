@@ -9,11 +9,11 @@ namespace evolve::search {
 namespace {
 
 constexpr size_t kPopulation = 12;
-constexpr size_t kByChance = 12;      // points that are drawn by chance
+constexpr size_t kByChance = 12;      // first points, drawn by chance
 constexpr size_t kFewestParents = 4;  // to breed from
 constexpr double kScale = 0.7;        // of the difference
-constexpr double kCross = 0.3;        // chance of an axis to be the sum's
-constexpr int kAttempts = 30;         // until a child is new
+constexpr double kCross = 0.3;        // chance that an axis takes the sum
+constexpr int kAttempts = 30;         // at most, until a child is new
 
 }  // namespace
 
@@ -23,7 +23,7 @@ uint64_t EvolutionSampler::choose() {
   for (int i = 0; i < kAttempts; ++i) {
     uint64_t child = breed(population);
     if (!knowledge().is_known(child)) return child;
-    // Where the population has come to agree its children are known, or alike.
+    // If the population has converged, its children are known, or all alike.
     const size_t axis = random().below(grid().axes().size());
     child = grid().moved(child, axis, random().below(grid().axes()[axis].count));
     if (!knowledge().is_known(child)) return child;
@@ -32,7 +32,7 @@ uint64_t EvolutionSampler::choose() {
 }
 
 uint64_t EvolutionSampler::breed(size_t population) {
-  // Four different ones: the first places of a shuffle.
+  // Four different members, as the first places of a shuffle.
   std::array<size_t, kFewestParents> chosen{};
   for (size_t i = 0; i < chosen.size(); ++i) {
     do {
@@ -51,7 +51,7 @@ uint64_t EvolutionSampler::breed(size_t population) {
 
 size_t EvolutionSampler::mutated_place(size_t axis, uint64_t onto, uint64_t plus, uint64_t minus) {
   auto place = [&](uint64_t point) { return static_cast<double>(grid().place(point, axis)); };
-  // Rounded by chance, so that a difference of one place is not always a step, nor ever lost.
+  // Rounded by chance, so that a difference of one place is neither always a step nor always lost.
   const double sum = place(onto) + kScale * (place(plus) - place(minus));
   const double at = std::floor(sum + random().unit());
   const size_t count = grid().axes()[axis].count;

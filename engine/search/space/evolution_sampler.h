@@ -1,11 +1,12 @@
 // The sampler that breeds: differential evolution on the places of the values.
 //
-// Storn, Price: Differential evolution, a simple and efficient heuristic for global optimization
-// over continuous spaces (Journal of Global Optimization 11, 1997), as their DE/rand/1/bin: a point
-// is crossed, axis by axis, with the sum of a second one and of the scaled difference between two
-// others. Asynchronous: there are no generations. The population is the best of what was told, so
-// that a point counts from the moment when it is told of, whoever asked for it. The first points
-// are drawn by chance, and so is the place on an axis where a sum leaves it.
+// This is DE/rand/1/bin (Storn, Price: Differential evolution, a simple and efficient heuristic for
+// global optimization over continuous spaces, Journal of Global Optimization 11, 1997). A point is
+// crossed, axis by axis, with the sum of a second point and the scaled difference between two
+// others. The sampler is asynchronous: it has no generations. The population is the best of the
+// told points, so a point counts from the moment when it is told, whoever asked for it. The first
+// points are drawn by chance. If a sum leaves an axis, the place on the axis is drawn by chance,
+// too.
 #pragma once
 
 #include "engine/search/space/sampler.h"

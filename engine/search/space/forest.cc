@@ -7,7 +7,7 @@ namespace evolve::search {
 
 namespace {
 
-constexpr double kSame = 1e-9;  // a variance below which targets are taken to be the same
+constexpr double kSame = 1e-9;  // targets with a smaller variance count as the same
 
 }  // namespace
 
@@ -32,7 +32,7 @@ class Forest::Growth {
     double gain = -1;
   };
 
-  // Returns the number of the node that holds these rows; they are put into another order.
+  // Grows the node that holds these rows, and returns its number. Reorders the rows.
   uint32_t grow(std::span<uint32_t> rows) {
     const auto id = static_cast<uint32_t>(forest_.nodes_.size());
     forest_.nodes_.push_back(leaf(rows));
@@ -66,7 +66,8 @@ class Forest::Growth {
     return node;
   }
 
-  // The best of one threshold for each of half of the columns; those with one value do not count.
+  // Draws a threshold for each of half of the columns, and returns the best split. Columns with
+  // only one value do not count.
   Split draw_split(std::span<const uint32_t> rows) {
     Split best;
     size_t wanted = (columns_.size() + 1) / 2;
@@ -88,8 +89,8 @@ class Forest::Growth {
     return best;
   }
 
-  // What a split explains of the targets, up to a constant: the squares of the sides' sums by
-  // their sizes.
+  // The variance of the targets that a split explains, up to a constant: the square of each side's
+  // sum, divided by the side's size.
   double gain_of(std::span<const uint32_t> rows, int column, float threshold) const {
     double left = 0;
     double right = 0;

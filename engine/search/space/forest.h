@@ -1,5 +1,5 @@
-// Extremely randomised trees: a regression that takes steps, ridges and interactions as they come,
-// and says how far it can be trusted.
+// Extremely randomised trees: a regression that fits steps, ridges and interactions, and says how
+// far it can be trusted.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,10 @@ struct Matrix {
   }
 };
 
-// Geurts, Ernst, Wehenkel: Extremely randomized trees (Machine Learning 63, 2006): each tree sees
-// all rows; a node draws half of the columns and for each a threshold between the least and the
-// largest value there, and takes the one that leaves the least variance; leaves hold one target.
+// The forest of Geurts, Ernst, Wehenkel: Extremely randomized trees (Machine Learning 63, 2006).
+// Each tree sees all rows. A node draws half of the columns, and for each a threshold between the
+// smallest and the largest value there. It takes the threshold that leaves the least variance.
+// Leaves hold one target.
 class Forest {
  public:
   struct Prediction {

@@ -1,4 +1,4 @@
-// A grid of values, its points numbered: what samplers search.
+// The grid that samplers search: axes of values, with numbered points.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,30 @@
 
 namespace evolve::search {
 
-// No space has more, and Space counts no further.
+// The most points of a space; Space counts no further.
 constexpr uint64_t kMostPoints = uint64_t{1} << 62;
 
-// A parameter as a search sees it: a list of values, of which it knows what they are as numbers.
+// A parameter as a search sees it: a list of values, and what they are as numbers.
 struct Axis {
   size_t count = 0;            // how many values
-  std::vector<double> values;  // ascending and distinct; empty where they are no numbers
+  std::vector<double> values;  // ascending and distinct; empty: they are no numbers
 };
 
 class Grid {
  public:
-  // Bad input: no axis, one without values, or more than 2^62 points in all.
+  // Bad input: no axis, an axis without values, or more than 2^62 points in all.
   static Result<Grid> make(std::vector<Axis> axes);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
-  // How many points there are; they are numbered from 0, the last axis counts fastest.
+  // The number of points. They are numbered from 0; the last axis counts fastest.
   [[nodiscard]] uint64_t size() const { return size_; }
-  // Which of the axis's values a point has.
+  // The number of the value that a point has on the axis.
   [[nodiscard]] size_t place(uint64_t point, size_t axis) const {
     return static_cast<size_t>(point / strides_[axis] % axes_[axis].count);
   }
-  // The point that has value number `place` there, and is else the same.
+  // The point with value number `place` on the axis, and else the same.
   [[nodiscard]] uint64_t moved(uint64_t point, size_t axis, size_t place) const;
-  // The point that has on each axis the value in the middle of the list, the lower one of two.
+  // The point with the value in the middle of the list on each axis; of two, the lower one.
   [[nodiscard]] uint64_t middle() const;
 
  private:

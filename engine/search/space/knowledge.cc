@@ -6,7 +6,7 @@ namespace evolve::search {
 
 namespace {
 
-constexpr int kBlindDraws = 200;  // by chance, before the grid is walked through
+constexpr int kBlindDraws = 200;  // random draws before the grid is walked through
 
 }  // namespace
 

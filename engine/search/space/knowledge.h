@@ -1,5 +1,5 @@
-// What a sampler knows of its grid: the points that were given and not yet told of, and what the
-// others came to.
+// A sampler's knowledge of its grid: the points that were given and not told yet, and the costs
+// that were told.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,29 @@ class Knowledge {
  public:
   struct Told {
     uint64_t point = 0;
-    std::optional<double> cost;  // none: not valid
+    std::optional<double> cost;  // nullopt: not valid
   };
 
   explicit Knowledge(Grid grid) : grid_(std::move(grid)) {}
 
-  // A point was given: it is pending until it is told of.
+  // Records that a point was given. The point is pending until it is told.
   void give(uint64_t point);
-  // What is told first of a point stands.
+  // Records a point's cost. The first cost that is told of a point stands.
   void tell(uint64_t point, std::optional<double> cost);
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
-  // In the order in which they were told.
+  // The told points, in the order in which they were told.
   [[nodiscard]] const std::vector<Told>& told() const { return told_; }
-  // Those of them that are valid, the best first, and of equal ones the earliest.
+  // The valid ones of told(), the best first; among equal ones the earliest first.
   [[nodiscard]] const std::vector<Told>& ranked() const { return ranked_; }
-  // In the order in which they were given.
+  // The pending points, in the order in which they were given.
   [[nodiscard]] const std::vector<uint64_t>& pending() const { return pending_; }
-  // Told of or pending.
+  // The number of points that are told or pending.
   [[nodiscard]] size_t known() const { return known_.size(); }
   [[nodiscard]] bool is_known(uint64_t point) const { return known_.contains(point); }
   [[nodiscard]] bool knows_all() const { return known_.size() == grid_.size(); }
-  // One of the points that are not known, each with about the same chance. REQUIRES: !knows_all().
+  // Draws one of the points that are not known, each with about the same chance. REQUIRES:
+  // !knows_all().
   uint64_t draw_unknown(Random& random) const;
 
  private:

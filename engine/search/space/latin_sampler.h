@@ -1,11 +1,11 @@
 // The sampler that spreads: batches in which no value of an axis is favoured.
 //
-// Latin hypercube sampling (McKay, Beckman, Conover: A comparison of three methods for selecting
-// values of input variables in the analysis of output from a computer code, 1979): in a batch of n
-// points each axis is cut into n strata of the same size, and every stratum has one point, in an
-// order of its own by axis. A value's share of an axis may hold several strata, or a stratum
-// several values; in it the place is drawn by chance. Points that are known already are left out;
-// a batch that has no other gives way to draws by chance.
+// This is Latin hypercube sampling (McKay, Beckman, Conover: A comparison of three methods for
+// selecting values of input variables in the analysis of output from a computer code, 1979). For a
+// batch of n points each axis is cut into n strata of the same size. Every stratum has one point,
+// and each axis has an order of its own. A value's share of an axis may hold several strata, or a
+// stratum several values; within a stratum the place is drawn by chance. Points that are known
+// already are left out. If a batch has only known points, a point is drawn by chance.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class LatinSampler : public Sampler {
   void draw_batch();
 
   size_t batch_;
-  std::vector<uint64_t> drawn_;  // what is left of the batch, the next one last
+  std::vector<uint64_t> drawn_;  // the rest of the batch, the next point last
 };
 
 }  // namespace evolve::search

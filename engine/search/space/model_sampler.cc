@@ -9,19 +9,19 @@ namespace evolve::search {
 
 namespace {
 
-constexpr size_t kFirst = 4;         // points told of before the forests are asked
-constexpr size_t kFewestValid = 3;   // and valid ones among them
-constexpr double kRedraw = 0.3;      // chance of a parameter to be drawn anew, in a first step
-constexpr double kReach = 0.25;      // and how far, as a share of its values
-constexpr int kSteps = 100;          // drawn at most to find a point that is not known
+constexpr size_t kFirst = 4;         // told points before the forests are asked
+constexpr size_t kFewestValid = 3;   // valid points before the forests are asked
+constexpr double kRedraw = 0.3;      // chance that a first step moves a parameter
+constexpr double kReach = 0.25;      // how far a first step moves at most, as a share of the values
+constexpr int kSteps = 100;          // draws at most to find a point that is not known
 constexpr int kTrees = 30;           // of each forest
-constexpr size_t kDrawn = 1500;      // points drawn by chance, of which one may be tried
+constexpr size_t kDrawn = 1500;      // candidates drawn by chance
 constexpr size_t kBest = 10;         // points whose neighbours are looked at
-constexpr size_t kMostToEnds = 4;    // parameters of the best point that are moved to their ends,
-constexpr double kMostEnds = 2000;   // where that gives no more points than so many
+constexpr size_t kMostToEnds = 4;    // most parameters of the best point moved to their ends
+constexpr double kMostEnds = 2000;   // most points at ends; if more, nobody looks at them
 constexpr size_t kRemembered = 200;  // candidates that the next choice looks at again
-constexpr double kRefit = 1.05;      // forests grow anew after so much more was told
-constexpr double kNoise = 0.02;      // of a time: nobody measures, or predicts, much closer
+constexpr double kRefit = 1.05;      // forests are fitted again after this growth of told points
+constexpr double kNoise = 0.02;      // share of a time; nobody measures or predicts much closer
 constexpr double kLeastChance = 1e-6;
 
 // How often two divides a whole number above 0.
@@ -31,7 +31,7 @@ float powers_of_two_in(double value) {
   return static_cast<float>(count);
 }
 
-// What a step down to a normal variable is expected to be, where it is one.
+// How far a normal variable is expected to fall below `best`; a variable above it counts as 0.
 double expected_improvement(double best, const Forest::Prediction& prediction) {
   const double deviation = std::sqrt(prediction.variance + kNoise * kNoise);
   const double z = (best - prediction.mean) / deviation;
@@ -40,7 +40,7 @@ double expected_improvement(double best, const Forest::Prediction& prediction) {
   return deviation * (z * below + density);
 }
 
-// How many points there are that have some of so many parameters at an end.
+// The number of points that have one to kMostToEnds of so many parameters at an end.
 double ends_of(size_t parameters) {
   double points = 0, chosen = 1;
   for (size_t moved = 0; moved < std::min(kMostToEnds, parameters); ++moved) {
@@ -74,7 +74,7 @@ void ModelSampler::add_columns() {
     if (!is_whole) continue;
     std::vector<float> powers(count);
     std::transform(values.begin(), values.end(), powers.begin(), powers_of_two_in);
-    // Of powers of two it says what the place says.
+    // Powers that ascend with the places, as those of 16, 32, 64 do, say no more than the places.
     if (std::adjacent_find(powers.begin(), powers.end(), std::greater_equal<>()) != powers.end())
       columns_.push_back({{axis}, {powers}});
   }
@@ -127,7 +127,7 @@ uint64_t ModelSampler::step_from(uint64_t from) {
   for (size_t axis : free_axes_) {
     if (random().unit() >= kRedraw) continue;
     const auto& [count, values] = grid().axes()[axis];
-    // What has no order has no distances.
+    // Values without an order have no distances, so the step may reach all of them.
     const double reach = values.empty() ? 1 : kReach;
     const auto most = std::max<size_t>(1, std::lround(reach * static_cast<double>(count)));
     const size_t place = grid().place(from, axis);
@@ -163,7 +163,7 @@ void ModelSampler::fit() {
   fitted_ = validity.size();
 }
 
-// Of the costs, the pending points among them.
+// Fits the forest of the costs, with the pending points at their expected costs.
 Forest ModelSampler::fit_with_lies() {
   Sample sample = valid_ones();
   Matrix row{columns_.size(), {}};
@@ -176,7 +176,7 @@ Forest ModelSampler::fit_with_lies() {
   return Forest::fit(sample.rows, sample.log_costs, kTrees, random());
 }
 
-// The points not known that differ in one parameter from one of the best.
+// The unknown points that differ in one parameter from one of the best.
 std::vector<uint64_t> ModelSampler::beside_best() const {
   std::vector<uint64_t> out;
   for (size_t i = 0; i < std::min(kBest, knowledge().ranked().size()); ++i) {
@@ -204,7 +204,7 @@ void ModelSampler::add_ends(uint64_t from, size_t first, size_t most,
   }
 }
 
-// The points not known that are the best one with some parameters at their ends.
+// The unknown points that are the best one with some parameters at their ends.
 std::vector<uint64_t> ModelSampler::ends_of_best() const {
   std::vector<uint64_t> out;
   add_ends(knowledge().ranked().front().point, 0, kMostToEnds, out);

@@ -1,23 +1,29 @@
 // The sampler that learns: it tries first what its regression expects to improve most.
 //
-// The first points are the grid's middle (the ends of a list of block sizes are rarely good, and
-// more often not valid) and steps away from the best one so far, of some parameters and by at most
-// a quarter of their values. From then on a point is the one with the largest expected improvement
-// (Jones, Schonlau, Welch: Efficient global optimization, 1998) times its chance to be valid, by
-// two forests: one of the logarithms of the costs, one of what was valid. Of three times once only
-// points that differ in one parameter from one of the best count, so that an optimum that is a
-// needle is found from beside it; once only those that are the best one with some parameters at
-// the ends of their values, where limits have put many an optimum and forests know least (where
-// there are so few parameters that these can all be looked at); else any.
+// The first point is the grid's middle, because the ends of a list of block sizes are rarely good,
+// and more often not valid. The next points are steps away from the best one so far: some
+// parameters move, each by at most a quarter of its values. From then on the sampler chooses the
+// point with the largest expected improvement (Jones, Schonlau, Welch: Efficient global
+// optimization, 1998) times its chance to be valid. Two forests predict these: one the logarithms
+// of the costs, one the validity.
 //
-// While points are pending, the forest of the costs takes them to have cost what it expects of them
-// (the constant liar, here with the lie of the kriging believer: Ginsbourger, Le Riche, Carraro:
-// Kriging is well-suited to parallelize optimization, 2010): there is little left to gain beside
-// them, and a batch spreads.
+// Each choice draws one of three kinds of candidates, with the same chance:
+//   * any points;
+//   * points that differ in one parameter from one of the best, so that an optimum that is a needle
+//     is found from a point next to it;
+//   * the best point with some parameters at the ends of their values. Limits put many optima
+//     there, and forests know least about them. With too many parameters to look at all of these
+//     points, this kind is left out.
 //
-// What the forests see of a point: the places of its values; the power of two that divides each,
-// which is what alignment asks for; and the products of any two, since limits on threads, registers
-// and memory are limits of products.
+// While points are pending, the forest of the costs takes them to have cost what it expects (the
+// constant liar, here with the lie of the kriging believer: Ginsbourger, Le Riche, Carraro: Kriging
+// is well-suited to parallelize optimization, 2010). So there is little left to gain next to them,
+// and a batch spreads.
+//
+// The forests see three kinds of numbers of a point. The first are the places of its values. The
+// second are the powers of two that divide each value, because alignment asks for them. The third
+// are the products of any two values, because limits on threads, registers and memory are limits of
+// products.
 #pragma once
 
 #include <vector>
@@ -32,8 +38,8 @@ class ModelSampler : public Sampler {
   ModelSampler(Grid grid, uint64_t seed);
 
  private:
-  // A column of what the forests see: the sum, over some axes, of a number that each of their
-  // values has.
+  // A column of the forests' input: the sum, over some axes, of a number that each value of the
+  // axis has.
   struct Column {
     std::vector<size_t> axes;
     std::vector<std::vector<float>> terms;  // by axis in `axes`, by place
@@ -57,19 +63,20 @@ class ModelSampler : public Sampler {
   void fit();
   Forest fit_with_lies();
   [[nodiscard]] std::vector<uint64_t> beside_best() const;
-  // Adds those that have one to `most` of the ordered axes from number `first` on at an end.
+  // Adds the unknown points that equal `from` except in one to `most` ordered axes, from number
+  // `first` on, which are moved to an end.
   void add_ends(uint64_t from, size_t first, size_t most, std::vector<uint64_t>& out) const;
   [[nodiscard]] std::vector<uint64_t> ends_of_best() const;
   std::vector<uint64_t> candidates();
   uint64_t most_promising(const std::vector<uint64_t>& candidates, const Forest& costs);
 
   std::vector<size_t> free_axes_;     // with more than one value
-  std::vector<size_t> ordered_axes_;  // of these, whose values are numbers
+  std::vector<size_t> ordered_axes_;  // the free axes whose values are numbers
   std::vector<Column> columns_;
   Forest costs_;
-  Forest validity_;                  // empty while all were valid
-  size_t fitted_ = 0;                // points told of that the forests know
-  std::vector<uint64_t> promising_;  // of the last candidates
+  Forest validity_;                  // empty while all told points are valid
+  size_t fitted_ = 0;                // number of told points that the forests know
+  std::vector<uint64_t> promising_;  // the best of the last candidates
 };
 
 }  // namespace evolve::search

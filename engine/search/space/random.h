@@ -1,6 +1,5 @@
-// Random numbers that are the same everywhere: the standard library's distributions are not. A
-// sweep's proposals are recorded under keys that assume so; the stream is pinned by
-// tests/unit/random_test.cc.
+// Random numbers that are the same on every machine, unlike the standard library's distributions.
+// The keys of a sweep's recorded proposals assume that. tests/unit/random_test.cc pins the stream.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +11,14 @@ namespace evolve::search {
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
-  // The stream number `stream` of a seed: streams of neighbouring numbers have nothing in common.
+  // The stream number `stream` of a seed. Streams with neighbouring numbers have nothing in common.
   Random(uint64_t seed, uint64_t stream);
 
   uint64_t next();
-  // A number in [0, bound), each with the same chance: draws that would favour the low ones are
+  // A number in [0, bound), each with the same chance. Draws that would favour low numbers are
   // thrown away. REQUIRES: bound > 0.
   uint64_t below(uint64_t bound);
-  // A number in [0, 1), of 2^53 that lie evenly.
+  // A number in [0, 1), one of 2^53 that are evenly spaced.
   double unit();
 
  private:

@@ -1,5 +1,5 @@
-// What to try next of a grid, given what the points tried so far cost. Pure: the same seed and the
-// same answers give the same points.
+// Samplers: choose which point of a grid to try next, from the costs of the points tried so far.
+// Pure: the same seed and the same answers give the same points.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,16 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
   virtual ~Sampler() = default;
 
-  // A point that was neither told of nor given before; none when there is no such point left. It is
-  // pending until it is told of: several calls in a row give a batch of different points.
+  // Returns a point that was neither told nor given before. Nullopt: no such point is left. The
+  // point is pending until it is told, so several calls in a row give a batch of different points.
   std::optional<uint64_t> next();
-  // What a point came to, asked for or not: a finite cost above 0, the less the better; none where
-  // the point is not valid. What is told first of a point stands.
+  // Tells a point's cost, whether the point was asked for or not. A cost is finite and above 0, the
+  // less the better. Nullopt: the point is not valid. The first cost that is told of a point
+  // stands.
   void tell(uint64_t point, std::optional<double> cost) { knowledge_.tell(point, cost); }
 
  protected:
-  // A point that is not known. Called while there is one.
+  // Returns a point that is not known. Called only while such a point is left.
   virtual uint64_t choose() = 0;
 
   [[nodiscard]] const Knowledge& knowledge() const { return knowledge_; }
@@ -44,7 +45,7 @@ class Sampler {
 };
 
 // The names that make_sampler knows, the default first:
-//   model      by a regression of what was told; model_sampler.h
+//   model      by a regression of the told costs; model_sampler.h
 //   random     any point, each with the same chance
 //   grid       all points in their order
 //   latin      every value about as often as any other of its axis; latin_sampler.h
@@ -53,11 +54,11 @@ class Sampler {
 //   tpe        tree-structured Parzen estimator; tpe_sampler.h
 std::vector<std::string> sampler_names();
 
-// How many points are taken to be asked for at once where nobody says.
+// The default number of points that are asked for at once.
 constexpr size_t kBatch = 16;
 
-// `batch`, at least 1: how many points will be asked for before any of them is told of.
-// Bad input: a name that is none of these.
+// Makes the sampler of a name. `batch`, at least 1: how many points will be asked for before any of
+// them is told. Bad input: an unknown name.
 Result<std::unique_ptr<Sampler>> make_sampler(std::string_view name, Grid grid, uint64_t seed,
                                               size_t batch = kBatch);
 

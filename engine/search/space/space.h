@@ -19,7 +19,8 @@ namespace evolve::search {
 // A value for each parameter.
 using Point = std::map<std::string, int64_t>;
 
-// "BLOCK_M 512 -> 1024, BLOCK_K 512 -> 256": what differs, in the order of the names; "no change".
+// Describes what differs, in the order of the names: "BLOCK_K 512 -> 256, BLOCK_M 512 -> 1024". If
+// nothing differs: "no change".
 std::string describe_change(const Point& from, const Point& to);
 
 class Space {
@@ -32,16 +33,16 @@ class Space {
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<std::string> names() const;
-  // How many points there are, constraints aside; capped at kMostPoints (grid.h).
+  // The number of points, whatever the constraints; capped at kMostPoints (grid.h).
   [[nodiscard]] uint64_t size() const;
   // The point with number `index` < size(); the last parameter counts fastest.
   [[nodiscard]] Point at(uint64_t index) const;
-  // The number of a point; none where one of its values is in no list.
+  // The number of a point. Nullopt: one of its values is not in its parameter's list.
   [[nodiscard]] std::optional<uint64_t> index_of(const Point& point) const;
   // The points as a sampler sees them, under the same numbers. Bad input: no parameters, or more
   // than 2^62 points.
   [[nodiscard]] Result<Grid> grid() const;
-  // Whether all constraints hold. Bad input: one that has no value there (a division by zero).
+  // Whether all constraints hold. Bad input: a constraint has no value there (a division by zero).
   [[nodiscard]] Result<bool> allows(const Point& point) const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kDraws = 200;          // random draws before the space is walked through
 constexpr uint64_t kWalk = 1 << 20;  // points walked through at most
-constexpr int kForbidden = 1000;     // points that a sampler may ask for in vain, one after another
+constexpr int kForbidden = 1000;     // forbidden points before a sampler is given up
 
 class Sweep {
  public:
@@ -48,7 +48,7 @@ class Sweep {
   using Found = std::optional<Proposal>;
   using FoundPoint = std::optional<Point>;
 
-  // `local` walks from parents that the grid may not have, and needs none.
+  // `local` walks from parents that may be outside of the grid, and needs no sampler.
   Status make_sampler() {
     is_local_ = request_.sampler == "local";
     if (is_local_ || space_.parameters().empty()) return {};
@@ -58,7 +58,7 @@ class Sweep {
                                                std::max<size_t>(request_.places.size(), 1)));
     sampler_ = std::move(made);
     for (const Trial& trial : request_.trials) tell(trial.point, trial.cost);
-    // Nothing has a cost yet, so that one is as good as another: a search begins at the parents.
+    // Nothing has a cost yet, so all parents count as equally good: the search begins at them.
     if (!request_.trials.empty()) return {};
     for (const Parent& parent : request_.parents) tell(parent.point, 1);
     return {};
@@ -116,7 +116,8 @@ class Sweep {
     return out;
   }
 
-  // The next free point that the sampler asks for. One that comes to none is not asked again.
+  // The next free point that the sampler asks for. A sampler that finds no free point is not asked
+  // again.
   Result<FoundPoint> draw_by_sampler() {
     for (int forbidden = 0; sampler_ && forbidden < kForbidden;) {
       auto index = sampler_->next();
@@ -132,8 +133,7 @@ class Sweep {
     return FoundPoint();
   }
 
-  // Any free point: by chance, and where chance does not find one by walking on from a random
-  // place.
+  // Any free point: drawn by chance, or else found by a walk from a random place.
   Result<FoundPoint> draw_anywhere() {
     const uint64_t size = space_.size();
     for (int i = 0; i < kDraws; ++i) {
@@ -158,7 +158,7 @@ class Sweep {
   const Space& space_;
   Random random_;
   bool is_local_ = false;
-  std::unique_ptr<Sampler> sampler_;  // none for `local`, without parameters, and when exhausted
+  std::unique_ptr<Sampler> sampler_;  // null for `local`, without parameters, and when exhausted
   std::set<Point> used_;
 };
 

@@ -1,5 +1,5 @@
 // The sweep: the deterministic mutator that proposes points of the spec's parameters for a whole
-// round. Pure: the proposals depend on the request alone.
+// round. Pure: the proposals depend only on the request.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace evolve::search {
 
 struct Parent {
   std::string id;  // "v0003"
-  Point point;     // its values may be none of the space's
+  Point point;     // its values may be outside of the space
 };
 
-// A variant that differs from the proposed ones in nothing but its parameters.
+// A variant that differs from the proposed ones only in its parameters.
 struct Trial {
-  Point point;                 // its values may be none of the space's
-  std::optional<double> cost;  // above 0, the less the better; none: it was rejected
+  Point point;                 // its values may be outside of the space
+  std::optional<double> cost;  // above 0, the less the better; nullopt: rejected
 };
 
-// A proposal that is wanted.
+// A place that wants a proposal.
 struct SweepPlace {
-  size_t parent = 0;      // its number among the request's
+  size_t parent = 0;      // index in the request's parents
   bool explores = false;  // drawn from the whole space
 };
 
@@ -35,12 +35,12 @@ struct SweepRequest {
   std::vector<Parent> parents;  // the best first; at least one
   std::vector<Trial> trials;    // of all rounds before, in the order of their ids
   uint64_t random_seed = 0;
-  uint64_t stream = 0;  // of the random numbers: a round's, and within it a request's own
+  uint64_t stream = 0;  // of the random numbers; each round, and each request in it, has its own
   std::vector<SweepPlace> places;
 };
 
-// Whether the sweep's proposal number `ordinal` of a campaign, from 0, explores: they are spread
-// evenly, so that of a share of 1/4 it is every fourth one.
+// Whether a campaign's sweep proposal number `ordinal`, from 0, explores. Proposals that explore
+// are spread evenly: with a share of 1/4 every fourth one does.
 bool explores(size_t ordinal, double share);
 
 struct Proposal {
@@ -50,27 +50,28 @@ struct Proposal {
   bool is_new = true;  // false: the space is exhausted and this repeats the parent
 };
 
-// Proposes a point for each place, which all constraints allow: no two alike, none tried before, no
-// parent.
+// Proposes a point for each place. All constraints allow the point, no two points are alike, and no
+// point was tried before or is a parent's.
 //
-// A place that explores is drawn from the whole space by chance, the others by the sampler:
+// A place that explores draws from the whole space by chance. The sampler chooses for the others:
 //
-//   local   A place takes one of the nearest points to its parent that are left: one parameter one
-//           step up or down its list of values; when these are used up two steps in all, then
-//           three, then four. A value that is not in the list lies between its neighbours, one step
-//           from either, and stays where a step is taken elsewhere.
-//   others  The sampler is told of the trials whose values the space has, of the parents at a cost
-//           of 1 where there are no trials at all, and is then asked. What it asks for that the
-//           constraints forbid it is told to be not valid. The proposal's parent is the one that
-//           differs in the fewest parameters, the best one of several.
+//   local   A place takes one of the nearest points to its parent that are left. At first one
+//           parameter moves one step up or down its list of values. When such points are used up,
+//           the distance is two steps in all, then three, then four. A value that is not in the
+//           list lies between its neighbours, one step from either. It stays as it is if the steps
+//           are in other parameters.
+//   others  The sampler is told the trials whose values are in the space. Without any trials it is
+//           told the parents, at a cost of 1 each. Then it is asked. A point that the constraints
+//           forbid is told to be not valid. The proposal's parent is the one that differs in the
+//           fewest parameters; of several, the best one.
 //
-// Where the sampler has nothing near, or comes to nothing but forbidden points, the whole space is
-// drawn from. When nothing in the space is left, a place repeats the best parent, which costs
-// nothing: its program is known.
+// If the sampler has nothing near, or gives only forbidden points, the place draws from the whole
+// space. When nothing in the space is left, a place repeats the best parent. That costs nothing,
+// because the parent's program is known.
 //
-// Bad input: a name that is no sampler's; a constraint without a value at some point; for other
-// samplers than `local` a space of more than 2^62 points. Internal: no parent, one that lacks a
-// parameter, or a place of none.
+// Bad input: a name that is no sampler's; a constraint without a value at some point; a space of
+// more than 2^62 points, for samplers other than `local`. Internal error: no parent, a parent that
+// lacks a parameter, or a place without a parent.
 Result<std::vector<Proposal>> propose(const SweepRequest& request);
 
 }  // namespace evolve::search

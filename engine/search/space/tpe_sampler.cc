@@ -7,12 +7,12 @@ namespace evolve::search {
 
 namespace {
 
-constexpr size_t kBeforeParts = 10;  // points that are drawn by chance
-constexpr double kGood = 0.1;        // share of what was told
+constexpr size_t kBeforeParts = 10;  // first points, drawn by chance
+constexpr double kGood = 0.1;        // share of the told points
 constexpr size_t kMostGood = 25;
-constexpr double kPrior = 1;      // what the places of an axis weigh of their own, in points
+constexpr double kPrior = 1;      // the axis's own weight, over all its places, in points
 constexpr size_t kAxisShare = 8;  // a point weighs on the nearest 1/8 of its axis
-constexpr int kFromGood = 24;     // from the good, of which one is tried
+constexpr int kFromGood = 24;     // draws from the good, to try the best of them
 
 }  // namespace
 
@@ -53,8 +53,8 @@ TreeParzenSampler::Densities TreeParzenSampler::densities(
     const auto& [count, numbers] = grid().axes()[axis];
     std::vector<double> here(count);
     for (uint64_t point : points) here[grid().place(point, axis)] += 1;
-    // How far a point weighs: as a triangle, so that the sum needs no function that machines
-    // compute in ways of their own.
+    // How far a point's weight reaches. The weights form a triangle, because machines compute other
+    // functions in different ways.
     const size_t reach = numbers.empty() ? 1 : 1 + count / kAxisShare;
     std::vector<double> density(count, kPrior / static_cast<double>(count));
     for (size_t from = 0; from < count; ++from) {

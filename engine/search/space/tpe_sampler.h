@@ -1,12 +1,15 @@
-// The sampler that compares: where the good points are denser than the bad ones.
+// The sampler that compares: it looks where the good points are denser than the bad ones.
 //
-// The tree-structured Parzen estimator (Bergstra, Bardenet, Bengio, Kégl: Algorithms for
-// hyper-parameter optimization, NIPS 2011): what was told is parted into the good, a small share of
-// it, and the bad, to which all belong that are not valid. Each part has a density by axis, and of
-// some points drawn from the density of the good that one is tried whose density among the good is
-// largest by that among the bad: it has the largest expected improvement. A point weighs on its
-// place, and where values are numbers on the places around it, less the farther they are; every
-// place has a little weight of its own. Pending points count as bad, so that a batch spreads.
+// This is the tree-structured Parzen estimator (Bergstra, Bardenet, Bengio, Kégl: Algorithms for
+// hyper-parameter optimization, NIPS 2011). The told points are parted into the good, a small
+// share, and the bad, which include all points that are not valid. Each part has a density for each
+// axis. Some points are drawn from the density of the good. The sampler tries the point with the
+// largest ratio of its density among the good to its density among the bad, because that point has
+// the largest expected improvement.
+//
+// A point adds weight to its place. If the axis's values are numbers, it also adds weight to the
+// places around, less to places farther away. Every place has a little weight of its own. Pending
+// points count as bad, so that a batch spreads.
 #pragma once
 
 #include <vector>
@@ -20,7 +23,7 @@ class TreeParzenSampler : public Sampler {
   using Sampler::Sampler;
 
  private:
-  // By axis, by place; those of an axis sum up to 1.
+  // By axis, by place; the densities of an axis sum up to 1.
   using Densities = std::vector<std::vector<double>>;
 
   uint64_t choose() override;

@@ -26,7 +26,7 @@ Result<Captured> capture(const std::vector<std::string>& words,
   bool has_out = true;
   bool has_err = true;
   while (has_out || has_err) {
-    // A descriptor below 0 is passed over.
+    // poll(2) ignores a descriptor below 0.
     std::array<pollfd, 2> open = {pollfd{has_out ? process.out().get() : -1, POLLIN, 0},
                                   pollfd{has_err ? process.err().get() : -1, POLLIN, 0}};
     ::poll(open.data(), open.size(), -1);

@@ -1,4 +1,4 @@
-// A command that is run for what it prints.
+// Capture of a command: its exit code and what it prints.
 #pragma once
 
 #include <map>
@@ -10,11 +10,12 @@
 namespace evolve::world {
 
 struct Captured {
-  int code = 0;  // its exit code; 128 + signal where a signal ended it
+  int code = 0;  // exit code; 128 + signal where a signal ended the command
   std::string out, err;
 };
 
-// Runs a program with its arguments to its end. An error: it could not be started.
+// Runs a program to its end; `words` are the program and its arguments. An error: no process could
+// be started.
 Result<Captured> capture(const std::vector<std::string>& words,
                          const std::map<std::string, std::string>& environment);
 

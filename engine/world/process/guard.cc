@@ -44,7 +44,8 @@ Result<Guard> Guard::start() {
     ::prctl(PR_SET_NAME, "evolve-guard");
     ::setsid();
     ::close(pipe[1]);
-    // Not ours to hold: whoever reads our parent's output waits for its end.
+    // The guard must not hold its parent's streams: a reader of the parent's output waits until all
+    // holders have closed it.
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
     wait_for_end(pipe[0]);
     for (const auto& group : *groups) {
@@ -67,8 +68,8 @@ Guard::~Guard() {
 }
 
 void Guard::add(pid_t group) {
-  // More commands at a time than there are places: their parent's death ends those, and not what
-  // they started.
+  // With more commands at a time than places, some are not guarded. Their parent's death ends those
+  // commands, but not what they started.
   for (auto& place : *groups_) {
     pid_t free = 0;
     if (place == 0 && place.compare_exchange_strong(free, group)) return;

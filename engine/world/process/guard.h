@@ -21,14 +21,14 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Takes a process group under guard, and out again once it is gone. May be called from any
-  // thread.
+  // Puts a process group under guard; remove() takes the group out once it is gone. Both may be
+  // called from any thread.
   void add(pid_t group);
   void remove(pid_t group);
 
  private:
-  // The groups under guard, in memory that the guard shares: 0 is a free place. The guard looks at
-  // it when we are gone, and sleeps until then.
+  // The groups under guard, in memory that the guard process shares; 0: a free place. The guard
+  // sleeps until we are gone, and reads the memory only then.
   using Groups = std::array<std::atomic<pid_t>, 4096>;
 
   Guard(pid_t pid, int pipe, Groups* groups) : pid_(pid), pipe_(pipe), groups_(groups) {}

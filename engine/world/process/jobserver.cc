@@ -26,7 +26,7 @@ Result<std::string> Jobserver::find(const std::string& makeflags) {
     const bool is_pair = std::sscanf(value.c_str(), "%d,%d", &read_fd, &write_fd) == 2;
     if (is_old && !is_pair)
       return bad_input(fmt::format("Invalid file descriptor pair [{}]", value));
-    // Negative descriptors say that there is none.
+    // Negative descriptors mean that there is no jobserver.
     is_pipe = is_pair && read_fd >= 0 && write_fd >= 0;
     fifo = value.starts_with("fifo:") ? value.substr(5) : "";
     if (!is_pair && !value.starts_with("fifo:")) {

@@ -1,5 +1,5 @@
 // The client of GNU make's jobserver, by which the tools of one build share the machine's slots.
-// FIFO protocol alone, as in ninja:
+// Only the FIFO protocol is supported, as in ninja:
 // https://www.gnu.org/software/make/manual/html_node/POSIX-Jobserver.html
 #pragma once
 
@@ -14,10 +14,10 @@ namespace evolve::world {
 
 class Jobserver {
  public:
-  // The FIFO that the words of $MAKEFLAGS name; empty: no jobserver is spoken of. Bad input, in
-  // Ninja's words: a protocol that is not supported.
+  // Returns the FIFO that $MAKEFLAGS names; empty: it names no jobserver. Bad input, in Ninja's
+  // words: a protocol that is not supported.
   static Result<std::string> find(const std::string& makeflags);
-  // External, in Ninja's words: the FIFO cannot be opened.
+  // Opens the FIFO. External, in Ninja's words: it cannot be opened.
   static Result<Jobserver> open(const std::string& fifo);
   ~Jobserver();
   Jobserver(Jobserver&&) noexcept = default;
@@ -25,11 +25,11 @@ class Jobserver {
   Jobserver(const Jobserver&) = delete;
   Jobserver& operator=(const Jobserver&) = delete;
 
-  // Takes a slot, of which the first is ours without asking. False: none is free now.
+  // Takes a slot; the first one is ours without asking. False: no slot is free now.
   bool acquire();
   // Gives back a slot that was taken.
   void release();
-  // Readable when a slot is free.
+  // A descriptor that is readable when a slot is free.
   [[nodiscard]] int descriptor() const { return read_.get(); }
 
  private:
@@ -37,7 +37,7 @@ class Jobserver {
 
   Fd read_, write_;
   bool has_implicit_ = true;
-  std::vector<char> tokens_;  // those that were read: the same ones go back
+  std::vector<char> tokens_;  // tokens that were read; the same ones are written back
 };
 
 }  // namespace evolve::world

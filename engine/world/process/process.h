@@ -21,23 +21,24 @@ enum class Streams {
   console,   // the terminal's own
 };
 
-// What becomes of processes that a command leaves in its group.
+// How to treat processes that a command leaves in its group.
 enum class Leftovers {
-  end,   // they are no part of any build
-  stay,  // a compiler server, say, which the next command is to find
+  end,   // kill them: they are no part of any build
+  stay,  // let them run: a compiler server, say, which the next command is to find
 };
 
-// Where a program that is named without a folder lies, by the PATH that the command would have;
-// empty: nowhere. What was found is taken to stay where it is while it is there.
+// Returns the path of a program that is named without a folder, by the PATH in `environment`;
+// empty: not found. A name with a folder is returned as it is. A program that was found once is not
+// searched for again while it is still there.
 std::string find_program(const std::string& name,
                          const std::map<std::string, std::string>& environment);
 
-// A running command. Ended, with all its group, when the object goes.
+// A running command. The destructor ends it, with all its group.
 class Process {
  public:
   // Starts a command line with `environment` as its whole environment: as `/bin/sh -c line`, or
-  // without the shell where that comes to the same. Where no process could be made, the command has
-  // ended with 127 and said why. `spawner` must outlive the process.
+  // without the shell where the effect is the same. Where no process can be made, the command
+  // counts as ended with 127, and failure() says why. `spawner` must outlive the process.
   static Result<Process> start(const std::string& line,
                                const std::map<std::string, std::string>& environment,
                                Streams streams, Leftovers leftovers, Spawner& spawner);
@@ -47,33 +48,36 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // stdout (and stderr where merged); non-blocking. Not open for a console process.
+  // Our ends of the pipes. out() is stdout, and also stderr where the streams are merged. out() and
+  // err() are non-blocking. Only Streams::separate opens err() and in(). A console process has no
+  // pipes.
   [[nodiscard]] Fd& out() { return out_; }
   [[nodiscard]] Fd& err() { return err_; }
   [[nodiscard]] Fd& in() { return in_; }
-  // Readable once the process has ended.
+  // Returns a descriptor that is readable once the process has ended.
   int exit_descriptor();
 
-  // The exit code, or 128 + the signal, once the process has ended.
+  // Returns the exit code, or 128 + the signal. Nullopt: the process still runs.
   std::optional<int> ended();
-  // Waits for the end; what ended() tells then.
+  // Waits for the end, and returns what ended() then returns.
   int wait();
-  // Ends the whole group at once.
+  // Kills the whole group at once.
   void kill();
-  // Where no process could be made: why; empty otherwise.
+  // Why no process could be made; empty: one was made.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
   Process() = default;
-  // Takes note of the end.
+  // Records the end, and returns the exit code.
   int end(int wait_status);
 
-  // Its number, once it has been started; 0: it has ended.
+  // Waits until the process is started, and returns its number; 0: it has ended, or could not be
+  // made.
   pid_t pid();
 
-  std::future<pid_t> started_;  // valid until pid() was asked for
+  std::future<pid_t> started_;  // valid until the first call of pid()
   pid_t pid_ = 0;
-  int status_ = 0;  // how it ended
+  int status_ = 0;  // exit code, once ended
   bool is_group_ = false;
   Leftovers leftovers_ = Leftovers::end;
   Guard* guard_ = nullptr;

@@ -93,7 +93,8 @@ void LocalRunner::poll(double seconds) {
 std::optional<Completed> LocalRunner::look_at(Running& running) {
   if (running.worker != nullptr) return look_at_worker(running);
   Process& process = *running.process;
-  // The end of the pipe, as in Ninja: what the command left in the background is waited for.
+  // As in Ninja, a command ends with its pipe: processes that it left in the background are waited
+  // for.
   if (process.out().is_open() && !read_available(process.out().get(), running.output)) {
     process.out().reset();
   }
@@ -144,7 +145,7 @@ double LocalRunner::load() {
 void LocalRunner::stop() {
   running_.clear();
   workers_.clear();
-  jobserver_.reset();  // gives back what it holds
+  jobserver_.reset();  // gives its slots back
 }
 
 }  // namespace evolve::world

@@ -20,7 +20,7 @@ class LocalRunner : public Runner {
   // `guard` must outlive the runner.
   LocalRunner(Guard& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
 
-  // Slots are asked for there from now on.
+  // Asks this jobserver for slots from now on.
   void use(Jobserver jobserver) { jobserver_.emplace(std::move(jobserver)); }
 
   bool acquire() override;
@@ -34,26 +34,26 @@ class LocalRunner : public Runner {
     uint64_t id = 0;
     double started = 0;
     double deadline = 0;               // 0: none
-    std::unique_ptr<Process> process;  // its own process, or
-    Worker* worker = nullptr;          // the worker that serves it
+    std::unique_ptr<Process> process;  // the command's own process, or null
+    Worker* worker = nullptr;          // the worker that serves the command, or null
     std::string output;
   };
 
   Result<Worker*> idle_worker(const Command& command);
   // Polls all descriptors for up to `seconds`.
   void poll(double seconds);
-  // The completion of a command whose time has come; nullopt: it still runs.
+  // Returns the completion of a command that has ended or timed out. Nullopt: it still runs.
   std::optional<Completed> look_at(Running& running);
   std::optional<Completed> look_at_worker(Running& running);
   Completed completed(const Running& running, int exit_status, bool timed_out);
   void drop_worker(const Worker* worker);
 
-  Spawner spawner_;  // outlives what it started, below
+  Spawner spawner_;  // declared first, to outlive what it started
   Clock& clock_;
   std::list<Running> running_;
   std::list<Worker> workers_;
   std::optional<Jobserver> jobserver_;
-  bool has_slot_ = false;  // one that no command has yet
+  bool has_slot_ = false;  // a slot that no command uses yet
   bool waits_for_slot_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A command that sees the machine read-only: by bubblewrap, in namespaces of its own.
+// The sandbox, in which a command sees the machine read-only: bubblewrap, with its own namespaces.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace evolve::world {
 
-// The command line that runs `line` in a sandbox: no network, no processes but its own, an empty
-// /tmp, and of all folders only `writable`, which are there, can be written in. It ends with its
-// caller. An error where the PATH of `environment` has no bwrap.
+// Returns the command line that runs `line` in a sandbox: with no network, no processes but its
+// own, and an empty /tmp. It can write only in the folders `writable`, which must exist. The
+// sandbox ends with its caller. An error: the PATH of `environment` has no bwrap.
 Result<std::string> sandboxed(const std::string& line, std::span<const std::string> writable,
                               const std::map<std::string, std::string>& environment);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kMostThreads = 4;
 
-// What the child does before it becomes the command: only calls that are safe there.
+// The child's setup before it becomes the command. It makes only calls that are safe after vfork.
 struct ChildSetup {
   int in = -1;
   int out = -1;
@@ -25,7 +25,7 @@ struct ChildSetup {
   pid_t parent = 0;
 
   void apply() const {
-    // A child that starts after its parent died would never get the signal: look again after prctl.
+    // The parent may have died before prctl: then the signal would never come.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);
     if (!has_console) {
@@ -38,7 +38,8 @@ struct ChildSetup {
   }
 };
 
-// Calls that are safe in a child of vfork alone; nobody is left to tell where they fail.
+// Writes to stderr why the shell could not be started, by calls that are safe after vfork. Nobody
+// is left to hear that a write failed.
 void say_why(int error_number) {
   const char* reason = ::strerrordesc_np(error_number);
   for (const char* text :
@@ -47,9 +48,9 @@ void say_why(int error_number) {
   }
 }
 
-// vfork(2), as posix_spawn(3) has it inside: the child borrows our memory instead of copying its
-// tables. posix_spawn itself cannot tell the child to die with us. Negative: minus the error's
-// number. A command that cannot be started says so itself.
+// Starts a child by vfork(2), as posix_spawn(3) does inside: the child borrows our memory instead
+// of copying its tables. posix_spawn itself cannot make the child die with us. Returns the
+// process's number, or minus the errno. A command that cannot be started says so itself.
 pid_t spawn(const ChildSetup& setup, const char* program, char* const* words, char* const* shell,
             char* const* variables) {
   // NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
@@ -75,8 +76,8 @@ pid_t start_now(const Child& child, Guard& guard) {
   const char* program = child.program.empty() ? nullptr : child.program.c_str();
   pid_t pid = spawn(setup, program, child.words.get(), child.shell.get(), child.variables.get());
   if (pid > 0 && !child.has_console) {
-    // The child has done so, unless vfork is a fork, as it is under TSan: then it may not have come
-    // to it yet, and who ends the group early would miss it.
+    // The child has set its group already, unless vfork is a fork, as it is under TSan. Then it may
+    // not have got there yet, and an early kill of the group would miss it.
     ::setpgid(pid, pid);
     guard.add(pid);
   }
@@ -125,7 +126,7 @@ void Spawner::work() {
     jobs_.pop_front();
     lock.unlock();
     job.started.set_value(start_now(job.child, guard_));
-    // Our copies of the child's ends close here: the end of its output can be seen from now on.
+    // Our copies of the child's ends close here, so the end of its output can be seen from now on.
   }
 }
 

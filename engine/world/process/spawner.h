@@ -1,5 +1,6 @@
-// Starts processes on threads of its own. A vfork holds its thread until the child has become the
-// command, most of a millisecond where all cores are busy; the build goes on meanwhile.
+// The spawner, which starts processes on threads of its own. A vfork blocks its thread until the
+// child has become the command: most of a millisecond where all cores are busy. The build goes on
+// meanwhile.
 #pragma once
 
 #include <sys/types.h>
@@ -32,22 +33,23 @@ class WordArray {
 
 // All that a child needs to become its command.
 struct Child {
-  std::string program;  // to execute with `words`; empty, or not executable: the shell instead
+  std::string program;  // executed with `words`; empty or not executable: `shell` instead
   WordArray words, shell, variables;
-  Fd in, out, err;           // its ends; one that is not open: stdin is empty, stderr is stdout
-  bool has_console = false;  // it shares our group and terminal, and has no ends
+  Fd in, out, err;           // the child's ends; not open: stdin is empty, stderr is stdout
+  bool has_console = false;  // shares our group and terminal, and has no pipes
 };
 
 class Spawner {
  public:
-  // `guard` must outlive the spawner, and the spawner all that it started: children die with it.
+  // `guard` must outlive the spawner. The spawner must outlive all that it started: children die
+  // with its threads.
   explicit Spawner(Guard& guard);
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  // The process's number, or minus the errno of vfork(2). What is in a group of its own, named by
-  // its number, is under guard by then.
+  // Starts a child. The future gives the process's number, or minus the errno of vfork(2). By then
+  // a child with its own group, which has the process's number, is under guard.
   std::future<pid_t> start(Child child);
   Guard& guard() { return guard_; }
 

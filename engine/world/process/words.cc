@@ -7,8 +7,8 @@ namespace evolve::world {
 
 namespace {
 
-// The reserved words and built-in utilities of POSIX and dash; where /bin has a program of that
-// name, too, the shell's own may answer otherwise (echo does).
+// The reserved words and built-in utilities of POSIX and dash. Where /bin also has a program of
+// that name, the shell's own may answer differently (echo does).
 constexpr std::array<std::string_view, 55> kShellWords = {
     ".",     ":",       "[",        "alias",   "bg",     "break",    "case",   "cd",
     "chdir", "command", "continue", "do",      "done",   "echo",     "elif",   "else",
@@ -22,7 +22,7 @@ bool needs_shell(char c) {
   return std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos;
 }
 
-// Reads one line; each of its states is a call.
+// Splits one line; each state of the splitter is a call.
 class Splitter {
  public:
   explicit Splitter(std::string_view line) : rest_(line) {}
@@ -79,7 +79,7 @@ class Splitter {
       char c = take();
       if (c == '"') return true;
       if (c == '$' || c == '`') return false;
-      // A backslash quotes what is special there, and otherwise stands for itself.
+      // Here a backslash quotes only special characters, and otherwise stands for itself.
       const bool quotes =
           c == '\\' && !rest_.empty() &&
           std::string_view("$`\"\\\n").find(rest_.front()) != std::string_view::npos;

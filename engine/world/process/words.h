@@ -1,4 +1,4 @@
-// Command lines without a shell, where none is needed.
+// The splitting of command lines into words, for commands that need no shell.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 namespace evolve::world {
 
 // Splits a command line into words as /bin/sh would for plain words, quotes and backslashes.
-// nullopt where it holds anything that only a shell can do (pipes, variables, globs, …).
+// Nullopt: the line holds something that only a shell can do (pipes, variables, globs, …).
 std::optional<std::vector<std::string>> split_words(std::string_view line);
 
-// The words of a command that can be executed as they are: as split_words(), and the first one is a
-// program, not an assignment, nor a word of the shell's own. nullopt: ask the shell.
+// Returns the words of a command that can be executed without a shell. They are as split_words()
+// gives them, and the first is a program, not an assignment or a word of the shell's own. Nullopt:
+// the command needs the shell.
 std::optional<std::vector<std::string>> plain_command(std::string_view line);
 
 }  // namespace evolve::world

@@ -23,7 +23,7 @@ class Worker {
   [[nodiscard]] uint64_t request() const { return request_; }
   [[nodiscard]] Process& process() { return process_; }
 
-  // Asks for the work that `arguments`, plain words, name. REQUIRES: not busy.
+  // Sends a request. Bad input: `arguments` are not plain words. REQUIRES: not busy.
   Status ask(uint64_t request, const std::string& arguments);
 
   struct Response {
@@ -31,7 +31,7 @@ class Worker {
     std::string output;
   };
   struct Died {
-    std::string error_output;  // the last of its stderr
+    std::string error_output;  // the end of its stderr
   };
   // Reads what has come: a response to the request, the worker's end, or nothing yet.
   std::variant<std::monostate, Response, Died> read();
@@ -43,7 +43,7 @@ class Worker {
   std::string command_;
   Process process_;
   uint64_t request_ = 0;
-  std::string out_;  // read, not yet a whole line
+  std::string out_;  // read, but not yet a whole line
   std::string err_;
 };
 

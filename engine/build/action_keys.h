@@ -1,0 +1,75 @@
+// The keys of edges, made from a graph and the digests in a FileTable.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/build/edge_key.h"
+#include "engine/build/file_table.h"
+#include "engine/core/action.h"
+#include "engine/core/key.h"
+#include "engine/core/machine_paths.h"
+
+namespace evolve {
+
+// The inputs of keys other than the manifest and the files.
+struct BuildContext {
+  std::vector<MachineBinding> machine;
+  // The variables of this process. Each edge declares the ones that it may see.
+  std::map<std::string, std::string> environment;
+};
+
+class ActionKeys {
+ public:
+  // All references must outlive this.
+  ActionKeys(const Graph& graph, FileTable& files, const BuildContext& context)
+      : graph_(graph), files_(files), context_(context) {}
+
+  // Returns the key without discovered inputs. REQUIRES: the digests of the edge's made inputs are
+  // set.
+  Result<KeyWriter> declared(EdgeId edge);
+  // Returns the key without discovered inputs of an edge that ran. This is `before`, unless folders
+  // are among the edge's inputs or `discovered` (symbolic paths): its command may have written into
+  // these folders, and they count as the command left them.
+  Result<KeyWriter> declared_after(EdgeId edge, const KeyWriter& before,
+                                   std::span<const std::string> discovered);
+  // Returns the key of an edge that read `discovered` (symbolic paths) in addition to its declared
+  // inputs.
+  Result<KeyWriter> full(EdgeId edge, const KeyWriter& declared,
+                         std::span<const std::string> discovered);
+  // Returns the same key as a digest, without keeping the parts.
+  Result<Digest> quick(EdgeId edge, std::span<const NodeId> discovered);
+  // Gives a result of the edge the keys that follow from the edge's inputs as they are now.
+  Status rekey(EdgeId edge, ActionResult& result);
+
+  // Returns the variables that an edge declares in `environment = NAME …`, with their values; "":
+  // not set.
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  [[nodiscard]] Variables environment(EdgeId edge) const;
+  // Returns the variables that an edge declares in `secrets = NAME …`, if they are set. The edge's
+  // command may see them, and no key or record holds them.
+  [[nodiscard]] Variables secrets(EdgeId edge) const;
+
+  // Returns the name under which an edge is recorded: the path of its first output, without the
+  // machine's paths.
+  [[nodiscard]] std::string record_name(EdgeId edge) const;
+  // Returns a text about an edge with `portable = 1`, with "{in3}" and "{out0}" replaced by the
+  // paths for which they stand.
+  [[nodiscard]] std::string with_paths(EdgeId edge, std::string text) const;
+  [[nodiscard]] std::span<const MachineBinding> machine() const { return context_.machine; }
+
+ private:
+  // Reads the digests of the edge's content inputs, and its environment, into inputs_.
+  Status read_inputs(EdgeId edge);
+
+  const Graph& graph_;
+  FileTable& files_;
+  const BuildContext& context_;
+  InputDigests inputs_;
+  KeyWriter quick_{KeyWriter::Keep::digests};
+};
+
+}  // namespace evolve

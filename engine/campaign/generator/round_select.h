@@ -1,0 +1,23 @@
+// The edges of a campaign's manifest that decide between a round's variants: which are measured,
+// and which survive.
+#pragma once
+
+#include "engine/campaign/generator/round.h"
+#include "engine/campaign/generator/step_edge.h"
+#include "engine/campaign/generator/variant_files.h"
+
+namespace evolve {
+
+// `files`: the files that the round's variants have so far.
+
+// Selects the variants to measure at all: not rejected, and not far slower in the model.
+void write_cut(const CampaignShape& shape, int round, const VariantFiles& files, StepText& text);
+// Selects the variants to measure again, among those that are not rejected.
+void write_race(const CampaignShape& shape, int round, const VariantFiles& files, StepText& text);
+// Selects the variants that may survive by their modelled times.
+void write_finalists(const CampaignShape& shape, int round, const VariantFiles& files,
+                     StepText& text);
+// Selects the variants that survive.
+void write_select(const CampaignShape& shape, int round, const VariantFiles& files, StepText& text);
+
+}  // namespace evolve

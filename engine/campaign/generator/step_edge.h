@@ -1,0 +1,92 @@
+// Edges of a campaign's manifest: a step with the files that it reads and writes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/edge_text.h"
+
+namespace evolve {
+
+// The edge of a step. A file is named once: the call puts it into the edge, and into the step's
+// command line where a flag names it. So no input of a command can be missing in the graph.
+// Flags and files keep the order of the calls.
+class StepEdge {
+ public:
+  // `subject`: the name of the edge in messages.
+  StepEdge(std::string step, const std::string& subject);
+
+  // An input, and the flag that names it.
+  StepEdge& in(std::string_view flag, const std::string& path);
+  // Several inputs behind one flag.
+  StepEdge& in(std::string_view flag, std::initializer_list<std::string> paths);
+  // An output, and the flag that names it.
+  StepEdge& out(std::string_view flag, const std::string& path);
+  // A file that must exist, and that is not in the key.
+  StepEdge& after(std::string_view flag, const std::string& path);
+  // An input that a variable of the edge names, for rules whose command has that variable.
+  StepEdge& in_variable(const std::string& name, const std::string& path);
+  // Inputs and outputs that the step finds next to, or in folders of, files that flags name.
+  StepEdge& reads(const std::string& path);
+  StepEdge& reads(const std::vector<std::string>& paths);
+  StepEdge& writes(const std::string& path);
+  // An input that belongs to the step's program.
+  StepEdge& uses(const std::string& path);
+
+  // A flag without a file. A path in a value must be a word (path_word).
+  StepEdge& flag(std::string_view name);
+  template <typename Value>
+  StepEdge& flag(std::string_view name, const Value& value) {
+    return flag(fmt::format("{} {}", name, value));
+  }
+  // Changes the edge's step, for edges that begin alike.
+  StepEdge& of_step(std::string step);
+  // A variable of the edge.
+  StepEdge& set(const std::string& name, const std::string& value);
+  // Puts the flags into this variable, for rules whose command has it; "flags" by default.
+  StepEdge& flags_in(const std::string& name);
+
+  [[nodiscard]] const std::string& step() const { return edge_.rule; }
+  [[nodiscard]] const std::vector<std::string>& inputs() const { return edge_.inputs; }
+  [[nodiscard]] const std::vector<std::string>& outputs() const { return edge_.outputs; }
+  [[nodiscard]] const std::vector<std::string>& used() const { return edge_.implicit; }
+
+ private:
+  friend class StepText;
+
+  EdgeText edge_;
+  std::string flags_;
+  std::string flags_variable_ = "flags";
+};
+
+// The text of a campaign's manifest, built edge by edge.
+class StepText {
+ public:
+  // `is_sandboxed`: candidates run in the sandbox. `node_pools`: by step, the pool that runs the
+  // step.
+  StepText(bool is_sandboxed, std::map<std::string, std::string> node_pools)
+      : text_(std::move(node_pools)), is_sandboxed_(is_sandboxed) {}
+
+  void comment(const std::string& lines) { text_.comment(lines); }
+  void add(const EdgeText& edge) { text_.add(edge); }
+  // Adds a step's edge. A C++ step is a program of its own. A Python step runs from its canonical
+  // source, in the warm worker if the engine has one. A Python step that fails runs again, except
+  // after status 2, which says that the user's files are wrong. Any other status means a fault,
+  // never a verdict.
+  void add(const StepEdge& edge);
+  // Adds a name for all of `files`.
+  void add_phony(const std::string& name, const std::vector<std::string>& files);
+
+  [[nodiscard]] const std::string& text() const { return text_.text(); }
+
+ private:
+  ManifestText text_;
+  bool is_sandboxed_;
+};
+
+}  // namespace evolve

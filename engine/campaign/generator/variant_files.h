@@ -1,0 +1,44 @@
+// The files that judging a variant leaves in the variant's folders.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace evolve {
+
+enum class FileKind {
+  record,     // variant.json
+  kernel,     // kernel.py
+  canonical,  // canonical.py
+  lower,
+  contract,
+  novelty,
+  check,
+  interpret,
+  compile,
+  facts,
+  screening,  // the samples of the short measurement
+  time,
+  timeline,  // for people only
+  values,
+};
+
+struct VariantFile {
+  FileKind kind;
+  std::string folder;  // the variant's, or its case's
+
+  [[nodiscard]] std::string path() const;
+};
+using VariantFiles = std::vector<VariantFile>;
+
+// Returns the paths of the files whose kind is not among `left_out`.
+std::vector<std::string> paths_without(const VariantFiles& files,
+                                       std::initializer_list<FileKind> left_out);
+std::vector<std::string> all_paths(const VariantFiles& files);
+
+// Returns the kind of file that a judging step (engine/search/judging.h) writes for a case.
+// REQUIRES: `step` is a judging step.
+FileKind report_of_step(const std::string& step);
+
+}  // namespace evolve
