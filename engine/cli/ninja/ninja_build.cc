@@ -54,7 +54,7 @@ class NinjaBuild {
             timed(stats, "snapshot load", [&] { return load(records, options.manifest, graph); })),
         snapshot_(stored_ ? *std::move(stored_) : Snapshot()),
         lookup_(graph, records.files, memo_, *records.ledger, snapshot_,
-                {machine_paths(), {}}),
+                {machine_paths(), process_environment()}),
         times_(graph, lookup_, records.files, records.clock) {
     if (remote != nullptr) lookup_.results().use_far_memo();
   }
