@@ -1,8 +1,8 @@
-"""The gradients of a large function at some places, without the memory that all of the function takes.
+"""The gradients of a large function at some places, without the memory that the whole function takes.
 
-A gradient by a key of attention needs every query, so the places alone save nothing. But gradients that JAX derives are
-linear in the outputs' cotangents: what each piece of the outputs adds is computed by itself, from that piece of the
-function. A function with a derivative of its own need not be linear, and is not cut (`has_own_rule`).
+A gradient by a key of attention needs every query, so to compute only some places saves nothing. But gradients that JAX
+derives are linear in the outputs' cotangents. So what each piece of the outputs adds is computed by itself, from that
+piece of the function. A function with a derivative of its own need not be linear, and is not cut (`has_own_rule`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from regions import Axis, Region, take, whole
 Function = Callable[..., Any]
 Arrays = Sequence[Any]
 
-# Pieces are made smaller until no value takes more bytes, as long as all of them together compute not many more bytes
-# than the whole does: what every piece needs, each computes anew.
+# Pieces are made smaller until no value takes more bytes than this. All pieces together must not compute many more
+# bytes than the whole does: each piece computes again what every piece needs.
 _LARGEST = 2**29
 _MOST_AGAIN = 1.5
 _MOST_PIECES = 64
@@ -31,7 +31,7 @@ _JAX = str(Path(jax.__file__).parent)
 
 
 def has_own_rule(jaxpr: core.Jaxpr) -> bool:
-    """Whether a function says itself, anywhere in it, what its derivative is. JAX's own say what would be derived."""
+    """Whether a function has, anywhere in it, a derivative of its own. JAX's own rules give what would be derived."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
             told_in = str(equation.params["call_jaxpr"].jaxpr.debug_info.func_filename or "")
@@ -49,9 +49,9 @@ def gradients_at(
     cotangents: Sequence[Any],
     regions: Sequence[Region],
 ) -> list[Any]:
-    """The gradients by the arguments at positions `by`, at a region each.
+    """Returns the gradients by the arguments at positions `by`, each at a region.
 
-    The function has no derivative of its own. Raises NotImplementedError for one that calls kernels.
+    REQUIRES: the function has no derivative of its own. Raises NotImplementedError for a function that calls kernels.
     """
     closed = jax.make_jaxpr(function)(*arguments)
     given = (*arguments, *cotangents)
@@ -69,7 +69,7 @@ def gradients_at(
 
 
 def count_of_pieces(sizes: Callable[[int], tuple[int, int]]) -> int:
-    """How many pieces there are, where one of so many computes values of these `sizes` (parts.py)."""
+    """Returns how many pieces to make, if one of so many computes values of these `sizes` (parts.py)."""
     count = 1
     largest, all_in_one = sizes(1)
     while largest > _LARGEST and count < _MOST_PIECES:
@@ -81,7 +81,7 @@ def count_of_pieces(sizes: Callable[[int], tuple[int, int]]) -> int:
 
 
 def _of_piece(closed: core.ClosedJaxpr, by: Sequence[int], count: int, number: int) -> Function:
-    """What one of `count` pieces of the outputs adds to the gradients: as float32, or wider where they are."""
+    """Returns the function of what one of `count` pieces of the outputs adds to the gradients, at least as float32."""
     shapes = [v.aval.shape for v in closed.jaxpr.outvars]
     regions = [_piece(shape, count, number) for shape in shapes]
     own = len(closed.jaxpr.invars)
@@ -97,14 +97,17 @@ def _of_piece(closed: core.ClosedJaxpr, by: Sequence[int], count: int, number: i
 
         _, pull_back = jax.vjp(of_some, *(arguments[position] for position in by))
         each = zip(cotangents, regions, shapes, strict=True)
-        found = pull_back([take(one, whole(shape), region, shape) for one, region, shape in each])
+        shares = [take(one, whole(shape), region, shape) for one, region, shape in each]
+        # Every piece computes an output without axes, and only the first adds its gradients.
+        shares = [jax.numpy.zeros_like(one) if number > 0 and one.ndim == 0 else one for one in shares]
+        found = pull_back(shares)
         return [one.astype(jax.numpy.promote_types(one.dtype, np.float32)) for one in found]
 
     return added
 
 
 def _piece(shape: Sequence[int], count: int, number: int) -> Region:
-    """Of an output's longest axis, the last one aside, a share; of one without such an axis, all in the first piece."""
+    """Returns a share of an output's longest axis, the last one aside; an output without axes is in every piece."""
     axes = range(len(shape) - 1) if len(shape) > 1 else range(len(shape))
     axis = max(axes, key=lambda one: shape[one], default=None)
     if axis is None:

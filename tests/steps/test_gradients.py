@@ -1,4 +1,4 @@
-"""Gradients at some places are those of the whole function, in however many pieces they are computed."""
+"""Tests of gradients at some places: they are those of the whole function, in however many pieces."""
 
 from __future__ import annotations
 
@@ -17,15 +17,30 @@ _ROWS = np.array([0, 1, 2, 30, 31])
 
 
 def _attention(q: Any, k: Any, v: Any, ids: Any) -> Any:
-    """Of 32 queries, whose row sums are a second output."""
+    """Computes attention of 32 queries, with row sums as a second output."""
     scores = jnp.where(ids[:, None] >= ids[None, :], q @ k.T, -1e9)
     return jax.nn.softmax(scores, axis=-1) @ v, jnp.sum(scores > 0, axis=1).astype(q.dtype) * q[:, 0]
 
 
 def _scan(q: Any, k: Any, v: Any, ids: Any) -> Any:
-    """A recurrence over its rows: no piece of it is smaller than all."""
+    """Computes a recurrence over its rows, no piece of which is smaller than the whole."""
     _, out = jax.lax.scan(lambda h, each: (0.5 * h + each[0] * each[1], h), v[0], (q, k))
     return out + v, q[:, 0] * ids
+
+
+def test_an_output_without_axes_adds_its_gradients_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradients, "_LARGEST", 1500)
+
+    def with_a_loss(q: Any, k: Any) -> Any:
+        return jax.nn.softmax(q @ k.T, axis=-1), jnp.sum(q * q)
+
+    draw = np.random.default_rng(1)
+    q, k = (draw.standard_normal((32, 8), dtype=np.float32) for _ in range(2))
+    cotangents = (draw.standard_normal((32, 32), dtype=np.float32), np.float32(3))
+    found = gradients.gradients_at(with_a_loss, (q, k), (0, 1), cotangents, [(None, None), (None, None)])
+    _, pull_back = jax.vjp(with_a_loss, q, k)
+    for got, right in zip(found, pull_back(cotangents), strict=True):
+        np.testing.assert_allclose(got, np.asarray(right), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("function", [_attention, _scan])
@@ -47,12 +62,12 @@ def test_gradients_in_pieces_are_those_of_the_whole(
 
 def test_pieces_are_small_where_that_saves_memory_and_repeats_little() -> None:
     large, gib = gradients._LARGEST, 2**30
-    # Each piece has its share of the largest value, and of the others.
+    # Each piece has its share of the largest value, and of the other values.
     assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count)) == 8
     assert gradients.count_of_pieces(lambda _: (large, 40 * gib)) == 1
-    # A recurrence: every piece needs all of it.
+    # In a recurrence every piece needs all of it.
     assert gradients.count_of_pieces(lambda _: (8 * large, 40 * gib)) == 1
-    # What is common is a small part.
+    # The part that all pieces share is small.
     assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count + gib)) == 8
 
 
