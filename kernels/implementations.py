@@ -1,8 +1,8 @@
-"""Which implementation of a kernel serves a call.
+"""The choice of a kernel's implementation that serves a call.
 
-A kernel's api.py names its implementations, and those that are tried by default, in their order. One that cannot serve
-a call raises `Unsupported` and says why; the next one is tried, with a warning. Whoever names one gets that one, or an
-error.
+A kernel's api.py names its implementations, and those that are tried by default, in their order. An implementation that
+cannot serve a call raises `Unsupported` and says why; the next one is tried, with a warning. A caller that names a
+single implementation gets that one, or an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Unsupported(Exception):
 
 
 def on_backend(name: str, implementation: Implementation) -> Implementation:
-    """The implementation, but Unsupported where JAX's default backend is another."""
+    """Returns the implementation, which raises Unsupported if JAX's default backend is another one."""
 
     def call_there(*arguments: Any) -> Any:
         backend = jax.default_backend()
@@ -35,10 +35,10 @@ def on_backend(name: str, implementation: Implementation) -> Implementation:
 
 
 def call(known: Mapping[str, Implementation], choice: Choice, *arguments: Any) -> Any:
-    """What the first implementation that can serve the call returns.
+    """Returns what the first implementation that can serve the call returns.
 
-    Raises ValueError where a single one was chosen and cannot, or where a name is not known, and an ExceptionGroup of
-    all reasons where several were tried. Other errors of an implementation are not caught.
+    Raises ValueError if a single one was chosen and cannot serve it, or if a name is not known. Raises an
+    ExceptionGroup of all reasons if several were tried. Other errors of an implementation are not caught.
     """
     chosen = _chosen(known, choice)
     reasons: list[Unsupported] = []

@@ -1,6 +1,6 @@
 """Block sizes that were found for a kernel, by device, dtype and the sizes of its arrays.
 
-A kernel's tuned.json is what `evolve tune` writes:
+`evolve tune` writes them into a kernel's tuned.json:
 
     {"format": "evolve-tuned-1", "kernel": "matmul",
      "parameters": {"BLOCK_M": [128, 256, 512, 1024], …}, "constraints": ["BLOCK_M * BLOCK_N <= 1048576", …],
@@ -11,11 +11,11 @@ A kernel's tuned.json is what `evolve tune` writes:
        "rounds": 4, "points": 64, "evidence": "…"}]}
 
 `device` is JAX's `device_kind`, `dtype` that of the kernel's first input. A bucket has each dimension rounded up to a
-power of two. `times` are those of the bucket's timed cases, of the tuned kernel and of its seed, `kind` says whether
-they were modelled or measured, `rounds` and `points` how much was searched, `evidence` is the digest of the selection
-(engine/search/README.md) that they come from. `parameters` and `constraints` are those of the spec: an entry that they
-do not allow is not served, whoever wrote it, and a warning says so. Of entries that another system's table had
-(`evolve import tokamax`) the kind is "told", there are no times, and the evidence is the table's.
+power of two. `times` are those of the bucket's timed cases, for the tuned kernel and for its seed; `kind` says whether
+they were modelled or measured. `rounds` and `points` say how much was searched. `evidence` is the digest of the
+selection (engine/search/README.md) that they come from. `parameters` and `constraints` are those of the spec: an entry
+that they do not allow is not served, whoever wrote it, and a warning says so. Entries from another system's table
+(`evolve import tokamax`) have the kind "told", no times, and the digest of the table as evidence.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from typing import Any
 
 FORMAT = "evolve-tuned-1"
 
-# Sizes that are further from a bucket than this, in powers of two over all dimensions, say nothing of one another.
+# Buckets that are further apart than this, in powers of two over all dimensions, say nothing of one another.
 _FARTHEST = 4.0
 
 
 def bucket_of(dims: Mapping[str, int]) -> dict[str, int]:
-    """Each size rounded up to a power of two."""
+    """Rounds each size up to a power of two."""
     return {name: 1 << max(size - 1, 0).bit_length() for name, size in dims.items()}
 
 
 def block_sizes(table: Path, device_kind: str, dtype: str, dims: Mapping[str, int]) -> dict[str, int]:
-    """What BlockSizes of the kernel takes: of the sizes' own bucket, or of the nearest; nothing where none is near.
+    """Returns the fields of BlockSizes from the sizes' own bucket, or from the nearest one; empty: none is near.
 
-    Its fields have the names of the spec's parameters, in lower case.
+    They have the names of the spec's parameters, in lower case.
     """
     nearest: tuple[float, dict[str, Any]] | None = None
     for entry in _entries(table):
@@ -78,7 +78,7 @@ def _entries(table: Path) -> list[dict[str, Any]]:
 
 
 def _refusal(sizes: Mapping[str, int], parameters: Mapping[str, list[int]], constraints: list[str]) -> str:
-    """Why block sizes are not allowed; empty: they are."""
+    """Returns why block sizes are not allowed; empty: they are."""
     for name, value in sizes.items():
         if type(value) is not int or value <= 0:
             return f"{name} is {value!r}, and no size"
@@ -118,12 +118,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _in_python(formula: str) -> str:
-    """A formula of a spec (engine/core/expression.h); one with "?" is not read here."""
+    """Returns a formula of a spec (engine/core/expression.h) in Python; one with "?" is not read here."""
     return formula.replace("&&", " and ").replace("||", " or ").replace("^", "**").strip()
 
 
 def _value(node: ast.expr, names: Mapping[str, int]) -> Any:
-    """What a formula comes to."""
+    """Returns the value of a formula."""
 
     def of(one: ast.expr) -> Any:
         return _value(one, names)

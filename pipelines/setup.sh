@@ -16,7 +16,7 @@ die() {
   exit 3
 }
 
-# need_packages NAME…: Debian packages; names exactly what is missing where it may not install.
+# need_packages NAME…: installs Debian packages; names exactly what is missing if it may not install.
 need_packages() {
   local missing=() name
   for name in "$@"; do
@@ -35,10 +35,10 @@ hint: sudo apt-get install ${missing[*]}"
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || die "apt-get could not install: ${missing[*]}"
 }
 
-# need_python LOCK…: the environment .venv with just what the lock files name, by hash.
+# need_python LOCK…: makes the environment .venv with only the packages of the lock files, by hash.
 need_python() { need_environment .venv "$@"; }
 
-# need_environment FOLDER LOCK…: the same, in this folder.
+# need_environment FOLDER LOCK…: makes such an environment in this folder.
 need_environment() {
   local folder=$1 lock
   for lock in "${@:2}"; do
@@ -59,7 +59,7 @@ need_environment() {
   done
 }
 
-# first_pipeline: of the README's campaign; where somebody has deleted its kernel, that of another.
+# first_pipeline: prints the pipeline of the README's campaign, or of another one if that kernel was deleted.
 first_pipeline() {
   local file name
   for file in pipelines/matmul-v7x.yaml pipelines/*-v7x.yaml; do
@@ -76,7 +76,7 @@ first_pipeline() {
 # tests/presets. The tests need more packages, so they are part of the build once they were asked for.
 need_build() {
   local folder=$1 preset=$2 tests=OFF launcher=
-  # What another clone has compiled is taken from there: the cache knows files by what they hold.
+  # Takes over what another clone has compiled: the cache knows files by their content.
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   command -v ccache >/dev/null && launcher=ccache
   [ "${3:-}" = tests ] && tests=ON
@@ -89,7 +89,7 @@ need_build() {
       die "cmake could not configure $folder"
     }
   fi
-  # Asks first: a build with nothing to do is not worth a line.
+  # Asks first, so that a build with nothing to do prints no line.
   if ninja -C "$folder" -n "${@:4}" 2>/dev/null | grep -q 'no work to do'; then return 0; fi
   say "building $folder"
   ninja -C "$folder" --quiet "${@:4}" || die "the build of $folder failed"

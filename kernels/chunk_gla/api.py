@@ -1,4 +1,4 @@
-"""Gated linear attention with one decay a head, for callers: by a TPU's kernel, or what else there is."""
+"""Gated linear attention with one decay per head, for callers: by a TPU's kernel, or what else there is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of q, k and v, which all implementations take.
+# The dtypes of q, k and v that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -30,9 +30,9 @@ def chunk_gla(
     """o [B, T, H, V] of q, k [B, T, H, K] and v [B, T, H, V], in the dtype of q, bfloat16 or float32; float32 sums.
 
     o_i is K^-1/2 times the sum over j <= i of exp(gamma (i - j)) (q_i . k_j) v_j. gamma [H], float32 and at most 0, is
-    a constant: by it there is no gradient. The Pallas kernel wants K and V to be multiples of 128.
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, of
-    which the first that can is called. `block_sizes` are the Pallas kernel's; by default `infer_block_sizes` says.
+    a constant: there is no gradient by it. The Pallas kernel needs K and V to be multiples of 128. `implementation`:
+    "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in the order in which
+    they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
     """
 
     def pallas(q: jax.Array, k: jax.Array, v: jax.Array, gamma: jax.Array) -> Any:
@@ -52,7 +52,7 @@ def chunk_gla(
 def infer_block_sizes(
     q: jax.Array, k: jax.Array, v: jax.Array, gamma: jax.Array, device_kind: str | None = None
 ) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = dict(zip("BTHK", q.shape, strict=True)) | {"V": v.shape[3]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))

@@ -14,7 +14,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of q, k and v, which all implementations take.
+# The dtypes of q, k and v that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -29,10 +29,10 @@ def flash_attention(
 ) -> Any:
     """o [B, T, H, D] of q [B, T, H, D] and k, v [B, T, G, D], bfloat16 or float32, in the dtype of q; float32 sums.
 
-    Head h attends with key and value h // (H / G), position i to those up to i whose segment_ids [B, T], int32, are its
-    own; scores are scaled by D^-1/2. The Pallas kernel wants D to be a multiple of 128.
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, of
-    which the first that can is called. `block_sizes` are the Pallas kernel's; by default `infer_block_sizes` says.
+    Head h attends with key and value h // (H / G). Position i attends to positions up to i that have its own
+    segment_ids [B, T], int32. Scores are scaled by D^-1/2. The Pallas kernel needs D to be a multiple of 128.
+    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in
+    the order in which they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
     """
     if q.shape[2] % k.shape[2] != 0:
         raise ValueError(f"H has to be a multiple of G, and they are {q.shape[2]} and {k.shape[2]}")
@@ -52,7 +52,7 @@ def flash_attention(
 
 
 def infer_block_sizes(q: jax.Array, k: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = dict(zip("BTHD", q.shape, strict=True)) | {"G": k.shape[2]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))

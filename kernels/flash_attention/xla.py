@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-# Queries of a block, whose scores are made anew for the gradients.
+# Queries per block; their scores are computed again for the gradients.
 BLOCK = 512
 
 

@@ -1,4 +1,4 @@
-"""Linear attention with one gate a head and position, for callers: by a TPU's kernel, or what else there is."""
+"""Linear attention with one gate per head and position, for callers: by a TPU's kernel, or what else there is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of q, k, v and h0, which all implementations take.
+# The dtypes of q, k, v and h0 that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -32,11 +32,11 @@ def fused_chunk_simple_gla(
 ) -> Any:
     """o [B, T, H, V] and ht [B, H, K, V] of q, k [B, T, H, K] and v [B, T, H, V], bfloat16 or float32; float32 sums.
 
-    Gates are exp(g + gamma), of g [B, T, H] and gamma [H], float32 and at most 0, each by default 0; h0 [B, H, K, V] is
-    the state to begin with, by default 0. The gates are constants: by them there is no gradient. The Pallas kernel
-    wants K and V to be multiples of 128.
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, of
-    which the first that can is called. `block_sizes` are the Pallas kernel's; by default `infer_block_sizes` says.
+    Gates are exp(g + gamma) for g [B, T, H] and gamma [H], float32 and at most 0; None: 0. h0 [B, H, K, V] is the state
+    to begin with; None: 0. The gates are constants: there is no gradient by them. The Pallas kernel needs K and V to be
+    multiples of 128. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla",
+    "reference"; or several, in the order in which they are tried. `block_sizes`: those of the Pallas kernel; None:
+    `infer_block_sizes`.
     """
     batch, _, heads, width = q.shape
     g = jnp.zeros(q.shape[:3], jnp.float32) if g is None else g
@@ -59,7 +59,7 @@ def fused_chunk_simple_gla(
 
 
 def infer_block_sizes(q: jax.Array, k: jax.Array, v: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = dict(zip("BTHK", q.shape, strict=True)) | {"V": v.shape[3]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))

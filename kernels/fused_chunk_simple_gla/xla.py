@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-# Of a v7x: the dots are as wide as its matrix units, and few states are kept for the backward pass.
+# For a v7x: the dots are as wide as its matrix units, and few states are kept for the backward pass.
 CHUNK = 256
 
 

@@ -15,7 +15,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of x and w, which all implementations take.
+# The dtypes of x and w that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -28,11 +28,11 @@ def fused_cross_entropy(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """The loss of each row, [B] float32, of x [B, H] and w [H, V], bfloat16 or float32, and labels [B].
+    """The loss of each row, [B] float32, for x [B, H] and w [H, V], bfloat16 or float32, and labels [B].
 
-    `soft_cap`: of the logits, None for none. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU,
-    slowly), "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the Pallas
-    kernel's; by default `infer_block_sizes` says.
+    `soft_cap`: of the logits; None: no cap. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU,
+    slowly), "xla", "reference"; or several, in the order in which they are tried. `block_sizes`: those of the Pallas
+    kernel; None: `infer_block_sizes`.
     """
 
     def pallas(x: jax.Array, w: jax.Array, labels: jax.Array) -> Any:
@@ -49,7 +49,7 @@ def fused_cross_entropy(
 
 
 def infer_block_sizes(x: jax.Array, w: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = {"B": x.shape[0], "H": x.shape[1], "V": w.shape[1]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

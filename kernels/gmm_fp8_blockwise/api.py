@@ -14,7 +14,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of lhs and rhs, which all implementations take.
+# The dtypes of lhs and rhs that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -28,10 +28,10 @@ def gmm_fp8_blockwise(
 ) -> Any:
     """lhs [M, K] @ rhs [G, K, N] of each row's group, both rounded to float8_e4m3fn in tiles; out float32 [M, N].
 
-    Group g has the next `group_sizes[g]` rows, as far as there are any; the last group has all that are left. M, K and
+    Group g has the next `group_sizes[g]` rows, or what is left of them; the last group has all that are left. M, K and
     N are multiples of 128. Differentiable by lhs and rhs. `implementation`: "pallas_tpu", "pallas_interpret" (the same
-    on a CPU, slowly), "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the
-    Pallas kernels'; by default `infer_block_sizes` says.
+    on a CPU, slowly), "xla", "reference"; or several, in the order in which they are tried. `block_sizes`: those of the
+    Pallas kernels; None: `infer_block_sizes`.
     """
     if any(size % kernel.TILE != 0 for size in (*lhs.shape, *rhs.shape[1:])):
         raise ValueError(f"lhs {lhs.shape} and rhs {rhs.shape}: M, K and N have to be multiples of {kernel.TILE}")
@@ -50,7 +50,7 @@ def gmm_fp8_blockwise(
 
 
 def infer_block_sizes(lhs: jax.Array, rhs: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = {"M": lhs.shape[0], "K": lhs.shape[1], "N": rhs.shape[2], "G": rhs.shape[0]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, lhs.dtype.name, dims))

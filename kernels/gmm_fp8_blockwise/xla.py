@@ -1,4 +1,4 @@
-"""The grouped matmul as XLA does it best: ragged dots of what was quantised, which bfloat16 holds exactly.
+"""The grouped matmul as XLA does it best: ragged dots of quantised values, which bfloat16 holds exactly.
 
 A value of e4m3fn has four significant bits and the scales are powers of two, so nothing is lost on the way back.
 """
@@ -34,7 +34,7 @@ def _quantised(x, rows, columns):
 
 
 def _sizes(group_sizes, rows):
-    """The sizes that groups have: as given as far as there are rows, and the last one has what is left."""
+    """Returns the groups' sizes: as given while there are rows; the last group has what is left."""
     ends = jnp.minimum(jnp.cumsum(jnp.clip(group_sizes, 0, rows)), rows).at[-1].set(rows)
     return jnp.diff(ends, prepend=0)
 

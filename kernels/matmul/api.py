@@ -14,7 +14,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of x and y, which all implementations take.
+# The dtypes of x and y that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -23,8 +23,8 @@ def matmul(
 ) -> Any:
     """x [M, K] @ y [K, N] in the dtype of x, bfloat16 or float32; sums in float32.
 
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, of
-    which the first that can is called. `block_sizes` are the Pallas kernel's; by default `infer_block_sizes` says.
+    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in
+    the order in which they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
     """
 
     def pallas(x: jax.Array, y: jax.Array) -> Any:
@@ -40,7 +40,7 @@ def matmul(
 
 
 def infer_block_sizes(x: jax.Array, y: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = {"M": x.shape[0], "N": y.shape[1], "K": x.shape[1]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

@@ -14,7 +14,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of q and kv_pages, which all implementations take.
+# The dtypes of q and kv_pages that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -30,12 +30,12 @@ def ragged_paged_attention(
 ) -> Any:
     """Causal attention of q [T, H, D] over each sequence's own positions: out [T, H, D] in the dtype of q.
 
-    Sequence s has the next `q_lens[s]` rows of q, as far as there are any, which are the last of its `kv_lens[s]`
+    Sequence s has the next `q_lens[s]` rows of q, or what is left of them. They are the last of its `kv_lens[s]`
     positions; rows of no sequence give zeros. Position p is number p % B of page `page_indices[s, p // B]` of kv_pages
-    [P, 2, G, B, D], keys at 0 and values at 1, for H / G heads of q each; H is a multiple of G. All of the cache has
-    to be finite. Not differentiable. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly),
-    "xla", "reference"; or several, of which the first that can is called. `block_sizes` are the Pallas kernel's; by
-    default `infer_block_sizes` says.
+    [P, 2, G, B, D], keys at 0 and values at 1, for H / G heads of q each; H is a multiple of G. All of the cache has to
+    be finite. Not differentiable. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly),
+    "xla", "reference"; or several, in the order in which they are tried. `block_sizes`: those of the Pallas kernel;
+    None: `infer_block_sizes`.
     """
     if q.shape[1] % kv_pages.shape[2] != 0:
         raise ValueError(f"{q.shape[1]} heads of q have to be a multiple of the {kv_pages.shape[2]} of keys")
@@ -58,7 +58,7 @@ def ragged_paged_attention(
 def infer_block_sizes(
     q: jax.Array, kv_pages: jax.Array, page_indices: jax.Array, device_kind: str | None = None
 ) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     held, _, groups, page, _ = kv_pages.shape
     dims = dict(zip("THDSW", (*q.shape, *page_indices.shape), strict=True)) | {"G": groups, "P": held, "B": page}
     device = device_kind or jax.devices()[0].device_kind

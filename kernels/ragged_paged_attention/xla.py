@@ -1,6 +1,6 @@
 """Attention over a paged cache as XLA does it best: blocks of queries of one sequence, all at once. The baseline.
 
-Of each its sequence's pages are gathered, all of them, for sizes are static; and all scores are there at one time.
+For each block all pages of its sequence are gathered, because sizes are static; and all scores are there at one time.
 """
 
 import jax
@@ -21,7 +21,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     ends = jnp.minimum(jnp.cumsum(jnp.clip(q_lens, 0, positions)), rows)
     starts = jnp.concatenate([jnp.zeros_like(ends[:1]), ends[:-1]])
 
-    # Of each visit its sequence and its block; those that are too many have none of the sequence's rows.
+    # For each visit, its sequence and its block; surplus visits have none of the sequence's rows.
     first = starts // block
     count = jnp.where(ends > starts, (ends + block - 1) // block - first, 0)
     after = jnp.cumsum(count)

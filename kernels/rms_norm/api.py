@@ -15,7 +15,7 @@ from .kernel import BlockSizes
 
 _TABLE = Path(__file__).with_name("tuned.json")
 _DEFAULT = ("pallas_tpu", "xla")
-# Of x and weight, which all implementations take.
+# The dtypes of x and weight that all implementations take.
 DTYPES = ("bfloat16", "float32")
 
 
@@ -29,8 +29,8 @@ def rms_norm(
 ) -> Any:
     """x [B, H] over the root of its rows' mean square, times weight [H]; bfloat16 or float32, float32 inside.
 
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, of
-    which the first that can is called. `block_sizes` are the Pallas kernel's; by default `infer_block_sizes` says.
+    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in
+    the order in which they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
     """
 
     def pallas(x: jax.Array, weight: jax.Array) -> Any:
@@ -46,7 +46,7 @@ def rms_norm(
 
 
 def infer_block_sizes(x: jax.Array, weight: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """What was found for arrays of such sizes on such a device (by default the first that there is), or the default."""
+    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
     dims = {"B": x.shape[0], "H": weight.shape[0]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

@@ -1,6 +1,6 @@
-"""How a first kernel cuts a task into blocks.
+"""The blocks that a first kernel cuts a task into.
 
-It does so along dimensions of which each part of the outputs needs its own part of the inputs alone, and that is tried.
+It cuts along dimensions for which each part of the outputs needs only its own part of the inputs, and that is tried.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import jax.extend
 import numpy as np
 from dimensions import Axis, Shape, Task, Tensor, shapes_given, size_of, structs
 
-# What blocks may take of VMEM in the seed, and at most: the rest is for what the function makes.
+# The bytes of VMEM that blocks take in the seed, and at most: the rest is for what the function makes.
 SEED_BYTES = 12 * 2**20
 MOST_BYTES = 32 * 2**20
-# Blocks are double-buffered, as Pallas does; where the seed's do not fit so, those of its inputs are not.
+# Blocks are double-buffered, as Pallas does. If the seed's blocks do not fit so, those of its inputs are not.
 BUFFERS = 2
-# What a kernel gets of a TPU v7x' 64 MiB (kernel.py's template).
+# The bytes that a kernel gets of a TPU v7x' 64 MiB of VMEM (kernel.py's template).
 VMEM_BYTES = 56 * 2**20
-# Sizes that a dimension is tried at on the CPU: of one that stands in the last two axes of an array, and of others.
+# Sizes that a dimension is tried at on the CPU: one in the last two axes of an array, and other ones.
 _SMALL, _FEW = 512, 4
 _RAGGED, _FEW_RAGGED = 392, 3
-# Of sizes that are halved until an array has no more elements than that.
+# Sizes are halved until no array has more elements than this; smaller sizes than the second are not halved.
 _MOST_ELEMENTS, _LEAST_HALVED = 1 << 18, 128
 _BLOCKS = {"lanes": (128, 256, 512, 1024, 2048), "rows": (8, 16, 32, 64, 128, 256, 512, 1024), "outer": (1, 2, 4, 8)}
 _SEED = {"lanes": 256, "rows": 256, "outer": 1}
-# What values may be off by, as a share of the outputs' root mean square, and are still the same but for rounding.
+# Values that differ by no more than this share of the outputs' root mean square are the same but for rounding.
 _ALIKE = 2e-2
-# What inputs are multiplied by, one after another, until a function's values are finite.
+# Factors of the inputs, tried one after another, until a function's values are finite.
 _SCALES = (1.0, 1 / 16)
 
 Array = np.ndarray[Any, Any]
@@ -40,7 +40,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Block:
-    """A dimension that the grid walks, in blocks of `values`; the seed's are of `seed`."""
+    """A dimension that the grid walks, in blocks of `values`; the seed has blocks of `seed`."""
 
     dimension: str
     values: tuple[int, ...]
@@ -48,31 +48,31 @@ class Block:
 
     @property
     def parameter(self) -> str:
-        """As the spec names it."""
+        """The name in the spec."""
         return f"BLOCK_{self.dimension.upper()}"
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How the seed walks a task: its grid's dimensions, and how many blocks of an input it holds at a time."""
+    """The way the seed walks a task: its grid's dimensions, and how many blocks of an input it holds at a time."""
 
     blocks: tuple[Block, ...] = ()
     buffers: int = BUFFERS
 
     @property
     def seeds(self) -> dict[str, int]:
-        """The seed's blocks."""
+        """The seed's block size for each of the grid's dimensions."""
         return {one.dimension: one.seed for one in self.blocks}
 
 
 def place_of(task: Task, dimension: str) -> str:
-    """Where the dimension stands at the innermost, of all arrays: in the lanes, in the rows, or further out."""
+    """Returns where a dimension stands innermost, of all arrays: "lanes", "rows", or "outer"."""
     last = [len(one.axes) - 1 - at for one in task.tensors for at, axis in enumerate(one.axes) if axis == dimension]
     return {0: "lanes", 1: "rows"}.get(min(last, default=2), "outer")
 
 
 def small_sizes(function: Callable[..., Any], task: Task, ragged: bool) -> dict[str, int]:
-    """Sizes for a CPU, as far as the function takes them; others are the largest that divide a dimension's own."""
+    """Returns sizes for a CPU: small ones, if the function takes them, else the largest that divide the task's own."""
     sizes = dict(task.sizes)
     for name, size in task.sizes.items():
         wide, few = (_RAGGED, _FEW_RAGGED) if ragged else (_SMALL, _FEW)
@@ -85,7 +85,7 @@ def small_sizes(function: Callable[..., Any], task: Task, ragged: bool) -> dict[
 
 
 def halved_sizes(task: Task) -> dict[str, int]:
-    """Sizes for a CPU: the largest of the task's own halved, again and again. What divided them mostly does still."""
+    """Returns sizes for a CPU: the largest size is halved, again and again. What divided a size mostly still does."""
     sizes = dict(task.sizes)
     while True:
         arrays = [math.prod(shape_of(one.axes, sizes)) for one in task.tensors]
@@ -96,7 +96,7 @@ def halved_sizes(task: Task) -> dict[str, int]:
 
 
 def drawn(task: Task, sizes: dict[str, int]) -> list[Array]:
-    """Inputs of these sizes: normal ones, and whole numbers up to 7."""
+    """Draws inputs of these sizes: normal values, and whole numbers up to 7."""
     generator = np.random.default_rng(0)
     found = []
     for struct in structs(task.inputs, sizes):
@@ -107,7 +107,7 @@ def drawn(task: Task, sizes: dict[str, int]) -> list[Array]:
 
 
 def tried(function: Callable[..., Any], inputs: list[Array]) -> tuple[list[Array], list[Array]]:
-    """Inputs, made smaller where the function of them is not finite; and its outputs, at float64."""
+    """Returns inputs, made smaller if the function of them is not finite; and its outputs, at float64."""
     for scale in _SCALES:
         scaled = [(x * scale).astype(x.dtype) if jax.numpy.issubdtype(x.dtype, np.floating) else x for x in inputs]
         outputs = [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(jax.jit(function)(*scaled))]
@@ -117,7 +117,7 @@ def tried(function: Callable[..., Any], inputs: list[Array]) -> tuple[list[Array
 
 
 def are_alike(got: Any, wanted: Any) -> bool:
-    """Whether outputs are the same but for rounding: small ones are held against small ones."""
+    """Whether outputs are the same but for rounding, which is a share of their own size."""
     for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
         a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
         unit = float(np.sqrt(np.mean(b * b, where=np.isfinite(b)))) if np.isfinite(b).any() else 0.0
@@ -135,7 +135,7 @@ def is_cut_along(function: Callable[..., Any], task: Task, dimension: str, sizes
     is_plain = all(dimension not in str(axis).split() or axis == dimension for one in task.outputs for axis in one.axes)
     if half == 0 or not is_once or not is_plain:
         return False
-    # Halves that are not alike: of such that are, a mean or a norm is almost that of the whole.
+    # The halves must not be alike: a mean or a norm of one of two such halves is almost that of the whole.
     uneven = [_uneven(x, at, half) for x, at in zip(drawn(task, sizes), axes, strict=True)]
     inputs, whole = tried(function, uneven)
     parts = []
@@ -158,7 +158,7 @@ def _uneven(x: Array, axes: list[int], half: int) -> Array:
 
 
 def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int], buffers: int = BUFFERS) -> int:
-    """Bytes of the blocks of all arrays: of the dimensions in `extents` so much, of others all."""
+    """Returns the bytes of the blocks of all arrays: dimensions in `extents` count so much, others are whole."""
 
     def of(one: Tensor) -> int:
         item = int(jax.numpy.dtype(one.dtype).itemsize)
@@ -168,12 +168,12 @@ def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int], buffers
 
 
 def uncut(task: Task, cut: Cut) -> list[str]:
-    """The dimensions that a block has whole."""
+    """Returns the dimensions that a block has whole."""
     return [name for name in task.sizes if name not in cut.seeds]
 
 
 def excess_of(task: Task, cut: Cut) -> str:
-    """What there is to say where not even the seed's blocks fit VMEM at the sizes given; empty where they do."""
+    """Returns what to say if not even the seed's blocks fit VMEM at the sizes given; empty: they do."""
     least = bytes_of(task, task.sizes, cut.seeds, cut.buffers)
     if least <= VMEM_BYTES:
         return ""
@@ -183,7 +183,7 @@ def excess_of(task: Task, cut: Cut) -> str:
 
 
 def made_bytes(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:
-    """Bytes of the two largest arrays that the function makes on its way: about what Mosaic keeps of them."""
+    """Returns the bytes of the two largest arrays that the function makes on its way: about what Mosaic keeps."""
     made = jax.make_jaxpr(function)(*structs(task.inputs, sizes))
     return sum(sorted(_sizes_made(made.jaxpr))[-2:])
 
@@ -202,7 +202,7 @@ def _extent(axis: Axis, sizes: dict[str, int], extents: dict[str, int]) -> int:
 
 
 def _value(formula: str, sizes: dict[str, int]) -> int:
-    """A formula of an output: products and sums alone."""
+    """Returns the value of an output's formula, which has only products and sums."""
     return sum(
         math.prod(int(word) if word.isdigit() else sizes[word] for word in term.split(" * "))
         for term in formula.split(" + ")
@@ -210,12 +210,12 @@ def _value(formula: str, sizes: dict[str, int]) -> int:
 
 
 def shape_of(axes: Iterable[Axis], sizes: dict[str, int]) -> Shape:
-    """The lengths of axes."""
+    """Returns the lengths of axes."""
     return tuple(size_of(axis, sizes) if isinstance(axis, int) else _value(axis, sizes) for axis in axes)
 
 
 def cut_of(function: Callable[..., Any], task: Task) -> Cut:
-    """The dimensions that the seed's grid walks, and their blocks; the seed's fit VMEM where any do."""
+    """Returns the dimensions that the seed's grid walks, and their blocks; the seed's blocks fit VMEM if any do."""
     sizes = small_sizes(function, task, ragged=False)
     cut = [name for name in task.sizes if is_cut_along(function, task, name, sizes)]
     found = []
@@ -232,7 +232,7 @@ def cut_of(function: Callable[..., Any], task: Task) -> Cut:
     best = max(fitting, key=math.prod, default=tuple(block.values[0] for block in found))
     doubled = Cut(tuple(replace(block, seed=seed) for block, seed in zip(found, best, strict=True)))
     block_sizes = task.sizes | doubled.seeds
-    # What does not take its own blocks is told when the seed is lowered.
+    # A function that does not take its own blocks is reported when the seed is lowered.
     is_tried = shapes_given(function, structs(task.inputs, block_sizes)) is not None
     made = made_bytes(function, task, block_sizes) if is_tried else 0
     fits = bytes_of(task, task.sizes, doubled.seeds) + made <= VMEM_BYTES

@@ -1,6 +1,6 @@
-"""What a function's sizes hang on: which axes of its inputs go together, and what its outputs' axes are made of.
+"""The dimensions of a function: which axes of its inputs go together, and what its outputs' axes are made of.
 
-All is found by asking JAX for the shapes that other sizes would give (`jax.eval_shape`): nothing is computed, and
+They are found by asking JAX for the shapes that other sizes would give (`jax.eval_shape`): nothing is computed, and
 nothing is read from the function's text.
 """
 
@@ -16,11 +16,11 @@ import jax
 import numpy as np
 
 Shape = tuple[int, ...]
-# A dimension's name, a formula over such, or a size that is what it is.
+# A dimension's name, a formula over dimensions, or a fixed size.
 Axis = str | int
-# Sizes that are tried in place of one: what divides, and what is a multiple.
+# The multiples of a size that are tried in its place.
 _OTHERS = (2, 3)
-# Of a few axes that are equal, sets of as many as that besides the first are tried one by one; of more, all at once.
+# Sets of at most so many equal axes besides the first are tried one by one; if there are more sets, all axes at once.
 _MOST_TIED = 4
 _MOST_TRIED = 64
 
@@ -54,12 +54,12 @@ class Task:
 
 
 def size_of(axis: Axis, sizes: dict[str, int]) -> int:
-    """The axis' length."""
+    """Returns the axis' length."""
     return axis if isinstance(axis, int) else sizes[axis]
 
 
 def structs(inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[jax.ShapeDtypeStruct]:
-    """The inputs' shapes for these sizes."""
+    """Returns the inputs' shapes for these sizes."""
     return [
         jax.ShapeDtypeStruct(tuple(size_of(axis, sizes) for axis in one.axes), jax.numpy.dtype(one.dtype))
         for one in inputs
@@ -67,7 +67,7 @@ def structs(inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[jax.ShapeDt
 
 
 def shapes_given(function: Callable[..., Any], arguments: Sequence[Any]) -> list[Shape] | None:
-    """The shapes of the outputs; None where the function does not take the arguments."""
+    """Returns the shapes of the outputs; None: the function does not take the arguments."""
     try:
         return [tuple(leaf.shape) for leaf in jax.tree.leaves(jax.eval_shape(function, *arguments))]
     except Exception:  # noqa: BLE001 - it is the user's, and may fail in any way
@@ -75,9 +75,9 @@ def shapes_given(function: Callable[..., Any], arguments: Sequence[Any]) -> list
 
 
 def named(function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """The inputs with their sizes named, where the function takes others; D0, D1, … in their order.
+    """Names the sizes of the inputs, if the function takes others; D0, D1, … in their order.
 
-    Sizes that are equal are one dimension where the function wants them so; others keep their number.
+    Equal sizes are one dimension if the function needs them equal; other sizes keep their number.
     """
     sizes = [[size_of(axis, {}) for axis in one.axes] for one in inputs]
     names: dict[tuple[int, int], str] = {}
@@ -96,7 +96,7 @@ def named(function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[tuple
 
     for first in places:
         size = sizes[first[0]][first[1]]
-        # A one may be broadcast, and says nothing.
+        # A size of 1 may be broadcast, and says nothing.
         if first in names or size == 1:
             continue
         others = [p for p in places if p != first and p not in names and sizes[p[0]][p[1]] == size]
@@ -115,16 +115,16 @@ _Place = tuple[int, int]
 
 
 def _tied(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Place]], bool]) -> frozenset[_Place] | None:
-    """The smallest set of axes with the first in it that may change together; None: there is none."""
+    """Returns the smallest set of axes with the first in it that may change together; None: no set may."""
     sets = list(itertools.islice(_with(first, others), _MOST_TRIED + 1))
-    # Where they are many, the axes that need not change are left out of all of them.
+    # If there are many sets, the axes that need not change are left out of the set of all axes.
     if len(sets) > _MOST_TRIED and takes(frozenset((first, *others))):
         return _least(first, others, takes)
     return next((tied for tied in sets if takes(tied)), None)
 
 
 def _least(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Place]], bool]) -> frozenset[_Place]:
-    """What is left of the axes that may change together when as many as possible are left out: halves first."""
+    """Returns the axes that may change together, with as many left out as possible: halves first."""
     kept = list(others)
     share = len(kept)
     while share:
@@ -140,7 +140,7 @@ def _least(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Plac
 
 
 def _with(first: _Place, others: list[_Place]) -> Iterator[frozenset[_Place]]:
-    """Sets of axes with the first in it, the smallest first."""
+    """Yields sets of axes with the first in them, the smallest first."""
     for count in range(min(len(others), _MOST_TIED) + 1):
         for chosen in itertools.combinations(others, count):
             yield frozenset((first, *chosen))
@@ -149,9 +149,9 @@ def _with(first: _Place, others: list[_Place]) -> Iterator[frozenset[_Place]]:
 def only_free(
     function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]
 ) -> tuple[tuple[Tensor, ...], dict[str, int], list[str]]:
-    """The inputs with only those dimensions named that can change by themselves, their sizes, and the other names.
+    """Names only dimensions that can change by themselves. Returns the inputs, the sizes, and the other names.
 
-    A size that hangs on another, as half a head's width does, becomes a number, as does the size that it hangs on.
+    A size that depends on another one, as half a head's width does, becomes a number, and so does that other size.
     """
 
     def takes(name: str) -> bool:
@@ -165,7 +165,7 @@ def only_free(
 
 
 def outputs_of(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> tuple[Tensor, ...]:
-    """The outputs, each axis a formula: a product of dimensions, or a sum of multiples of them."""
+    """Returns the outputs; each axis is a formula: a product of dimensions, or a sum of multiples of them."""
     made = jax.eval_shape(function, *structs(inputs, sizes))
     leaves = jax.tree.leaves(made)
     found = []
@@ -186,9 +186,9 @@ def outputs_of(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: di
 
 
 def formula_of(function: Callable[[dict[str, int]], float], sizes: dict[str, int]) -> str:
-    """What a number that hangs on sizes is of them: "256", "2 * M * N * K", or "M + N".
+    """Returns a number that depends on sizes as a formula: "256", "2 * M * N * K", or "M + N".
 
-    Raises Unclear where it is neither a product nor a sum.
+    Raises Unclear if it is neither a product nor a sum.
     """
     base = function(sizes)
     doubled = {name: function(sizes | {name: 2 * size}) for name, size in sizes.items()}

@@ -1,4 +1,4 @@
-"""What a function has to compute: the operations of its matrix products, as a formula over its dimensions."""
+"""The work of a function: the operations of its matrix products, as a formula over its dimensions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dimensions import Task, Tensor, Unclear, formula_of, structs
 
 
 def flops_formula(function: Callable[..., Any], task: Task) -> str:
-    """The operations of all products of matrices; of a function without any, one an element of its largest array."""
+    """Returns the operations of all matrix products; without any, one operation per element of the largest array."""
     counts = _products(function, task, task.sizes)
     if not counts:
         return _elements(max(task.tensors, key=lambda one: math.prod(shape_of(one.axes, task.sizes))))
@@ -31,18 +31,18 @@ def flops_formula(function: Callable[..., Any], task: Task) -> str:
 
 
 def flops_of(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:
-    """What the formula gives for these sizes."""
+    """Returns what the formula gives for these sizes."""
     counts = _products(function, task, sizes)
     return sum(counts) or max(math.prod(shape_of(one.axes, sizes)) for one in task.tensors)
 
 
 def bytes_formula(task: Task) -> str:
-    """Each input read once, each output written once."""
+    """Returns the bytes of each input, read once, and of each output, written once."""
     return summed(f"{jax.numpy.dtype(one.dtype).itemsize} * {_elements(one)}" for one in task.tensors)
 
 
 def summed(terms: Iterable[str]) -> str:
-    """A sum in which no term is there twice: "4 * M" of "2 * M" and "2 * M"."""
+    """Returns a sum in which no term is there twice: "4 * M" for "2 * M" and "2 * M"."""
     counts: dict[str, int] = {}
     for term in terms:
         first, _, rest = term.partition(" * ")
@@ -59,7 +59,7 @@ def _elements(one: Tensor) -> str:
 
 
 def _products(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> list[int]:
-    """Of each product, in the order of the trace."""
+    """Returns the operations of each product, in the order of the trace."""
     return list(_walk(jax.make_jaxpr(function)(*structs(task.inputs, sizes)).jaxpr))
 
 

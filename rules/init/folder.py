@@ -1,4 +1,4 @@
-"""The files of a new kernel, in the house's form, out of a user's function. Their texts are in templates/."""
+"""The files of a new kernel, in this project's form, from a user's function. Their texts are in templates/."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A timed case that is said, and not shown."""
+    """A timed case that a task names."""
 
     name: str
     sizes: dict[str, int]
@@ -32,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Of each element, by itself."""
+    """The tolerance of each element by itself."""
 
     rtol: float = 1e-2
     atol: float = 1e-2
@@ -40,45 +40,45 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Given:
-    """What is known of a task besides its function and its inputs. What is not is found out, or is the house's."""
+    """All that is known of a task besides its function and its inputs. The rest is found out, or is a default."""
 
     cases: tuple[Case, ...] = ()
     tolerance: Tolerance = Tolerance()
     outputs: tuple[str, ...] = ()  # their names
     reference: str = ""  # reference.py, which is xla.py, too
     seed: str = ""  # kernel.py
-    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of that
+    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of the seed
     constraints: tuple[str, ...] = ()
-    contract: dict[str, float | list[str]] = field(default_factory=dict)  # what the seed needs of it
+    contract: dict[str, float | list[str]] = field(default_factory=dict)  # the terms that the seed needs
     rounds: int = 3
     variants: int = 8
     top_k: int = 2
     mutator: str = "sweep"
-    opening: int = 0  # rounds whose kernels are there
+    opening: int = 0  # rounds whose kernels exist already
     policy: str = ""  # of the selection
-    learnings: str = ""  # a file of such, from the pipeline
+    learnings: str = ""  # a file of learnings, as the pipeline names it
     written_by: str = "evolve init"
 
 
 _TEMPLATES = Path(__file__).with_name("templates")
-# What the function is called in kernel.py, where its own name is the entry's.
+# The function's name in kernel.py, where its own name is the entry's.
 _ON_BLOCK = "on_block"
 
 
 @dataclass(frozen=True)
 class Source:
-    """The user's file: what it imports, and all else but its docstring and what runs it as a program."""
+    """The user's file: its imports, and all else but its docstring and what runs it as a program."""
 
     path: str
     imports: str
     body: str
     entry: str
     summary: str  # the first line of the function's docstring, or its name
-    in_kernel: str = ""  # the body as kernel.py has it, where it is another one there
+    in_kernel: str = ""  # the body in kernel.py, if it is another one there
 
 
 def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Source:
-    """Without the functions that give example inputs. Raises SyntaxError."""
+    """Reads a source, without the functions that give example inputs. Raises SyntaxError."""
     lines = text.splitlines()
     imports, body, summary = [], [], entry
     for number, node in enumerate(ast.parse(text, path).body):
@@ -92,13 +92,13 @@ def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Sour
             body.append(piece)
         if isinstance(node, ast.FunctionDef) and node.name == entry:
             summary = (ast.get_docstring(node) or entry).splitlines()[0].rstrip(".")
-    # A file that has it asks for it in its first lines; a kernel is run without.
+    # It would have to stand in the first lines of a file; a kernel runs without it.
     imports = [line for line in imports if not line.startswith("from __future__")]
     return Source(path, "\n".join(imports), "\n\n\n".join(body), entry, summary)
 
 
 def renamed(source: Source, name: str) -> str:
-    """The kernel's body with the function called otherwise, wherever it is named."""
+    """Returns the kernel's body with another name of the function, wherever it is named."""
     body = source.in_kernel or source.body
     lines = body.splitlines()
     places = []
@@ -116,7 +116,7 @@ def renamed(source: Source, name: str) -> str:
 def files_of(
     place: Place, source: Source, function: Callable[..., Any], task: Task, cut: Cut, given: Given
 ) -> dict[str, str]:
-    """The texts of the kernel's folder, by name, and of its pipeline, by the name ""; `cut` is how its seed does it."""
+    """Returns the texts of the kernel's folder, by name, and of its pipeline, by the name ""; `cut`: the seed's."""
     name, spec = place.name, place.from_pipeline("spec.yaml")
     flops, moved = flops_formula(function, task), bytes_formula(task)
     words = {
@@ -150,18 +150,18 @@ def files_of(
         ),
         "": filled("pipeline.yaml", words),
     }
-    # Whose kernel it is has to have BlockSizes.
+    # The API needs BlockSizes, which a kernel of somebody else's may not have.
     return files if given.seed else files | {"api.py": filled("api.py", words | _api_words(task))}
 
 
 def _others(imports: str) -> str:
-    """Those imports that the template of a kernel does not have."""
+    """Returns the imports that the template of a kernel does not have."""
     own = (_TEMPLATES / "kernel.py.template").read_text().splitlines()
     return "".join(f"{line}\n" for line in imports.splitlines() if line not in own)
 
 
 def filled(template: str, words: dict[str, str]) -> str:
-    """The text of a template."""
+    """Returns the text of a template."""
     return Template((_TEMPLATES / f"{template}.template").read_text()).substitute(words)
 
 
@@ -209,7 +209,7 @@ def _contract(terms: dict[str, float | list[str]]) -> str:
 
 
 def _cases(function: Callable[..., Any], task: Task, given: Given) -> str:
-    """Timed ones, and small ones for a CPU; a kernel of somebody else's may take no ragged sizes."""
+    """Returns the timed cases, and small ones for a CPU; a kernel of somebody else's may take no ragged sizes."""
     timed = given.cases or (Case("given", task.sizes),)
     small = [("small", blocks.halved_sizes(task))]
     if not given.seed:
@@ -237,9 +237,9 @@ def _tensors(found: Sequence[Tensor]) -> str:
 
 
 def _vmem_formula(task: Task, cut: Cut) -> str:
-    """A bound of the parameters: of all other dimensions the sizes that were given."""
+    """Returns a bound of the parameters; other dimensions have the sizes that were given."""
     parameters: dict[Axis, str] = {one.dimension: one.parameter for one in cut.blocks}
-    # Rows that are too long for that leave the seed alone.
+    # If rows are too long for that, only the seed's blocks are within the bound.
     most = max(blocks.MOST_BYTES, blocks.bytes_of(task, task.sizes, cut.seeds, cut.buffers))
     terms = []
     for one in task.tensors:
@@ -252,7 +252,7 @@ def _vmem_formula(task: Task, cut: Cut) -> str:
 
 
 def _python(formula: Axis) -> str:
-    """A formula over dimensions as kernel.py has it."""
+    """Returns a formula over dimensions as kernel.py has it."""
     return re.sub(r"[A-Za-z]\w*", lambda name: f"size_{name[0].lower()}", str(formula))
 
 
@@ -266,7 +266,7 @@ def _lines(items: Iterable[str]) -> str:
 
 
 def _wide(items: list[str], filling: str) -> list[str]:
-    """Arrays in VMEM have two axes at least."""
+    """Pads the axes to two: arrays in VMEM have at least two."""
     return [filling] * (2 - len(items)) + items
 
 
@@ -316,7 +316,7 @@ def _kernel_words(source: Source, task: Task, cut: Cut, flops: str, moved: str, 
 
 
 def _places(task: Task) -> dict[str, tuple[str, int]]:
-    """Of each dimension the first input that has it, and where."""
+    """Returns, for each dimension, the first input that has it, and on which axis."""
     found: dict[str, tuple[str, int]] = {}
     for one in task.inputs:
         for at, axis in enumerate(one.axes):

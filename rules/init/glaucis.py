@@ -1,9 +1,9 @@
 """Glaucis' tasks: a config, its template and its reference become a kernel whose inputs come from outside.
 
-There both files draw their own inputs, from fixed seeds, and give back one sum: whoever knows the seeds knows the
-answer, and gradients that nobody gives back nobody compares. Here each draw of `jax.random` becomes an input, in the
-order of the draws, and each gradient that `jax.value_and_grad` takes an output. The code stays as it is, and what calls
-it so stands behind it (templates/drawn.py.template).
+There both files draw their own inputs, from fixed seeds, and return one sum. A kernel that knows the seeds knows the
+answer, and gradients that nobody returns are not compared. Here each draw of `jax.random` becomes an input, in the
+order of the draws, and each gradient that `jax.value_and_grad` takes becomes an output. The code stays as it is; an
+adapter behind it calls it in this way (templates/drawn.py.template).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from watched import DRAWERS, Draw, Seen, watched
 _TEMPLATE_NAMES = ("optimized_compute", "kernel_fn")
 _REFERENCE_NAMES = (*_TEMPLATE_NAMES, "simple_compute", "reference_fn")
 _START, _END = "# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END"
-# The tolerance of arrays, where theirs was for a sum of millions of elements.
+# The largest `atol` of arrays; that of a config was for a sum of millions of elements.
 _MOST_ATOL = 1e-2
-# What their configs may have that is said elsewhere here: where it ran, and what chose.
+# Keys of their configs that are said elsewhere here.
 _ELSEWHERE = {
     "evolution": "see select in pipelines/README.md",
     "llm": "see mutate.llm in pipelines/README.md",
@@ -39,7 +39,7 @@ _ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Files:
-    """A config's two files, of which the module runs what the text says."""
+    """One of a config's two files: its text, the module that runs the text, and the function."""
 
     path: Path
     text: str
@@ -48,7 +48,7 @@ class Files:
 
     @staticmethod
     def read(path: Path, names: tuple[str, ...]) -> Files:
-        """With the function that Glaucis would call."""
+        """Reads a file, with the function that Glaucis would call."""
         text = text_of(path)
         module = executed(text, path)
         for name in names:
@@ -57,12 +57,12 @@ class Files:
         raise Wrong(f"{path}: there is no function {' or '.join(names[:2])}")
 
     def seen(self, arguments: dict[str, Any]) -> Seen:
-        """What the function does with these."""
+        """Returns what the function does with these arguments."""
         return watched(self.function, arguments, self.text)
 
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
-    """The task of a config, or of a run's folder, with what the run came to."""
+    """Reads the task of a config, or of a run's folder with the run's results."""
     kernel = config.get("kernel")
     if not isinstance(kernel, dict) or not config.get("shapes"):
         raise Wrong(f"{path}: not a config of Glaucis: it has no {'shapes' if isinstance(kernel, dict) else 'kernel'}")
@@ -80,7 +80,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
 
 
 def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path) -> Imported:
-    """The task of a config whose files lie there."""
+    """Returns the task of a config with these files."""
     files = Files.read(template, _TEMPLATE_NAMES), Files.read(reference, _REFERENCE_NAMES)
     shapes: list[dict[str, Any]] = [dict(shape) for shape in config["shapes"]]
     seen = [one.seen(shapes[0]) for one in files]
@@ -89,7 +89,7 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path)
     extents = {axis for one in inputs for axis in one.axes if isinstance(axis, str)}
     sizes = {name: size for name, size in shapes[0].items() if name in extents}
     constants = {name: value for name, value in shapes[0].items() if name not in extents}
-    # Theirs may have a function of the kernel's name.
+    # Their files may have a function of the kernel's name.
     name = str(config["kernel"].get("name", path.stem))
     entry = f"{name}_task" if any(hasattr(one.module, name) for one in files) else name
     texts = [one.text.rstrip() + "\n" + _adapter(path, entry, inputs, one.function, constants) for one in files]
@@ -123,7 +123,7 @@ def _check(files: tuple[Files, Files], seen: list[Seen], shape: dict[str, Any]) 
 
 
 def _inputs(file: Files, draws: list[Draw], shape: dict[str, Any]) -> tuple[Tensor, ...]:
-    """The draws, each side an argument of the function or a number."""
+    """Returns the draws as inputs; each side is an argument of the function, or a number."""
     base = {name: size for name, size in shape.items() if type(size) is int}
     known: dict[tuple[int, ...], Seen] = {}
 
@@ -170,7 +170,7 @@ def _adapter(
 def _cases(
     shapes: list[dict[str, Any]], sizes: dict[str, int], constants: dict[str, Any], notices: list[str]
 ) -> tuple[Case, ...]:
-    """Of those shapes that differ in extents alone: all else is part of the task."""
+    """Returns the cases of the shapes that differ only in extents: all else is part of the task."""
     fitting = [shape for shape in shapes if {name: shape.get(name) for name in constants} == constants]
     if len(fitting) < len(shapes):
         notices.append(f"shapes with another {', '.join(constants)} than the first are left out: they are another task")
@@ -195,7 +195,7 @@ def _output_names(seen: Seen) -> list[str]:
 
 
 def _search(config: dict[str, Any]) -> Given:
-    """Rounds and variants; and the sweeper's parameters and constraints, where it had some, in our formulas' words."""
+    """Returns the rounds and variants, and the sweeper's parameters and constraints in the words of our formulas."""
     tuning = config.get("tuning_params") or {}
     parameters = {
         name: tuple(one.get("values") or []) for name, one in (tuning.get("params") or {}).items() if one.get("values")
@@ -216,7 +216,7 @@ def _search(config: dict[str, Any]) -> Given:
 
 
 def _marked(text: str, kernel: dict[str, Any]) -> str:
-    """With the marks that all kernels here have. Of several the last count, as there."""
+    """Writes the marks that all kernels here have. If there are several, the last ones count, as in Glaucis."""
     given = kernel.get("evolve_markers") or kernel.get("markers") or {}
     lines = text.splitlines()
     for name, ours in (("start", _START), ("end", _END)):

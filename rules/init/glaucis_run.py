@@ -1,7 +1,7 @@
-"""A run's folder of Glaucis: its kernels become what people propose for the opening rounds, and its results history.
+"""A run's folder of Glaucis: its kernels become proposals for the opening rounds, and its results become history.
 
 iteration_N/variants/DIRECTION has a kernel.py and an eval_result.json; lineages.json says whose child each was. What
-was measured there is told as it was, and judges nobody here: a build has every kernel judged anew.
+was measured there is reported as it was, and judges no kernel here: a build judges every kernel again.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 
 from source import Imported, Wrong, json_of, number, one_line, text_of
 
-# How far above a config what was learned may lie, and the examples of a run: runs/NAME_DATE is beside examples.
+# How many folders above a config its learnings, and a run's examples, may lie: runs/NAME_DATE is next to examples.
 _MOST_ABOVE = 5
-# Each is a file, and a kernel that is judged.
+# The most variants: each is a file, and a kernel that is judged.
 _MOST_VARIANTS = 10_000
 _MOST_NOTICES = 20
-# More no speedup and no time was; so quotients of two are finite.
+# No speedup and no time is larger, so quotients of two are finite.
 _MOST_MEASURED = 1e100
 _KINDS = {"INCORRECT": ("check", "incorrect"), "COMPILE_ERROR": ("compile", "compile-error")}
 
 
 def learnings_above(path: Path) -> str:
-    """The AGENT.md of the nearest folder that has one; empty: there is none."""
+    """Returns the AGENT.md of the nearest folder that has one; empty: no folder has."""
     for folder in path.resolve().parents[:_MOST_ABOVE]:
         if (folder / "AGENT.md").is_file():
             return text_of(folder / "AGENT.md")
@@ -35,7 +35,7 @@ def learnings_above(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Tried:
-    """A variant, and what came of it there."""
+    """A variant, and its result there."""
 
     id: str
     round: int
@@ -52,27 +52,27 @@ class Tried:
 
     @property
     def name(self) -> str:
-        """Its direction for people, in a line."""
+        """The direction in one line, for people."""
         return one_line(self.direction)
 
     @property
     def status(self) -> str:
-        """What Glaucis said of it."""
+        """The status that Glaucis gave it."""
         return one_line(self.result.get("status") or "no result")
 
     @property
     def speedup(self) -> float:
-        """Over the reference, which has 1; 0: it was turned down, or nobody said."""
+        """The speedup over the reference, which has 1; 0: it was rejected, or has no result."""
         return float(self.result.get("speedup", 0)) if self.status == "SUCCESS" else 0.0
 
     @property
     def row(self) -> dict[str, Any]:
-        """For a selection; scores are over the baseline."""
+        """The row in a selection; scores are relative to the baseline."""
         return {"variant": self.id, "score": self.speedup / self.seed, "parameters": {}}
 
 
 class Run:
-    """What a run's folder has."""
+    """The content of a run's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -97,7 +97,7 @@ class Run:
         ]
 
     def _result(self, folder: Path) -> dict[str, Any]:
-        """What was said of a kernel, as far as it can be believed."""
+        """Reads the result of a kernel, without what cannot be believed."""
         path = folder / "eval_result.json"
         if not path.is_file():
             return {}
@@ -129,7 +129,7 @@ class Run:
         return list(self.folder.glob(f"iteration_{number}/variants/*/kernel.py"))
 
     def reference(self, config: dict[str, Any]) -> Path:
-        """The config's, which the run has no copy of: it is where the config was."""
+        """Returns the config's reference. The run has no copy of it, so it is where the config was."""
         named = str((config.get("kernel") or {}).get("reference", ""))
         for folder in (self.folder, *self.folder.resolve().parents[:_MOST_ABOVE]):
             for place in (folder / named, folder / "examples" / named):
@@ -138,7 +138,7 @@ class Run:
         raise Wrong(f"{self.folder / 'config.yaml'}: kernel.reference: there is no {named} here or above")
 
     def added_to(self, task: Imported) -> Imported:
-        """The task with the run's kernels and its past."""
+        """Returns the task with the run's kernels and its past."""
         given = replace(
             task.given,
             opening=self.rounds,
@@ -172,13 +172,13 @@ class Run:
         return "\n".join(lines) + "\n" + text
 
     def _parent(self, one: Tried) -> str:
-        """The best of its lineage before it."""
+        """Returns the best variant before this one in its lineage."""
         before = [other for other in self._lineages[one.lineage] if other.round < one.round] if one.lineage else []
         return max(before, key=lambda other: other.speedup).id if before else ""
 
     @cached_property
     def _lineages(self) -> defaultdict[str, list[Tried]]:
-        """Of each lineage what was tried in it, or founded it, and was right."""
+        """By lineage, the variants that were tried in it, or founded it, and were right."""
         founded: dict[str, list[str]] = defaultdict(list)
         for lineage, history in self._histories().items():
             for name in history:
@@ -201,7 +201,7 @@ class Run:
             return {}
 
     def _selections(self, case: str) -> list[dict[str, Any]]:
-        """A selection.json each (engine/search/README.md), of what was measured there; scores are over the baseline."""
+        """Returns a selection.json per round (engine/search/README.md); scores are relative to the baseline."""
         by_round: defaultdict[int, list[Tried]] = defaultdict(list)
         for one in self.tried:
             by_round[one.round].append(one)
@@ -210,7 +210,7 @@ class Run:
         for place in range(1, self.rounds + 1):
             tried = by_round[place]
             ranked = sorted((one for one in tried if one.speedup), key=lambda one: -one.speedup)
-            # Of those that are as good the first.
+            # Among equally good variants the first counts.
             best = max([*([best] if best else []), *ranked], key=lambda one: one.speedup, default=None)
             found.append(
                 {
@@ -226,7 +226,7 @@ class Run:
         return found
 
     def _work(self, case: str) -> dict[str, Any]:
-        """What `evolve show` reads of a variant, until a build has its own."""
+        """Returns what `evolve show` reads about variants, until a build has its own files."""
         found: dict[str, Any] = {}
         for one in self.tried:
             folder = f"round-{one.round}/{one.id}"
@@ -259,7 +259,7 @@ def _word(value: Any) -> str:
 
 
 def _measured(value: Any) -> float:
-    """A time or a speedup; 0 where there was none."""
+    """Reads a time or a speedup; 0: it is missing."""
     if value is None:
         return 0.0
     if not isinstance(value, (int, float, str)):
@@ -276,7 +276,7 @@ def _measured(value: Any) -> float:
 def _rejection(one: Tried, case: str) -> dict[str, Any]:
     step, kind = _KINDS.get(one.status, ("check", one.status.lower()))
     lines = str(one.result.get("error") or "").strip().splitlines()
-    # Of a traceback the last line but JAX's own remark says what went wrong.
+    # The last line of a traceback, apart from JAX's own remark, says what went wrong.
     words = [line for line in lines if "Error" in line or "max_diff" in line]
     reason = one_line((words or lines or ["nothing was said"])[-1].strip(), 300)
     return {"variant": one.id, "step": step, "case": case, "kind": kind, "reason": reason}

@@ -1,8 +1,8 @@
 """`evolve import FORMAT FILE`: a kernel's folder and pipeline from a task of another system.
 
-What a reader knows of a format is in its own module; here it becomes files as `evolve init` writes them. Nothing is
-written where anything is wrong; the exit code is 2 then, and stderr has a line that says what. Stdout has a report, as
-JSON: the dimensions, the files, and `notices`, each a line on what has no meaning here, or another one.
+A reader in a module of its own knows a format; here its task becomes files as `evolve init` writes them. Nothing is
+written if anything is wrong; then the exit code is 2, and stderr has a line that says what. Stdout has a report, as
+JSON: the dimensions, the files, and `notices`, each a line about what has no meaning here, or another one.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ import outside
 import program
 import surroundings
 
-# Of a contract that says nothing (engine/campaign/spec.h).
+# The defaults of a contract (engine/campaign/spec.h).
 _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
 
 
 def narrowed(found: Imported) -> Imported:
-    """With dtypes that a TPU's kernels take."""
+    """Returns the task with dtypes that a TPU's kernels take."""
     if any(one.dtype == "float16" for one in found.inputs):
         found.notices.append("TPU kernels take no float16: its inputs are bfloat16 here")
     inputs = tuple(replace(one, dtype={"float16": "bfloat16"}.get(one.dtype, one.dtype)) for one in found.inputs)
@@ -54,7 +54,7 @@ def narrowed(found: Imported) -> Imported:
 
 
 def task_of(found: Imported) -> Task:
-    """The task over its dimensions."""
+    """Returns the task over its dimensions."""
     called(found.path, jax.eval_shape, found.function, *structs(found.inputs, found.sizes))
     outputs = outputs_of(found.function, found.inputs, found.sizes)
     names = found.given.outputs
@@ -66,7 +66,7 @@ def task_of(found: Imported) -> Task:
 
 
 def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, float | list[str]]:
-    """What a kernel of somebody else's needs of the contract that the house's own does not."""
+    """Returns what a kernel of somebody else's needs of the contract that this project's kernels do not."""
     least, most = 1.0, 0.0
     words: dict[str, str] = {}
     for sizes in (*(case.sizes for case in found.given.cases[:1]), halved_sizes(task)):
@@ -76,14 +76,14 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
         except outside.Refused as refused:
             notices.append(f"the judge will refuse the seed: {refused}")
             return {}
-        except Exception:  # noqa: BLE001 - said where the report says what was refused
+        except Exception:  # noqa: BLE001 - the report says later what was refused
             return {}
         with program.opened(packed) as module:
             survey = surroundings.survey(module)
         flops = flops_of(found.function, task, sizes)
         least, most = min(least, survey.surely_inside / flops), max(most, survey.work.flops.most / flops)
     terms: dict[str, float | list[str]] = {}
-    # To the next twentieth, and not for the last digit of it.
+    # Rounded to the next twentieth, and not exact to the last digit.
     if most > _MOST_OUTSIDE:
         terms["max_outside_flops"] = math.ceil(20 * most) / 20
     if least < _LEAST_INSIDE:
@@ -107,7 +107,7 @@ READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
 
 
 def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], Refusal | None]:
-    """The task, its files, and what is said against the seed."""
+    """Returns the task, its files, and the reason against the seed; None: there is no reason."""
     task = task_of(found)
     given = replace(found.given, learnings=place.from_pipeline("learnings.md") if found.learnings else "")
     if given.seed:
@@ -125,10 +125,10 @@ def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], Refu
 
 
 def _checked(report: dict[str, Any], texts: dict[str, str]) -> str:
-    """The report as JSON, before anything is written. Raises Wrong where it, or a file's text, cannot be."""
+    """Returns the report as JSON, before anything is written. Raises Wrong if it or a file's text cannot be."""
     try:
         said = json.dumps(report, allow_nan=False)
-        # What JSON writes as an escape is half a character all the same.
+        # JSON writes half a character as an escape, but no file can have it.
         json.dumps(report, ensure_ascii=False).encode()
     except ValueError as error:
         raise Wrong(f"there is no report on it: {error}") from error
@@ -141,7 +141,7 @@ def _checked(report: dict[str, Any], texts: dict[str, str]) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Writes the folder and the pipeline; says which files, as JSON."""
+    """Writes the folder and the pipeline; prints which files, as JSON."""
     parser = argparse.ArgumentParser(prog="imports")
     parser.add_argument("--format", choices=sorted(READERS), required=True)
     parser.add_argument("--from", dest="origin", required=True)

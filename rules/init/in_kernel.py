@@ -1,6 +1,6 @@
-"""What a seed has in place of what Mosaic lacks (mosaic_lacks.py): each text goes into the kernels that need it.
+"""Stand-ins in a seed for what Mosaic lacks (mosaic_lacks.py): each text goes into the kernels that need it.
 
-Each takes and gives what the function of JAX does that it stands in for, of values in a kernel.
+Each takes and returns what the function of JAX does that it replaces, for values in a kernel.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from jax.experimental.pallas import tpu as pltpu
 
 
 def einsum_by_batch(spec: str, x: Any, y: Any, **options: Any) -> Any:
-    """jnp.einsum of two, whose batch axes are walked but for one: a product has one in a kernel."""
+    """Computes jnp.einsum of two operands, batch axis by batch axis: in a kernel, a product can have only one."""
     operands, out = spec.replace(" ", "").split("->")
     left, right = operands.split(",")
     batch = [axis for axis in out if axis in left and axis in right]
     if len(batch) < 2:
         return jnp.einsum(spec, x, y, **options)
-    # The one that stands furthest in: a batch axis in the middle of an operand has it laid out anew.
+    # The axis furthest in is walked: in the middle of an operand, a batch axis would need another layout.
     axis = max(batch, key=lambda one: left.index(one) + right.index(one))
     places = [one.index(axis) for one in (left, right)]
     parts = [
@@ -36,14 +36,14 @@ def einsum_by_batch(spec: str, x: Any, y: Any, **options: Any) -> Any:
 
 
 def matmul_by_batch(x: Any, y: Any, **options: Any) -> Any:
-    """jnp.matmul of as many axes each, whose batch axes are walked but for one: a product has one in a kernel."""
+    """Computes jnp.matmul of equal ranks, batch axis by batch axis: in a kernel, a product can have only one."""
     if x.ndim <= 3:
         return jnp.matmul(x, y, **options)
     return jnp.stack([matmul_by_batch(x[i], y[i], **options) for i in range(x.shape[0])])
 
 
 def top_k_by_maxima(x: Any, k: int) -> tuple[Any, Any]:
-    """jax.lax.top_k: the maximum k times, each masked once it is found."""
+    """Computes jax.lax.top_k: the maximum k times, each masked once it is found."""
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, x.ndim - 1)
     values, indices = [], []
     for _ in range(k):
@@ -56,7 +56,7 @@ def top_k_by_maxima(x: Any, k: int) -> tuple[Any, Any]:
 
 
 def take_along_by_masks(x: Any, indices: Any, axis: int) -> Any:
-    """jnp.take_along_axis of a few places: each is the sum of what a mask leaves of an axis."""
+    """Computes jnp.take_along_axis for a few places: each is the sum of what a mask leaves of an axis."""
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis % x.ndim)
     indices = jnp.where(indices < 0, indices + x.shape[axis], indices)
     taken = []
@@ -67,14 +67,14 @@ def take_along_by_masks(x: Any, indices: Any, axis: int) -> Any:
 
 
 def one_of_each_row(x: Any, places: Any) -> Any:
-    """x[jnp.arange(rows), places]: the sum of what a mask leaves of each row."""
+    """Computes x[jnp.arange(rows), places]: the sum of what a mask leaves of each row."""
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)
     wanted = jnp.where(places < 0, places + x.shape[1], places)[:, None]
     return jnp.sum(jnp.where(place == wanted, x, jnp.zeros_like(x)), axis=1)
 
 
 def scan_in_vmem(step: Callable[[Any, Any], Any], state: Any, inputs: Any) -> tuple[Any, Any]:
-    """jax.lax.scan along arrays' first axes, which lie in VMEM meanwhile, as do the outputs."""
+    """Computes jax.lax.scan along the first axes of arrays; they and the outputs are in VMEM meanwhile."""
     arrays, tree = jax.tree.flatten(inputs)
     rows = [jax.ShapeDtypeStruct(one.shape[1:], one.dtype) for one in arrays]
     made, made_tree = jax.tree.flatten(jax.eval_shape(step, state, tree.unflatten(rows))[1])

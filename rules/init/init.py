@@ -1,12 +1,12 @@
 """`evolve init`: a new kernel's folder and pipeline from a JAX function.
 
-The function's inputs are those that are said, `--input 'x=bfloat16[M=4096, K=1024]'` each, in its order; or what a
-function of its file gives that takes nothing and is called `inputs`, `get_inputs`, `create_inputs` or `example_inputs`:
-arrays or shapes, in its order or by their names. Sizes without a name are dimensions where the function takes others,
-or numbers.
+The function's inputs are given by flags, `--input 'x=bfloat16[M=4096, K=1024]'` each, in its order. Or a function of
+its file gives them, which takes nothing and is called `inputs`, `get_inputs`, `create_inputs` or `example_inputs`:
+arrays or shapes, in its order or by their names. Sizes without a name are dimensions if the function takes others, else
+numbers.
 
-The file is the user's own and is trusted: it is run as it is. Nothing is written where anything is wrong; the exit code
-is 2 then, and stderr has a line that says what.
+The file is the user's own and is trusted: it is run as it is. Nothing is written if anything is wrong; then the exit
+code is 2, and stderr has a line that says what.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AXIS = re.compile(r"(?:(?P<name>[A-Za-z]\w*)\s*(?:=\s*(?P<size>\d+))?|(?P<fixed
 
 
 def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """Inputs and sizes of `--input` flags."""
+    """Returns the inputs and sizes of `--input` flags."""
     found, sizes = [], dict[str, int]()
     for text in said:
         match = _INPUT.fullmatch(text)
@@ -70,7 +70,7 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
 
 
 def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple[tuple[Tensor, ...], list[Any]]:
-    """Inputs that the user's file gives, with their sizes as numbers; and the arrays."""
+    """Returns the inputs that the user's file gives, with their sizes as numbers; and the arrays."""
     giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
         raise Wrong(f"what are the inputs? say --input for each, or give the file a function {' or '.join(GIVERS[:2])}")
@@ -97,7 +97,7 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
 
 
 def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequence[str], notices: list[str]) -> Task:
-    """The function's task; `notices` get a line on what could not be told of it."""
+    """Returns the function's task; `notices` get a line about what could not be found out."""
     sizes: dict[str, int] = {}
     if said:
         inputs, sizes = inputs_said(said)
@@ -125,7 +125,7 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
 
 
 def main(argv: list[str]) -> int:
-    """Writes the folder and the pipeline; says which files, as JSON."""
+    """Writes the folder and the pipeline; prints which files, as JSON."""
     parser = argparse.ArgumentParser(prog="init")
     parser.add_argument("--from", dest="origin", required=True)
     parser.add_argument("--input", action="append", default=[])

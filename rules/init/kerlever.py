@@ -1,7 +1,7 @@
 """Kerlever's specs, of both generations: an operation by name, over shapes, for a GPU.
 
-Its kernels are CUDA, and its adapters know two kinds of operations: products of matrices, and what is done to each
-element. Those have a meaning for any target. What was wanted of a GPU has none here, and is named.
+Its kernels are CUDA, and its adapters know two kinds of operations: products of matrices, and operations on each
+element. Both have a meaning for any target. What a spec wants of a GPU has no meaning here, and is named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ONE = {
 }
 _TWO = {"add": "x + y", "sub": "x - y", "mul": "x * y", "multiply": "x * y", "maximum": "jnp.maximum(x, y)"}
 _PRODUCTS = ("matmul", "gemm")
-# What is said of another device, and where the same is said here.
+# Keys about another device, and where the same is said here.
 _ELSEWHERE = {
     "target_gpu": "a pipeline's target is a TPU",
     "reference_kernel": "it is CUDA; the reference is written from op_name",
@@ -49,7 +49,7 @@ def {name}({arguments}):
 
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
-    """The task of a spec."""
+    """Reads the task of a spec."""
     name = re.sub(r"\W+", "_", str(config.get("op_name") or "")).strip("_").lower()
     if not name:
         raise Wrong(f"{path}: not a spec of Kerlever: it has no op_name")
@@ -77,7 +77,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
 
 
 def _shapes(path: Path, config: dict[str, Any], notices: list[str]) -> list[tuple[str, list[int], float]]:
-    """Of each case its name, sizes and weight."""
+    """Returns the name, the sizes and the weight of each case."""
     objective = config.get("objective") or {}
     if objective.get("aggregation", "weighted_mean") != "weighted_mean":
         notices.append(f"objective.aggregation: {objective['aggregation']} is not taken over: cases have weights")
@@ -97,7 +97,7 @@ def _shapes(path: Path, config: dict[str, Any], notices: list[str]) -> list[tupl
 
 
 def _operation(path: Path, name: str, sizes: int, dtype: str) -> tuple[tuple[Tensor, ...], str, list[str]]:
-    """The inputs, what is computed of them, and the names of a shape's sizes."""
+    """Returns the inputs, the expression over them, and the names of a shape's sizes."""
     words = name.split("_")
     if any(word in _PRODUCTS for word in words):
         if sizes != 3:
@@ -114,7 +114,7 @@ def _operation(path: Path, name: str, sizes: int, dtype: str) -> tuple[tuple[Ten
 
 
 def _tolerance(config: dict[str, Any]) -> Tolerance:
-    """The narrowest: there is one for all cases."""
+    """Returns the narrowest tolerance: there is only one for all cases."""
     given = [case.get("correctness_tolerance") for case in config.get("shape_cases") or [] if isinstance(case, dict)]
     known = [number("tolerance", one) for one in (*given, config.get("tolerance")) if one is not None]
     return Tolerance(rtol=min(known), atol=min(known)) if known else Tolerance()

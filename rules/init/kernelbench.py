@@ -1,7 +1,7 @@
 """KernelBench's problems: a file with a PyTorch `Model`, its sizes and its inputs becomes a JAX function.
 
-The file runs with a stand-in for PyTorch, which need not be there; so its sizes, its inputs' shapes and its model's
-numbers and layers are known. What `forward` computes is translated from its text. A model's weights become inputs.
+The file runs with a stand-in for PyTorch, which need not be installed. So its sizes, its inputs' shapes and its model's
+numbers and layers are known. The text of `forward` is translated. A model's weights become inputs.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from torch_stand_in import Sample, Size, standing_in
 from torch_text import Translator
 
 _FLOATS = ("float16", "bfloat16", "float32")
-# What kernel.py and its template call their own.
+# Names that kernel.py and its template use themselves.
 _TAKEN = {"sizes", "results", "values", "jax", "jnp", "math", "pl", "pltpu", "dataclass", "block_sizes", "on_block"}
 _TOLERANCES = {"rtol": ("output_rtol", "rtol"), "atol": ("output_atol", "atol")}
-# Sizes from which on a bound of whole numbers is a dimension's and no number of its own.
+# From this size on, a bound of whole numbers belongs to a dimension, and is no number of its own.
 _LEAST_NAMED = 8
-# Elements of an input that a function is tried with.
+# The most elements of an input that a function is tried with.
 _MOST_DRAWN = 1 << 22
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a file says when it runs."""
+    """A problem's file that has run."""
 
     path: Path
     module: ModuleType
     tree: ast.Module
     model: Any
-    given: list[Any]  # by get_inputs
+    given: list[Any]  # from get_inputs
 
     @staticmethod
     def read(path: Path) -> Problem:
-        """With whatever the file says of itself."""
+        """Reads a problem, and runs its file with the stand-in."""
         text = path.read_text()
         try:
             tree = ast.parse(text, str(path))
@@ -72,7 +72,7 @@ class Problem:
         return Problem(path, module, tree, model, given)
 
     def forward(self) -> tuple[ast.FunctionDef, str]:
-        """The model's function, and what the file says that it does."""
+        """Returns the model's function, and the file's own summary of it."""
         for node in self.tree.body:
             if isinstance(node, ast.ClassDef) and node.name == "Model":
                 for one in node.body:
@@ -95,7 +95,7 @@ class Translated:
 
     @staticmethod
     def read(problem: Problem) -> Translated:
-        """By the tables of torch_forms.py."""
+        """Translates a problem by the tables of torch_forms.py."""
         path, notices = problem.path, list[str]()
         forward, summary = problem.forward()
         names = _arguments(problem, forward)
@@ -121,14 +121,14 @@ class Translated:
         return Translated(entry, summary or entry, text, samples, windows, notices)
 
     def function(self) -> Callable[..., Any]:
-        """What the text says."""
+        """Runs the text, and returns its function."""
         made: Callable[..., Any] = getattr(executed(self.text, Path(f"{self.entry}_in_jax.py")), self.entry)
         return made
 
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
-    """The task of a problem's file."""
-    del config  # it is no YAML
+    """Reads the task of a problem's file."""
+    del config  # the file is no YAML
     problem = Problem.read(path)
     found = Translated.read(problem)
     function = found.function()
@@ -143,7 +143,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
 
 
 def _arguments(problem: Problem, forward: ast.FunctionDef) -> list[str]:
-    """The names of forward's inputs."""
+    """Returns the names of forward's inputs."""
     names = [one.arg for one in forward.args.args[1:]]
     if len(problem.given) > len(names):
         raise Wrong(f"{problem.path}: forward takes {len(names)} inputs, and get_inputs gives {len(problem.given)}")
@@ -155,7 +155,7 @@ def _arguments(problem: Problem, forward: ast.FunctionDef) -> list[str]:
 
 
 def entry_of(path: Path, taken: set[str]) -> str:
-    """What the function is called: as the file, without its number."""
+    """Returns the function's name: that of the file, without its number."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub(r"^\d+_", "", path.stem))
     name = re.sub(r"\W|_+", "_", words).strip("_").lower()
     name = name if name.isidentifier() else f"task_{name}"
@@ -169,7 +169,7 @@ def _assigned(node: ast.FunctionDef) -> set[str]:
 def _numbers(
     path: Path, forward: ast.FunctionDef, defaults: Sequence[Any], given: dict[str, Any], notices: list[str]
 ) -> dict[str, Any]:
-    """Inputs that are no arrays, and those that get_inputs leaves to their defaults."""
+    """Returns the inputs that are no arrays, and those that get_inputs leaves to their defaults."""
     found = {}
     names = [one.arg for one in forward.args.args]
     for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
@@ -207,7 +207,7 @@ def dimensions_of(
     windows: dict[str, int],
     module: ModuleType,
 ) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """The inputs over dimensions, which have the file's names of sizes where it has one for each."""
+    """Returns the inputs over dimensions, which have the file's names of sizes if it has one for each."""
     plain = tuple(
         Tensor(name, NARROWED.get(one.dtype, one.dtype), tuple(map(int, one.shape))) for name, one in samples.items()
     )
@@ -227,7 +227,7 @@ def dimensions_of(
 def _clear(
     function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int]
 ) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """Without those dimensions of which an output has a side that is no formula, as a window's: they are numbers."""
+    """Makes dimensions numbers if they give an output a side that is no formula, as a window's."""
     kept: dict[str, int] = {}
     for name, size in sizes.items():
         if _is_clear(function, *_fixed(inputs, sizes, {*kept, name})):
@@ -256,7 +256,7 @@ def _is_clear(function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: d
 def _names(
     inputs: tuple[Tensor, ...], samples: Sequence[Sample], sizes: dict[str, int], module: ModuleType
 ) -> dict[str, str]:
-    """What each dimension is called: as the file calls its size, where that is one name, and no other's."""
+    """Returns the dimensions' names: those that the file gives their sizes, if a size has one name of its own."""
     said: dict[str, set[str]] = {name: set() for name in sizes}
     for one, sample in zip(inputs, samples, strict=True):
         for axis, side in zip(one.axes, sample.shape, strict=True):
@@ -282,14 +282,14 @@ def _names(
 def _without_ranges(
     function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int], notices: list[str]
 ) -> tuple[Tensor, ...]:
-    """Of floating-point inputs, where what it gives of any is finite, too: `rand` never shows what a relu is."""
+    """Drops the ranges of floating-point inputs if the outputs stay finite: `rand` never shows what a relu is."""
     ranged = [one.name for one in inputs if one.range and one.dtype in _FLOATS]
     if not ranged:
         return inputs
     free = tuple(replace(one, range="") if one.name in ranged else one for one in inputs)
     task = Task(free, outputs_of(function, free, sizes), sizes)
     small = halved_sizes(task)
-    # What is odd is not halved.
+    # Odd sizes are not halved.
     is_large = any(math.prod(one.shape) > _MOST_DRAWN for one in structs(free, small))
     if is_large or shapes_given(function, structs(free, small)) is None:
         small = small_sizes(function, task, ragged=False)

@@ -1,7 +1,7 @@
-"""MaxKernel's tasks: kernel_task.yaml, the reference.py beside it and, where there is one, optimized.py.
+"""MaxKernel's tasks: kernel_task.yaml, the reference.py next to it and, if it is there, optimized.py.
 
 `get_inputs` gives dynamic arguments, which are arrays, and static ones, which are part of the task; or a list of such
-pairs, each a case. `computation` takes the dynamic ones, then the static ones.
+pairs, each a case. `computation` takes the dynamic arguments, then the static ones.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ranges import range_of
 from source import Imported, Wrong, called, executed, number
 
 _ENTRY = "computation"
-# What their evaluator has imported where the code runs.
+# The imports of their evaluator, which the code relies on.
 _KNOWN = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
-    """The task of a file, or of its folder."""
+    """Reads the task of a file, or of its folder."""
     folder = path if path.is_dir() else path.parent
     code = config.get("input_gen_code")
     if not isinstance(code, str):
@@ -59,7 +59,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
 
 
 def _pairs(path: Path, giver: Callable[[], Any] | None) -> list[tuple[list[Any], list[Any]]]:
-    """What get_inputs gives, one or several."""
+    """Returns the pairs that get_inputs gives, one or several."""
     if giver is None:
         raise Wrong(f"{path}: input_gen_code has no function get_inputs")
     given = called(f"{path}: get_inputs()", giver)
@@ -87,7 +87,7 @@ def _adapter(name: str, names: list[str], static: list[Any]) -> str:
 def _dimensions(
     function: Callable[..., Any], names: list[str], given: list[list[Any]]
 ) -> tuple[tuple[Tensor, ...], dict[str, int], tuple[Case, ...]]:
-    """Inputs over dimensions: sides that go together, and that differ between cases or may."""
+    """Returns inputs over dimensions (sides that go together, and that differ between cases or may), and the cases."""
     shapes = [[tuple(map(int, one.shape)) for one in dynamic] for dynamic in given]
     tensors = tuple(
         Tensor(name, np.dtype(one.dtype).name, shape)
@@ -101,7 +101,7 @@ def _dimensions(
 
 
 def _sizes(inputs: tuple[Tensor, ...], shapes: list[tuple[int, ...]]) -> dict[str, int] | None:
-    """The dimensions' sizes in these; None where they are no sizes of the same task."""
+    """Returns the dimensions' sizes in these shapes; None: they are no sizes of the same task."""
     found: dict[str, int] = {}
     for one, sides in zip(inputs, shapes, strict=True):
         for axis, side in zip(one.axes, sides, strict=True):

@@ -1,4 +1,4 @@
-"""A project's kernels: where a new one goes, what its files are, and what is said of it."""
+"""A project's kernels: where a new one goes, what its files are, and the report on it."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from trial import Refusal
 
 @dataclass(frozen=True)
 class Place:
-    """Of a new kernel."""
+    """The place of a new kernel."""
 
     root: Path
     name: str
 
     @property
     def folder(self) -> Path:
-        """Its own."""
+        """The kernel's own folder."""
         return self.root / "kernels" / self.name
 
     @property
     def pipeline(self) -> Path:
-        """Its first campaign."""
+        """The pipeline of its first campaign."""
         return self.root / "pipelines" / f"{self.name}-v7x.yaml"
 
     def from_pipeline(self, file: str) -> str:
-        """A file of the folder, as the pipeline names it."""
+        """Returns the path of a file of the folder, as the pipeline names it."""
         return os.path.relpath(self.folder / file, self.pipeline.parent)
 
     @property
     def proposals(self) -> Path:
-        """What people propose."""
+        """The folder of what people propose."""
         return self.pipeline.with_name(f"{self.pipeline.stem}-proposals")
 
     def check_free(self) -> None:
-        """Nothing is written over."""
+        """Raises Wrong where something would be overwritten."""
         for path in (self.folder, self.pipeline):
             if path.exists():
                 raise Wrong(f"{path} is there already")
 
     def write(self, files: dict[str, str]) -> None:
-        """Files by their names in the folder, and the pipeline by the name "", from whose folder others go."""
+        """Writes files by their names in the folder, and the pipeline by the name ""."""
         self.folder.mkdir(parents=True)
         for name, text in files.items():
             target = self.pipeline if not name else self.folder / name
@@ -52,7 +52,7 @@ class Place:
             target.write_text(text)
 
     def report(self, sizes: dict[str, int], files: dict[str, str], refused: Refusal | None) -> dict[str, Any]:
-        """What `evolve` says of it."""
+        """Returns the report that `evolve` shows."""
         return {
             "name": self.name,
             "folder": str(self.folder),

@@ -1,7 +1,7 @@
-"""Which whole numbers an input may have, as far as its function or its values say it.
+"""The whole numbers that an input may have, if its function or its values show them.
 
-What a function takes rows by is a number of a row: its range is the axis that it goes along. What it is compared with,
-where that counts through an axis, is a place on it. Of what neither says, the values that were given say it.
+An input by which a function takes rows has numbers of rows: its range is the axis of the rows. An input that is
+compared with what counts through an axis has places on that axis. Otherwise the given values show the range.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from dimensions import Tensor, structs
 from jax._src import core
 
-# Operations whose result is as large as their operand, or is it, or another one.
+# Operations that hand on an operand's values, or take part in wrapping negative ones.
 _SAME = frozenset(
     """
     broadcast_in_dim concatenate convert_element_type copy expand_dims gather lt pad reshape select_n slice
@@ -23,9 +23,9 @@ _SAME = frozenset(
     """.split()
 )
 _COMPARED = frozenset("eq ne".split())
-# Numbers of places go almost as far as their dimension does.
+# Numbers of places go at least to this share of their dimension.
 _ALMOST = 0.9
-# What is drawn where nothing says it.
+# The range that is drawn from if nothing shows one.
 UNKNOWN = "0, 7"
 
 
@@ -36,7 +36,7 @@ def with_ranges(
     values: Sequence[Any],
     notices: list[str],
 ) -> tuple[Tensor, ...]:
-    """The inputs, those of whole numbers with a range; `values` are what was given for each, or None."""
+    """Returns the inputs; those of whole numbers have a range. `values`: what was given for each, or None."""
     lengths = _lengths(function, inputs, sizes)
     found = []
     for one, length, value in zip(inputs, lengths, values, strict=True):
@@ -68,7 +68,7 @@ def _up_to(axis: _Axis, sizes: dict[str, int], of: str, notices: list[str]) -> s
 
 
 def range_of(array: Any, sizes: dict[str, int]) -> str:
-    """Of whole numbers those that were given; numbers of places where they go almost as far as a dimension does."""
+    """Returns the range of given whole numbers; that of a dimension, if they go almost as far as it does."""
     if array is None or isinstance(array, jax.ShapeDtypeStruct) or not np.issubdtype(np.dtype(array.dtype), np.integer):
         return ""
     values = np.asarray(array)
@@ -82,7 +82,7 @@ def range_of(array: Any, sizes: dict[str, int]) -> str:
 
 
 def _lengths(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]) -> list[_Axis | None]:
-    """The shortest axis that each input counts places on; None for none."""
+    """Returns the shortest axis that each input counts places on; None: no axis."""
     closed = jax.make_jaxpr(function)(*structs(inputs, sizes))
     follower = _Follower(len(inputs))
     follower.follow(closed.jaxpr, [{number} for number in range(len(inputs))])
@@ -94,7 +94,7 @@ class _Follower:
         self.lengths: list[_Axis | None] = [None] * count
 
     def follow(self, jaxpr: core.Jaxpr, given: Sequence[set[int]]) -> list[set[int]]:
-        """Which inputs' values each result has, from those that each operand has."""
+        """Returns which inputs' values each result has, from those that each operand has."""
         known: dict[Any, set[int]] = dict(zip(jaxpr.invars, given, strict=False))
         counts: set[Any] = set()  # variables that count through an axis
 
@@ -107,7 +107,7 @@ class _Follower:
                 counts.update(equation.outvars)
             results: list[set[int]] = [set() for _ in equation.outvars]
             for inner in core.jaxprs_in_params(equation.params):
-                # Of what a loop or a branch is called with, the last operands are its body's.
+                # The body of a loop or a branch takes the last operands.
                 results = self.follow(inner, operands[max(len(operands) - len(inner.invars), 0) :])
                 break
             if name == "gather":
@@ -135,7 +135,7 @@ class _Follower:
             self._note(inputs, equation.invars[0].aval.shape[axes[0]], equation.params["slice_sizes"][axes[0]])
 
     def _compared(self, equation: Any, operands: list[set[int]], counts: set[Any]) -> None:
-        """With what counts through an axis: the longest that the comparison has and the input's axes do not."""
+        """Notes a comparison with what counts through an axis: the result's last axis is the one that is counted."""
         for one, other in ((0, 1), (1, 0)):
             atom = equation.invars[other]
             if (

@@ -1,4 +1,4 @@
-"""A user's own file, which is trusted, and run as it is; and what an importer makes of one."""
+"""A user's own file, which is trusted and run as it is; and the task that an importer makes from one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 16 * 2**20
 
 
 class Wrong(Exception):
-    """What the user gave is not right; the message says what."""
+    """The user's input is not right; the message says what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Imported:
     notices: list[str] = field(default_factory=list)  # what has no meaning here, or another one
     learnings: str = ""  # Markdown, of what was learned there
     proposals: dict[str, str] = field(default_factory=dict)  # kernels for the opening rounds, by their files' names
-    past: dict[str, Any] = field(default_factory=dict)  # what these came to there (glaucis_run.py)
+    past: dict[str, Any] = field(default_factory=dict)  # their results there (glaucis_run.py)
 
 
-# What others call the dtypes of floating-point numbers, and their full names.
+# Other names of floating-point dtypes, and their full names.
 DTYPE_NAMES = {
     **dict.fromkeys(("float32", "fp32", "f32", "float"), "float32"),
     **dict.fromkeys(("float16", "fp16", "f16", "half"), "float16"),
@@ -52,7 +52,7 @@ DTYPE_NAMES = {
 
 
 def text_of(path: Path) -> str:
-    """A file's text, where it is a regular one, or one that a link leads to. Raises Wrong."""
+    """Returns the text of a regular file, or of one that a link leads to. Raises Wrong."""
     where = one_line(str(path))
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -69,13 +69,13 @@ def text_of(path: Path) -> str:
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """A text of somebody else's: without what ends a line or gives a terminal an order, and without half characters."""
+    """Returns somebody else's text without line ends, terminal controls and half characters, cut to a length."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def json_of(path: Path) -> Any:
-    """What a file of JSON says; Python's own words for what is not finite are read, too. Raises Wrong."""
+    """Reads a file of JSON; Python's own words for what is not finite are read, too. Raises Wrong."""
     text = text_of(path)
     try:
         return json.loads(text)
@@ -86,7 +86,7 @@ def json_of(path: Path) -> Any:
 
 
 def called(where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function of the user's gives; what it raises is Wrong."""
+    """Calls a function of the user's; what it raises becomes Wrong."""
     try:
         return function(*args, **kwargs)
     except Exception as error:
@@ -94,7 +94,7 @@ def called(where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) 
 
 
 def number(where: str, value: Any) -> float:
-    """A number, which may be written as text."""
+    """Reads a number, which may be written as text."""
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -102,10 +102,10 @@ def number(where: str, value: Any) -> float:
 
 
 def executed(text: str, path: Path) -> ModuleType:
-    """The module of a text that may not be in the file `path`."""
+    """Runs a text as a module; the file `path` may have another text."""
     module = ModuleType(path.stem)
     sys.modules[path.stem] = module
-    # What tells lines from each other by their text, as a dataclass' errors do, finds this text.
+    # Code that looks up source lines, as a dataclass' errors do, finds this text.
     linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
     try:
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
@@ -115,7 +115,7 @@ def executed(text: str, path: Path) -> ModuleType:
 
 
 def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
-    """The user's module, and the function."""
+    """Returns the user's module, and the function."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise Wrong(f"{path}: not a Python file")
@@ -127,7 +127,7 @@ def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
         beside = path.parent / (error.name or "").partition(".")[0]
         if not beside.is_dir() and not beside.with_suffix(".py").is_file():
             raise Wrong(f"{path}: {error}") from error
-        # What is made of the file is run elsewhere.
+        # The text of the file is run elsewhere, without its neighbours.
         raise Wrong(
             f"{path}: it imports {error.name}, which lies beside it: a kernel's files have to stand alone"
         ) from error

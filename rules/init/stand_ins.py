@@ -1,8 +1,7 @@
-"""A function's text as a kernel can have it: what stands in for what Mosaic lacks, where that is known.
+"""A function's text as a kernel can have it, with stand-ins for what Mosaic lacks, if they are known.
 
-The function is traced. Where an operation is one that Mosaic has no form of (mosaic_lacks.py), what is written there is
-written in another way: products add up in 32 bits, and other calls become those of in_kernel.py, whose texts the kernel
-gets, too.
+The function is traced. If Mosaic has no form of an operation (mosaic_lacks.py), its text is written in another way:
+products add up in 32 bits, and other calls become those of in_kernel.py, whose texts the kernel gets, too.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from folder import Source
 from jax._src import source_info_util
 from source import executed
 
-# What a text is called while it is traced.
+# The file name of a text while it is traced.
 _FILE = "on_block.py"
 # Calls that take the dtype of their sums.
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "vdot", "inner", "dot_general", "vecdot", "matvec"})
@@ -32,11 +31,11 @@ _CALLS = {
     "scan": in_kernel.scan_in_vmem,
     "take_along_axis": in_kernel.take_along_by_masks,
 }
-# How many arguments those take, and no others; all may be called by their names where the names are those.
+# The exact number of arguments of a call, and the names by which they may be given.
 _ARGUMENTS = {"top_k": 2, "scan": 3, "take_along_axis": 3}
 _NAMES = {"take_along_axis": {"indices", "axis"}}
 _BITS = 4
-# As many places are taken by a mask each; Mosaic takes any from as long an axis.
+# At most so many places are taken, by a mask each. Mosaic itself takes any from an axis of at most this length.
 _MOST_TAKEN = 16
 _GATHERED = {1: 128, 2: 8}
 
@@ -46,17 +45,17 @@ _Span = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class _Change:
-    """Of what is written at a place."""
+    """The change of an expression."""
 
-    wide: np.dtype[Any] | None = None  # of a product whose sums are to be of 32 bits: what it is narrowed to then
+    wide: np.dtype[Any] | None = None  # the narrow type of a product that is to add up in 32 bits, and is cast back
     instead: Any = None  # the function of in_kernel.py that is called
 
 
 def with_stand_ins(source: Source, shapes: Sequence[jax.ShapeDtypeStruct]) -> Source:
-    """The source, with what its kernel has in place of what Mosaic lacks for inputs of these shapes.
+    """Returns the source with what its kernel has in place of what Mosaic lacks, for inputs of these shapes.
 
-    What cannot be traced, or is written in a way that is not known here, stays as it is: it is told of when the seed is
-    lowered.
+    A function that cannot be traced, or that is written in an unknown way, stays as it is: it is reported when the seed
+    is lowered.
     """
     head = f"{source.imports}\n\n\n"
     text = head + source.body
@@ -82,7 +81,7 @@ def _span_of(node: ast.expr) -> _Span:
 
 
 def _changes(jaxpr: Any, nodes: dict[_Span, Any]) -> Iterator[tuple[_Span, _Change]]:
-    """What is written in the text and is to be written in another way, and where."""
+    """Yields the places of expressions that are to be written in another way, and their changes."""
     for eqn in jaxpr.eqns:
         frame = source_info_util.user_frame(eqn.source_info.traceback)
         span = (frame.start_line, frame.start_column, frame.end_line, frame.end_column) if frame else (0, 0, 0, 0)
@@ -96,7 +95,7 @@ def _changes(jaxpr: Any, nodes: dict[_Span, Any]) -> Iterator[tuple[_Span, _Chan
 
 
 def _name_of(node: Any) -> str:
-    """Of what is called; of a product's operator "matmul"."""
+    """Returns the name of what is called; for a product's operator, "matmul"."""
     if isinstance(node, ast.BinOp):
         return "matmul" if isinstance(node.op, ast.MatMult) else ""
     called = getattr(node, "func", None)
@@ -104,7 +103,7 @@ def _name_of(node: Any) -> str:
 
 
 def _change_of(eqn: Any, node: Any) -> _Change | None:
-    """What becomes of a call that this is all of; None where it stays."""
+    """Returns the change of a call that this equation is all of; None: the call stays."""
     name = _name_of(node)
     if name in _PRODUCTS:
         products = list(_products(eqn))
@@ -127,7 +126,7 @@ def _change_of(eqn: Any, node: Any) -> _Change | None:
 
 
 def _is_of_each_row(eqn: Any, node: Any) -> bool:
-    """Whether that is `x[jnp.arange(rows), places]` of all rows, of names and on one line."""
+    """Whether an expression is `x[jnp.arange(rows), places]` for all rows, made of names and on one line."""
     if eqn.outvars[0].aval.shape != eqn.invars[0].aval.shape[:-1] or eqn.outvars[0].aval.ndim != 1:
         return False
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or node.lineno != node.end_lineno:
@@ -166,7 +165,7 @@ def _walks_arrays(eqn: Any) -> bool:
 
 
 def _untyped(text: str) -> str:
-    """A function's text without its types, whose names a kernel does not import."""
+    """Returns a function's text without its types, whose names a kernel does not import."""
     edits = _Edits(text)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg) and node.annotation is not None:
@@ -184,14 +183,14 @@ class _Edits:
 
     def __init__(self, text: str) -> None:
         self._lines = [line.encode() for line in text.splitlines(keepends=True)]
-        self._found: list[tuple[int, int, int, int, str]] = []  # line, column, in what order, how many go, what comes
+        self._found: list[tuple[int, int, int, int, str]] = []  # line, column, order, bytes that go, text that comes
 
     def put(self, line: int, column: int, gone: int, comes: str) -> None:
-        """Puts something at a place of the text, where so many bytes are taken away."""
+        """Puts a text at a place, where so many bytes are taken away."""
         self._found.append((line, column, len(self._found), gone, comes))
 
     def add(self, node: Any, span: _Span, change: _Change) -> None:
-        """A change of what is written at a place."""
+        """Adds the change of the expression at a place."""
         first_line, first, last_line, last = span
         wide, narrowed = "", ""
         if change.wide is not None:
@@ -215,7 +214,7 @@ class _Edits:
             self.put(last_line, last - 1, 0, f"{'' if self._has_comma_before(last_line, last - 1) else ', '}{wide}")
 
     def _comma_for_operator(self, node: ast.BinOp) -> None:
-        """Between operands are brackets, white space, comments and the operator alone."""
+        """Replaces an operator by a comma. Between operands are only brackets, white space, comments and it."""
         line, column = node.left.end_lineno or 0, node.left.end_col_offset or 0
         while (at := self._lines[line - 1].split(b"#")[0].find(b"@", column)) < 0:
             line, column = line + 1, 0
@@ -228,7 +227,7 @@ class _Edits:
         return before.rstrip().endswith(b",")
 
     def applied(self) -> str:
-        """The text with all of them."""
+        """Returns the text with all changes."""
         lines = list(self._lines)
         for line, column, _, gone, comes in sorted(self._found, reverse=True):
             old = lines[line - 1]

@@ -1,8 +1,8 @@
-"""Tables of tuned block sizes as tpu-inference's modules have them, and as tokamax's JSON files do.
+"""Tables of tuned block sizes in the forms of tpu-inference's modules and of tokamax's JSON files.
 
-tpu-inference has four forms: keys and values are tuples, whose names a comment above says (`# key:`, `# value:`), or
-classes of the module; or they are calls with fields; or dictionaries in one another, by device, whose keys are numbers,
-or texts as "q_head-8_kv_head-4". tokamax has `{arguments: {configuration: times}}`, both as JSON in texts.
+tpu-inference has four forms. Keys and values are tuples, whose names a comment above gives (`# key:`, `# value:`), or
+classes of the module; or they are calls with fields; or they are nested dictionaries, by device, whose keys are
+numbers, or texts as "q_head-8_kv_head-4". tokamax has `{arguments: {configuration: times}}`, both as JSON in texts.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _DTYPES = {
 _NAMED_DTYPE = re.compile("bfloat16|float(?:8_e4m3fn|8_e5m2|16|32)|u?int(?:4|8|16|32)")
 _PAIR = re.compile(r"([A-Za-z][A-Za-z_]*?)[-_](\d+)(?![A-Za-z0-9])")
 _ARRAY = re.compile(r"(\w+)\[([\d,]*)\]")
-# JAX's names of devices that tables call otherwise.
+# JAX's names of devices that have other names in tables.
 _DEVICES = {"TPU v7": "TPU7x", "TPU v7x": "TPU7x", "TPU v6": "TPU v6 lite", "TPU v6e": "TPU v6 lite"}
 _DEVICES |= {"TPU v5e": "TPU v5 lite"}
-# For which device a table of tpu-inference's is that names none.
+# The device of a table of tpu-inference that names none.
 DEFAULT_DEVICE = "TPU7x"
 
 
 def json_rows(path: Path, inputs: Sequence[tuple[str, Sequence[str]]]) -> list[Row]:
-    """The rows of a JSON file of tokamax's; `inputs` are the kernel's arrays, with the names of their axes."""
+    """Returns the rows of a JSON file of tokamax; `inputs`: the kernel's arrays, with the names of their axes."""
     table = json_of(path)
     if not isinstance(table, dict) or not all(isinstance(configs, dict) for configs in table.values()):
         raise Wrong(f"{path}: expected an object of objects: {{arguments: {{configuration: times}}}}")
@@ -76,14 +76,14 @@ def _object(path: Path, text: str) -> dict[str, Any]:
 
 
 def _median(measured: Any) -> float:
-    """Of the times of a configuration; one without times is the last that is taken."""
+    """Returns the median time of a configuration; one without times is taken last."""
     times = measured.get("evaluation_times_ms") if isinstance(measured, dict) else None
     known = [one for one in times if type(one) in (int, float) and 0 < one < 1e300] if isinstance(times, list) else []
     return statistics.median(known) if known else float("inf")
 
 
 def _array(value: Any) -> tuple[str, list[int]] | None:
-    """The dtype and the shape of `bf16[4096,7168]`."""
+    """Returns the dtype and the shape of `bf16[4096,7168]`; None: it is no array."""
     match = _ARRAY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
@@ -94,7 +94,7 @@ def _array(value: Any) -> tuple[str, list[int]] | None:
 def _bound(
     arrays: dict[str, tuple[str, list[int]]], inputs: Sequence[tuple[str, Sequence[str]]]
 ) -> dict[str, tuple[int, int]] | None:
-    """The kernel's dimensions, by the arrays of its inputs' names, or by those of their ranks, in order."""
+    """Returns the kernel's dimensions, from the arrays with its inputs' names, or else with their ranks, in order."""
     is_named = all(name in arrays for name, _ in inputs)
     left = list(arrays.values())
     found: dict[str, tuple[int, int]] = {}
@@ -115,14 +115,14 @@ def _bound(
 
 
 def _device_of_folder(name: str) -> str:
-    """`tpu_v5_lite` is "TPU v5 lite" for JAX, and `nvidia_b200` is "NVIDIA B200"."""
+    """Returns a device's name for JAX: "TPU v5 lite" for `tpu_v5_lite`, "NVIDIA B200" for `nvidia_b200`."""
     if name.startswith("tpu"):
         return "TPU" + name[len("tpu") :].replace("_", " ")
     return name.upper().replace("_", " ") if name.startswith(("nvidia_", "amd_")) else ""
 
 
 def module_rows(module: Module, table: ast.Dict) -> list[Row]:
-    """The rows of a table of a module of tpu-inference's."""
+    """Returns the rows of a table in a module of tpu-inference."""
     keys, values = (_said_above(module, table, word) for word in ("key", "value"))
     classes = module.classes()
     keys = keys or _fields(classes, ("key",))
@@ -134,12 +134,12 @@ def module_rows(module: Module, table: ast.Dict) -> list[Row]:
 
 
 def _fields(classes: Sequence[tuple[str, list[str]]], ends: tuple[str, ...]) -> list[str]:
-    """The fields of the first class whose name ends so."""
+    """Returns the fields of the first class whose name has one of these ends."""
     return next((fields for name, fields in classes if name.lower().endswith(ends)), [])
 
 
 def _flat(module: Module, table: ast.Dict, before: tuple[Any, ...]) -> Iterator[tuple[ast.expr, tuple[Any, ...], Any]]:
-    """Each value, with the keys of all dictionaries around it."""
+    """Yields each value, with the keys of all dictionaries around it."""
     for key, value in zip(table.keys, table.values, strict=True):
         if key is None:
             raise module.wrong(value, "a dictionary that is taken in from elsewhere is not read")
@@ -151,7 +151,7 @@ def _flat(module: Module, table: ast.Dict, before: tuple[Any, ...]) -> Iterator[
 
 
 def _said_above(module: Module, table: ast.Dict, word: str) -> list[str]:
-    """What the parts of a tuple are called, as a comment above the table lists them."""
+    """Returns the names of a tuple's parts, as a comment above the table lists them."""
     lines = module.text.splitlines()[: table.lineno - 1]
     above: list[str] = []
     while lines and (line := lines.pop().strip()).startswith("#"):
@@ -189,7 +189,7 @@ def _row(
         elif type(part) is int and 0 <= part < 2**63:
             ranges[name.lower()] = part, part
     if isinstance(value, tuple):
-        # A class may have defaults for the last ones.
+        # A class may have defaults for the last fields.
         if len(value) > len(values) or (len(value) < len(values) and not is_of_class):
             raise module.wrong(node, f"{len(value)} block sizes, and {len(values)} names of them: say '# value:' above")
         value = dict(zip(values, value, strict=False))
@@ -200,7 +200,7 @@ def _row(
 
 
 def _parts(module: Module, node: ast.expr, path: tuple[Any, ...], names: list[str]) -> Iterator[tuple[str, Any]]:
-    """What a row's keys say, with names; a number beside texts has the name of its place among the dictionaries."""
+    """Yields the parts of a row's keys, with names; a bare number has the name of its place among the dictionaries."""
     for place, part in enumerate(path):
         if isinstance(part, dict):
             yield from part.items()

@@ -1,14 +1,14 @@
 """`evolve import tokamax TABLE --name KERNEL`: tuned block sizes of a module's tables become a kernel's tuned.json.
 
-The module has dictionaries as kernels that are tuned in the style of tokamax and marin have them:
+The module has dictionaries in the style of tokamax and marin:
 
     TUNED_BLOCK_SIZES = {"TPU v5p": {("bfloat16", "small-vocab"): BlockSizes(b_block_size=1024, …), …}, …}
     SHAPE_BUCKETS = [ShapeBucket(name="small-vocab", b_min=512, b_max=2048, …), …]
 
 Modules of tpu-inference and JSON files of tokamax are read, too (table_forms.py). A module is read, and not run. A
-field goes to the parameter of the same letter (b_block_size, BLOCK_B), a range to the dimension (b_min and b_max, B):
-its bucket is that of the range's middle, for tuned.json takes what is nearest. What was tuned for another kernel is a
-beginning for this one; so an entry says that it is "told", and has no times.
+field goes to the parameter of the same letter (b_block_size, BLOCK_B), a range to the dimension (b_min and b_max, B).
+Its bucket is that of the range's middle, because tuned.json takes the nearest one. What was tuned for another kernel is
+a beginning for this one; so an entry says that it is "told", and has no times.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ class Module:
             if isinstance(node, ast.ClassDef) and node.name.lower().endswith("key")
         }
         self._known: dict[str, Any] = {}  # values of names
-        self._asked: set[str] = set()  # those that are being found
+        self._asked: set[str] = set()  # names whose values are being found
 
     def first(self, fits: Callable[[str, ast.expr], bool]) -> ast.expr | None:
         """The value of the first name that fits."""
         return next((value for name, value in self._assigned.items() if fits(name, value)), None)
 
     def classes(self) -> list[tuple[str, list[str]]]:
-        """The names of the module's classes, and of their fields."""
+        """Returns the names of the module's classes, and of their fields."""
         return list(self._fields.items())
 
     def value(self, node: ast.expr) -> Any:
-        """A literal: of a call the fields, by their names."""
+        """Returns the value of a literal; for a call, its fields by their names."""
         if isinstance(node, ast.Name) and node.id in self._assigned:
             return self._value_of(node)
         if isinstance(node, ast.Tuple):
@@ -100,7 +100,7 @@ class Module:
             raise self.wrong(node, f"'{one_line(ast.unparse(node))}' is no literal") from error
 
     def _value_of(self, node: ast.Name) -> Any:
-        """The literal that a name stands for; found once, however often it is named."""
+        """Returns the literal that a name stands for; found once, however often it is named."""
         if node.id in self._asked:
             raise self.wrong(node, f"'{node.id}' stands for itself")
         if node.id not in self._known:
@@ -110,14 +110,14 @@ class Module:
         return self._known[node.id]
 
     def fields(self, node: ast.expr) -> dict[str, Any]:
-        """What is to be a literal with fields."""
+        """Returns the fields of a node that must be a literal with fields."""
         found = self.value(node)
         if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
             raise self.wrong(node, "expected a call with fields")
         return found
 
     def device(self, node: ast.expr) -> str:
-        """A device's name, which people can read; empty: it is for none."""
+        """Returns a device's name, which people can read; empty: the node names no device."""
         found = self.value(node)
         if not isinstance(found, str):
             return ""
@@ -126,7 +126,7 @@ class Module:
         return found
 
     def wrong(self, node: ast.AST, what: str) -> Wrong:
-        """What stands where."""
+        """Returns an error with the place of a node."""
         return Wrong(f"{self.path}:{getattr(node, 'lineno', 0)}: {what}")
 
 
@@ -137,7 +137,7 @@ def _assignments(node: ast.stmt) -> list[tuple[ast.expr, ast.expr | None]]:
 
 
 def rows_of(path: Path, inputs: Sequence[tuple[str, Sequence[str]]] = ()) -> list[Row]:
-    """All entries of a table; `inputs` are the kernel's arrays, with the names of their axes. Raises Wrong."""
+    """Returns all entries of a table; `inputs`: the kernel's arrays, with the names of their axes. Raises Wrong."""
     try:
         return json_rows(path, inputs) if path.suffix == ".json" else _rows_of(Module(path))
     except (RecursionError, MemoryError) as error:
@@ -148,7 +148,7 @@ def rows_of(path: Path, inputs: Sequence[tuple[str, Sequence[str]]] = ()) -> lis
 
 
 def _range(module: Module, node: ast.expr, fields: dict[str, Any], letter: str) -> tuple[int, int]:
-    """The bounds of a bucket's dimension."""
+    """Returns the bounds of a bucket's dimension."""
     least, most = (fields.get(f"{letter}_{end}") for end in ("min", "max"))
     if type(least) is not int or type(most) is not int or not 0 <= least <= most < 2**63:
         raise module.wrong(node, f"'{one_line(letter)}' has no bounds: expected whole numbers, the lesser first")
@@ -188,7 +188,7 @@ def _rows_of(module: Module) -> list[Row]:
 
 
 def _is_pair(found: Any) -> TypeGuard[tuple[str, str]]:
-    """Of texts, the first of which people can read."""
+    """Whether it is a pair of texts, the first of which people can read."""
     is_of_texts = isinstance(found, tuple) and len(found) == 2 and all(isinstance(one, str) for one in found)
     return is_of_texts and found[0].isprintable()
 
@@ -199,14 +199,14 @@ def _stem(name: str) -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What of a spec a table speaks of."""
+    """The part of a spec that a table is about."""
 
-    parameters: dict[str, tuple[str, set[int]]]  # by their letters: names, and what values they may have
+    parameters: dict[str, tuple[str, set[int]]]  # by their letters: names, and the values that they may have
     dimensions: dict[str, str]  # by their letters
 
     @staticmethod
     def of(spec: dict[str, Any]) -> Kernel:
-        """The kernel of a spec.yaml."""
+        """Reads the kernel of a spec.yaml."""
         parameters = (spec.get("parameters") or {}).items()
         return Kernel(
             {_stem(name): (name, set(one.get("values", []))) for name, one in parameters},
@@ -214,18 +214,18 @@ class Kernel:
         )
 
     def parameter_of(self, field: str) -> str | None:
-        """The parameter that a field is of: of block_m, tile_m, bm and tm it is BLOCK_M."""
+        """Returns the parameter of a field: BLOCK_M for block_m, tile_m, bm and tm."""
         stem = _stem(field)
         short = stem[1:] if re.fullmatch("[bt][a-z]", stem) else ""
         return next((self.parameters[one][0] for one in (stem, short) if one in self.parameters), None)
 
     def block_sizes(self, row: Row) -> dict[str, int]:
-        """Those fields that are parameters."""
+        """Returns the fields that are parameters."""
         known = {self.parameter_of(field): size for field, size in row.sizes.items()}
         return {name: known[name] for name, _ in sorted(self.parameters.values()) if name in known}
 
     def refusals(self, row: Row) -> list[str]:
-        """Why the row has no meaning for the kernel; empty: it has one."""
+        """Returns why the row has no meaning for the kernel; empty: it has one."""
         if row.left:
             return [row.left]
         found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they name no device"]
@@ -239,13 +239,13 @@ class Kernel:
         return found or ([] if sizes else ["no field of theirs is a parameter"])
 
     def bucket(self, row: Row) -> dict[str, int]:
-        """That of the middle of the row's ranges."""
+        """Returns the bucket of the middle of the row's ranges."""
         middle = {name: math.isqrt(math.prod(row.ranges[letter])) for letter, name in self.dimensions.items()}
         return {name: 1 << max(size - 1, 0).bit_length() for name, size in middle.items()}
 
 
 def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str]) -> list[dict[str, Any]]:
-    """The rows as entries of a tuned.json; what has no meaning for the kernel is said, and how often."""
+    """Returns the rows as entries of a tuned.json; notes what has no meaning for the kernel, and how often."""
     left = Counter[str]()
     found = []
     for row in rows:
@@ -274,7 +274,7 @@ def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str
 
 
 def _inputs_of(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    """A spec's inputs, and the axes of their shapes."""
+    """Returns a spec's inputs, and the axes of their shapes."""
     return [
         (str(name), [str(axis) for axis in one.get("shape", [])]) for name, one in (spec.get("inputs") or {}).items()
     ]
@@ -285,7 +285,7 @@ def _key(entry: dict[str, Any]) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Writes the table; says how many entries, as JSON."""
+    """Writes the table; prints how many entries, as JSON."""
     parser = argparse.ArgumentParser(prog="tables")
     parser.add_argument("--from", dest="origin", required=True)
     for flag in ("--kernel", "--spec", "--table"):
@@ -313,7 +313,7 @@ def main(argv: list[str]) -> int:
         print(f"tables: {one_line(str(why), 1000)}", file=sys.stderr)
         return 2
     known = json.loads(table.read_text())["entries"] if table.exists() else []
-    # What was found here stays: the other is what somebody says.
+    # Entries that were found here stay: the new ones are only somebody's word.
     ours = {_key(one): one for one in known}
     merged = {_key(one): one for one in entries} | ours
     added = len(merged) - len(ours)

@@ -16,12 +16,12 @@ from torch_stand_in import Size
 
 HELPERS = {name: one for name, one in vars(torch_in_jax).items() if isinstance(one, FunctionType)}
 LITERALS = (bool, int, float, str, type(None))
-# What a keyword of a form's body need not say.
+# Keywords that a form's body need not write, with the value that they have then.
 _UNSAID = {"axis": None, "keepdims": False, "dtype": None, "ddof": 0}
 
 
 class Refused(Exception):
-    """A call that has no form as it is; the message says what of it."""
+    """A call that has no form as it is; the message says what is wrong with it."""
 
 
 @cache
@@ -32,7 +32,7 @@ def _form(text: str) -> ast.Lambda:
 
 
 def literal(value: Any) -> ast.expr:
-    """A number, a text or a tuple of such as it stands in a text. Raises Refused."""
+    """Returns a number, a text or a tuple of such as an expression. Raises Refused."""
     if isinstance(value, (tuple, list)):
         return ast.Tuple([literal(one) for one in value], ast.Load())
     if not isinstance(value, LITERALS):
@@ -49,7 +49,7 @@ def _constant(node: ast.expr, name: str) -> Any:
 
 
 class _Put(ast.NodeTransformer):
-    """Puts expressions in the place of names, and leaves out what need not be said."""
+    """Puts expressions in the place of names, and leaves out what need not be written."""
 
     def __init__(self, values: dict[str, ast.expr]) -> None:
         self.values = values
@@ -88,7 +88,7 @@ def _is_unsaid(one: ast.keyword) -> bool:
 
 
 def _short(call: ast.Call) -> ast.Call:
-    """Without the last arguments where they are what the function has without them."""
+    """Drops the last arguments if they are the function's own defaults."""
     helper = HELPERS.get(call.func.id) if isinstance(call.func, ast.Name) else None
     defaults = [one.default for one in inspect.signature(helper).parameters.values()] if helper else [None] * 9
     while call.args and isinstance(last := call.args[-1], ast.Constant):
@@ -198,7 +198,7 @@ _MACROS: dict[str, Callable[[list[ast.expr]], ast.expr]] = {
 
 
 def applied(form: str, args: Sequence[ast.expr], keywords: dict[str, ast.expr]) -> ast.expr:
-    """A form's body with these arguments. Raises Refused."""
+    """Returns a form's body with these arguments. Raises Refused."""
     given, body = _form(form).args, _form(form).body
     names = [one.arg for one in given.args]
     values: dict[str, ast.expr] = dict(zip(names, args, strict=False))
@@ -207,7 +207,7 @@ def applied(form: str, args: Sequence[ast.expr], keywords: dict[str, ast.expr]) 
     if given.vararg:
         more = list(args[len(names) :]) or [keywords.pop(given.vararg.arg, ast.Tuple([], ast.Load()))]
         is_starred = f"*{given.vararg.arg}" in form.partition(": ")[2]
-        # One alone may be all of them already.
+        # A single argument may be all of them already.
         values[given.vararg.arg] = more[0] if len(more) == 1 and not is_starred else ast.Tuple(more, ast.Load())
     elif len(args) > len(names):
         raise Refused(f"with {len(args)} arguments")
@@ -231,13 +231,13 @@ def applied(form: str, args: Sequence[ast.expr], keywords: dict[str, ast.expr]) 
 
 
 def renamed(keywords: dict[str, ast.expr]) -> dict[str, ast.expr]:
-    """As tensors' functions call their arguments; some take NumPy's names, too."""
+    """Returns keywords by the names of tensors' functions; some take NumPy's names, too."""
     also = {"axis": "dim", "keepdims": "keepdim", "split_size_or_sections": "split_size", "split_sizes": "split_size"}
     return {also.get(name, name): value for name, value in keywords.items()}
 
 
 def helpers_of(text: str) -> list[str]:
-    """The texts of those functions of torch_in_jax.py that a text calls, and that they call, in that file's order."""
+    """Returns the functions of torch_in_jax.py that a text calls, and that they call, as texts in that file's order."""
     wanted: set[str] = set()
     pending = [text]
     while pending:
@@ -249,7 +249,7 @@ def helpers_of(text: str) -> list[str]:
 
 
 def imports_of(text: str) -> list[str]:
-    """The imports that a text needs."""
+    """Returns the imports that a text needs."""
     names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     known = {"jax": "import jax", "jnp": "import jax.numpy as jnp", "math": "import math"}
     return [line for name, line in known.items() if name in names]

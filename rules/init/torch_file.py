@@ -1,4 +1,4 @@
-"""A problem's file: what it imports and defines, and what its parts have become."""
+"""A problem's file: its imports and definitions, and what its parts have become."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Function = ast.FunctionDef | ast.Lambda
 
 
 class File:
-    """A problem's file: what it imports, defines and says, the functions that its parts have become, and notices."""
+    """A problem's file: its imports, definitions and values, the functions that its parts have become, and notices."""
 
     def __init__(self, path: str, tree: ast.Module, model: Any, values: dict[str, Any]) -> None:
         self.path, self.tree, self.model, self.values = path, tree, model, values
@@ -26,7 +26,7 @@ class File:
         self.taken = {one for one in used if one} | {"jax", "jnp", "math"} | set(HELPERS)
 
     def named(self, name: str, text: str) -> str:
-        """The name of a function with that text below its own name; a new one unless there is the same already."""
+        """Returns the name of a function with that text below its name; a new one, unless the text has one already."""
         name += "_" if name in self.taken or keyword.iskeyword(name) else ""
         for at in range(1, len(self.texts) + 2):
             numbered = name if at == 1 else f"{name}_{at}"
@@ -35,11 +35,11 @@ class File:
         raise AssertionError("there are more names than texts")
 
     def functions_in_jax(self) -> list[str]:
-        """Their texts under their names."""
+        """Returns the texts of the functions, under their names."""
         return [text.replace("def (", f"def {name}(", 1).rstrip() for name, text in self.texts.items()]
 
     def method(self, model: Any, name: str) -> ast.FunctionDef | None:
-        """A function of a model's class, or of the classes that it is made from."""
+        """Returns a function of a model's class, or of the classes that it derives from; None: they do not have it."""
         for made_from in type(model).__mro__:
             found = self.classes.get(made_from.__name__)
             for one in reversed(found.body if found else []):
@@ -48,7 +48,7 @@ class File:
         return None
 
     def defined(self, model: Any, made: Any) -> Function | None:
-        """Where a model's method, or a lambda that it has set, is written."""
+        """Returns where a model's method, or a lambda that it has set, is written; None: not known."""
         code = made.__code__
         if made.__name__ != "<lambda>":
             found = self.method(model, made.__name__)
@@ -60,7 +60,7 @@ class File:
 
 
 def _modules_of(tree: ast.Module) -> dict[str, str]:
-    """What the names that the file imports stand for."""
+    """Returns what the names that the file imports stand for."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,7 +1,7 @@
-"""What PyTorch's names are in JAX: tables, and nothing else.
+"""PyTorch's names in JAX: tables, and nothing else.
 
-A form is a lambda's text: its arguments are theirs, with their defaults, and its body is what stands in their place. An
-argument that the body does not have has to have its default. `reduced(x, how)` is the mean, the sum or x itself.
+A form is a lambda's text: its arguments are PyTorch's, with their defaults, and its body is what stands in their place.
+An argument that the body does not use must have its default. `reduced(x, how)` is the mean, the sum or x itself.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ FORMS = {
     "bfloat16": "input: input.astype(jnp.bfloat16)",
     "bool": "input: input.astype(jnp.bool_)",
     "int": "input: input.astype(jnp.int32)",
-    # Elements by themselves.
+    # Element by element.
     "relu": "input, inplace=False: jax.nn.relu(input)",
     "relu6": "input, inplace=False: jax.nn.relu6(input)",
     "leaky_relu": "input, negative_slope=0.01, inplace=False: jax.nn.leaky_relu(input, negative_slope)",
@@ -192,7 +192,7 @@ FORMS = {
     "conv_transpose": "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1: "
     "transposed_convolution(input, weight, bias, stride, padding, output_padding, groups, dilation)",
 }
-# Other names of theirs for the same.
+# Other names in PyTorch for the same.
 ALSO = {
     "multiply": "mul",
     "subtract": "sub",
@@ -218,7 +218,7 @@ DTYPES = {
     "int32": "int32",
     "bool": "bool_",
 }
-# What JAX has not without its x64 mode, or a TPU not at all, and what stands for it; also by their other names.
+# Types that JAX does not have without its x64 mode, or a TPU not at all, and their substitutes; by all their names.
 NARROWED = {
     "float64": "float32",
     "double": "float32",
@@ -227,7 +227,7 @@ NARROWED = {
     "float16": "bfloat16",
     "half": "bfloat16",
 }
-# Layers without weights: how many arguments their call has, and the form that takes them and then those of the layer.
+# Layers without weights: how many arguments their call has, and the form that takes these and then the layer's own.
 PLAIN_LAYERS = {
     "ReLU": (1, "relu"),
     "ReLU6": (1, "relu6"),
@@ -266,12 +266,12 @@ PLAIN_LAYERS = {
     **{f"AdaptiveAvgPool{rank}d": (1, f"adaptive_avg_pool{rank}d") for rank in (1, 2, 3)},
     "Flatten": (1, "flatten_layer"),
 }
-# As F.max_pool, with two arguments in another order.
+# Layers that differ from the functions: Flatten in a default, MaxPool in the order of two arguments.
 FORMS["flatten_layer"] = FORMS["flatten"].replace("start_dim=0", "start_dim=1")
 FORMS["max_pool_layer"] = FORMS["max_pool"].replace(
     "ceil_mode=False, return_indices=False", "return_indices=False, ceil_mode=False"
 )
-# Windows have as many sides as the name says, so that an array of another rank is turned down.
+# Windows have as many sides as the name says, so that an array of another rank is rejected.
 for _name in ("max_pool", "max_pool_layer", "avg_pool", "adaptive_avg_pool"):
     _form = FORMS.pop(_name)
     for _rank in (1, 2, 3):
@@ -281,8 +281,11 @@ for _name in ("max_pool", "max_pool_layer", "avg_pool", "adaptive_avg_pool"):
 
 @dataclass(frozen=True)
 class Weighted:
-    """A layer with weights: their shapes by the layer's own arguments (false: it has none), and what it makes of its
-    inputs, with all `weights` as a tuple."""
+    """A layer with weights.
+
+    `shapes` gives the weights' shapes by the layer's own arguments; false: there is no such weight. `call` is what the
+    layer makes of its inputs, with all `weights` as a tuple.
+    """
 
     shapes: Callable[..., dict[str, Any]]
     call: str
@@ -433,7 +436,7 @@ for _rank in (1, 2, 3):
             "transposed_convolution(x, weight, bias, stride, padding, output_padding, groups, dilation)",
         ),
     }
-# What a layer means here where that is not all that it may mean there.
+# Layers that mean less here than they may mean in PyTorch, and what they mean.
 LAYER_NOTICES = {
     f"BatchNorm{rank}d": "normalizes by the batch at hand, as in training: running statistics are not kept"
     for rank in (1, 2, 3)

@@ -1,6 +1,6 @@
-"""Functions of PyTorch that are more than a line of JAX. A translated text has those in it that it calls, as they are.
+"""Functions of PyTorch that are more than a line of JAX. A translated text contains those that it calls, unchanged.
 
-Arrays have their channels in axis 1, as there.
+Arrays have their channels in axis 1, as in PyTorch.
 """
 
 # ruff: noqa: D103 - each is what PyTorch has under its name
@@ -15,7 +15,7 @@ def linear(x, weight, bias=None):
 
 
 def exact_gelu(x):
-    # As there, and Mosaic has no erfc, which jax.nn.gelu takes.
+    # As in PyTorch. Mosaic has no erfc, which jax.nn.gelu uses.
     return 0.5 * x * (1 + jax.lax.erf(x * 0.5**0.5))
 
 
@@ -230,7 +230,7 @@ def windows(x, function, start, kernel, stride, padding, dilation=1, is_whole=Tr
 
 
 def parts_of_windows(sizes, kernel, stride, padding, dilation):
-    # How far the last window reaches beyond the end, if it begins before that.
+    # How far the last window reaches beyond the end, if the window begins before the end.
     given = [of_each(one, len(sizes)) for one in (kernel, kernel if stride is None else stride, padding, dilation)]
     found = []
     for size, width, step, pad, spread in zip(sizes, *given, strict=True):

@@ -1,13 +1,13 @@
-"""Which names of a function may have the same array: PyTorch changes arrays in place, and JAX does not."""
+"""The names of a function that may have the same array: PyTorch changes arrays in place, and JAX does not."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Container
 
-# Who called a function has its arguments, too.
+# The name for a function's caller, which has the arguments, too.
 CALLERS = "the caller's"
-# What gives an array that may be in the memory of the first, as PyTorch has it, and as it is written in JAX.
+# Operations whose array may be in the memory of the first operand; by PyTorch's names and by JAX's.
 _VIEWS = {
     *(
         "view",
@@ -30,7 +30,7 @@ _VIEWS = {
 
 
 class Memory:
-    """A function's names, as its statements are read. `texts` are functions that may give an input back."""
+    """A function's names, as its statements are read. `texts`: functions that may give an input back."""
 
     def __init__(self, texts: Container[str]) -> None:
         self._texts = texts
@@ -38,15 +38,15 @@ class Memory:
         self.changed: set[str] = set()  # names whose array was changed in place by a call
 
     def arguments(self, names: list[str]) -> None:
-        """These are what its caller has, too."""
+        """Notes arguments, whose arrays the caller has, too."""
         self._together = {name: {name, CALLERS} for name in names}
 
     def of(self, name: str) -> set[str]:
-        """The names that may have the array of this one."""
+        """Returns the names that may have the array of this one."""
         return set(self._together.get(name, {name}))
 
     def shared(self, node: ast.AST) -> set[str]:
-        """The names that may have the array that an expression gives."""
+        """Returns the names that may have the array that an expression gives."""
         if isinstance(node, ast.Name):
             return self.of(node.id)
         if isinstance(node, (ast.Tuple, ast.List)):
@@ -65,7 +65,7 @@ class Memory:
         return set()
 
     def now(self, names: list[str], shared: set[str]) -> None:
-        """Names have other arrays from here on, which those of `shared` may have, too."""
+        """Gives names other arrays from here on, which those of `shared` may have, too."""
         for name in names:
             for other in self._together.pop(name, set()) - {name, CALLERS}:
                 self._together[other].discard(name)

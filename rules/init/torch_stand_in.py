@@ -1,4 +1,4 @@
-"""What stands in for PyTorch while a problem's file says its sizes, its inputs and its layers: it has no numbers."""
+"""A stand-in for PyTorch while a problem's file says its sizes, its inputs and its layers: it computes no numbers."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ import numpy as np
 from torch_forms import DTYPES, NARROWED
 
 _FLOATS = {"float16", "bfloat16", "float32", "float64"}
-# As `torch.NAME` and `x.NAME()` have them, and nothing shorter.
+# The types of `torch.NAME` and `x.NAME()`, and not the narrower ones that replace them.
 _DTYPES = DTYPES | {"half": "float16", "float16": "float16"}
 _DTYPES |= {"double": "float64", "float64": "float64", "long": "int64", "int64": "int64", "bool": "bool"}
 
 
 def _text(value: Any) -> str:
-    """A number as JAX's texts have it."""
+    """Returns a number as JAX's texts have it."""
     text = repr(int(value) if isinstance(value, Size) else value)
     return text.replace("inf", "jnp.inf").replace("nan", "jnp.nan") if isinstance(value, float) else text
 
 
 class Size(int):
-    """A size that knows what the file calls it."""
+    """A size that knows its name in the file."""
 
     name: str
 
     def __new__(cls, value: int, name: str) -> Size:
-        """The number with its name."""
+        """Makes the number, with its name."""
         made = super().__new__(cls, value)
         made.name = name
         return made
@@ -48,7 +48,7 @@ class Dtype:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """An array of `get_inputs`: between which numbers it is, and what is known of it that a draw has not."""
+    """An array of `get_inputs`: the numbers that it lies between, and what is known of it that a draw does not have."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -56,15 +56,15 @@ class Sample:
     high: float | None = None
     traits: frozenset[str] = frozenset()
     draws: frozenset[int] = frozenset()
-    recipe: str = ""  # of one that is the same each time, its text in JAX
+    recipe: str = ""  # its text in JAX, if it is the same each time
 
     @property
     def T(self) -> Sample:  # noqa: N802 - their name
-        """Transposed."""
+        """The transposed array."""
         return self.changed(f"{self.recipe}.T", shape=self.shape[::-1])
 
     def changed(self, recipe: str = "", **changes: Any) -> Sample:
-        """With other fields; its recipe is that, if it has one."""
+        """Returns the array with other fields, and with this recipe if it has one."""
         return replace(self, recipe=recipe if self.recipe else "", **changes)
 
     def __getattr__(self, name: str) -> Any:
@@ -73,7 +73,7 @@ class Sample:
         return lambda *args, **kwargs: _METHODS[name](self, *args, **kwargs)
 
     def with_(self, other: Any, function: Callable[[float, float], float], text: str) -> Sample:
-        """Of two, element by element; `text` is what that is of two texts."""
+        """Combines two arrays, element by element; `text`: the recipe from the two recipes."""
         if not isinstance(other, Sample):
             other = Sample((), "float32" if isinstance(other, float) else "int64", other, other, recipe=_text(other))
         traits = self.traits | other.traits
@@ -87,14 +87,14 @@ class Sample:
             for b in (other.low, other.high)
             if a is not None and b is not None
         ]
-        # Of normal numbers there are no ends.
+        # Normal numbers have no ends.
         traits |= {"scaled or shifted"} if len(ends) < 4 else set()
         low, high = (min(ends), max(ends)) if len(ends) == 4 else (None, None)
         recipe = text.format(self.recipe, other.recipe) if self.recipe and other.recipe else ""
         return Sample(shape, dtype, low, high, traits, self.draws | other.draws, recipe)
 
     def compared(self, other: Any, text: str) -> Sample:
-        """What a comparison of two gives."""
+        """Returns the result of a comparison of two arrays."""
         made = self.with_(other, operator.sub, text)
         return replace(made, dtype="bool", low=0, high=1, traits=made.traits | {"what a comparison gives"})
 
@@ -162,7 +162,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Weight:
-    """A model's own array; its last axes are as many of the model's numbers, as a window's sides are."""
+    """A model's own array; so many of its last axes are numbers of the model, as a window's sides are."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -171,13 +171,13 @@ class Weight:
 
 @dataclass(frozen=True)
 class Made:
-    """A model's own array that is the same each time, as a mask is: its text in JAX."""
+    """A model's own array that is the same each time, as a mask is; its text in JAX."""
 
     recipe: str
 
 
 class Module:
-    """What models are made from: what they set they have."""
+    """The base class of models: they have what they set."""
 
     training = True
 
@@ -185,56 +185,56 @@ class Module:
         pass
 
     def register_buffer(self, name: str, value: Any, persistent: bool = True) -> None:
-        """As an attribute."""
+        """Sets an attribute."""
         if isinstance(value, Sample):
             value = Made(value.recipe) if value.recipe else parameter(value)
         setattr(self, name, value)
 
     def register_parameter(self, name: str, value: Any) -> None:
-        """As an attribute."""
+        """Sets an attribute."""
         setattr(self, name, parameter(value) if isinstance(value, Sample) else value)
 
     def add_module(self, name: str, value: Any) -> None:
-        """As an attribute."""
+        """Sets an attribute."""
         setattr(self, name, value)
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """Its layers and models, with their names."""
+        """Yields its layers and models, with their names."""
         return iter([(name, one) for name, one in vars(self).items() if isinstance(one, (Layer, Module))])
 
     def children(self) -> Iterator[Any]:
-        """Without them."""
+        """Yields its layers and models, without their names."""
         return iter([one for _, one in self.named_children()])
 
     def modules(self) -> Iterator[Any]:
-        """None: whoever goes through all of them sets their weights, and there are none."""
+        """Yields nothing: code that goes through all modules sets their weights, and there are no weights."""
         return iter(())
 
     parameters = named_modules = named_parameters = buffers = modules
 
     def apply(self, _: Any) -> Module:
-        """As it is, for the same reason."""
+        """Does nothing, for the same reason."""
         return self
 
     def to(self, *_: Any, **__: Any) -> Module:
-        """As it is, on whatever device."""
+        """Does nothing, whatever the device."""
         return self
 
     cuda = cpu = float = requires_grad_ = to
 
     def train(self, mode: bool = True) -> Module:
-        """As it is: a model is in training until it is said not to be."""
+        """Does nothing: a model is in training until `eval` is called."""
         if not mode:
             self.eval()
         return self
 
     def eval(self) -> Module:
-        """There is none in evaluation here: statistics of batches that are kept are not known."""
+        """Raises NotImplementedError: evaluation needs the kept statistics of batches, which are not known."""
         raise NotImplementedError("a model in evaluation (`eval()`) has no form here: batches' statistics are not kept")
 
 
 class Group(Module):
-    """Layers by number or by name: Sequential, ModuleList and ModuleDict, told by `kind`."""
+    """Layers by number or by name: Sequential, ModuleList and ModuleDict, told apart by `kind`."""
 
     kind = "ModuleList"
 
@@ -246,17 +246,17 @@ class Group(Module):
             self.extend(parts)
 
     def append(self, part: Any) -> Group:
-        """Behind the others."""
+        """Appends a part."""
         return self.extend([part])
 
     def extend(self, parts: Any) -> Group:
-        """Behind the others."""
+        """Appends parts."""
         for part in parts:
             self.parts[str(len(self.parts))] = part
         return self
 
     def add_module(self, name: str, value: Any) -> None:
-        """Under a name."""
+        """Adds a part under a name."""
         self.parts[name] = value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -266,7 +266,7 @@ class Group(Module):
             super().__setattr__(name, value)
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """Its layers, with their numbers or names."""
+        """Yields its layers, with their numbers or names."""
         return iter(list(self.parts.items()))
 
     def __len__(self) -> int:
@@ -291,16 +291,16 @@ class Group(Module):
         return parts[name]
 
     def items(self) -> Any:
-        """With their names."""
+        """The layers, with their names."""
         return self.parts.items()
 
     def values(self) -> Any:
-        """Without their names."""
+        """The layers, without their names."""
         return self.parts.values()
 
 
 class Sequential(Group):
-    """One after another: given as they are, or as an OrderedDict."""
+    """Layers one after another: given as they are, or as an OrderedDict."""
 
     kind = "Sequential"
 
@@ -316,19 +316,19 @@ class Sequential(Group):
 
 
 class ModuleDict(Group):
-    """By name."""
+    """Layers by name."""
 
     kind = "ModuleDict"
 
 
 def parameter(value: Sample, requires_grad: bool = True) -> Weight:
-    """An `nn.Parameter`."""
+    """Makes an `nn.Parameter`."""
     return Weight(value.shape, value.dtype)
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """What has a name alone; calling it is an error."""
+    """A name without a meaning here; calling it is an error."""
 
     name: str
 
@@ -355,7 +355,7 @@ def _of_dtype(x: Sample, name: str, **changes: Any) -> Sample:
 
 
 def _drawer(function: Callable[..., Sample]) -> Callable[..., Sample]:
-    """A function that draws anew each time, of any dtype."""
+    """Returns a function that makes a new draw each time, of any dtype."""
 
     def drawn(*args: Any, size: Any = None, dtype: Dtype | None = None, **_: Any) -> Sample:
         made = replace(function(*args) if size is None else function(*args, size), draws=frozenset({next(_NUMBERS)}))
@@ -487,7 +487,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 class _Devices:
-    """`torch.cuda` and its like where there is no such device: what is set there says nothing of a task."""
+    """`torch.cuda` and its like on a machine without such a device: what is set there says nothing of a task."""
 
     def is_available(self) -> bool:
         return False
@@ -508,7 +508,7 @@ class _Devices:
 
 @contextmanager
 def _as_it_is(*_: Any, **__: Any) -> Iterator[None]:
-    """`torch.no_grad`, and what else changes how something is computed, and not what."""
+    """`torch.no_grad`, and others that change how something is computed, and not what."""
     yield
 
 
@@ -551,7 +551,7 @@ class _Torch(ModuleType):
 
 
 def _copies(layer: Layer, num_layers: int, norm: Any = None, **_: Any) -> Sequential:
-    """A layer many times, one after another."""
+    """Returns a layer many times, one after another."""
     parts: dict[str, Any] = {f"layers.{at}": replace(layer) for at in range(num_layers)}
     return Sequential(parts | ({} if norm is None else {"norm": norm}))
 
@@ -570,7 +570,7 @@ class _Layers(ModuleType):
 
 
 class _Nothing(ModuleType):
-    """A module whose functions do nothing: `torch.nn.init`; or are named alone: `torch.nn.functional`."""
+    """A module whose functions do nothing (`torch.nn.init`), or have only names (`torch.nn.functional`)."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -580,7 +580,7 @@ class _Nothing(ModuleType):
 
 @contextmanager
 def standing_in() -> Iterator[None]:
-    """Meanwhile `import torch` gives this."""
+    """The context in which `import torch` gives the stand-in."""
     modules: dict[str, Any] = {"torch": _Torch("torch"), "torch.nn": _Layers("torch.nn")}
     modules |= {name: _Nothing(name) for name in ("torch.nn.functional", "torch.nn.init")}
     modules["torch"].nn = modules["torch.nn"]

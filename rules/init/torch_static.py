@@ -1,4 +1,4 @@
-"""What is known of a model's method before it runs: its layers, its numbers, and what its text makes of them."""
+"""The values of a model's method that are known before it runs: its layers, its numbers, and what is made of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch_stand_in import Group, Layer, Made, Module, Sample, Weight
 
 
 class NotStatic(Exception):
-    """It is known only when the method runs."""
+    """The value is known only when the method runs."""
 
 
 class Unset(NotStatic):
@@ -71,9 +71,9 @@ _CALLED: dict[str, Callable[..., Any]] = {
 
 
 class Static:
-    """The values of expressions of a method, where they do not hang on its inputs.
+    """The values of a method's expressions, where they do not depend on its inputs.
 
-    `names` are values of local names, which are `locals`: no other local name has a value here.
+    `names`: the values of local names. `locals`: all local names; those that are not in `names` have no value here.
     """
 
     def __init__(self, model: Any, values: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ class Static:
         self.locals: set[str] = set()
 
     def of(self, node: ast.AST) -> Any:
-        """A number, a text, a Part, or a list of such. Raises NotStatic."""
+        """Returns a number, a text, a Part, or a list of such. Raises NotStatic."""
         handler = getattr(self, f"_{type(node).__name__.lower()}", None)
         if handler is None:
             raise NotStatic
@@ -92,7 +92,7 @@ class Static:
             raise NotStatic from why
 
     def items(self, node: ast.expr) -> list[Any]:
-        """What a loop over an expression goes through. Raises NotStatic."""
+        """Returns the items that a loop over an expression goes through. Raises NotStatic."""
         found = _items(self.of(node))
         if isinstance(found, (str, int, float)) or found is None:
             raise NotStatic
@@ -104,7 +104,7 @@ class Static:
 
     @contextmanager
     def where(self, target: ast.expr, value: Any) -> Iterator[None]:
-        """Meanwhile a target of a comprehension has a value."""
+        """The context in which a target of a comprehension has a value."""
         before = dict(self.names)
         self.bind(target, value)
         try:
@@ -113,7 +113,7 @@ class Static:
             self.names = before
 
     def bind(self, target: ast.expr, value: Any) -> None:
-        """From here on a target of a loop has a value. Raises NotStatic."""
+        """Gives a target of a loop a value from here on. Raises NotStatic."""
         if isinstance(target, ast.Name):
             self.names[target.id] = value
         elif isinstance(target, ast.Tuple) and len(target.elts) == len(value):
@@ -138,7 +138,7 @@ class Static:
 
     def _attribute(self, node: ast.Attribute) -> Any:
         if node.attr == "device":
-            return "device"  # there is one alone
+            return "device"  # there is only one
         return _child(self.of(node.value), node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Any:
@@ -211,7 +211,7 @@ def _has(of: Any, name: str) -> bool:
     if not isinstance(of, Part) or not isinstance(of.value, Module):
         raise NotStatic
     has: bool = hasattr(of.value, name)
-    # Of what PyTorch's own models have, the stand-in has a part alone.
+    # The stand-in has only a part of what PyTorch's own models have.
     if not has and hasattr(Module, name):
         raise NotStatic
     return has
@@ -236,14 +236,14 @@ def _told(dotted: str, value: Any) -> Any:
 
 
 def _layers_of(of: Any) -> dict[str, Any]:
-    """A group's layers by number or name. Raises NotStatic."""
+    """Returns a group's layers by number or name. Raises NotStatic."""
     if not isinstance(of, Part) or not isinstance(of.value, Group):
         raise NotStatic
     return {name: _told(f"{of.dotted}.{name}", one) for name, one in of.value.items()}
 
 
 def _items(of: Any) -> Any:
-    """A group's layers, by number or name; of what is no part of the model, itself."""
+    """Returns a group's layers, by number or name; a value that is no part of the model, as it is."""
     if not isinstance(of, Part):
         return of
     named = _layers_of(of)

@@ -1,7 +1,7 @@
 """A model's `forward` as the text of JAX functions: by the tables of torch_forms.py, and by nothing else.
 
 What the model knows before it runs is worked out (torch_static.py): loops over its layers are unrolled, and questions
-about it answered. A model of the file's own within it, a method or a function of the file is a function of its own.
+about it are answered. An inner model of the file, a method or a function of the file becomes a function of its own.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from torch_static import NotStatic, Part, Static, Unset
 
 _SPACES = ("torch", "torch.nn.functional", "torch.special", "torch.Tensor")
 _ADVICE = "write its reference.py and use evolve init"
-# A layer or an array of the model, and the name of its weight.
+# The id of a layer or an array of the model, and the name of its weight.
 _Key = tuple[int, str]
 
 
 class Translator(ast.NodeTransformer):
-    """A function of the file in JAX. `weights` are what it came upon, by the names of arguments."""
+    """A function of the file in JAX. `weights`: those that it came upon, by the names of arguments."""
 
     def __init__(self, file: File, model: Any) -> None:
         self.file, self.model = file, model
@@ -51,14 +51,14 @@ class Translator(ast.NodeTransformer):
         self.once: set[str] = set()  # names that are set in one place
         self.counters: set[str] = set()  # names that loops set, and nothing else
         self.lists: set[str] = set()
-        self.is_sure = True  # not in what is run, or run again, as the inputs are
+        self.is_sure = True  # false in what runs, or runs again, depending on the inputs
         self.memory = Memory(file.texts)
         self.weights: dict[str, Weight] = {}
-        self.places: dict[str, str] = {}  # where the model has a weight
-        self.keys: dict[str, _Key] = {}  # whose it is: two names of the model may have one
+        self.places: dict[str, str] = {}  # by name: where the model has the weight
+        self.keys: dict[str, _Key] = {}  # by name: whose weight it is, for two names of the model may share one
 
     def function(self, node: Function, entry: str, summary: str, numbers: dict[str, Any]) -> str:
-        """Its text. `numbers` are arguments that are numbers, and no arguments of it."""
+        """Returns the function's text. `numbers`: arguments that are numbers, which the text does not take."""
         if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             self._refuse(node, f"'{getattr(node, 'name', 'lambda')}' takes any arguments")
         names = [one.arg for one in node.args.args if one.arg != "self"]
@@ -71,7 +71,7 @@ class Translator(ast.NodeTransformer):
         self.once = {name for name, count in stored.items() if count == 1 and name not in names}
         self.counters = {name for name in looped if looped[name] == stored[name] and name not in names}
         self.static.names |= {name: value for name, value in numbers.items() if name not in stored}
-        # What forward does to an input changes nothing that it gives.
+        # A change of an input by forward changes nothing that forward returns.
         self.memory.arguments([] if entry else names)
         body = [f"{name} = {value!r}" for name, value in numbers.items()]
         statements: list[ast.stmt] = [ast.Return(node.body)] if isinstance(node, ast.Lambda) else node.body
@@ -82,7 +82,7 @@ class Translator(ast.NodeTransformer):
         return f'def {entry}({arguments}):\n    """{told}."""\n{textwrap.indent(lines, "    ")}\n'
 
     def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """What is left of them: up to the first that ends the function."""
+        """Translates statements, up to the first that ends the function."""
         found: list[ast.stmt] = []
         for one in statements:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
@@ -100,7 +100,7 @@ class Translator(ast.NodeTransformer):
         self.file.notices.append(f"forward's {name} is {NARROWED[name]} here")
 
     def _known(self, node: ast.AST) -> Any:
-        """Its value; NotStatic: it hangs on the inputs."""
+        """Returns its value; NotStatic: it depends on the inputs."""
         try:
             return self.static.of(node)
         except Unset as why:
@@ -113,7 +113,7 @@ class Translator(ast.NodeTransformer):
         return found if isinstance(found, Part) else None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """Not into a part of an array; another name of a layer is known from here on."""
+        """Refuses to assign into a part of an array; another name of a layer is known from here on."""
         for one in node.targets:
             if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in ast.walk(one)):
                 what = "changes the model" if ast.unparse(one).startswith("self.") else "writes into an array"
@@ -137,7 +137,7 @@ class Translator(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """It changes an array, and not what another name has."""
+        """Refuses to change an array that another name may have, too."""
         if not isinstance(node.target, ast.Name):
             self._refuse(node, f"'{ast.unparse(node.target)} … =', which changes what is not a name")
         node.value = self.visit(node.value)
@@ -148,21 +148,21 @@ class Translator(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Without the annotation."""
+        """Drops the annotation."""
         made: ast.AST | None = self.visit(
             ast.copy_location(ast.Assign([node.target], node.value or ast.Constant(None)), node)
         )
         return made
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        """One side, where it is known which."""
+        """Takes one side, if it is known which."""
         try:
             return self._statements(node.body if self.static.truth(node.test) else node.orelse)
         except NotStatic:
             return self._unsure(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """The same."""
+        """Takes one side, if it is known which."""
         try:
             made: ast.AST = self.visit(node.body if self.static.truth(node.test) else node.orelse)
         except NotStatic:
@@ -170,13 +170,13 @@ class Translator(ast.NodeTransformer):
         return made
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """As it stands."""
+        """Keeps the statement, which runs depending on the inputs."""
         return self._unsure(node)
 
     visit_With = visit_Try = visit_While  # type: ignore[assignment]
 
     def _unsure(self, node: Any) -> ast.AST:
-        """Statements that are run as the inputs are: what they set is not known from here on."""
+        """Translates statements that run depending on the inputs: what they set is not known from here on."""
         for name in {name for one in ast.walk(node) for name in _names_set(one)}:
             self.static.names.pop(name, None)
         before, self.is_sure = self.is_sure, False
@@ -187,11 +187,11 @@ class Translator(ast.NodeTransformer):
         return made
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST | None:
-        """It is no part of what is computed."""
+        """Drops the assertion, which is no part of what is computed."""
         return None
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
-        """Over layers it is unrolled."""
+        """Unrolls a loop over layers."""
         items = self._layers(node.iter, [*node.body])
         if items is None:
             return self._unsure(node)
@@ -213,7 +213,7 @@ class Translator(ast.NodeTransformer):
             self._refuse(target, f"a loop over layers with '{ast.unparse(target)}'")
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
-        """The same."""
+        """Unrolls a comprehension over layers."""
         (first, *others) = node.generators
         items = None if others or first.ifs else self._layers(first.iter, [node.elt])
         own = set(_names_set(first.target))
@@ -231,7 +231,7 @@ class Translator(ast.NodeTransformer):
     visit_GeneratorExp = visit_ListComp
 
     def _layers(self, over: ast.expr, body: list[ast.AST]) -> list[Any] | None:
-        """What a loop goes over, if that is layers, or numbers by which it takes layers."""
+        """Returns what a loop goes over, if that is layers, or numbers by which it takes layers."""
         try:
             items = list(self.static.items(over))
         except NotStatic:
@@ -252,13 +252,13 @@ class Translator(ast.NodeTransformer):
         return isinstance(found, list) or (isinstance(found, Part) and isinstance(found.value, Group))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A local one, a number of the file, or Python's own."""
+        """Translates a local name, a number of the file, or a name of Python's own."""
         if node.id in self.memory.changed and not _is_set(node):
             self._refuse(node, f"'{node.id}', which was changed in place through another name,")
         if node.id in self.static.names and not _is_set(node):
             return self._own(node, self.static.names[node.id])
         if node.id in self.locals or node.id in self.file.modules:
-            # What the text calls of torch_in_jax.py keeps its name.
+            # A local name must not hide a function of torch_in_jax.py that the text calls.
             return ast.Name(node.id + "_", node.ctx) if node.id in self.locals and node.id in HELPERS else node
         if node.id in self.file.values and isinstance(self.file.values[node.id], (*LITERALS, tuple)):
             return literal(self.file.values[node.id])
@@ -267,7 +267,7 @@ class Translator(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Of a pair that is written out, the one."""
+        """Takes an element of a pair that is written out."""
         known = self._known(node)
         if known is not NotStatic:
             return self._own(node, known)
@@ -277,7 +277,7 @@ class Translator(ast.NodeTransformer):
         return ast.Subscript(value, at, node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """The model's own numbers and weights, dtypes, and what arrays have."""
+        """Translates the model's own numbers and weights, dtypes, and attributes of arrays."""
         dotted = self._dotted(node)
         if dotted.startswith("torch."):
             name = dotted.rpartition(".")[2]
@@ -299,11 +299,11 @@ class Translator(ast.NodeTransformer):
         return ast.Attribute(value, node.attr, node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A form of the tables, a layer, or what Python has itself."""
+        """Translates a form of the tables, a layer, or a function of Python's own."""
         if any(one.arg is None for one in node.keywords):
             self._refuse(node, f"'{ast.unparse(node)}', whose keywords are not written out,")
         keywords = {str(one.arg): one.value for one in node.keywords if one.arg not in WITHOUT_MEANING}
-        # What has no meaning may have no form, either, as x.device.
+        # Arguments without a meaning may have no form, either, as x.device.
         args = [self.visit(one) for one in node.args if self._known(one) != "device"]
         said = {name: self.visit(value) for name, value in keywords.items()}
         part = self._part(node.func)
@@ -314,7 +314,7 @@ class Translator(ast.NodeTransformer):
                 return self._of_part(part, args, said)
             if dotted.startswith("torch."):
                 space, _, name = dotted.rpartition(".")
-                # What tensors have under that name is something else.
+                # Tensors have something else under that name.
                 is_other = space == "torch.nn.functional" and name in ("unfold", "fold")
                 return self._of_form(name if space in _SPACES and not is_other else "", args, said)
             if isinstance(node.func, ast.Attribute) and not dotted:
@@ -334,7 +334,7 @@ class Translator(ast.NodeTransformer):
         return ast.Call(node.func, args, [ast.keyword(*one) for one in said.items()])
 
     def _of_method(self, func: ast.Attribute, args: list[ast.expr], keywords: dict[str, ast.expr]) -> ast.expr:
-        """Of a tensor, or of a list of them."""
+        """Translates a method of a tensor, or of a list of tensors."""
         of = func.value
         if isinstance(of, ast.Name) and of.id in self.lists and func.attr in ("append", "extend"):
             return ast.Call(ast.Attribute(self.visit(of), func.attr, ast.Load()), args, [])
@@ -343,7 +343,7 @@ class Translator(ast.NodeTransformer):
         return self._of_form(func.attr, [self.visit(of), *args], keywords)
 
     def _changes(self, node: ast.Call, part: Part | None) -> None:
-        """What a call changes in place is not what other names have, from here on, and not what it was."""
+        """Notes the names whose array a call changes in place: they must not be used from here on."""
         layer = part.value if part else None
         last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         said = [one.value for one in node.keywords if one.arg == "inplace"]
@@ -418,7 +418,7 @@ class Translator(ast.NodeTransformer):
         keywords: dict[str, ast.expr],
         around: dict[str, Any] | None = None,
     ) -> ast.expr:
-        """A call of a function of the file, which becomes one of the text's; `made` is the function itself."""
+        """Translates a call of a function of the file into a call of one of the text's; `made`: the function itself."""
         names = [one.arg for one in node.args.args if one.arg != "self"]
         if any(isinstance(one, ast.Starred) for one in args):
             raise Refused("with arguments that are not written out")
@@ -452,7 +452,7 @@ class Translator(ast.NodeTransformer):
         return ast.Call(ast.Name(called, ast.Load()), [*inputs, *weights], [])
 
     def place_of(self, value: Any) -> Any:
-        """A number, or a part of the model; what a function of __init__ had around it."""
+        """Returns a number, or a part of the model, for a value that a function of __init__ had around it."""
         if value is None or isinstance(value, LITERALS):
             return value
         for name, one in vars(self.model).items():
@@ -515,7 +515,7 @@ class Translator(ast.NodeTransformer):
         return ast.Name(name, ast.Load())
 
     def _own(self, node: ast.AST, value: Any) -> ast.expr:
-        """A weight, a mask or a number of the model."""
+        """Translates a weight, a mask or a number of the model."""
         dotted = value.dotted if isinstance(value, Part) else ast.unparse(node)
         if isinstance(value, Part):
             if isinstance(value.value, Weight):
@@ -531,7 +531,7 @@ class Translator(ast.NodeTransformer):
             self._refuse(node, f"'{dotted}', {why},")
 
     def _dotted(self, node: ast.AST) -> str:
-        """The full name of what belongs to a module; empty of all else."""
+        """Returns the full name of what belongs to a module; empty: it belongs to none."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -542,7 +542,7 @@ class Translator(ast.NodeTransformer):
 
 
 def _names_set(target: ast.AST) -> list[str]:
-    """The names that a target, or a statement by itself, sets."""
+    """Returns the names that a target, or a statement by itself, sets."""
     if isinstance(target, ast.Name):
         return [target.id] if _is_set(target) else []
     if isinstance(target, (ast.Tuple, ast.List)):
@@ -559,7 +559,7 @@ def _targets(node: ast.AST) -> list[str]:
 
 
 def _number_of(node: ast.expr) -> Any:
-    """A number that is written out; None: it is none."""
+    """Returns a number that is written out; None: it is none."""
     try:
         value = ast.literal_eval(node)
     except ValueError:

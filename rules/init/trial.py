@@ -1,4 +1,4 @@
-"""What a first kernel comes to before anybody waits for a judge: its place in VMEM, the compiler, and its values."""
+"""The trial of a first kernel before anybody waits for a judge: its place in VMEM, the compiler, and its values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import program
 import verdict
 import wire
 
-# A seed that the compiler has not done by then is none.
+# A seed that takes the compiler longer is refused.
 _COMPILER_SECONDS = 120
 
 _SMALLER = (
@@ -33,18 +33,18 @@ _VALUES = "kernel.py is to compute what reference.py does: compare them on small
 
 
 class Refusal(NamedTuple):
-    """What is said against a seed, and what to write instead."""
+    """The reason against a seed, and what to write instead."""
 
     why: str
     instead: str
 
 
 def seed_programs(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> tuple[jax.core.ClosedJaxpr, bytes]:
-    """The seed's trace, and its program for a TPU. Raises whatever Mosaic, or the user's code, says against it."""
+    """Returns the seed's trace, and its program for a TPU. Raises what Mosaic, or the user's code, says against it."""
     candidate.known_tpu_on_cpu()
     shapes = structs(task.inputs, sizes)
     module = executed(kernel, Path("kernel.py"))
-    # As the judge has it: a kernel that is interpreted on this machine is compiled there.
+    # In the judge's form: a kernel that is interpreted on this machine is compiled there.
     closed = wire.unpack(wire.pack(jax.make_jaxpr(getattr(module, entry))(*shapes)))
     return closed, program.export_program(closed, shapes, "tpu")
 
@@ -57,10 +57,10 @@ def refusal_of(
     function: Callable[..., Any] | None = None,
     cut: Cut | None = None,
 ) -> Refusal | None:
-    """What is said against a seed at the task's own sizes, then at `small` ones; None where nothing is.
+    """Returns the reason against a seed at the task's own sizes, then at `small` ones; None: there is none.
 
-    `function` is what its values at small sizes are held against, `cut` how it was cut here: who wrote a seed cuts it
-    in a way that is not known.
+    `function`: what the seed's values at small sizes are compared with. `cut`: how the seed was cut here; None: its
+    author cut it, in a way that is not known.
     """
     if cut and (excess := excess_of(task, cut)):
         return Refusal(excess, _SMALLER.format(axes=" or ".join(uncut(task, cut)) or "the largest axis"))
@@ -82,7 +82,7 @@ def refusal_of(
 
 
 def _said_by_compiler(exported: bytes) -> tuple[str, str]:
-    """What the compiler for a TPU v7x has against a program, asked in a process of its own: it can end its own."""
+    """Returns what the compiler for a TPU v7x has against a program; in a process of its own, which it may end."""
     with tempfile.TemporaryDirectory() as folder:
         files = {name: Path(folder) / name for name in ("program", "dumps", "out")}
         files["program"].write_bytes(exported)
@@ -100,7 +100,7 @@ def _wrong_values(closed: jax.core.ClosedJaxpr, task: Task, sizes: dict[str, int
     inputs, wanted = tried(function, drawn(task, sizes))
     try:
         cpu = program.load_program(program.export_program(closed, structs(task.inputs, sizes), "cpu"))
-    except Exception:  # noqa: BLE001 - what JAX has no CPU form of is run by the judge's own interpreter alone
+    except Exception:  # noqa: BLE001 - only the judge's own interpreter runs what JAX has no CPU form of
         return ""
     try:
         got = cpu.call(*inputs)

@@ -1,4 +1,4 @@
-"""What a function of Glaucis does with JAX while it is traced: what inputs it draws, what gradients it takes."""
+"""A function of Glaucis, watched while JAX traces it: the inputs that it draws, and the gradients that it takes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import jax
 
-# Functions of jax.random, and the bounds of what they draw, which the judge is to keep, too; randint's are its own.
+# Functions of jax.random, and the bounds of what they draw, which the judge is to keep, too; randint has its own.
 DRAWERS = {"normal": "", "truncated_normal": "-2, 2", "uniform": "0, 1", "randint": "", "bernoulli": "0, 1"}
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A call of jax.random: what it is assigned to, and what is asked of it."""
+    """A call of jax.random: the name that it is assigned to, and what is asked of it."""
 
     name: str
     dtype: str
@@ -27,16 +27,16 @@ class Draw:
 
 @dataclass
 class Seen:
-    """In the order in which it happened. Where the function failed, what it did before."""
+    """What happened, in order; if the function failed, what happened before."""
 
     draws: list[Draw] = field(default_factory=list)
-    gradients: list[str] = field(default_factory=list)  # of each the input that it is by: "grad_q"
+    gradients: list[str] = field(default_factory=list)  # named by their inputs: "grad_q"
     outputs: list[tuple[int, ...]] = field(default_factory=list)
     failure: str = ""
 
 
 def watched(function: Callable[..., Any], arguments: dict[str, Any], text: str) -> Seen:
-    """Traces the function, whose module's text that is; nothing is computed."""
+    """Traces the function, whose module has this text; nothing is computed."""
     seen = Seen()
     assignments = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Assign, ast.AnnAssign))]
     replaced = [(jax.random, name) for name in DRAWERS] + [(jax, "value_and_grad")]
@@ -82,7 +82,7 @@ def watched(function: Callable[..., Any], arguments: dict[str, Any], text: str) 
 
 
 def _assigned(assignments: list[Any], line: int) -> str:
-    """What is assigned in a line, if that is one name."""
+    """Returns the name that a line assigns to, if it is one name."""
     for node in assignments:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         if node.lineno <= line <= (node.end_lineno or line) and isinstance(target, ast.Name):
@@ -91,7 +91,7 @@ def _assigned(assignments: list[Any], line: int) -> str:
 
 
 def _told_apart(draws: list[Draw]) -> list[Draw]:
-    """Each name once."""
+    """Makes all names different."""
     found: dict[str, Draw] = {}
     for one in draws:
         name = one.name if one.name not in found else f"{one.name}{len(found)}"

@@ -1,8 +1,8 @@
 """Step audit: whether a task asks for anything, for one case. Trusted code.
 
-What nobody has to compute must not pass the check: zeros, ones, the outputs' mean, an input, or what was right for
-other inputs. A spec that it would pass is refused, for a search finds it before it finds a faster kernel. And a
-reference must pass its own tolerance: what it errs by widens the bounds, so that an exact kernel would be refused, and
+Values that nobody has to compute must not pass the check: zeros, ones, the outputs' mean, an input, or what was right
+for other inputs. A spec that would let them pass is refused, because a search finds them before it finds a faster
+kernel. A reference must pass its own tolerance, too. Its errors widen the bounds: an exact kernel would be refused, and
 one that leaves out as much would pass.
 """
 
@@ -23,10 +23,10 @@ import verdict
 from depfile import write_depfile
 from judge_inputs import PUBLIC, Array, InputSet
 
-# The sets that a reference has to be exact on: ordinary numbers.
+# The sets of ordinary numbers, on which a reference has to be within its own tolerance.
 _PLAIN = frozenset(one.name for one in (PUBLIC, judge_inputs.TIMED[0]))
 
-# What is given in place of an output, on an input set.
+# The values that are tried in place of an output, for an input set.
 Guess = Callable[[InputSet], Array]
 
 
@@ -42,7 +42,7 @@ class Task:
         self._secret = secret
 
     def findings(self) -> list[str]:
-        """What would pass in place of an output: "'out' may be zeros"."""
+        """Returns what would pass in place of an output: "'out' may be zeros"."""
         return [
             f"'{declared['name']}' may be {name}"
             for number, declared in enumerate(self._signature["outputs"])
@@ -51,7 +51,7 @@ class Task:
         ]
 
     def rough(self) -> list[str]:
-        """Where the reference itself is off by more than the tolerance lets any element be, in a sentence each."""
+        """Returns, in sentences, where the reference itself is off by more than the tolerance allows any element."""
         said = []
         for number, declared in enumerate(self._signature["outputs"]):
             for drawn in filter(lambda one: one.name in _PLAIN, check.known_sets(self._expected)):
@@ -72,13 +72,13 @@ class Task:
     def _guesses(self, number: int) -> Iterator[tuple[str, Guess]]:
         yield "zeros", lambda drawn: np.zeros_like(self._oracle(number, drawn))
         yield "ones", lambda drawn: np.ones_like(self._oracle(number, drawn))
-        # Of one number that is what it is.
+        # The mean of a single number is that number.
         if self._oracle(number, PUBLIC).size > 1:
             yield (
                 "its mean",
                 lambda drawn: np.full_like(self._oracle(number, drawn), self._oracle(number, drawn).mean()),
             )
-        # At the places where the other sets are compared.
+        # Right values for other inputs, taken at the places where the other sets are compared.
         right = self._oracle(number, PUBLIC)
         yield (
             "what was right for other inputs",
@@ -90,7 +90,7 @@ class Task:
                 yield f"the input '{entry['name']}'", partial(self._picked, number, position)
 
     def _picked(self, number: int, position: int, drawn: InputSet) -> Array:
-        """An input, where the output is compared."""
+        """Returns an input at the places where the output is compared."""
         array = judge_inputs.draw(self._signature, drawn, self._secret)[position]
         array = array.reshape(self._signature["outputs"][number]["shape"])
         return judge_inputs.picked(array, self._expected.get(f"{drawn.name}.{number}.places"))
@@ -109,7 +109,7 @@ class Task:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a task that is none, and for a fault."""
+    """Runs the step; the exit code is non-zero for a task that asks for too little, and for a fault."""
     parser = argparse.ArgumentParser(prog="audit")
     for name in ("case", "expected", "signature", "tolerance", "secret", "out"):
         parser.add_argument(f"--{name}", required=True)

@@ -1,8 +1,8 @@
 """A variant as its author would have written it: the seed's own text wherever the variant has the same statements.
 
-Run by evolve, as no step. Variants are made of the seed's canonical form, without comments, docstrings and layout
-(normalise.py); who gets one back wants theirs. What differs is taken from the variant, statement by statement, and the
-result has the variant's canonical form: else the variant's text is given as it is.
+evolve runs this file; it is no step. Variants are made from the seed's canonical form, without comments, docstrings and
+layout (normalise.py). A user who takes a variant wants those of the seed. What differs is taken from the variant,
+statement by statement. The result must have the variant's canonical form; otherwise the variant's text is returned.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from normalise import END, START, canonical
 
-# What has its own statements below a first line.
+# Statements that have statements of their own below a first line.
 _Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With
 
 
 @dataclass(frozen=True)
 class _Edit:
-    """Lines of the author's text, from `start` up to before `end`, from 0, and what stands there instead."""
+    """A replacement: lines of the author's text, from `start` up to before `end`, counted from 0, and the new lines."""
 
     start: int
     end: int
@@ -38,12 +38,12 @@ class _Source:
         self.body = _statements(ast.parse(text).body)
 
     def lines_of(self, node: ast.stmt) -> tuple[int, int]:
-        """Its first line, and that behind its last, from 0."""
+        """Returns a statement's first line and the line behind its last, counted from 0."""
         first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
         return first - 1, node.end_lineno or node.lineno
 
     def text_of(self, node: ast.stmt, indent: int) -> list[str]:
-        """Its lines, indented by so much; a comment behind it stays there."""
+        """Returns a statement's lines with that indentation; a comment behind the statement stays there."""
         start, end = self.lines_of(node)
         shift = indent - node.col_offset
         lines = [line if line.endswith("\n") else line + "\n" for line in self.lines[start:end]]
@@ -53,18 +53,18 @@ class _Source:
 
 
 def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Without a docstring, which a canonical source has not."""
+    """Returns the statements without a docstring, which a canonical source does not have."""
     is_documented = body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
     return list(body[1:] if is_documented and isinstance(body[0].value.value, str) else body)  # type: ignore[attr-defined]
 
 
 def _same(node: ast.AST) -> str:
-    """What two statements have in common that differ in layout, comments and docstrings alone."""
+    """Returns a text that is the same for statements that differ only in layout, comments and docstrings."""
     return ast.unparse(ast.parse(canonical(ast.unparse(node), "")))
 
 
 def _first_line(node: ast.stmt) -> str | None:
-    """Of a block, what stands before its statements; None of what is none, or has a part behind them."""
+    """Returns a block's text before its statements; None: no block, or one with an `else`."""
     if not isinstance(node, _Block) or getattr(node, "orelse", []):
         return None
     bare = type(node)(**{**dict(ast.iter_fields(node)), "body": [ast.Pass()]})
@@ -77,7 +77,7 @@ def _trailing_comment(source: _Source, node: ast.stmt) -> str:
 
 
 def _edits(author: _Source, variant: _Source, old: list[ast.stmt], new: list[ast.stmt]) -> list[_Edit]:
-    """What makes the author's statements the variant's."""
+    """Returns the edits that turn the author's statements into the variant's."""
     found: list[_Edit] = []
     matcher = difflib.SequenceMatcher(None, [_same(one) for one in old], [_same(one) for one in new], autojunk=False)
     for kind, a, b, c, d in matcher.get_opcodes():
@@ -98,8 +98,11 @@ def _edits(author: _Source, variant: _Source, old: list[ast.stmt], new: list[ast
 
 
 def _place_for(author: _Source, variant: _Source, old: list[ast.stmt], at: int, new: list[ast.stmt], first: int) -> int:
-    """The author's line before which statements go that come before `old[at]`: behind as many of the EVOLVE block's
-    marks as in the variant, or else behind the statement before. Raises ValueError where there are none."""
+    """Returns the author's line before which statements are inserted that come before `old[at]`.
+
+    It is behind as many marks of the EVOLVE block as in the variant, or else behind the statement before. Raises
+    ValueError where there is no such line.
+    """
     if not old:
         raise ValueError("nothing but a docstring")
     begin = author.lines_of(old[at - 1])[1] if at > 0 else 0
@@ -111,7 +114,7 @@ def _place_for(author: _Source, variant: _Source, old: list[ast.stmt], at: int, 
         raise ValueError("the EVOLVE block is marked in another way")
     if passed:
         return marks[passed - 1] + 1
-    # Before the first statement its comments stay with it.
+    # Comments between two statements stay with the second one; comments at the top of the text stay there.
     return begin if at > 0 else end
 
 
@@ -132,14 +135,14 @@ def _edit_of_one(author: _Source, variant: _Source, was: ast.stmt, now: ast.stmt
 
 
 def _are_one(text: str, variant: str) -> bool:
-    """Whether two texts are one kernel; of a variant that has an EVOLVE block, with the same in it."""
+    """Whether two texts are the same kernel; where the variant marks an EVOLVE block, with the same in it."""
     is_marked = any(line.startswith(START) for line in variant.splitlines())
     markers = (START, END) if is_marked else None
     return canonical(text, "", markers) == canonical(variant, "", markers)
 
 
 def authored(seed: str, variant: str) -> str:
-    """The variant in the seed's own words; the variant's text where that is not the same program."""
+    """Returns the variant in the seed's own words; the variant's text if that would be another program."""
     try:
         author, made = _Source(seed), _Source(variant)
         lines = list(author.lines)
@@ -154,7 +157,7 @@ def authored(seed: str, variant: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Prints it."""
+    """Prints a variant as its author would have written it."""
     parser = argparse.ArgumentParser(prog="authored")
     parser.add_argument("--seed", type=Path, required=True, help="the author's text")
     parser.add_argument("--variant", type=Path, required=True)

@@ -1,7 +1,7 @@
 """Accesses beyond the end of memory, in words: whose memory it was, where in it, and at which step of the grid.
 
-The interpreter numbers memory in the order in which it makes it, and says the number. The names are those of the spec:
-whatever a candidate calls its operands, nobody reads.
+The interpreter numbers memories in the order in which it makes them, and reports the number. The names here are the
+spec's: nobody reads what a candidate calls its operands.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _BLOCK = re.compile(
 )
 _SLICE = re.compile(r"slice\((-?\d+), (-?\d+), -?\w+\)|(-?\d+)")
 _VERBS = {"read": "reads", "write": "writes", "swap": "writes", "masked swap": "writes"}
-# The interpreter's functions that access memory, and what each says of an access that it takes for one.
+# The interpreter's functions that access memory, and the word for the access of each.
 _FUNCTIONS = {"get": "read", "store": "write", "swap": "swap"}
 
-# Operations that leave an array what it is.
+# Operations whose result counts as the same array, in another shape or dtype.
 _SAME = frozenset("broadcast_in_dim convert_element_type copy expand_dims pad reshape slice squeeze transpose".split())
 
 
-# What a program's values are called.
+# The names of a program's values.
 Names = dict[core.Var, str]
 
 # The interpreter's number of a kernel's first memory.
@@ -47,7 +47,7 @@ class Beyond(Exception):
 
 
 def names_of(flat: core.Jaxpr, signature: dict[str, Any]) -> Names:
-    """The names of an input or an output of the spec for whatever is one in another shape or dtype.
+    """Returns the spec's names for all values that are an input or an output, if only in another shape or dtype.
 
     `flat`: of a program without calls (parts.py).
     """
@@ -68,14 +68,14 @@ def names_of(flat: core.Jaxpr, signature: dict[str, Any]) -> Names:
 
 
 class Watch:
-    """Notes where in its grid each core is, of kernels whose steps are told to it."""
+    """Notes where in its grid each core is, for kernels that report their steps to it."""
 
     def __init__(self) -> None:
         self._at: dict[int, list[int]] = {}
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Has the interpreter say of every access whose memory it is; of some it asserts only that they are none."""
+        """Has the interpreter name the memory of each access beyond its end, where it may only fail an assertion."""
         with contextlib.ExitStack() as stack:
             for name, how in _FUNCTIONS.items():
                 patched = _telling(getattr(interpreter, name), how)
@@ -87,7 +87,7 @@ class Watch:
         self._at[core_index] = [int(axis) for axis in point]
 
     def found(self, error: Exception, equation: core.JaxprEqn, names: Names) -> Beyond | None:
-        """What an error of a kernel's run says of memory, or None where it is about something else."""
+        """Returns what an error of a kernel's run says about memory; None: it is about something else."""
         text = str(error)
         if match := _ACCESS.search(text):
             whose = memory_of(equation, names)
@@ -120,14 +120,14 @@ def _telling(access: Callable[..., Any], how: str) -> Callable[..., Any]:
             text = f"Out-of-bounds {how} of {whose}: {how} [{where}] but buffer has shape {shape}"
             raise IndexError(text) from None
 
-    # DMAs call what the interpreter's functions wrap.
+    # DMAs call the functions that these wrap.
     if hasattr(access, "__wrapped__"):
         told.__wrapped__ = _telling(access.__wrapped__, how)  # type: ignore[attr-defined]
     return told
 
 
 def numbered(jaxpr: core.Jaxpr, mapping: Any) -> core.Jaxpr:
-    """A kernel's body whose blocks are called by their numbers, which is what the interpreter says of them."""
+    """Returns a kernel's body with numbers as its blocks' names, because the interpreter reports the names."""
     counts = (mapping.num_index_operands, mapping.num_inputs, mapping.num_outputs)
     rest = len(jaxpr.invars) - sum(counts)
     arguments = tuple(str(number) for count in (*counts, rest) for number in range(count))
@@ -135,7 +135,7 @@ def numbered(jaxpr: core.Jaxpr, mapping: Any) -> core.Jaxpr:
 
 
 def _labels(equation: core.JaxprEqn, names: Names) -> tuple[list[str], list[str]]:
-    """What the inputs and the outputs of a kernel are called."""
+    """Returns the names of a kernel's inputs, and of its outputs."""
     mapping = equation.params["grid_mapping"]
     operands = equation.invars[mapping.num_dynamic_grid_bounds + mapping.num_index_operands :]
     return _called_so(operands, names, "input"), _called_so(equation.outvars, names, "output")
@@ -147,7 +147,7 @@ def _called_so(atoms: Any, names: Names, kind: str) -> list[str]:
 
 
 class Kind(enum.Enum):
-    """What lies in one of a kernel's memories."""
+    """The content of one of a kernel's memories."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -158,7 +158,7 @@ class Kind(enum.Enum):
 
 
 def memories(equation: core.JaxprEqn) -> list[tuple[Kind, int]]:
-    """A kernel's memories, in the order in which the interpreter makes them: what lies there, and of which operand."""
+    """Returns the kind and the operand's number of each of a kernel's memories, in the interpreter's order."""
     params = equation.params
     mapping, arguments = params["grid_mapping"], params["jaxpr"].invars
     scalars, inputs, outputs = mapping.num_index_operands, mapping.num_inputs, mapping.num_outputs
@@ -179,7 +179,7 @@ def memories(equation: core.JaxprEqn) -> list[tuple[Kind, int]]:
 
 
 def memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
-    """The same in words."""
+    """Returns a kernel's memories in words, in the same order."""
     of_inputs, of_outputs = _labels(equation, names)
     mapping = equation.params["grid_mapping"]
     first = mapping.num_dynamic_grid_bounds
@@ -195,7 +195,7 @@ def memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
 
 
 def places(text: str) -> str:
-    """A range as the interpreter writes it, as an index."""
+    """Returns a range, as the interpreter writes it, as an index."""
     found = (f"{start}:{stop}" if start else index for start, stop, index in _SLICE.findall(text))
     return f"[{', '.join(found)}]"
 

@@ -1,9 +1,10 @@
-"""A candidate's source: what it may be made of, and what it is traced to. Runs in the sandbox alone.
+"""A candidate's source: what it may be made of, and what it is traced to. Runs only in the sandbox.
 
-A kernel is a function of its inputs' shapes and dtypes: it asks nothing of where it runs. So the modules that it may
-name are a closed list, which a spec can lengthen, and so are the builtins. That is a word to who writes kernels, with
-the place in the source, and no wall: Python leads from any object to any other. What a candidate finds behind the list
-makes a difference only if it tells one place from another, and who does that is found by tracing twice (elsewhere.py).
+A kernel is a function of its inputs' shapes and dtypes: it asks nothing about where it runs. So the modules that it may
+name are a closed list, which a spec can lengthen, and so are the builtins. The list tells authors of kernels what is
+not for them, with the place in the source. It is no wall: Python leads from any object to any other. A module
+behind the list matters only if the candidate tells one place from another by it, and tracing twice finds that
+(elsewhere.py).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import verdict
 
 Signature = dict[str, Any]
 
-# What a kernel may import; of those that end with a dot all that is below them, too.
+# The modules that a kernel may import; a name that ends with a dot includes all modules below it.
 IMPORTS = frozenset(
     """
     __future__ abc collections collections.abc contextlib copy dataclasses enum functools itertools math numbers
@@ -46,18 +47,18 @@ IMPORTS = frozenset(
     """.split()
 )
 
-# They read files, run text, or wait for somebody.
+# Builtins that read files, run text, or wait for somebody.
 _NO_BUILTINS = frozenset("breakpoint compile eval exec exit help input open quit".split())
 
-# Of a line that a reason quotes.
+# The most characters of a line that a reason quotes.
 _LONGEST_QUOTE = 80
 
-# In a spec's list: all of them.
+# The word in a spec's list that allows all builtins.
 _BUILTINS = "builtins"
 
 
 class Rejection(Exception):
-    """The candidate is turned down: `kind` of verdict.KINDS, and why."""
+    """The candidate is rejected: `kind` of verdict.KINDS, and why."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -72,16 +73,16 @@ class Imports:
         self._names = IMPORTS.union(also)
 
     def allow(self, name: str) -> bool:
-        """Whether a module is one of them."""
+        """Whether a module is among them."""
         above = (f"{name[:end]}." for end, letter in enumerate(f"{name}.") if letter == ".")
         return name in self._names or not self._names.isdisjoint(above)
 
     def lead_on(self, name: str) -> bool:
-        """Whether what a module has is allowed with it: a spec's word for a module is one for all of it."""
+        """Whether modules inside a module are allowed with it: a module that the spec names is allowed as a whole."""
         return name in self._also
 
     def check(self, name: str, place: str) -> None:
-        """Raises Rejection where a module that is there is none of them."""
+        """Raises Rejection for a module that exists and is not allowed."""
         if not self.allow(name) and _is_there(name):
             raise _refused(f"'{name}' is not among the modules that a kernel may import", name, place)
 
@@ -110,7 +111,7 @@ def parse(source: bytes) -> ast.Module:
 
 
 def check_names(tree: ast.Module, imports: Imports) -> None:
-    """Raises Rejection where a source names what is not for kernels: a module, or a builtin."""
+    """Raises Rejection where a source names a module or a builtin that is not for kernels."""
     bound = dict(_imported(tree, imports))
     own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     own.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
@@ -123,7 +124,7 @@ def check_names(tree: ast.Module, imports: Imports) -> None:
 
 
 def _imported(tree: ast.Module, imports: Imports) -> Iterator[tuple[str, types.ModuleType]]:
-    """Each name that a source gives a module, and the module."""
+    """Yields each name that a source gives to a module, and the module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -154,7 +155,7 @@ def _member(module: types.ModuleType, name: str) -> Any:
 
 
 def _module_of(node: ast.expr, bound: dict[str, types.ModuleType]) -> types.ModuleType | None:
-    """The module that an expression leads to from a module's name, by attributes alone."""
+    """Returns the module that an expression leads to from a module's name, by attributes only; None: no module."""
     if isinstance(node, ast.Name):
         return bound.get(node.id)
     above = _module_of(node.value, bound) if isinstance(node, ast.Attribute) else None
@@ -163,7 +164,7 @@ def _module_of(node: ast.expr, bound: dict[str, types.ModuleType]) -> types.Modu
 
 
 class _Absent(types.ModuleType):
-    """A module that is not here, where one is to be: it has whatever is asked of it, and does nothing."""
+    """A stand-in for a module that is not installed: it has every attribute, and does nothing."""
 
     def __getattr__(self, name: str) -> Any:
         return _Absent(name)
@@ -173,7 +174,7 @@ class _Absent(types.ModuleType):
 
 
 class _Importer:
-    """What stands for `__import__` in a candidate's module."""
+    """The `__import__` of a candidate's module."""
 
     def __init__(self, imports: Imports, has_all: bool) -> None:
         self._imports = imports
@@ -193,7 +194,7 @@ class _Importer:
                 if isinstance(found, types.ModuleType):
                     self._imports.check(found.__name__, _running())
         except Rejection as rejection:
-            # A source may catch whatever it likes.
+            # The refusal is kept, because the source may catch any exception.
             self.refusal = rejection
             raise
         return module
@@ -204,10 +205,11 @@ def _running() -> str:
 
 
 class Surroundings:
-    """What a candidate finds about itself and JAX where it is traced; to be the same wherever that is.
+    """The surroundings in which a candidate is traced; its program must be the same in all of them.
 
-    `name`: of its file and module. `has_all`: modules that are not here are. `is_users`: a function of a user's calls
-    it, in a file of his, under jax.jit. `has_users_settings`: JAX's settings are a user's, and not the judge's.
+    `name`: that of its file and module. `has_all`: modules that are not installed can be imported. `is_users`: a user's
+    function calls it, in the user's file, under jax.jit. `has_users_settings`: JAX's settings are a user's, and not the
+    judge's.
     """
 
     def __init__(
@@ -224,21 +226,21 @@ class Surroundings:
 
     @property
     def file(self) -> str:
-        """The candidate's."""
+        """The candidate's file."""
         return f"{self.name}.py"
 
 
-# What Mosaic says of a block, its shape behind more words than a reason has room for.
+# Mosaic's message about a block: the block's shape stands behind more words than a reason has room for.
 _BLOCK = re.compile(r"has block shape \((?P<block>.*?)\), array shape \((?P<array>[^)]*)\)", re.DOTALL)
 _SIZE = re.compile(r"Blocked\((?:block_size=)?(\d+)\)")
-# What Pallas says around what its verifier says.
+# Pallas' words around the message of its verifier.
 _VERIFIED = re.compile(
     r"internal verification error.*?Error details:\s*(?P<told>.*?)\s*(?:see current operation:|$)", re.DOTALL
 )
 
 
 def _told(error: BaseException) -> str:
-    """An exception's text; of a block that Mosaic does not take, the shapes first; what stands in for what it lacks."""
+    """Returns an exception's text: only the shapes of a block that Mosaic rejects; with advice on what Mosaic lacks."""
     text = str(error)
     if verified := _VERIFIED.search(text):
         return verified["told"] + mosaic_lacks.advice(text)
@@ -255,7 +257,7 @@ def _told(error: BaseException) -> str:
 
 
 def describe(error: BaseException, source_name: str, source: bytes = b"") -> str:
-    """An exception in one line, with the candidate's own line, and what stands there, where there is one."""
+    """Describes an exception in one line, with the number and the text of the candidate's own line, if there is one."""
     line = None
     trace = error.__traceback__
     while trace is not None:
@@ -276,7 +278,7 @@ def known_tpu_on_cpu() -> None:
 
 
 def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Surroundings | None = None) -> Any:
-    """The closed jaxpr of the candidate for the last signature, the others traced before. Raises Rejection."""
+    """Traces the candidate for each signature; returns the closed jaxpr for the last one. Raises Rejection."""
     around = around or Surroundings()
     imports = Imports(signatures[-1].get("imports", []))
     tree = parse(source)
@@ -286,7 +288,7 @@ def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Su
         with program.users_settings() if around.has_users_settings else contextlib.nullcontext():
             function = _loaded(source, entry, importer, imports, around)
             for signature in signatures[:-1]:
-                # What it is for others is their affair.
+                # A failure for another signature does not count here.
                 with contextlib.suppress(Exception):
                     _traced(function, signature, around)
             closed = _traced(function, signatures[-1], around)
@@ -305,8 +307,8 @@ def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Su
 def _loaded(
     source: bytes, entry: str, importer: _Importer, imports: Imports, around: Surroundings
 ) -> Callable[..., Any]:
-    """The candidate's function. Raises Rejection, and what the source raises."""
-    # Imported as modules are: a dataclass looks for its own among those that the process knows.
+    """Loads the candidate's function. Raises Rejection, and whatever the source raises."""
+    # The module is registered as imported ones are: a dataclass looks for its module among those of the process.
     module = types.ModuleType(around.name)
     module.__file__ = str(Path.cwd() / around.file)
     sys.modules[module.__name__] = module
@@ -320,7 +322,7 @@ def _loaded(
 
 
 def called(source: bytes, entry: str, signature: Signature, inputs: Sequence[Any]) -> list[Any]:
-    """What the candidate gives for arrays, called as a user calls it who has no jax.jit; kernels are interpreted."""
+    """Calls the candidate with arrays, as a user without jax.jit does; kernels are interpreted. Returns the outputs."""
     imports = Imports(signature.get("imports", []))
     check_names(parse(source), imports)
     function = _loaded(source, entry, _Importer(imports, False), imports, Surroundings("best"))
@@ -328,10 +330,10 @@ def called(source: bytes, entry: str, signature: Signature, inputs: Sequence[Any
         return jax.tree.leaves(program.with_gradients(function, signature)(*map(jax.numpy.asarray, inputs)))
 
 
-# As it is before a candidate runs.
+# Kept from before a candidate runs, which might replace it.
 _make_jaxpr = jax.make_jaxpr
 
-# How a user may call a kernel: from a function of his own.
+# A function of a user's that calls a kernel.
 _USERS = "def step(*arguments):\n    return judged(*arguments)\n"
 
 
@@ -342,7 +344,7 @@ def _traced(function: Callable[..., Any], signature: Signature, around: Surround
         namespace = {"judged": judged, "__name__": "train"}
         exec(compile(_USERS, "train.py", "exec", dont_inherit=True), namespace)
         return forms.plain(jax.jit(namespace["step"]).trace(*arguments).jaxpr)
-    # A function of its own each time: JAX does not trace one twice.
+    # A new function each time: JAX does not trace the same one twice.
     once = lambda *arguments: judged(*arguments)  # noqa: E731, PLW0108
     return forms.plain(_make_jaxpr(once)(*arguments))
 

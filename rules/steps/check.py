@@ -1,7 +1,7 @@
 """Step check: a candidate's CPU program on the judge's inputs, element-wise against the oracle.
 
-The program runs in a child that has the inputs but not the expected values; what it gives is compared here. It is run
-on every input set, some of them drawn from a secret, and on the first one again at the end.
+The program runs in a child that has the inputs but not the expected values; its outputs are compared here. It runs on
+every input set, some of them drawn from a secret, and on the first set again at the end.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from judge_inputs import PUBLIC, SETS, Array, InputSet
 from step import Step
 from verdict import Report
 
-# What is smaller counts as zero: how denormal numbers are rounded is the machine's affair.
+# Smaller values count as zero: how denormal numbers are rounded depends on the machine.
 FLOOR = 1e-30
-# Of a reference whose own error is less than this share of a unit in the last place, nobody is asked to be as lucky.
+# A reference whose own error is below this share of a unit in the last place was lucky. Programs need not be as lucky.
 _LUCK = 0.3
 
-# How many times the errors of two right programs may differ where few elements make them.
+# How many times as large a right program's error may be where few elements make up nearly all of it.
 _OF_FEW = 4.0
 
-# A root mean square that is more than so many times the median size is that of a few large elements.
+# A root mean square above so many times the median size comes from a few large elements.
 _TYPICAL = 4.0
 
-# An element is granted what the reference errs by in elements that are up to so many times as large, as a power of two.
-# So is what is left of a sum whose terms cancel out, but no small element is granted what large ones err by.
+# An element may be off by what the reference errs by in elements up to 2**_NEAR times as large. That covers what is
+# left of a sum whose terms cancel out, but it grants no small element the errors of large ones.
 _NEAR = 3
 
-# What an element may be off, as a share of the outputs' root mean square, for it to be called rounding.
+# The largest error that is called rounding, as a share of the outputs' root mean square.
 _ROUNDING = 0.05
 
-# Rounding has a tail, and where terms cancel out, what was rounded of them does not: a few elements may be off by more
-# than their bound. Of so many elements one; none of them by more than this share of the outputs' root mean square; and
-# as a root mean square over all elements, by no more than rounding to bfloat16 is. Who leaves something out is off in
-# more elements, or by more.
+# Rounding has a tail: where terms cancel out, their rounding errors do not, so a few elements may be off by more than
+# their bound. At most one of _ONE_OF elements may be, and none by more than _OF_ONE of the outputs' root mean square.
+# Together they may be off by _OF_ALL of it, as a root mean square over all elements: as much as rounding to bfloat16
+# costs. A program that leaves something out is off in more elements, or by more.
 _ONE_OF = 500
 _OF_ONE = 0.25
 _OF_ALL = 2.0**-9
 
 Expected = dict[str, Array]
 
-# What helps where a timed case is too large for a CPU.
+# The hint for a timed case that is too large for a CPU.
 IN_PARTS = (
     "tag the case 'parts' in the spec to compare it at drawn places only, "
     "or raise limits: { check: SECONDS, interpret: SECONDS } in the pipeline"
@@ -65,7 +65,7 @@ IN_PARTS = (
 
 
 class Refusal(Exception):
-    """The program is turned down: `kind` of verdict.KINDS, why, and the evidence."""
+    """The program is rejected: `kind` of verdict.KINDS, why, and the evidence."""
 
     def __init__(self, kind: str, reason: str, **evidence: Any) -> None:
         super().__init__(reason)
@@ -74,12 +74,12 @@ class Refusal(Exception):
 
 
 def known_sets(expected: Expected) -> list[InputSet]:
-    """The sets that the oracle has values for."""
+    """Returns the sets that the oracle has values for."""
     return [drawn for drawn in SETS if f"{drawn.name}.0.oracle" in expected]
 
 
 def _interpreter() -> Any:
-    """The step interpret, which compares as this one does, so that either is read before the other."""
+    """Returns the module of the step interpret. It imports this module, so it is imported late."""
     import interpret  # noqa: PLC0415
 
     return interpret
@@ -88,7 +88,7 @@ def _interpreter() -> Any:
 def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[tuple[InputSet, list[Any]]]) -> bytes:
     """The child's work: runs the program on each set, and answers with its outputs' shapes, dtypes and bytes.
 
-    Of each set it is told the places of each output that are asked for, all or some.
+    `expected` has for each set the places of each output that are asked for; None: all.
     """
     program.configure_jax()
     answer: list[bytes] = []
@@ -100,7 +100,7 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
             if is_traced
             else jax.jit(program.load_program(content).call)
         )
-        # The first one again at the end: the same call gives the same bits.
+        # The first set runs again at the end: the same call has to give the same bits.
         for drawn, places in [*expected, expected[0]]:
             inputs = judge_inputs.draw(signature, drawn, secret)
             arguments = [jax.device_put(array) for array in inputs]
@@ -133,16 +133,16 @@ def check_shapes(outputs: list[dict[str, Any]], signature: dict[str, Any]) -> No
 
 @dataclass(frozen=True)
 class Output:
-    """What a program gave for one output on one set, at the places that are compared, and what it is held against."""
+    """One output of a program on one set, at the places that are compared, with the values that it is compared with."""
 
     declared: dict[str, Any]
     drawn: InputSet
     values: Array
     oracle: Array
     places: Array | None
-    own_error: float  # of the reference, root of the mean square
-    own_worst: Array  # of the reference, up to each order of size (judge_inputs.order_of)
-    around: Array | None = None  # of the oracle, what its values are small or large beside, where they are but a part
+    own_error: float  # the reference's own error, as a root mean square
+    own_worst: Array  # the reference's own largest error up to each order of size (judge_inputs.order_of)
+    around: Array | None = None  # the values that set the unit, where `oracle` is only a part of them
 
     @property
     def is_floating(self) -> bool:
@@ -151,15 +151,15 @@ class Output:
 
     @property
     def difference(self) -> Array:
-        """Element by element."""
+        """The absolute error of each element."""
         return np.abs(self.values - self.oracle)
 
     @property
     def own_worst_near(self) -> Array:
-        """Of each element the largest of the reference's own errors among elements that are not much larger.
+        """For each element, the reference's own largest error among elements that are not much larger.
 
-        What most elements are like is not: a small one may be the difference of such. Of whole numbers, which may be
-        off by one at any size, among all.
+        An element smaller than the unit counts as one unit large: it may be the difference of elements of that size.
+        Whole numbers may be off by one at any size, so for them all elements count.
         """
         sizes = np.maximum(np.abs(self.oracle), unit_of(self))
         orders = judge_inputs.order_of(sizes) + _NEAR if self.is_floating else judge_inputs.ORDERS
@@ -167,7 +167,7 @@ class Output:
 
     @property
     def all_known(self) -> Array:
-        """What the oracle says of this output on this set."""
+        """All of the oracle's values for this output on this set."""
         return self.oracle if self.around is None else self.around
 
     @property
@@ -181,12 +181,12 @@ class Output:
         return float(np.sqrt(np.mean(self.difference**2))) if self.oracle.size else 0.0
 
     def where(self, place: int) -> list[int]:
-        """The element that stands at a place."""
+        """Returns the index of the element at a place."""
         flat = place if self.places is None else int(self.places[place])
         return [int(axis) for axis in np.unravel_index(flat, self.declared["shape"])]
 
     def refusal(self, kind: str, reason: str, worst: int) -> Refusal:
-        """With the worst element as its evidence."""
+        """Returns a Refusal with the worst element as its evidence."""
         on = "" if self.drawn is PUBLIC else f", on '{self.drawn.name}' inputs"
         got, expected = self.values.flat[worst], float(self.oracle.flat[worst])
         element = {"at": self.where(worst), "got": f"{got:.9g}", "expected": expected}
@@ -195,7 +195,7 @@ class Output:
 
 
 def output_of(got: Array, expected: Expected, drawn: InputSet, number: int, declared: dict[str, Any]) -> Output:
-    """An output beside what the step expect found for it."""
+    """Joins an output with what the step expect found for it."""
     name = f"{drawn.name}.{number}"
     return Output(
         declared,
@@ -217,10 +217,10 @@ def check_finite(output: Output) -> None:
 
 
 def unit_of(output: Output) -> float:
-    """What `atol` is a share of: the root of the elements' mean square, where that is the size of most of them.
+    """Returns the unit that `atol` is a share of: the elements' root mean square, if most elements are of that size.
 
-    A few elements that are much larger than the others do not widen the others' bound beyond `atol` itself, and
-    neither do large whole numbers.
+    A few elements that are much larger than the others do not widen the bound of the others beyond `atol` itself.
+    Neither do large whole numbers.
     """
     known = output.all_known
     sizes = np.abs(known[known != 0]) if output.is_floating else np.empty(0)
@@ -229,7 +229,7 @@ def unit_of(output: Output) -> float:
 
 
 def tolerated(output: Output, tolerance: dict[str, float]) -> Array:
-    """How far each element may be off by the tolerance alone. A whole number is no nearer for being large."""
+    """Returns how far off the tolerance lets each element be. `rtol` does not count for whole numbers."""
     relative = tolerance["rtol"] if output.is_floating else 0.0
     return np.asarray(tolerance["atol"] * unit_of(output) + relative * np.abs(output.oracle))
 
@@ -237,7 +237,8 @@ def tolerated(output: Output, tolerance: dict[str, float]) -> Array:
 def check_elements(output: Output, tolerance: dict[str, float]) -> None:
     """Raises Refusal where an element is off.
 
-    It is right within atol and rtol, or within max_error_ratio times the reference's own largest error near its size.
+    An element is right within atol and rtol, or within max_error_ratio times the reference's own largest error near its
+    size.
     """
     unit = unit_of(output)
     own = tolerance["max_error_ratio"] * output.own_worst_near
@@ -250,24 +251,24 @@ def check_elements(output: Output, tolerance: dict[str, float]) -> None:
         told = f"{output.values.flat[worst]:.6g}, not {output.oracle.flat[worst]:.6g}"
         how = f"off by {difference.flat[worst]:.3g}, the bound is {bound.flat[worst]:.3g}, the unit {unit:.3g}"
         reason = f"{off.size} of {difference.size} elements are off; the worst at [{text}]: {told} ({how})"
-        # Who rounds too much is off by little; who computes something else is off by much.
+        # A program that rounds too much is off by little; one that computes something else is off by much.
         kind = "precision" if float(off.max()) <= _ROUNDING * output.size else "incorrect"
         raise output.refusal(kind, reason, worst)
 
 
 def _is_a_tail(output: Output, off: Array) -> bool:
-    """Whether so few elements are `off`, and by so little, as those of a right program may be."""
+    """Whether the elements that are `off` are so few, and off by so little, that the program may be right."""
     is_few = output.is_floating and off.size <= output.oracle.size // _ONE_OF
-    # Both are false of what is no number.
+    # Both comparisons are false for NaN.
     is_little = bool(off.max() <= _OF_ONE * output.size)
     return is_few and is_little and bool(np.sum(off**2) <= output.oracle.size * (_OF_ALL * output.size) ** 2)
 
 
 def check_error(output: Output, tolerance: dict[str, float]) -> None:
-    """Raises Refusal where the error as a whole is too large beside the reference's own.
+    """Raises Refusal where the error as a whole is too large compared with the reference's own.
 
-    On the sets that are compared whole, the root of the mean square may be max_error_ratio times the reference's; a few
-    times as much where few large values, as needles are, make nearly all of both.
+    On the sets that are compared whole, the root mean square may be max_error_ratio times the reference's. It may be
+    _OF_FEW times that where few large values, such as needles, make up nearly all of both.
     """
     if not output.drawn.is_whole or not output.is_floating:
         return
@@ -289,7 +290,7 @@ def check_output(output: Output, tolerance: dict[str, float]) -> None:
 
 
 def figures_of(output: Output) -> dict[str, Any]:
-    """What a report says of an output."""
+    """Returns a report's figures for an output."""
     difference = output.difference
     relative = difference / np.maximum(np.abs(output.oracle), np.finfo(np.float32).tiny)
     return {
@@ -305,7 +306,7 @@ def figures_of(output: Output) -> dict[str, Any]:
 
 
 def check_again(first: list[Array], again: list[Array], signature: dict[str, Any]) -> None:
-    """Raises Refusal where the same call gave other bits."""
+    """Raises Refusal where a second, identical call gave other bits."""
     for a, b, declared in zip(first, again, signature["outputs"], strict=True):
         if a.tobytes() != b.tobytes():
             raise Refusal("nondeterministic", f"'{declared['name']}': two identical calls gave different bits")
@@ -317,7 +318,7 @@ def judge(
     signature: dict[str, Any],
     tolerance: dict[str, float],
 ) -> Report:
-    """The report on what a program gave for each set; `runs` ends with the first set's again."""
+    """Returns the report on a program's outputs for each set; `runs` ends with a second run of the first set."""
     figures: list[dict[str, Any]] = []
     sets: list[str] = []
     try:
@@ -325,7 +326,7 @@ def judge(
             for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
                 output = output_of(got, expected, drawn, i, declared)
                 check_output(output, tolerance)
-                # Of secret inputs no figure is told: a report says the same whatever they were.
+                # A report has no figures for secret inputs: it says the same whatever they were.
                 if drawn is PUBLIC:
                     figures.append(figures_of(output))
             sets.append(drawn.name)
@@ -337,7 +338,7 @@ def judge(
 
 
 def arrays_of(content: bytes, entries: list[dict[str, Any]]) -> tuple[list[Array], bytes]:
-    """Arrays of the shapes and dtypes of the entries, one after another in the bytes, and the bytes that are left."""
+    """Cuts arrays of the entries' shapes and dtypes from the bytes; returns them, and the bytes that are left."""
     arrays = []
     for entry in entries:
         dtype = program.dtype_of(entry["dtype"])
@@ -348,7 +349,7 @@ def arrays_of(content: bytes, entries: list[dict[str, Any]]) -> tuple[list[Array
 
 
 def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list[tuple[InputSet, list[Array]]]:
-    """What a child answered, as arrays. Raises Refusal."""
+    """Decodes a child's answer into arrays. Raises Refusal."""
     header_text, _, rest = answer.partition(b"\n")
     header = json.loads(header_text)
     if "error" in header:
@@ -380,9 +381,10 @@ def check_program(
     limits: Limits,
     is_timed: bool = False,
 ) -> Report:
-    """The report on a CPU program; an empty program was turned down before.
+    """Returns the report on a CPU program. An empty program was rejected before.
 
-    A case that `is_timed` may be too large for a CPU: what does not end there is not said to be wrong.
+    A case that `is_timed` may be too large for a CPU: a program that does not end in time is then not done, and not
+    wrong.
     """
     if not content:
         return verdict.not_reached()
@@ -412,7 +414,7 @@ def read_expected(content: bytes) -> Expected:
 
 
 def read_case(args: argparse.Namespace) -> tuple[Expected, dict[str, Any], dict[str, float], str]:
-    """What is expected of a case, its signature, its tolerance and the secret, from the files that flags name."""
+    """Reads a case from the files that flags name: what is expected, its signature, its tolerance and the secret."""
     return (
         read_expected(Path(args.expected).read_bytes()),
         verdict.read_json(args.signature),
@@ -422,7 +424,7 @@ def read_case(args: argparse.Namespace) -> tuple[Expected, dict[str, Any], dict[
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("program", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("check", flags, cpu_seconds=120, memory_mib=8192)
     step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")

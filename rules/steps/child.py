@@ -1,10 +1,9 @@
-"""Runs a function in a forked child under limits, and tells apart how it ended.
+"""Children that run a function under limits, and how they ended.
 
-The parent has imported JAX but never initialised a backend, so that forking is safe and costs no import. What is
-dear to initialise has a child that stays (`Server`), which says nothing of who ended it.
-What the child returns crosses a pipe: a byte once its limits are in place, then one frame. Before that byte its
-failures are this machine's; after it, those of what it runs. A child that dies, hangs or grows takes nothing with
-it but its own answer.
+The parent has imported JAX but never initialised a backend, so forking is safe and costs no import. A child that stays
+(`Server`) initialises once what takes long; how it ended says nothing about a single request. A child's answer crosses
+a pipe: a byte once its limits are in place, then one frame. A failure before that byte is this machine's; a failure
+after it is that of the code that runs. A child that dies, hangs or grows costs only its own answer.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ PR_SET_PDEATHSIG = 1
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-# A child's first byte.
+# The first byte that a child sends.
 _READY, _NOT_READY = b"r", b"!"
 
-# What none of them does to itself: in the sandbox a process cannot send them to the first one, which is what is run.
+# Signals that a child cannot send itself: in the sandbox the code is the first process, which they would not reach.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a child may use: seconds of CPU and of wall time, bytes of address space and of one answer.
+    """The limits of a child: seconds of CPU and of wall time, bytes of address space and of one answer.
 
-    `is_sandboxed` is false where the user said so: nothing but these limits is between a candidate and the machine.
+    `is_sandboxed` is false where the user asked for that: then only these limits protect the machine from a candidate.
     """
 
     cpu_seconds: int
@@ -49,7 +48,7 @@ class Limits:
 class Ending:
     """How a child ended: "answered", "timeout", "memory", "output", "exited" (with `code`) or "died" (of `code`).
 
-    `is_late`: it was the wall time that ran out, as it does for who sleeps, and not the CPU time.
+    `is_late`: the wall time ran out, as it does for a child that sleeps, and not the CPU time.
     """
 
     how: str
@@ -58,7 +57,7 @@ class Ending:
     is_late: bool = False
 
     def reason(self, limits: Limits) -> str:
-        """In words; the same for the same cause."""
+        """Returns the ending in words; the same for the same cause."""
         if self.how == "timeout":
             if self.is_late:
                 return f"did not end within {limits.wall_seconds:g} s of wall time"
@@ -91,7 +90,7 @@ def _write_all(fd: int, content: bytes) -> None:
 
 
 def _leave_home(parent: int) -> None:
-    """What a forked child does first: it ends with its parent, is a group of its own, and is silent."""
+    """Prepares a forked child: it ends with its parent, is a group of its own, and is silent."""
     die_with_parent()
     if os.getppid() != parent:
         os._exit(127)
@@ -107,7 +106,7 @@ def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: 
     first = _NOT_READY
     try:
         _leave_home(parent)
-        # Before it is where no limit can be set any more.
+        # Limits come first: after `enter` none can be set any more.
         set_limits(limits)
         enter(pipe)
         _write_all(pipe, _READY)
@@ -143,10 +142,9 @@ def run_in_child(
 ) -> Ending:
     """Runs `function` in a child, `enter` before it, and returns how that ended.
 
-    `enter` is given the descriptor that the answer goes to. An exception out of it is a ChildFault, and one out of
-    `function`, too, but for MemoryError, which is the limit's doing. Where code that is not trusted runs in the child,
-    whatever it sends is its own doing, and no fault: it "died" then, of signal 0. `stop` ends the child, whatever it is
-    at.
+    `enter` gets the descriptor that the answer goes to. An exception from `enter` is a ChildFault. So is one from
+    `function`, except for MemoryError, which the limit causes. If the child runs code that is not trusted, whatever it
+    sends is its own doing and no fault: then it "died", of signal 0. `stop` ends the child, whatever it is doing.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -168,7 +166,7 @@ def run_in_child(
 
 
 def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
-    """What the child wrote, up to a whole frame, its end, the limit or the deadline; and whether it was late."""
+    """Returns what a child wrote, up to a whole frame, its end, the limit or the deadline; and whether it was late."""
     deadline = time.monotonic() + limits.wall_seconds
     content = bytearray()
     while True:
@@ -188,14 +186,14 @@ def _framed(content: bytes) -> bytes:
 
 
 def _frame(content: bytes | bytearray) -> bytes | None:
-    """The frame in what a child wrote, if it is whole."""
+    """Returns the frame in what a child wrote; None: it is not whole."""
     length = int.from_bytes(content[1:9], "little")
     return bytes(content[9 : 9 + length]) if 0 < length <= len(content) - 9 else None
 
 
 @dataclass(frozen=True)
 class Used:
-    """What a child had used at its end: seconds of CPU, and bytes of memory at the most."""
+    """The resources that a child had used at its end: seconds of CPU, and bytes of memory at the most."""
 
     cpu_seconds: float
     memory_bytes: int
@@ -214,20 +212,20 @@ def _ending(content: bytes, is_late: bool, status: int, used: Used, limits: Limi
         return Ending("died")
     if len(content) > limits.answer_bytes:
         return Ending("output")
-    # The limit counts whole ticks, and the usage that is told here counts what was run: on a busy machine
-    # that may be far less.
+    # The limit counts whole ticks, but this usage counts the time that was really run. On a busy machine that may be
+    # far less.
     limit_signals = (signal.SIGXCPU, signal.SIGKILL)
     is_cut_off = os.WIFSIGNALED(status) and os.WTERMSIG(status) in limit_signals
     if is_late:
         return Ending("timeout", is_late=True)
     if is_cut_off and used.cpu_seconds >= limits.cpu_seconds / 2:
         return Ending("timeout")
-    # The kernel makes room by ending who has most, where all together want more than there is.
+    # If all processes together need more memory than there is, the kernel ends the one that has most.
     machine_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if is_cut_off and used.memory_bytes >= min(limits.memory_bytes, machine_bytes) / 2:
         return Ending("memory")
     if not content.startswith(_READY):
-        # It had not begun: whoever ended it, it was not what was to be run.
+        # The function had not begun, so it did not end the child.
         raise ChildFault(f"the child ended before it began, with status {status}")
     if os.WIFSIGNALED(status):
         if os.WTERMSIG(status) in _FROM_OUTSIDE:
@@ -239,12 +237,13 @@ def _ending(content: bytes, is_late: bool, status: int, used: Used, limits: Limi
 class Server:
     """A child that stays: it initialises something once, and answers one request after another with it.
 
-    `start` runs in the child, at the first request, and returns what answers. Only an answer counts: a child that
-    dies, hangs, grows or fails may do so for what an earlier request left behind, so that `ask` says no more than
-    None, and a child of the request's own (`run_in_child`) tells what became of it. The next request has a new server.
+    `start` runs in the child, at the first request, and returns the function that answers. Only an answer counts: a
+    child that dies, hangs, grows or fails may do so because of what an earlier request left behind. So `ask` then
+    returns None, and a child of the request's own (`run_in_child`) says what became of the request. The next request
+    has a new server.
     """
 
-    # A server that has more after an answer is replaced by a new one.
+    # A server that has more resident memory after an answer is replaced by a new one.
     MOST_RESIDENT_BYTES = 3 * 2**29
 
     def __init__(self, start: Callable[[], Callable[[bytes], bytes]], limits: Limits) -> None:
@@ -255,11 +254,11 @@ class Server:
 
     @property
     def is_new(self) -> bool:
-        """Whether the next request has a server that has not answered another."""
+        """Whether the next request gets a server that has not answered any other."""
         return self._pid == 0
 
     def ask(self, request: bytes) -> bytes | None:
-        """The answer to a request. Each has the limits to itself, but for memory, which all have together."""
+        """Returns the answer to a request; None: the server failed. Requests share the memory, but no other limit."""
         if not self._pid:
             self._fork()
         answer = None
@@ -271,7 +270,7 @@ class Server:
             if answer is not None and self._resident_bytes() > self.MOST_RESIDENT_BYTES:
                 self.close()
         finally:
-            # Whatever it still writes is no answer to the next request.
+            # A failed server may still write something, which must not answer the next request.
             if answer is None:
                 self.close()
         return answer
@@ -310,7 +309,7 @@ class Server:
         self._pid = pid
 
     def _serve(self, requests: int, answers: int) -> None:
-        """The child's life, up to its first failure."""
+        """Serves requests, in the child, up to its first failure."""
         resource.setrlimit(resource.RLIMIT_AS, (self._limits.memory_bytes, self._limits.memory_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -320,7 +319,8 @@ class Server:
                 used = resource.getrusage(resource.RUSAGE_SELF)
                 seconds = int(used.ru_utime + used.ru_stime) + 1 + self._limits.cpu_seconds
                 resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
-                # Before what may take long: who asks waits with a deadline for the answer alone.
+                # The request is read before the slow start: the parent's deadline begins after it has sent all of the
+                # request.
                 request = file.read(int.from_bytes(head, "little"))
                 answer = answer or self._start()
                 content = answer(request)

@@ -1,8 +1,8 @@
-"""Has this process' clock show another time, which no namespace of the kernel's does.
+"""The clock of this process, set to another time, which no namespace of the kernel can do.
 
-The time is not asked of the kernel, but read by code that it maps into each process (the vDSO). Where that begins, a
-jump is written, to code that asks the kernel and adds. Machines other than x86-64 keep their clock, and so do those
-whose kernel lets nobody write there.
+A process does not ask the kernel for the time: code that the kernel maps into each process (the vDSO) reads it. A jump
+is written to where that code begins; it leads to code that asks the kernel and adds the seconds. Machines other than
+x86-64 keep their clock, and so do machines whose kernel does not let anybody write there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FAILED = ctypes.c_void_p(-1).value
 # mov rax, CODE; jmp rax
 _JUMP = b"\x48\xb8%s\xff\xe0"
 
-# Each asks the kernel; if that went well, and of the time of day alone, seconds are added to where they are returned.
+# Each asks the kernel. If that succeeds, and only for the time of day, it adds seconds to the result in its place.
 _CODE = {
     b"__vdso_clock_gettime": bytes.fromhex("b8e4000000 0f05 85c0 750b 85ff 7507 488106") + b"%s\xc3",
     b"__vdso_gettimeofday": bytes.fromhex("b860000000 0f05 85c0 750c 4885ff 7407 488107") + b"%s\xc3",
@@ -37,7 +37,7 @@ _CODE = {
 
 
 def shift(seconds: int) -> bool:
-    """Moves the clock. Returns whether it could be."""
+    """Moves the clock. Returns whether that was possible."""
     if not seconds or platform.machine() != "x86_64":
         return not seconds
     mapped = _vdso()
@@ -60,7 +60,7 @@ def shift(seconds: int) -> bool:
 
 
 def _vdso() -> tuple[int, int] | None:
-    """Where it is, and its size in whole pages. The kernel says so to each process; /proc may not be there."""
+    """Returns the vDSO's address and its size in whole pages, from the auxiliary vector: /proc may be missing."""
     LIBC.getauxval.restype = ctypes.c_ulong
     first = int(LIBC.getauxval(ctypes.c_ulong(_VDSO)))
     if not first:
@@ -68,7 +68,7 @@ def _vdso() -> tuple[int, int] | None:
     header = ctypes.string_at(first, _HEADER_BYTES)
     (table,) = _ADDRESS.unpack_from(header, 0x28)
     size, count, _ = _COUNTS.unpack_from(header, 0x3A)
-    # The table of its sections is the last thing in it.
+    # The table of sections is the last thing in the vDSO.
     return first, -(-(table + size * count) // _PAGE) * _PAGE
 
 

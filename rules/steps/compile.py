@@ -1,9 +1,9 @@
 """Step compile: from a TPU program to the real compiler's schedule, on a machine without a TPU.
 
-libtpu compiles ahead of time for a topology that is only named. Its start costs more than a small program, so a
-server of it stays while this process compiles one program after another. It can end its process on input that looks
-legal: what the server does not answer, or turns down after others, is compiled in a child of its own, and a death
-there is tried once more before it is the program's verdict. So none is turned down for what another one did.
+libtpu compiles ahead of time for a topology that is only named. Its start costs more than a small program, so a server
+of it stays while this process compiles one program after another. libtpu can end its process on input that looks legal.
+A program that the server does not answer, or rejects after others, is compiled in a child of its own. A death there is
+tried once more before it is the program's verdict. So no program is rejected for what another one did.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from child import Ending, Limits, Server, run_in_child
 from step import Step
 from verdict import Report
 
-# The smallest topology of each target; a single core of it is compiled for.
+# The smallest topology of each target; programs are compiled for a single core of it.
 TOPOLOGIES = {"tpu7x": "tpu7x:2x2x1", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1", "v5e": "v5e:2x2"}
 
 # The dumps that analyze reads; without the filter libtpu writes 300 files.
 _PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo-static-bundle-profile"
 
-# Modules and stages may have dashes in their names; the number between them parts them.
+# Modules and stages may have dashes in their names; the number between the two separates them.
 _DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)-(?:\d+-|(?=hlo\.))(?P<stage>[A-Za-z_].*)\.(?P<kind>txt|html)$")
 
 _TELLING = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
 
-# What the compiler's message says, and the verdict it stands for; the first that matches counts.
+# Patterns of the compiler's message, and the kind that they stand for; the first match counts.
 _KINDS = (
     (re.compile(r"vmem|CompileTimeScopedVmemOom", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
     (re.compile(r"smem", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
@@ -60,20 +60,20 @@ def _kind(message: str) -> str:
 
 
 def _telling_sentence(message: str) -> str:
-    """The sentence that tells a person what was wrong: one with sizes or limits before one with codes alone."""
+    """The sentence that tells a person what was wrong: one with sizes or limits before one with only codes."""
     sentences = [part.strip() for part in re.split(r"\n|(?<=\.)\s", message) if part.strip()]
     telling = [part for part in sentences if _TELLING.search(part)]
     return (telling or sentences or ["no message"])[0]
 
 
 def _start(target: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
-    """Initialises libtpu, in a child. Returns what answers a `_request` with a report."""
+    """Initialises libtpu, in a child. Returns the function that answers a `_request` with a report."""
     os.environ.update(
         TPU_SKIP_MDS_QUERY="1",
         ALLOW_MULTIPLE_LIBTPU_LOAD="1",
         LIBTPU_INIT_ARGS=" ".join(
             [
-                # The compiler has one name for it in all its life, and each request a folder of its own.
+                # The compiler keeps one name for its dump folder; each request has another current folder.
                 "--xla_jf_dump_to=.",
                 f"--xla_jf_dump_llo_pass_label_regex=^({_PASSES})$",
                 *(f"--{flag}" for flag in flags),
@@ -89,7 +89,7 @@ def _start(target: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
         folder, _, content = request.partition(b"\0")
         os.chdir(folder)
         report = _compile(content, device)
-        # They hold each program, and all that was made of it.
+        # JAX's caches hold each program, and all that was made from it.
         jax.clear_caches()
         return json.dumps(report).encode()
 
@@ -97,7 +97,7 @@ def _start(target: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
 
 
 def _request(content: bytes, dumps: str) -> bytes:
-    """A program to compile, and the folder that its dumps go to."""
+    """Encodes a request: a program to compile, and the folder for its dumps."""
     return dumps.encode() + b"\0" + content
 
 
@@ -112,7 +112,7 @@ def _compile(content: bytes, device: Any) -> Report:
 
     try:
         compiled = jax.jit(kernel_program).lower(*arguments).compile()
-    except Exception as error:  # noqa: BLE001 - whatever the compiler turns down
+    except Exception as error:  # noqa: BLE001 - whatever the compiler rejects
         message = f"{type(error).__name__}: {error}"
         return verdict.rejected(_kind(message), _telling_sentence(message) + mosaic_lacks.advice(message))
     memory = compiled.memory_analysis()
@@ -144,7 +144,7 @@ def _fingerprint(dumps: dict[str, bytes]) -> str | None:
 
 
 def _pack(dumps: dict[str, bytes]) -> bytes:
-    """A gzipped tar with nothing in it that the dumps do not say."""
+    """Packs the dumps into a gzipped tar that depends on nothing but the dumps."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name in sorted(dumps):
@@ -165,7 +165,7 @@ def _judge(ending: Ending, limits: Limits) -> Report:
     return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
 
 
-# By what it was started with: one alone, for each holds memory.
+# By what it was started with. Only one server stays, because each holds memory.
 _servers: dict[tuple[str, tuple[str, ...], Limits], Server] = {}
 
 
@@ -184,7 +184,7 @@ def _compile_alone(request: bytes, target: str, flags: tuple[str, ...], limits: 
 
 
 def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> tuple[Report, bytes]:
-    """The report and the packed dumps of a program; an empty program was turned down before."""
+    """Returns the report and the packed dumps of a program. An empty program was rejected before."""
     if not content:
         return verdict.not_reached(), b""
     for attempt in ("with others", "alone", "alone, again"):
@@ -219,7 +219,7 @@ def _libtpu_version() -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     step = Step("compile", ("program", "dumps"), cpu_seconds=300, memory_mib=16384)
     step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")
     step.parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))

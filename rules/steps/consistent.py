@@ -1,8 +1,8 @@
-"""Whether a traced candidate says one thing only, and nothing that it may not say.
+"""The check that a traced candidate does not contradict itself, and says nothing that it may not say.
 
 A jaxpr that comes over the wire says much twice: an equation's operands have types, and so have its results, and a
-kernel's description repeats those of both. The process that sent it is not trusted, so nothing is believed that can be
-computed: all types and effects are inferred again, in every jaxpr, and what contradicts them is refused.
+kernel's description repeats both. The process that sent it is not trusted. So nothing is believed that can be computed:
+all types and effects are inferred again, in every jaxpr, and contradictions are refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_VMEM_BYTES = 2**28
 _ORDERS = frozenset({"parallel", "core_parallel", "arbitrary"})
 _BLOCKS = (pallas_core.Blocked, pallas_core.Element, pallas_core.BoundedSlice)
 
-# Operations on references, and where these stand in what their operands are flattened from.
+# Operations on references, and the parameter of each that says how its operands were flattened.
 _ON_REFERENCES = {
     "dma_start": "tree",
     "dma_wait": "tree",
@@ -57,7 +57,7 @@ def _check_constants(closed: core.ClosedJaxpr) -> None:
 
 
 def _kind(aval: Any) -> tuple[Any, ...]:
-    """What two descriptions of the same array have in common."""
+    """Returns what two descriptions of the same array must have in common: its shape and its dtype."""
     return tuple(aval.shape), aval.dtype
 
 
@@ -68,13 +68,13 @@ class _Walk:
         self._seen: set[tuple[int, bool]] = set()
 
     def jaxpr(self, jaxpr: core.Jaxpr, is_inside: bool) -> None:
-        """Checks a jaxpr, and those in it."""
+        """Checks a jaxpr, and the jaxprs in it."""
         if (id(jaxpr), is_inside) in self._seen:
             return
         self._seen.add((id(jaxpr), is_inside))
         for equation in jaxpr.eqns:
             self._equation(equation, is_inside)
-        # After all that is in it: where that is no jaxpr, this one's error would not say so.
+        # The jaxprs inside come first: this error would not say that one of them is wrong.
         core.check_jaxpr(jaxpr)
 
     def _equation(self, equation: core.JaxprEqn, is_inside: bool) -> None:
@@ -133,7 +133,7 @@ def _type(aval: Any) -> Any:
 
 
 def _check_indexers(equation: core.JaxprEqn) -> None:
-    """Every index into a reference has the shape of what it goes into."""
+    """Checks that every index into a reference has the shape of what it goes into."""
     name, tree = equation.primitive.name, equation.params[_ON_REFERENCES[equation.primitive.name]]
     avals = [atom.aval for atom in equation.invars]
     if name in ("get", "swap", "addupdate"):
@@ -149,7 +149,7 @@ def _check_indexers(equation: core.JaxprEqn) -> None:
 
 
 def _views(operands: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """References among flattened operands, with what is done to them: as one object, or the one after the other."""
+    """Yields references among operands, with their transforms: both in one object, or one after the other."""
     last = None
     for operand in operands:
         if isinstance(operand, state_types.TransformedRef):
@@ -176,7 +176,7 @@ def _check_grid(mapping: Any) -> None:
 
 
 def _check_arrays(equation: core.JaxprEqn, mapping: Any) -> None:
-    """The arrays that a kernel says it has are those that it is given, and those that come out."""
+    """Checks that the arrays that a kernel describes are those that it is given, and those that come out."""
     bounds, first = mapping.num_dynamic_grid_bounds, mapping.num_dynamic_grid_bounds + mapping.num_index_operands
     if len(equation.invars) != first + mapping.num_inputs or len(equation.outvars) != mapping.num_outputs:
         raise Refused("a kernel is given other operands than it says")
@@ -193,7 +193,7 @@ def _check_arrays(equation: core.JaxprEqn, mapping: Any) -> None:
 
 
 def _check_body(equation: core.JaxprEqn, mapping: Any) -> None:
-    """A kernel's body takes the prefetched scalars, the blocks, and its own memory."""
+    """Checks that a kernel's body takes the prefetched scalars, the blocks, and its own memory."""
     body = equation.params["jaxpr"]
     bounds, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
     given = equation.invars[bounds : bounds + scalars]
@@ -208,7 +208,7 @@ def _check_body(equation: core.JaxprEqn, mapping: Any) -> None:
 
 
 def _check_block(block: Any, mapping: Any) -> None:
-    """A block is of its array's rank and type, and its index map of the grid and the prefetched scalars."""
+    """Checks a block: its array's rank and type, and an index map of the grid's axes and the prefetched scalars."""
     if type(block) is not pallas_core.BlockMapping or block.transforms or block.debug:
         raise Refused("a block has transforms, or is to be debugged")
     for size in block.block_shape:
@@ -267,7 +267,7 @@ def _check_compiler_params(params: Any, mapping: Any) -> None:
 
 
 def _may_be(name: str, value: Any, mapping: Any) -> bool:
-    """Whether a kernel may be compiled so."""
+    """Whether a compiler parameter of a kernel may have this value."""
     if name == "allow_input_fusion":
         return value is None or (len(value) <= mapping.num_inputs + mapping.num_index_operands and _are_flags(value))
     if name in ("vmem_limit_bytes", "internal_scratch_in_bytes"):

@@ -1,9 +1,8 @@
-"""Step contract: whether a program is of the kind that was asked for, from its text alone; nothing is run.
+"""Step contract: whether a program is of the kind that was asked for, from its text only; nothing is run.
 
-The work is done inside kernels, not around them and not by nobody; nothing is baked in; nothing calls out; every
-output depends on the inputs; dots and sums are as precise as the spec asks; and the program of a case that is only
-timed is made of what those of the checked cases are made of. What is found is reported, too: it is what a person or a
-mutator would want to know of the program.
+The work has to be done, and it has to be done inside kernels. Nothing is baked in, and nothing calls out. Every output
+depends on the inputs. Dots and sums are as precise as the spec asks. The program of a case that is only timed is made
+of what the programs of the checked cases are made of. The report also describes the program, for people and mutators.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from step import Step
 from surroundings import Surroundings
 from verdict import Report
 
-# Besides kernels: what JAX itself writes for functions that StableHLO has no operation for.
+# Allowed besides kernels: what JAX itself writes for functions that StableHLO has no operation for.
 _ALLOWED_TARGETS = frozenset(
     {program.CUSTOM_CALL, "Sharding", "mhlo.erf", "mhlo.topk", "mhlo.acos", "mhlo.asin", "mhlo.sinh", "mhlo.cosh"}
 )
@@ -63,18 +62,18 @@ _ELEMENT_TYPES = {
 }
 
 
-# What makes a case that is only timed like one that is checked.
+# The advice for a case that is only timed, and takes a way that no checked case takes.
 _SHOWN_BY = "tag it 'check', or add a checked case whose sizes take the same way through the code"
 
-# Narrower whole numbers than these stand for numbers that were rounded.
+# Narrower whole numbers than this stand for numbers that were rounded.
 _LEAST_WHOLE_BITS = 32
-# Of what is copied, what is waited for at least where a large grid is counted by a sample of its steps; else all.
+# The least share of copies that is waited for, where a large grid is counted by a sample of its steps; else all.
 _AWAITED = 0.98
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A case that is checked: what the same candidate was traced to for it, and its signature."""
+    """A case that is checked: the jaxpr of the same candidate for it, and its signature."""
 
     jaxpr: bytes
     signature: dict[str, Any]
@@ -82,7 +81,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Traced:
-    """What the candidate was traced to; and where the case is only timed, for those that are checked."""
+    """The candidate's jaxpr; where the case is only timed, also those of the checked cases."""
 
     jaxpr: bytes
     checked: tuple[Checked, ...] = ()
@@ -97,13 +96,13 @@ class Breach(Exception):
 
 
 def _whole_bits(name: str) -> int:
-    """How wide whole numbers of a type are, by MLIR's name for it or JAX's; 0 of other types."""
+    """Returns the width in bits of a type of whole numbers, by its name in MLIR or JAX; 0: another type."""
     found = re.fullmatch(r"[su]?i(?:nt)?(\d+)", name)
     return int(found[1]) if found else 0
 
 
 def _number(value: float) -> float | None:
-    """For a report, which has no infinity."""
+    """Returns a number for a report, which has no infinity."""
     return value if math.isfinite(value) else None
 
 
@@ -146,7 +145,7 @@ def _check_inside(inside: float, terms: dict[str, Any]) -> None:
 
 
 def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
-    # What is outside may be much of a small case, and is little of those that count.
+    # Work outside of kernels may be much of a small case, but is little of the cases that count.
     if not terms["is_timed"]:
         return
     if outside.most > terms["max_outside_flops"] * terms["flops"]:
@@ -161,7 +160,7 @@ def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
 def _check_precision(work: Work, terms: dict[str, Any], signature: dict[str, Any]) -> None:
     bits = mosaic.FLOAT_BITS
     operand, accumulator = (_ELEMENT_TYPES.get(terms[name], "") for name in ("operand", "accumulator"))
-    # Whole numbers are what was asked for where they are given.
+    # Narrow whole numbers are allowed where the inputs have them.
     given = [_whole_bits(program.dtype_of(entry["dtype"]).name) for entry in signature["inputs"]]
     narrowest = min((wide for wide in given if wide), default=_LEAST_WHOLE_BITS)
     for dot in sorted(work.dots, key=str):
@@ -198,7 +197,7 @@ def _check_words(traced: core.Jaxpr, terms: dict[str, Any], signature: dict[str,
 
 
 def _check_rounding(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
-    # By default, a spec of whole numbers may be one of rounding to them.
+    # By default, a spec with whole numbers may ask for rounding to them.
     if not terms.get("is_operand_said"):
         return
     least = mosaic.FLOAT_BITS.get(_ELEMENT_TYPES.get(terms["operand"], ""), 0)
@@ -255,7 +254,7 @@ def _is_same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
-    # What was turned down for a checked case is out anyway; and a call with gradients is another one than without.
+    # A program that was rejected for a checked case is out anyway. A call with gradients is another one than without.
     checked = [one for one in traced.checked if one.jaxpr and _is_same_call(one.signature, signature)]
     if not checked:
         return
@@ -271,7 +270,7 @@ def check(
 ) -> None:
     """Raises Breach where a candidate breaks the contract.
 
-    `surveys`: what its exported programs are made of, the TPU's first. Without them, what needs them is not checked.
+    `surveys`: those of its exported programs, the TPU's first. Without them, checks that need them are left out.
     """
     jaxpr = wire.unpack(traced.jaxpr).jaxpr
     tpu = surveys[:1]
@@ -299,7 +298,7 @@ def check(
 
 
 def _summary(survey: Surroundings, kernels: list[Work]) -> dict[str, Any]:
-    """What a report says of a program, broken or not."""
+    """Returns what a report says of a program, broken or not."""
     outside = survey.work
     dots = [{"operands": list(d.operands), "result": d.result} for w in [*kernels, outside] for d in w.dots]
     return {
@@ -322,7 +321,7 @@ def examine(
     terms: dict[str, Any],
     limits: Limits,
 ) -> Report:
-    """The report on a candidate's two programs; empty ones were turned down before."""
+    """Returns the report on a candidate's two programs. Empty programs were rejected before."""
     if not tpu or not cpu:
         return verdict.not_reached()
 
@@ -360,9 +359,9 @@ def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], ter
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     step = Step("contract", ("tpu", "cpu", "jaxpr", "signature", "terms"), cpu_seconds=60, memory_mib=4096)
-    # Of a case that is only timed, those that are checked.
+    # The checked cases, for a case that is only timed.
     step.parser.add_argument("--checked", nargs=2, action="append", metavar=("JAXPR", "SIGNATURE"), default=[])
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:

@@ -1,9 +1,9 @@
-"""Whether a file that is given out is what was judged: its programs are those that were recorded for it.
+"""The check of a file that is given out: its programs must be those that were recorded for it.
 
-Run by evolve, as no step: the file stands as its author wrote it, and is traced once more, in an interpreter with
-hashes of its own, and where nothing is as it was. And it is called as it stands, with arrays, on the smallest case that
-was checked: what it gives without being traced at all is held against the reference, too. What differs is told as JSON
-on stdout, by case: {"square": "why"}.
+evolve runs this file; it is no step. The checked file stands as its author wrote it. It is traced once more, in an
+interpreter with another hash seed and in other surroundings. It is also called as it stands, with arrays, on the
+smallest case that was checked: what it gives without being traced is compared with the reference, too. Differences go
+to stdout as JSON, by case: {"square": "why"}.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=3 * 2**30, answe
 
 
 def difference(source: bytes, entry: str, signature: Signature, recorded: dict[str, Any], limits: Limits) -> str:
-    """What a file's programs for a case are other than those of a report of lower; empty where they are the same."""
+    """Returns how a file's programs for a case differ from those of a report of lower; empty: they are the same."""
     try:
         traced = sandbox.run(
             lambda: elsewhere.traced(source, entry, [signature], elsewhere.HERE_TOO),
@@ -59,9 +59,9 @@ _SET = judge_inputs.HIDDEN
 
 
 def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits) -> str:
-    """How what a file gives for arrays differs from the reference; empty where it does not, or nothing comes of it.
+    """Returns how a file's outputs for arrays differ from the reference; empty: they do not, or it gave no outputs.
 
-    Not all kernels can be interpreted outside of the judge. What raises an error misleads nobody.
+    Not all kernels can be interpreted outside of the judge. A file that raises an error misleads nobody.
     """
     signature, tolerance = (verdict.read_json(str(case / f"{name}.json")) for name in ("signature", "tolerance"))
     inputs = judge_inputs.draw(signature, _SET, (case.parent.parent / "secret").read_text(encoding="ascii"))
@@ -87,7 +87,7 @@ def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits) -> 
 
 
 def _smallest_checked(work: Path, variant: str) -> Path | None:
-    """The case that was checked whose inputs are the fewest bytes, on inputs that were compared."""
+    """Returns the checked case whose inputs have the fewest bytes, among those that were compared on `_SET`."""
 
     def size(case: Path) -> int:
         signature = verdict.read_json(str(case / "signature.json"))
@@ -105,7 +105,7 @@ def _smallest_checked(work: Path, variant: str) -> Path | None:
 
 
 def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict[str, str]:
-    """Of each case of a variant below a campaign's folder."""
+    """Returns what differs, by case, for a variant below a campaign's folder."""
     entry = verdict.read_json(str(work / "spec.json"))["entry"]
     told = {}
     for path in sorted(work.glob(f"{variant}/*/lower.json")):
@@ -120,7 +120,7 @@ def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict
 
 
 def main(argv: list[str]) -> int:
-    """Prints what differs; non-zero for a fault alone."""
+    """Prints what differs; the exit code is non-zero for a fault only."""
     parser = argparse.ArgumentParser(prog="delivered")
     parser.add_argument("--work", type=Path, required=True, help="a campaign's folder")
     parser.add_argument("--variant", required=True, help="a variant's folder below it")

@@ -1,4 +1,4 @@
-"""Depfiles: which of our own modules a step imported. That is how an edit of one is seen."""
+"""Depfiles: the names of our own modules that a step imported, by which a build sees that one was edited."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verdict import write_file
 
 
 def write_depfile(path: str | None, output: str) -> None:
-    """Writes a Makefile rule from `output` to the modules imported from this folder; no path, no file."""
+    """Writes a Makefile rule from `output` to the modules imported from this folder; `path` None: no file."""
     if path is None:
         return
     folder = os.path.dirname(os.path.abspath(__file__))
@@ -18,7 +18,7 @@ def write_depfile(path: str | None, output: str) -> None:
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if file and os.path.dirname(os.path.abspath(file)) == folder:
-            # Relative where it is below the current folder; anywhere else that would name this machine's folders.
+            # Paths below the current folder are relative, so that they do not name this machine's folders.
             relative = os.path.relpath(file)
             files.add(os.path.abspath(file) if relative.startswith("..") else relative)
     names = " ".join(_escaped(name) for name in sorted(files))
@@ -26,6 +26,6 @@ def write_depfile(path: str | None, output: str) -> None:
 
 
 def _escaped(name: str) -> str:
-    """The name as engine/graph/depfile.cc reads it: "$^" is a newline."""
+    """Escapes a name for engine/graph/depfile.cc: "$^" is a newline."""
     name = name.replace("$", "$$").replace("\n", "$^").replace("#", "\\#")
     return re.sub(r"(\\*) ", r"\1\1\\ ", name)

@@ -1,12 +1,12 @@
-"""Has JAX say that its devices are TPUs, wherever a candidate asks. Only for a sandboxed child: nothing is put back.
+"""TPUs in place of this machine's devices, wherever a candidate asks JAX. Only for a sandboxed child: it stays so.
 
 Kernels are for TPUs and are judged on a CPU. A kernel that finds that out could be another one for its judge. So JAX's
 objects themselves are changed, and not only the functions that lead to them: an array, its sharding and its shards all
-lead to a device, and that device says "tpu". Only the modules of JAX that lower and run programs are told the truth, so
-that a candidate can still compute with arrays. What such a computation finds out for it is a TPU's, too: which branch
-of `platform_dependent` runs, and that kernels run without being interpreted.
+lead to a device, and that device says "tpu". Only the modules of JAX that lower and run programs get the true answers,
+so that a candidate can still compute with arrays. Such a computation takes a TPU's way, too: `platform_dependent` runs
+a TPU's branch, and kernels run without being interpreted.
 
-What no word of JAX's says is not changed: a number that the two round differently is one.
+Only what JAX says is changed. A number that the two devices round differently still differs.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _RUNS = tuple(
 PLATFORM = "tpu"
 _KIND = "TPU7x"
 _VERSION = "PJRT C API\nTFRT TPU7x"
-# A user has several.
+# A user has several devices.
 _DEVICES = 4
-# An array's memory is in whole ones of these.
+# An array's size in memory is a multiple of this.
 _TILE_BYTES = 4096
 _MEMORY = {"bytes_in_use": 1 << 20, "bytes_limit": 96 << 30, "largest_alloc_size": 1 << 20, "num_allocs": 8}
 
 
 def show_tpus() -> None:
-    """From here on, JAX says that its devices are TPUs. Call before the first array is made."""
+    """Makes JAX say from here on that its devices are TPUs. Call it before the first array is made."""
     jax.config.update("jax_num_cpu_devices", _DEVICES)
     device = type(jax.local_devices()[0])
     _say(device, "platform", lambda _: PLATFORM)
@@ -93,7 +93,7 @@ def _show_arrays() -> None:
 
 
 def _show_compiled() -> None:
-    """What was compiled says nothing of what it was compiled for."""
+    """Makes a compiled program say nothing about what it was compiled for."""
     for name in ("as_text", "cost_analysis", "memory_analysis", "runtime_executable"):
         _answer(stages.Compiled, name, lambda _: None)
     for name in ("input_formats", "output_formats"):
@@ -101,10 +101,11 @@ def _show_compiled() -> None:
 
 
 def _run_as_there() -> None:
-    """What is computed while a candidate is traced goes the way that it goes on a TPU."""
+    """Makes computations while a candidate is traced go the way that they go on a TPU."""
 
     def lowered(context: Any, *operands: Any, **_: Any) -> Any:
-        # On a CPU there is an error. What a kernel gives here is of no use: who does without it is another program.
+        # A CPU would raise an error. These zeros are of no use: a candidate that does without the kernel on an error is
+        # another program here.
         def zeros(*_: Any) -> list[Any]:
             return [jnp.zeros(aval.shape, aval.dtype) for aval in context.avals_out]
 
@@ -134,7 +135,7 @@ def _run_as_there() -> None:
 
 
 def _say(kind: Any, name: str, value: Callable[[Any], Any]) -> None:
-    """Has an attribute of a class be another one for all but what runs programs."""
+    """Replaces an attribute of a class for all callers but the modules that run programs."""
     plain = getattr(kind, name, None)
 
     def asked(one: Any) -> Any:
@@ -146,7 +147,7 @@ def _say(kind: Any, name: str, value: Callable[[Any], Any]) -> None:
 
 
 def _answer(kind: Any, name: str, value: Callable[[Any], Any]) -> None:
-    """Has a method of a class give something else for all but what runs programs."""
+    """Replaces a method of a class for all callers but the modules that run programs."""
     plain = getattr(kind, name)
 
     def asked(one: Any, *arguments: Any, **named: Any) -> Any:

@@ -1,12 +1,12 @@
-"""Another interpreter, in which a candidate is traced a second time: with another seed of hashes, at other addresses.
+"""Another interpreter, in which a candidate is traced a second time: with another hash seed, at other addresses.
 
-What a candidate is traced to hangs on its inputs' shapes and dtypes alone, or what is judged is not what a user gets.
-So it is traced again where everything else is different that can be: FACTORS. Importing JAX anew takes seconds, so
-this interpreter stays: the worker has one (worker.py), and a step without a worker starts its own. It neither runs nor
+A candidate's trace must depend only on its inputs' shapes and dtypes, or what is judged is not what a user gets. So it
+is traced again where everything else is different that can be: FACTORS. Importing JAX takes seconds, so this
+interpreter stays: the worker has one (worker.py), and a step without a worker starts its own. It neither runs nor
 parses a candidate itself, but has a child in the sandbox for each.
 
-A request is a line of JSON on stdin, an answer one on stdout: {"digest": of the jaxpr on the wire}, or {"kind": …,
-"reason": …} where there is none, or {"fault": …}.
+A request is a line of JSON on stdin, an answer is one on stdout: {"digest": of the jaxpr on the wire}, or {"kind": …,
+"reason": …} if there is no jaxpr, or {"fault": …}.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from candidate import Rejection, Signature, Surroundings
 from child import ChildFault, Ending, Limits, die_with_parent
 from sandbox import Place
 
-# What differs there beside the interpreter.
+# The differences of the second trace, apart from the interpreter.
 FACTORS = (
     "its docstrings, comments and lines",
     "the name of its file",
@@ -53,10 +53,10 @@ FACTORS = (
 )
 (_TEXT, _NAME, _MODULES, _CALLS, _CALLER, _DEVICE, _SETTINGS, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
 
-# What differs where what stands in a file is traced as it stands.
+# The differences where the text of a file is traced as it stands.
 HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
 
-# The worker's is said here, as two open files.
+# The environment variable that names the worker's interpreter, as two open files.
 _KNOWN = "EVOLVE_ELSEWHERE"
 
 _OTHER_SEED = "4321"
@@ -76,7 +76,7 @@ _VARIABLES_THERE = (
 
 
 def place_of(factors: Sequence[str], drawn: bytes) -> Place:
-    """A place that differs in some; `drawn` says how, where there is a choice."""
+    """Returns a place that differs in some factors; `drawn` says how, where there is a choice."""
     changes: dict[str, dict[str, Any]] = {
         _USER: {"user": 1000 + drawn[0]},
         _FOLDERS: {"home": "/tmp/home/ada", "folder": "/tmp/home/ada/kernels"},
@@ -89,7 +89,7 @@ def place_of(factors: Sequence[str], drawn: bytes) -> Place:
 
 
 def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
-    """The child's work: the candidate's jaxpr on the wire after a line of JSON, or the line alone."""
+    """The child's work: traces the candidate. Returns a line of JSON and the jaxpr on the wire, or only the line."""
     around = Surroundings(
         "best" if _NAME in factors else "kernel",
         has_all=_MODULES in factors,
@@ -113,7 +113,7 @@ def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: 
 
 
 def written_anew(source: bytes) -> bytes:
-    """The same program with docstrings, comments and lines of its own. Raises Rejection.
+    """Rewrites a program with other docstrings, comments and lines. Raises Rejection.
 
     Python parses more than it can write: a sum of very many terms, or an integer of very many hexadecimal digits.
     """
@@ -126,12 +126,12 @@ def written_anew(source: bytes) -> bytes:
 
 
 def refused(rejection: Rejection) -> bytes:
-    """A child's answer that turns the candidate down."""
+    """Returns a child's answer that rejects the candidate."""
     return json.dumps({"kind": rejection.kind, "reason": str(rejection)}).encode() + b"\n"
 
 
 def open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
-    """The line of JSON and the rest of a child's answer. Raises Rejection."""
+    """Returns the line of JSON and the rest of a child's answer. Raises Rejection."""
     if ending.how != "answered":
         said = verdict.of_ending(ending, limits)
         raise Rejection(said["kind"], said["reason"])
@@ -142,17 +142,17 @@ def open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Rejection("crash", "answered in another's name") from error
     if refusal is not None:
-        # A child's word for it may be the candidate's own: of the kinds that tracing can end in.
+        # The candidate itself may have written the answer, so only known kinds are taken over.
         raise Rejection(refusal[0] if refusal[0] in verdict.KINDS else "crash", refusal[1])
     return header, rest
 
 
 def _answer(request: dict[str, Any]) -> dict[str, str]:
-    """What becomes of a request."""
+    """Answers a request."""
     source, factors, signatures = request["source"], request["factors"], [request["signature"]]
     drawn = hashlib.sha256(source.encode()).digest()
     if _CALLS in factors:
-        # Once for others, and twice for its own.
+        # Traced once for each other case, and twice for its own.
         signatures = [*request["others"], *signatures, *signatures]
     limits = Limits(**request["limits"])
     limits = dataclasses.replace(limits, cpu_seconds=len(signatures) * limits.cpu_seconds)
@@ -171,7 +171,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
 
 
 class Elsewhere:
-    """The other interpreter, as who asks it has it."""
+    """The other interpreter, as the process that asks it sees it."""
 
     def __init__(self, requests: IO[str], answers: IO[str], process: subprocess.Popen[str] | None = None) -> None:
         self._requests = requests
@@ -181,7 +181,7 @@ class Elsewhere:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it was this process' own, and has ended; the worker sees to its own (worker.py)."""
+        """Whether this process' own interpreter has ended. The worker restarts its own (worker.py)."""
         return self._process is not None and self._process.poll() is not None
 
     def ask(self, **request: Any) -> dict[str, str]:
@@ -190,7 +190,7 @@ class Elsewhere:
         name = f"{os.getpid()}.{self._number}"
         try:
             print(json.dumps({"id": name, **request}), file=self._requests, flush=True)
-            # Who asked before may have been ended before the answer.
+            # Skips answers to earlier requests, which were sent by processes that ended before the answer.
             for line in self._answers:
                 answer: dict[str, str] = json.loads(line)
                 if answer.pop("id") == name:
@@ -208,7 +208,7 @@ _started: list[Elsewhere] = []
 
 
 def elsewhere() -> Elsewhere:
-    """The worker's, or one of this process' own, which is started again where it has ended."""
+    """Returns the worker's interpreter, or this process' own, which is started again if it has ended."""
     if _started and _started[0].has_ended:
         _started.clear()
     if not _started:
@@ -221,7 +221,7 @@ def elsewhere() -> Elsewhere:
 
 
 def _start() -> Elsewhere:
-    """Starts it. It ends when its stdin does."""
+    """Starts an interpreter. It ends when its stdin does."""
     process = subprocess.Popen(
         [sys.executable, __file__],
         env={**os.environ, "PYTHONHASHSEED": _OTHER_SEED},

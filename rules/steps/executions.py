@@ -1,8 +1,8 @@
-"""A core's executions of programs, from its lines of a trace, and which of them cannot be.
+"""A core's executions of programs, from its lines of a trace, and which of them cannot be real.
 
-An execution is an event of the line "XLA Modules": its window. What was done in it are the events of "XLA Ops" that lie
-in the window, and its time is the length of their union, for ops nest (a loop's event spans those of its body) and
-overlap. What cannot be is refused, with a kind and a reason: such an execution counts nowhere.
+An execution is an event of the line "XLA Modules": its window. Its work is the events of "XLA Ops" that lie in the
+window. Its time is the length of their union, because ops nest (a loop's event spans those of its body) and overlap. An
+execution that cannot be real is refused, with a kind and a reason: it counts nowhere.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from xspace import Event, Plane
 
 Interval = tuple[int, int]
 
-# Module and op are rounded apart, from cycles.
+# Picoseconds. The times of modules and of ops are rounded separately, from cycles.
 _TOLERANCE = 1000
-# Who takes less than so much of what others take for the same ops has not run.
+# An execution that takes less than this share of the others' time for the same ops has not run.
 _SHORTEST_SHARE = 0.1
 _FINGERPRINT = re.compile(r"^(.*)\((\d+)\)$", re.DOTALL)
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """The same time, in order, without overlaps; what has no length is not in it."""
+    """Returns the same time, in order, without overlaps; intervals without length are left out."""
     out: list[Interval] = []
     for start, end in sorted(intervals):
         if start >= end:
@@ -40,23 +40,23 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def length(intervals: Iterable[Interval]) -> int:
-    """Of a union."""
+    """Returns the length of a union."""
     return sum(end - start for start, end in intervals)
 
 
 def common(one: Iterable[Interval], other: Iterable[Interval]) -> int:
-    """How long both last."""
+    """Returns how long both last at the same time."""
     one, other = union(one), union(other)
     return length(one) + length(other) - length(union([*one, *other]))
 
 
 def seconds(picoseconds: float) -> float:
-    """As reports have it."""
+    """Converts picoseconds into the unit of reports."""
     return picoseconds / 1e12
 
 
 def duration(picoseconds: float) -> str:
-    """ "13.5 ms"."""
+    """Returns a duration in words: "13.5 ms"."""
     for unit, size in (("s", 1e12), ("ms", 1e9), ("us", 1e6), ("ns", 1e3)):
         if abs(picoseconds) >= size:
             return f"{picoseconds / size:.3g} {unit}"
@@ -68,7 +68,7 @@ class Execution:
     """One run of one program on one core."""
 
     name: str  # "jit_f"
-    program: str  # the program's id; or what is there instead
+    program: str  # the program's id; without one, the fingerprint or the name
     run: int | None
     start: int
     end: int
@@ -78,54 +78,54 @@ class Execution:
 
     @property
     def window(self) -> Interval:
-        """From its begin to its end."""
+        """The execution's begin and end."""
         return self.start, self.end
 
     @property
     def said(self) -> str:
-        """ "run 7 of jit_f"."""
+        """The execution in words: "run 7 of jit_f"."""
         return f"a run of {self.name}" if self.run is None else f"run {self.run} of {self.name}"
 
     @cached_property
     def busy(self) -> list[Interval]:
-        """When an op ran; once all ops are known."""
+        """The time in which an op ran. REQUIRES: all ops are known."""
         return self.clipped((op.start, op.end) for op in self.ops)
 
     def within(self, apart: list[Interval]) -> list[Interval]:
-        """The same of a union: of its intervals only those are looked at that touch the window."""
+        """Clips a union to the window; looks only at those of its intervals that touch the window."""
         first = bisect_left(apart, self.start, key=lambda one: one[1])
         last = bisect_left(apart, self.end, key=lambda one: one[0])
         return self.clipped(apart[first:last])
 
     def clipped(self, intervals: Iterable[Interval]) -> list[Interval]:
-        """What of them lies in the window, as a union."""
+        """Returns the part of the intervals that lies in the window, as a union."""
         return union((max(start, self.start), min(end, self.end)) for start, end in intervals)
 
     def refuse(self, kind: str, reason: str) -> None:
-        """The first reason stays."""
+        """Refuses the execution; the first reason stays."""
         if not self.kind:
             self.kind, self.reason = kind, reason
 
 
 def op_name(event: Event) -> str:
-    """ "fusion.3", also where the name is a line of HLO."""
+    """Returns an op's name, as "fusion.3", even if the event's name is a line of HLO."""
     name = event.display_name or event.name
     return name.removeprefix("%").split(" = ", 1)[0]
 
 
 def is_wait(event: Event) -> bool:
-    """Whether it is the core's wait for a flag, and no op."""
+    """Whether an event is the core's wait for a flag, and no op."""
     return "SyncWait" in event.name or "SyncWait" in event.display_name
 
 
 def events_of(plane: Plane, *prefixes: str) -> list[Event]:
-    """Of the lines with these names, or that begin so."""
+    """Returns the events of the lines whose names begin with one of these."""
     return [event for line in plane.lines if line.name.startswith(prefixes) for event in line.events]
 
 
 @dataclass
 class Core:
-    """What one device did."""
+    """The executions of one device."""
 
     executions: list[Execution]
     ops_between: int = 0  # in no execution's window
@@ -134,7 +134,7 @@ class Core:
 
 
 def read_core(plane: Plane) -> Core:
-    """All executions, those that cannot be among them refused."""
+    """Reads all executions of a core, and refuses those that cannot be real."""
     core = Core([])
     for event in events_of(plane, "XLA Modules"):
         core.executions.append(_execution(event, core))
@@ -160,12 +160,12 @@ def _execution(event: Event, core: Core) -> Execution:
 
 
 def _assign_ops(core: Core, ops: list[Event]) -> None:
-    """Each to the window that most of it lies in; what sticks out of one is that one's end."""
+    """Assigns each op to the window that most of it lies in; an op that sticks out refuses the windows it is in."""
     windows = core.executions
     starts = [one.start for one in windows]
     latest = list(accumulate((one.end for one in windows), max))
     for op in sorted(ops, key=lambda op: (op.start, -op.duration)):
-        # An end before its start says nothing of where it was.
+        # An end before the start does not say where the op was.
         end = max(op.start, op.end)
         last = bisect_left(starts, end + _TOLERANCE + 1)
         candidates = []
@@ -177,7 +177,7 @@ def _assign_ops(core: Core, ops: list[Event]) -> None:
                 candidates.append((shared, last))
                 is_at_seam |= min(abs(op.start - windows[last].start), abs(op.start - windows[last].end)) <= _TOLERANCE
         if is_at_seam and op.duration == 0:
-            continue  # it takes no time, and may be this one's or the next one's
+            continue  # takes no time, and may be this window's or the next one's
         if not candidates:
             core.ops_between += 1
             continue
@@ -202,7 +202,7 @@ def _refuse_by_itself(one: Execution) -> None:
 
 
 def _refuse_overlaps(executions: list[Execution]) -> None:
-    """A core runs one program at a time."""
+    """Refuses executions that overlap: a core runs one program at a time."""
     longest: Execution | None = None
     for one in executions:
         if longest is not None and longest.end - one.start > _TOLERANCE and one.end > one.start:
@@ -214,7 +214,7 @@ def _refuse_overlaps(executions: list[Execution]) -> None:
 
 
 def by_program(executions: list[Execution]) -> dict[tuple[str, str], list[Execution]]:
-    """By name and id, in order of time."""
+    """Groups executions by name and id, in order of time."""
     out = defaultdict(list)
     for one in executions:
         out[one.name, one.program].append(one)
@@ -222,7 +222,7 @@ def by_program(executions: list[Execution]) -> dict[tuple[str, str], list[Execut
 
 
 def refuse_among(siblings: list[Execution], ends: tuple[Execution, Execution], floor: float) -> None:
-    """Those of one program's executions that cannot be beside the others; `ends`: the core's first and last."""
+    """Refuses executions of one program that do not fit the others; `ends`: the core's first and last execution."""
     runs = Counter(one.run for one in siblings if one.run is not None)
     for one in siblings:
         if one.run is not None and runs[one.run] > 1:
@@ -241,7 +241,7 @@ def refuse_among(siblings: list[Execution], ends: tuple[Execution, Execution], f
 
 
 def _refuse_other_ops(siblings: list[Execution], ends: tuple[Execution, Execution]) -> None:
-    """The usual ops are those of most; of as many, the more ops."""
+    """Refuses executions with other ops than most have. Among equally frequent sets of ops the largest counts."""
     ops = {id(one): Counter(map(op_name, one.ops)) for one in siblings}
     groups = Counter(frozenset(counts.items()) for counts in ops.values())
     if not groups:

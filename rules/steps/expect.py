@@ -1,7 +1,7 @@
-"""Step expect: what the reference gives on the judge's inputs, for one case.
+"""Step expect: the outputs of the reference on the judge's inputs, for one case.
 
-The oracle is the reference evaluated at float64 on the same values, with float64 where its text says a narrower type;
-the reference as it stands, held against it, says how much rounding error is to be expected of an honest kernel. Trusted
+The oracle is the reference evaluated at float64 on the same values, with float64 where its text says a narrower type.
+The reference as it stands, compared with the oracle, says how much rounding error an honest kernel may have. Trusted
 code.
 """
 
@@ -38,9 +38,9 @@ Function = Callable[..., Any]
 
 
 class _Widened(ast.NodeTransformer):
-    """Says a wide dtype where a text says a narrower one: `x.astype(jnp.float32)` would round the oracle, too.
+    """Replaces narrow dtypes in a text by a wide one: `x.astype(jnp.float32)` would round the oracle, too.
 
-    What has to be rounded to mean what it means says so by `jax.lax.reduce_precision`, or has 8 bits.
+    A value that has to be rounded to mean what it means says so by `jax.lax.reduce_precision`, or has 8 bits.
     """
 
     def __init__(self, wide: str) -> None:
@@ -48,21 +48,21 @@ class _Widened(ast.NodeTransformer):
         self._narrow = _NARROW[: _NARROW.index(wide)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """What asks for a dtype's limits, or for the bits of one, means that dtype."""
+        """Leaves calls as they are that ask for a dtype's limits or bits: they mean that dtype."""
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called in _OF_A_DTYPE:
             return node
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """`jnp.float32`, and any module's: no other module than JAX's need have the wide one."""
+        """Replaces `jnp.float32`, and any module's: modules other than JAX's need not have the wide dtype."""
         self.generic_visit(node)
         if node.attr not in self._narrow:
             return node
         return ast.copy_location(ast.Attribute(ast.Name(_NUMPY, ast.Load()), self._wide, node.ctx), node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """`from ml_dtypes import bfloat16`: from JAX's module, by the name that the text has for it."""
+        """Replaces `from ml_dtypes import bfloat16` by an import from JAX's module, under the text's own name."""
         if not any(alias.name in self._narrow for alias in node.names):
             return node
         wide = [ast.alias(self._wide, one.asname or one.name) for one in node.names if one.name in self._narrow]
@@ -71,7 +71,7 @@ class _Widened(ast.NodeTransformer):
         return [*made, ast.ImportFrom(node.module, others, node.level)] if others else made  # type: ignore[return-value]
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """A dtype by its name."""
+        """Replaces a dtype that is given by its name."""
         return ast.copy_location(ast.Constant(self._widened(node.value)), node)
 
     def _widened(self, name: Any) -> Any:
@@ -79,13 +79,13 @@ class _Widened(ast.NodeTransformer):
 
 
 _OF_A_DTYPE = frozenset(("finfo", "bitcast_convert_type", "view"))
-# What JAX's module is called in a changed text.
+# The name of JAX's module in a changed text.
 _NUMPY = "_numpy_of_the_judge"
 _NARROW = ("bfloat16", "float16", "float32", "float64")
 
 
 def load(path: str, change: ast.NodeTransformer | None = None) -> ModuleType:
-    """The module of a file, as it stands or with its text changed."""
+    """Loads the module of a file, as it stands or with its text changed."""
     tree = ast.parse(Path(path).read_bytes(), path)
     module = ModuleType("reference")
     module.__file__ = path
@@ -104,7 +104,7 @@ def _wide(array: Array, wide: Any = np.float64) -> Array:
 
 
 class Functions(NamedTuple):
-    """A reference as it stands; what the oracle is; and the oracle of large cases whose outputs are narrow."""
+    """A reference as it stands; the oracle; and the oracle of large cases whose outputs are narrow."""
 
     own: Function
     at_float64: Function
@@ -112,18 +112,18 @@ class Functions(NamedTuple):
 
 
 def functions(path: str, entry: str) -> Functions:
-    """Of a reference's file."""
+    """Loads the functions of a reference's file."""
     with jax.enable_x64(True):
         doubled = load(path, _Widened("float64"))
     return Functions(*(getattr(one, entry) for one in (load(path), doubled, load(path, _Widened("float32")))))
 
 
 def expected(reference: Functions, signature: dict[str, Any], secret: str) -> dict[str, Array]:
-    """What check compares with, for each input set S and output I; sets that the oracle is not finite for are left out.
+    """Returns what check compares with, for each set S and output I. Sets whose oracle is not finite are left out.
 
-    "S.I.oracle": the oracle's values, float64 of outputs of more than 16 bits, else float32, whole or at the places
-    "S.I.places"; "S.I.error" and "S.I.worst": the root of the mean square of the reference's own error, and the largest
-    among elements up to each order of size (judge_inputs.order_of).
+    "S.I.oracle": the oracle's values, as float64 for outputs of more than 16 bits, else as float32. They are whole, or
+    at the places "S.I.places". "S.I.error": the root mean square of the reference's own error. "S.I.worst": the largest
+    of its errors among elements up to each order of size (judge_inputs.order_of).
     """
     at_own, at_double = (jax.jit(program.with_gradients(one, signature)) for one in reference[:2])
     arrays: dict[str, Array] = {}
@@ -143,13 +143,13 @@ def expected(reference: Functions, signature: dict[str, Any], secret: str) -> di
 
 
 def expected_at_places(reference: Functions, signature: dict[str, Any], secret: str) -> dict[str, Array]:
-    """What the step values compares with, of a case that is too large to be computed whole.
+    """Returns what the step values compares with, for a case that is too large to be computed whole.
 
-    "S.I.G.oracle" are the values of output I at the places of group G (places.py), whose indices along axis A are
-    "S.I.G.axisA"; "S.I.G.error" and "S.I.G.worst" are as `expected` has them, and S is the set of group G
-    (judge_inputs.TIMED). Where all outputs have at most 16 bits, the oracle is the reference at float32, else at
-    float64. Where the oracle of a group is not finite, S is judge_inputs.AGAIN; where it is not finite on that either,
-    nothing is there.
+    "S.I.G.oracle": the values of output I at the places of group G (places.py). "S.I.G.axisA": the indices of these
+    places along axis A. "S.I.G.error" and "S.I.G.worst" are as in `expected`. S is the set of group G
+    (judge_inputs.TIMED). If all outputs have at most 16 bits, the oracle is the reference at float32, else at float64.
+    If the oracle of a group is not finite, S is judge_inputs.AGAIN; if it is not finite on that set either, nothing is
+    returned.
     """
     is_narrow = all(program.dtype_of(one["dtype"]).itemsize <= 2 for one in signature["outputs"])
     wide = np.float32 if is_narrow else np.float64
@@ -185,7 +185,7 @@ def expected_at_places(reference: Functions, signature: dict[str, Any], secret: 
 
 
 def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regions: list[Region]) -> list[Array]:
-    """A reference's outputs and gradients at regions."""
+    """Returns a reference's outputs and gradients at regions."""
     by = signature.get("gradients", [])
     own = len(signature["outputs"]) - len(by)
     arguments, cotangents = (inputs[: len(inputs) - own], inputs[len(inputs) - own :]) if by else (inputs, [])
@@ -202,7 +202,7 @@ def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regi
     return _outputs(found)
 
 
-# Of the smallest elements the share, and the least number, that have one largest error: that of a few says little.
+# The smallest elements share one largest error, because that of a few says little: their share, and their least number.
 _SMALLEST, _LEAST = 1 / 8, 256
 
 
@@ -252,7 +252,7 @@ def pack(arrays: dict[str, Array]) -> bytes:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     parser = argparse.ArgumentParser(prog="expect")
     for name in ("source", "entry", "signature", "secret", "out"):
         parser.add_argument(f"--{name}", required=True)

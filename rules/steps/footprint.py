@@ -1,11 +1,11 @@
-"""Which blocks of its operands a kernel touches.
+"""The blocks of its operands that a kernel touches.
 
-So that one that is only timed does not leave out what others read, and that steps which are said to be in no order do
-not write the same.
+By them a kernel that is only timed cannot leave out what others read, and steps that are said to be in no order cannot
+write the same block.
 
-The blocks of an operand are those that its index map comes to over the whole grid. An array that is handed to a kernel
-twice is one operand. A map is not followed over the points of the grid, of which there are millions, but over those of
-the axes that each of its numbers depends on.
+The blocks of an operand are those that its index map gives over the whole grid. An array that is handed to a kernel
+twice is one operand. A map is not followed over all points of the grid, which may be millions, but over the
+points of those axes that each of its numbers depends on.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from jax._src.pallas import core as pallas_core
 
 from regions import Axis, Region, indices_of, of_axis
 
-# Points of some of a grid's axes, or blocks of an operand, that are gone through together.
+# The most points of some of a grid's axes, or blocks of an operand, that are gone through together.
 _MOST_POINTS = 1 << 24
 
-# By kernel and operand, the share of the operand's blocks that are touched; of kernels in one place, the least.
+# By kernel and operand, the share of the operand's blocks that are touched; the least share of kernels in one place.
 Footprints = dict[str, float]
 Array = np.ndarray[Any, Any]
 Grid = tuple[int, ...]
 
 
-# Of a block in VMEM where nothing is said.
+# The number of buffers of a block in VMEM, if none is given.
 _BUFFERS = 2
-# Points of a grid at each of which the blocks are looked at.
+# The most points of a grid at each of which the blocks are looked at.
 _MOST_STEPS = 1 << 22
 
 
 class Overlap(Exception):
-    """Steps of a grid write the same block, and are in no order, or not one after another; or one reads it after."""
+    """Steps of a grid write the same block in no order or not one after another, or a step reads what another wrote."""
 
 
 class Beyond(Exception):
@@ -54,32 +54,32 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class _Part:
-    """Some of an index map's numbers, and the axes of the grid that no others depend on."""
+    """Numbers of an index map that depend on the same axes of the grid; no other numbers depend on these axes."""
 
     numbers: list[int]
     axes: list[int]
-    closed: core.ClosedJaxpr  # gives the numbers, of the axes
+    closed: core.ClosedJaxpr  # from the axes' indices to the numbers
 
     def at(self, grid: Grid) -> Array:
-        """The numbers at each of the axes' points, in the grid's order: a row a point."""
+        """Returns the numbers at each of the axes' points, in the grid's order: a row per point."""
         sizes = [grid[axis] for axis in self.axes]
         points = [axis.ravel() for axis in np.indices(sizes, dtype=np.int32)]
         made = jax.vmap(core.jaxpr_as_fun(self.closed))(*points) if points else core.jaxpr_as_fun(self.closed)()
         return np.stack([np.broadcast_to(np.asarray(one), math.prod(sizes)) for one in made], axis=1)
 
     def points(self, grid: Grid) -> int:
-        """How many those are."""
+        """Returns the number of the axes' points."""
         return math.prod(grid[axis] for axis in self.axes)
 
 
 def footprints(jaxpr: core.Jaxpr) -> Footprints:
-    """Of all kernels in a program. What depends on memory (prefetched scalars, a dynamic grid) is left out."""
+    """Returns the footprints of all kernels in a program, without what depends on memory (scalars, a dynamic grid)."""
     out: Footprints = {}
     for where, equation, _ in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
         if not _is_static(mapping):
             continue
-        # Dynamic bounds are missing; prefetched scalars come first.
+        # The grid is static, so no bounds come first; prefetched scalars do.
         operands = [*equation.invars[mapping.num_index_operands :], *equation.outvars]
         for number, operand in enumerate(operands):
             blocks = [b for o, b in zip(operands, mapping.block_mappings, strict=False) if o is operand]
@@ -91,7 +91,7 @@ def footprints(jaxpr: core.Jaxpr) -> Footprints:
 
 
 def reads_what_it_wrote(jaxpr: core.Jaxpr) -> bool:
-    """Whether a kernel reads through an alias, in blocks, what an earlier step has written; as far as is to be seen."""
+    """Whether a kernel is seen to read, in blocks and through an alias, what an earlier step has written."""
     return any(_reads_what_it_wrote(equation.params) for _, equation, _ in _kernels(jaxpr, ""))
 
 
@@ -110,7 +110,7 @@ def _reads_what_it_wrote(kernel: dict[str, Any]) -> bool:
 
 
 def parallel_axes(kernel: dict[str, Any]) -> list[int]:
-    """The axes of a kernel's grid that are in no order, by its parameters: what vmap adds is none of the user's."""
+    """Returns the axes of a kernel's grid that are in no order: those that it says are parallel, and those of vmap."""
     mapping = kernel["grid_mapping"]
     said = iter(getattr(kernel["compiler_params"], "dimension_semantics", None) or ())
     kinds = ["parallel" if axis in mapping.vmapped_dims else next(said, None) for axis in range(len(mapping.grid))]
@@ -118,16 +118,16 @@ def parallel_axes(kernel: dict[str, Any]) -> list[int]:
 
 
 def grid_of(mapping: Any, bounds: Sequence[Any]) -> Grid:
-    """A kernel's grid, with the bounds that are known at run time."""
+    """Returns a kernel's grid; `bounds`: those that are known only at run time."""
     dynamic = iter(bounds)
     return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
 
 
 class Blocks:
-    """Where the blocks of a kernel's operands are, step by step, whatever that depends on.
+    """The places of the blocks of a kernel's operands, step by step, whatever they depend on.
 
     `points`: [steps, axes of the grid], in the grid's order. `reads_what_it_wrote`: whether a step reads through an
-    alias what an earlier one has written, as `check_order` finds. Raises TooLarge.
+    alias what an earlier step has written, as `check_order` finds. Raises TooLarge.
     """
 
     def __init__(self, kernel: dict[str, Any], grid: Grid, scalars: list[Any]) -> None:
@@ -142,14 +142,14 @@ class Blocks:
         self._found: dict[int, Array] = {}
 
     def check_ends(self) -> None:
-        """Raises Beyond."""
+        """Raises Beyond where a block begins outside of its array."""
         count = self._mapping.num_inputs
         for number, block in enumerate(self._mapping.block_mappings):
             if not block.has_trivial_window():
                 self._check_ends(block, f"output {number - count}" if number >= count else f"input {number}")
 
     def check_order(self, is_used: Sequence[bool]) -> None:
-        """Raises Overlap; `is_used`: of each output, whether anybody reads it."""
+        """Raises Overlap if blocks are written or read in a wrong order; `is_used`: whether each output is read."""
         count = self._mapping.num_inputs
         for number, (block, used) in enumerate(zip(self._mapping.block_mappings[count:], is_used, strict=True)):
             if used and not block.has_trivial_window():
@@ -179,7 +179,7 @@ class Blocks:
             )
 
     def _check_written(self, block: Any, called: str) -> None:
-        """Each block is written at one time, by one core, and by itself."""
+        """Checks that each block is written at one time, by one core, and overlaps no other."""
         at = self._starts(block).astype(np.int64)
         spans = at.max(axis=0) - at.min(axis=0) + 1
         numbers = (at - at.min(axis=0)) @ _strides(spans)
@@ -193,7 +193,7 @@ class Blocks:
                 "its steps must follow one another"
             )
         for axis in parallel_axes(self._kernel):
-            # With one core each, a block that is written at two indices is written by two.
+            # If each index has a core of its own, a block that is written at two indices is written by two cores.
             pairs = np.unique(of_step.astype(np.int64) * (1 << 31) + self.points[:, axis])
             shared = np.flatnonzero(np.bincount(pairs >> 31) > 1)
             if shared.size:
@@ -204,11 +204,12 @@ class Blocks:
             raise Overlap(f"two blocks of {called} overlap")
 
     def _check_read(self, read: Any, written: Any, called: str) -> None:
-        """No block is read through an alias after another step has written it, where it may have been fetched before.
+        """Checks that no block that an earlier step has written is read through an alias, if it may be an old copy.
 
-        A block is not fetched before a buffer is free, and a buffer is not written before what it held is copied back:
-        so much is known of any pipeline. The buffers of one block more are free from the step on after that in which
-        the block before is left; what a step wrote is in the array before the buffer is used for another block.
+        Two facts hold for any pipeline: a block is not fetched before a buffer is free, and a buffer is not reused
+        before its old content is copied back. So with n buffers, a block is fetched at the earliest in the step in
+        which the block n fetches before it has been left. A written block is sure to be in the array once the output
+        has gone on to n other blocks.
         """
         ours, theirs = self._starts(read), self._starts(written)
         grain = np.gcd(_grain(ours, read), _grain(theirs, written))
@@ -222,7 +223,7 @@ class Blocks:
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         is_later = (known[at] == wanted) & (begun[first_turn[at]] < fetched[of_read])
         self.reads_what_it_wrote |= bool(is_later.any())
-        # The first step at which a block may be fetched, and at which what was written is sure to be there.
+        # The first step at which each block may be fetched, and at which what was written is sure to be there.
         earliest = np.concatenate([np.full(_buffers(read) - 1, -1), fetched])[: len(fetched)]
         arrived = np.concatenate([begun, np.full(_buffers(written), len(self.points))])[_buffers(written) :]
         late = is_later & (earliest[of_read] <= arrived[first_turn[at]])
@@ -238,7 +239,7 @@ class Blocks:
             )
 
     def touching(self, block: Any, region: Region) -> Array:
-        """Which steps' block has something of a region of the array."""
+        """Returns, for each step, whether its block has an element of a region of the array."""
         found = np.ones(len(self.points), bool)
         sizes = pallas_core._get_block_shape(block.block_shape)
         starts = self._starts(block)
@@ -249,7 +250,7 @@ class Blocks:
         return found
 
     def region(self, block: Any, points: Array) -> Region:
-        """What some steps read of an array."""
+        """Returns the region of an array that some steps read."""
         sizes = pallas_core._get_block_shape(block.block_shape)
         shape = block.array_aval.shape
         rows = np.ravel_multi_index(tuple(points.T), tuple(self.points.max(axis=0) + 1)) if points.shape[1] else [0]
@@ -263,7 +264,7 @@ class Blocks:
         return tuple(out)
 
     def _starts(self, block: Any) -> Array:
-        """The first element of each step's block: [steps, axes]."""
+        """Returns the first element of each step's block: [steps, axes]."""
         if id(block) not in self._found:
 
             def start(point: Any) -> Any:
@@ -275,23 +276,23 @@ class Blocks:
 
 
 def _buffers(block: Any) -> int:
-    """How many blocks of an operand are in VMEM."""
+    """Returns how many blocks of an operand are in VMEM."""
     return getattr(block.pipeline_mode, "buffer_count", None) or _BUFFERS
 
 
 def _strides(lengths: Array) -> Array:
-    """What a step along each axis of an array of this shape is, where its elements are counted through."""
+    """Returns the strides of an array of this shape, in elements."""
     return np.cumprod([1, *lengths[::-1][:-1]])[::-1]
 
 
 def _grain(starts: Array, block: Any) -> Array:
-    """The largest cells, along each axis, of which all blocks are made."""
+    """Returns the largest cells, along each axis, that all blocks are made of."""
     sizes = np.asarray(pallas_core._get_block_shape(block.block_shape), np.int64)
     return np.gcd(sizes, np.gcd.reduce(starts.astype(np.int64), axis=0))
 
 
 def _cells(starts: Array, block: Any, grain: Array) -> tuple[Array, Array]:
-    """The cells of blocks, each a number, and of which block each is. Raises TooLarge."""
+    """Returns the numbers of the cells of all blocks, and the block of each cell. Raises TooLarge."""
     sizes = np.asarray(pallas_core._get_block_shape(block.block_shape), np.int64) // grain
     if len(starts) * math.prod(sizes.tolist()) > _MOST_POINTS:
         raise TooLarge("a kernel whose blocks may overlap, in too many ways")
@@ -303,10 +304,10 @@ def _cells(starts: Array, block: Any, grain: Array) -> tuple[Array, Array]:
 
 
 def check_order(jaxpr: core.Jaxpr) -> None:
-    """Raises Overlap where an output's block is left and come back to, or written at points that are in no order.
+    """Raises Overlap where a block of an output is left and written again, or written at points that are in no order.
 
-    In no order are points that differ in a parallel dimension. What is left goes back to HBM, and is not fetched again.
-    An output that nobody reads is memory to work in.
+    Points that differ in a parallel dimension are in no order. A block that is left goes back to HBM, and is not
+    fetched again. An output that nobody reads is memory to work in.
     """
     for _, equation, used in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
@@ -322,7 +323,7 @@ def check_order(jaxpr: core.Jaxpr) -> None:
 
 
 class _Writes:
-    """When an output's blocks are written."""
+    """The order in which an output's blocks are written."""
 
     def __init__(self, parts: list[_Part], grid: Grid) -> None:
         if any(part.points(grid) > _MOST_POINTS for part in parts):
@@ -331,14 +332,15 @@ class _Writes:
             )
         self._parts, self._grid = parts, grid
         self._at = [part.at(grid) for part in parts]
-        # Of each part's points, the number of what it gives there.
+        # For each point of a part, the number of the value there: equal values have equal numbers.
         self._which = [np.unique(at, axis=0, return_inverse=True)[1].reshape(-1) for at in self._at]
         self._used = {axis for part in parts for axis in part.axes if grid[axis] > 1}
 
     def check(self, parallel: list[int]) -> None:
-        """Raises Overlap."""
+        """Raises Overlap where a block is left and written again, or written by parallel steps."""
         self._check_parallel(parallel)
-        # Two turns of an axis that the map does not use say what more would; within a block's turn they say nothing.
+        # Two turns of an axis that the map does not use show all that more would. Within a block's turn they show
+        # nothing.
         inner = max(self._used, default=-1)
         turns = tuple(
             size if axis in self._used else min(size, 2 if axis < inner else 1) for axis, size in enumerate(self._grid)
@@ -377,7 +379,7 @@ class _Writes:
                 raise Overlap(f"block {self._block([at.get(axis, 0) for axis in range(len(self._grid))])} {message}")
 
     def _order(self, turns: Grid) -> Array:
-        """The number of the block at each point of a grid, in its order."""
+        """Returns the number of the block at each point of a grid, in its order."""
         order = np.zeros(turns, np.int64)
         for part, which in zip(self._parts, self._which, strict=True):
             shape = [turns[axis] if axis in part.axes else 1 for axis in range(len(turns))]
@@ -390,7 +392,7 @@ class _Writes:
         )
 
     def _block(self, point: Any) -> tuple[int, ...]:
-        """The block at a point of the grid."""
+        """Returns the block at a point of the grid."""
         numbers: dict[int, int] = {}
         for part, at in zip(self._parts, self._at, strict=True):
             row = 0
@@ -401,7 +403,7 @@ class _Writes:
 
 
 def used_in(jaxpr: core.Jaxpr) -> set[core.Var]:
-    """The values of which something comes."""
+    """Returns the values that an output or an effect depends on."""
     used = {atom for atom in jaxpr.outvars if isinstance(atom, core.Var)}
     for equation in reversed(jaxpr.eqns):
         if equation.effects or any(var in used for var in equation.outvars):
@@ -410,7 +412,7 @@ def used_in(jaxpr: core.Jaxpr) -> set[core.Var]:
 
 
 def _share(blocks: list[Any], grid: Grid) -> float | None:
-    """Of an operand that is given in these blocks; None: not to be seen."""
+    """Returns the share of an operand that is touched in these blocks; None: not known."""
     if not blocks or any(block.has_trivial_window() for block in blocks):
         return 1.0 if blocks else None
     counts = _counts(blocks[0])
@@ -428,7 +430,7 @@ def _share(blocks: list[Any], grid: Grid) -> float | None:
 
 
 def _touched(block: Any, counts: list[int], grid: Grid) -> list[Array] | None:
-    """For each part of its index map, which of the operand's blocks that comes to; None: not to be seen."""
+    """Returns, for each part of an index map, which of the operand's blocks it touches; None: not known."""
     parts = _parts(block, grid)
     if parts is None:
         return None
@@ -445,7 +447,7 @@ def _touched(block: Any, counts: list[int], grid: Grid) -> list[Array] | None:
 
 
 def _kernels(jaxpr: core.Jaxpr, where: str) -> Iterator[tuple[str, Any, set[Any]]]:
-    """Each with where it stands, and all values there that are used."""
+    """Yields each kernel with its place in the program, and all values there that are used."""
     used = used_in(jaxpr)
     for equation in jaxpr.eqns:
         at = f"{where}/{equation.primitive.name}"
@@ -461,7 +463,7 @@ def _is_static(mapping: Any) -> bool:
 
 
 def _counts(block: Any) -> list[int] | None:
-    """How many blocks an operand has, by axis; None where its parts are no blocks."""
+    """Returns how many blocks an operand has, by axis; None: it is not cut into blocks."""
     sizes = []
     for size in block.block_shape:
         if not isinstance(size, int | pallas_core.Blocked | pallas_core.Squeezed):
@@ -472,7 +474,7 @@ def _counts(block: Any) -> list[int] | None:
 
 
 def _parts(block: Any, grid: Grid) -> list[_Part] | None:
-    """An index map, taken apart where its numbers depend on different axes; None where one depends on memory."""
+    """Splits an index map into parts whose numbers depend on different axes; None: a number depends on memory."""
     closed = block.index_map_jaxpr
     count = len(closed.jaxpr.outvars)
     together: list[tuple[set[int], set[int]]] = []  # numbers and axes

@@ -1,7 +1,7 @@
-"""The form that a program is brought into as soon as it is traced: what judges, exports and times it knows no other.
+"""The form that a traced program is brought into: the code that judges, exports and times programs knows no other.
 
-Kernels on a mesh of cores, `pl.kernel` and `pl.core_map`, are the calls that they are on one TensorCore: what the mesh
-adds is a number of a core that is always 0. Checks for debugging are taken out, as a compiler does.
+Kernels on a mesh of cores, `pl.kernel` and `pl.core_map`, become the calls that they are on one TensorCore: the mesh
+adds only the number of a core, which is always 0. Checks for debugging are taken out, as a compiler does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ONE_CORE = type(pltpu.create_tensorcore_mesh("core", num_cores=1))
 
 
 def plain(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """The same program with a `pallas_call` for each of its kernels. Raises NotImplementedError for other meshes."""
+    """Returns the program with a `pallas_call` for each of its kernels. Raises NotImplementedError for other meshes."""
     for change in (_without_references, _as_call, _without_checks, _expanded):
         closed = jaxprs.changed(closed, change)
     if any(map(_is_of_check, closed.jaxpr.effects)):
@@ -50,7 +50,7 @@ def _is_of_check(effect: Any) -> bool:
 
 
 def _expanded(equation: core.JaxprEqn, _: Place) -> Sequence[core.JaxprEqn]:
-    """What stands for several operations, as `pltpu.einshape` does."""
+    """Expands an operation that stands for several, as `pltpu.einshape` does."""
     if equation.primitive is not hijax.call_hi_primitive_p:
         return [equation]
     expand = functools.partial(hijax.call_hi_primitive_p.to_lojax, **equation.params)
@@ -66,7 +66,7 @@ def _has_map(jaxpr: core.Jaxpr) -> bool:
 
 
 def _without_references(equation: core.JaxprEqn, place: Place) -> Sequence[core.JaxprEqn]:
-    """`core_map` works on references, that a `run_state` around it makes."""
+    """Removes a `run_state` around a `core_map`, which works on the references that the `run_state` makes."""
     if place is not Place.OUTSIDE or equation.primitive.name != "run_state" or not _has_map(equation.params["jaxpr"]):
         return [equation]
 
@@ -97,7 +97,7 @@ def _call(params: dict[str, Any], operands: Sequence[Any]) -> list[Any]:
     shared = dict(params["input_output_aliases"])
 
     def kernel(*references: Any) -> None:
-        # Of memory that is an input's and an output's, the body may name either.
+        # An input and an output may share memory; the body may name either of the two.
         same = (shared.get(number) for number in range(len(operands)))
         one = [references[number if out is None else len(operands) + out] for number, out in enumerate(same)]
         core.eval_jaxpr(body, (), *one, *references[len(operands) :])
@@ -124,7 +124,7 @@ def _without_core(equation: core.JaxprEqn, _: Place) -> Sequence[core.JaxprEqn]:
 
 
 def _used(jaxpr: core.Jaxpr) -> list[core.JaxprEqn]:
-    """Without what was computed for a check: how often a process has made one stands in it."""
+    """Returns the equations without those for a check: they hold the number of checks that the process has made."""
     wanted = {v for v in jaxpr.outvars if isinstance(v, core.Var)}
     found = []
     for equation in reversed(jaxpr.eqns):
@@ -135,7 +135,7 @@ def _used(jaxpr: core.Jaxpr) -> list[core.JaxprEqn]:
 
 
 class _Rewritten:
-    """A kernel's body in which references that say no memory are in any, and of which no effect is a check's.
+    """A kernel's body without effects of checks, in which references that name no memory are in any memory.
 
     A mesh of TensorCores gives its kernel no other memory.
     """
@@ -145,7 +145,7 @@ class _Rewritten:
         self._made: dict[core.Var, core.Var] = {}
 
     def jaxpr(self, jaxpr: core.Jaxpr) -> core.Jaxpr:
-        """The body, or one that is inside of it."""
+        """Rewrites the body, or a jaxpr inside of it."""
         return jaxpr.replace(
             constvars=list(map(self._atom, jaxpr.constvars)),
             invars=list(map(self._atom, jaxpr.invars)),
@@ -163,7 +163,7 @@ class _Rewritten:
         )
 
     def _effects(self, found: Any) -> set[Any]:
-        """Those that name a reference name the one that stands for it."""
+        """Returns the effects that are left; those on a reference name the reference that replaces it."""
         kept = (one for one in found if not _is_of_check(one))
         return {one.replace(self._atom(one.input)) if isinstance(one, JaxprInputEffect) else one for one in kept}
 

@@ -3,9 +3,10 @@
 Memory that nobody wrote is not a number, blocks and slices outside of their arrays are errors, unordered accesses of
 DMAs and of two cores are races, and the order of grid dimensions that are said to be parallel is drawn. A kernel that
 can tell what is not a number runs a second time, where such memory holds a number like any other. Both runs are on
-secret inputs, the second on a kind of them that is drawn for each kernel; kernels that copy by themselves, so that a
-race may hang on values, run on every kind where their grids are small. The interpreter is not trusted to say that a
-kernel is right: this step can only turn one down. What the interpreter cannot run is told, and left to the other steps.
+secret inputs, the second on a kind of them that is drawn for each kernel. A race may depend on values in kernels that
+copy by themselves, so these run on every kind if their grids are small. The interpreter is not trusted to say that a
+kernel is right: this step can only reject one. A kernel that the interpreter cannot run is reported, and left to
+the other steps.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _REVISITED = re.compile(r"Error: (Revisited block[^\n]*)")
 
 
 class _Interpreter:
-    """Runs the kernels of a program without calls; `race` says of the first one whose memory it was."""
+    """Runs the kernels of a program without calls; `race`: whose memory the first race was about."""
 
     def __init__(self, seed: int, flat: core.Jaxpr | None = None, signature: dict[str, Any] | None = None) -> None:
         self._names = {} if flat is None or signature is None else bounds.names_of(flat, signature)
@@ -73,7 +74,7 @@ class _Interpreter:
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         mapping = equation.params["grid_mapping"]
         dynamic, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
-        # Where blocks are hangs on these operands alone.
+        # Only these operands decide where the blocks are.
         if dynamic or scalars or id(equation) not in self._compiled:
             grid = footprint.grid_of(mapping, operands[:dynamic])
             blocks = footprint.Blocks(equation.params, grid, operands[dynamic : dynamic + scalars])
@@ -95,7 +96,7 @@ class _Interpreter:
             raise self._bounds.found(error, equation, self._names) or error from error
         self._promises.check()
         self._inputs.check(equation.params)
-        # What shares an input's memory comes back as long as its blocks are.
+        # An output that shares an input's memory comes back as long as all its blocks are.
         avals = equation.params["out_avals"]
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
 
@@ -108,11 +109,11 @@ class _Interpreter:
 
     @property
     def race(self) -> str:
-        """Empty where there was none."""
+        """The first race, or semaphore left over, in words; empty: none."""
         return self._races.found
 
 
-# What is drawn so is read and written as any other numbers are.
+# Kernels read and write the values of these sets as any other numbers, so they show little.
 _TELLS_LITTLE = ("large", "small", "denormal")
 
 
@@ -125,7 +126,7 @@ class _Look:
 
 
 def said_by(error: Exception) -> dict[str, str]:
-    """What an answer says of an error: what it found, or that it could not go on."""
+    """Returns an answer's words for an error: what it found, or that the run could not go on."""
     text = str(error)
     if isinstance(error, footprint.Overlap):
         return {"kind": "race", "reason": text}
@@ -133,13 +134,13 @@ def said_by(error: Exception) -> dict[str, str]:
         return {"kind": "out-of-bounds", "reason": text}
     if found := _REVISITED.search(text):
         return {"kind": "race", "reason": found[1]}
-    # A callback's error begins with where it was called from, and ends with what it was.
+    # A callback's error begins with its caller, and ends with what happened.
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
     return {"gap": verdict.one_line(f"{type(error).__name__}: {last}")}
 
 
 def _filled(packed: bytes) -> contextlib.AbstractContextManager[None]:
-    """Memory that nobody wrote holds a number that could be any, and nobody knows beforehand."""
+    """Returns a context in which memory that nobody wrote holds an ordinary number that nobody knows beforehand."""
     generator = np.random.Generator(
         np.random.Philox(key=int.from_bytes(hashlib.sha256(packed).digest()[:16], "little"))
     )
@@ -148,23 +149,23 @@ def _filled(packed: bytes) -> contextlib.AbstractContextManager[None]:
 
 
 def _flat(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """As it is run here."""
+    """Returns a program in the form that is run here."""
     return parts.flattened(interpreted.prepared(closed), is_unrolled=False)
 
 
 def as_function(packed: bytes, signature: dict[str, Any], secret: str) -> Callable[..., list[Any]]:
-    """A candidate's jaxpr as a function that runs in the interpreter."""
+    """Returns a candidate's jaxpr as a function that runs in the interpreter."""
     closed = _flat(wire.unpack(packed))
     run_kernel = _Interpreter(_seed_of(packed, "", secret), closed.jaxpr, signature)
     return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
 
 
-# The most steps of the grids of a program that is run on all sets.
+# The most steps of all grids of a program that is run on all sets.
 _FEW_STEPS = 64
 
 
 def _is_run_on_all(jaxpr: core.Jaxpr) -> bool:
-    """Whether kernels copy by themselves, so that a race may hang on values, and have few steps."""
+    """Whether kernels copy by themselves, so that a race may depend on values, and have few steps."""
     kernels = list(jaxprs.kernels_in(jaxpr))
     grids = [bound for kernel in kernels for bound in kernel.params["grid_mapping"].grid]
     if not all(isinstance(bound, int) for bound in grids):
@@ -174,7 +175,7 @@ def _is_run_on_all(jaxpr: core.Jaxpr) -> bool:
 
 
 def _interpreted(packed: bytes, signature: dict[str, Any], look: _Look, secret: str, seed: int) -> bytes:
-    """The child's work: a line of JSON, then the outputs' bytes, set by set. `seed`: of the order of what has none."""
+    """The child's work: a line of JSON, then the outputs' bytes by set. `seed` draws the order of parallel steps."""
     program.configure_jax()
     answer: list[bytes] = []
     try:
@@ -204,7 +205,7 @@ def _look(
     tolerance: dict[str, float],
     look: _Look,
 ) -> dict[str, Any]:
-    """What a child says, in a line. Raises Refusal."""
+    """Judges a child's answer, and returns its line of JSON. Raises Refusal."""
     text, _, content = answer.partition(b"\n")
     header: dict[str, Any] = json.loads(text)
     if "gap" in header:
@@ -231,12 +232,12 @@ def _look(
 
 
 def _seed_of(packed: bytes, word: str, secret: str) -> int:
-    """A number that nobody knows who has not got the secret."""
+    """Returns a number that nobody knows without the secret."""
     return int.from_bytes(hashlib.sha256(packed + word.encode() + secret.encode()).digest()[:3], "little")
 
 
 def _looks(packed: bytes, expected: check.Expected, secret: str) -> tuple[_Look, _Look]:
-    """How a program is looked at, the second time only where it can tell."""
+    """Returns how a program is looked at, the second time only if it can tell what is not a number."""
     known = check.known_sets(expected)
     hidden = [drawn for drawn in known if drawn.name == HIDDEN.name] or [PUBLIC]
     others = [drawn for drawn in known if drawn.name not in (PUBLIC.name, hidden[0].name)]
@@ -254,16 +255,17 @@ def interpret(
     limits: Limits,
     is_timed: bool = False,
 ) -> Report:
-    """The report on a candidate's jaxpr; `is_timed`: of a case that is timed, too.
+    """Returns the report on a candidate's jaxpr; `is_timed`: its case is timed, too.
 
-    Where that takes too long as a whole, it is interpreted for some of its outputs, as larger ones are (values.py).
+    A timed case that takes too long as a whole is interpreted at places of its outputs, as larger ones are (values.py).
     """
     whole = dataclasses.replace(limits, cpu_seconds=limits.cpu_seconds // 2) if is_timed else limits
     for look in _looks(packed, expected, secret):
         seed = _seed_of(packed, f"order {look.is_filled}", secret)
         ending = sandbox.run(functools.partial(_interpreted, packed, signature, look, secret, seed), whole)
         if ending.how == "timeout":
-            # Its time is the interpreter's, a hundred times the program's: what never ends, the step check finds.
+            # The time is the interpreter's, a hundred times the program's. The step check finds programs that never
+            # end.
             why = f"the kernel cannot be interpreted here: it {ending.reason(whole)}"
             if not is_timed:
                 return verdict.not_done(why)
@@ -284,7 +286,7 @@ def interpret(
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("jaxpr", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("interpret", flags, cpu_seconds=120, memory_mib=8192)
     step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")

@@ -1,4 +1,4 @@
-"""What Pallas' TPU interpreter is given: of a kernel's equation, and of settings."""
+"""The input of Pallas' TPU interpreter: the parameters of a kernel's equation, and the settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import promises
 import tpu_only
 import views
 
-# Operations whose results are not numbers where an operand is none: who uses no others on numbers cannot tell.
+# Operations whose results are not numbers if an operand is not. A kernel with no others on numbers cannot tell.
 _CARRIES = frozenset(
     """
     abs add add_any addupdate broadcast_in_dim concatenate copy cos cumsum div dma_start dma_wait dot_general
@@ -38,20 +38,20 @@ _TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).paramete
 
 
 def prepared(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """A program in words that the interpreter has."""
+    """Returns a program in operations that the interpreter has."""
     return closed.replace(jaxpr=views.without(tpu_only.without(closed.jaxpr)))
 
 
 def settings(**others: Any) -> pltpu.InterpretParams:
-    """The interpreter's. What lies behind an array within its last tile is there, as on a TPU, and is no number."""
+    """Returns the settings. Memory behind an array, within its last tile, exists as on a TPU, and is not a number."""
     candidate.known_tpu_on_cpu()
     return pltpu.InterpretParams(buffer_bounds="padded", **others)
 
 
 def parameters(equation: Any, watch: promises.Watch) -> dict[str, Any]:
-    """The interpreter's parameters for a `pallas_call`, whose blocks are called by their numbers.
+    """Returns the interpreter's parameters for a `pallas_call`, with its blocks called by their numbers.
 
-    `watch`: of the kernel's promises.
+    `watch`: that of the kernel's promises.
     """
     params = {name: value for name, value in equation.params.items() if name in _TAKEN}
     params |= watch.watched(equation.params)
@@ -61,7 +61,7 @@ def parameters(equation: Any, watch: promises.Watch) -> dict[str, Any]:
 
 
 def _compiler_parameters(kernel: dict[str, Any]) -> Any:
-    """The interpreter only takes parallel dimensions that stand before all others."""
+    """Returns compiler parameters for the interpreter, which only takes parallel dimensions before all others."""
     parallel = footprint.parallel_axes(kernel)
     if not parallel and kernel["compiler_params"] is None:
         return None
@@ -72,7 +72,7 @@ def _compiler_parameters(kernel: dict[str, Any]) -> Any:
 
 
 def can_tell(kernel: core.JaxprEqn) -> bool:
-    """Whether a kernel does anything by which a number could be told from none, or keeps whole numbers in memory."""
+    """Whether a kernel can tell a number from what is not one, or keeps whole numbers in memory."""
     body = kernel.params["jaxpr"]
     return any(_is_whole_memory(v.aval) for v in body.invars) or _tells(body)
 
@@ -100,7 +100,7 @@ def _is_whole_memory(aval: Any) -> bool:
 
 @contextlib.contextmanager
 def filled(number: float | None, whole: Callable[[Any], int], flag: bool) -> Iterator[None]:
-    """While kernels are traced and run: memory that nobody wrote holds these; `number`: None for what is none."""
+    """The context of kernels that find these in memory that nobody wrote; `number` None: not a number."""
     plain = interpret_utils.get_uninitialized_value
 
     def value(dtype: Any, kind: Any) -> Any:
@@ -115,16 +115,16 @@ def filled(number: float | None, whole: Callable[[Any], int], flag: bool) -> Ite
 
 
 def forget(buffer: Any) -> None:
-    """Has memory hold what it does that nobody wrote."""
+    """Fills memory with what memory holds that nobody wrote."""
     buffer.content[...] = interpret_utils.get_uninitialized_value(buffer.content.dtype, "nan")
 
 
 @contextlib.contextmanager
 def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = forget) -> Iterator[None]:
-    """While a kernel is traced: an output's block that was copied back holds what memory does that nobody wrote.
+    """A context for tracing a kernel: an output's block that was copied back counts as memory that nobody wrote.
 
-    The interpreter has one memory for all blocks of an output, so that a step that writes nothing would give what the
-    step before it has written; a TPU has two, in turn. `equation`: the kernel, whose blocks are called by their numbers
+    The interpreter has one memory for all blocks of an output, so a step that writes nothing would give what the step
+    before it has written. A TPU has two, in turn. `equation`: the kernel, whose blocks are called by their numbers
     (bounds.numbered).
     """
     made = enumerate(bounds.memories(equation), bounds.FIRST)
@@ -140,17 +140,17 @@ def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = f
                     forget(buffer)
         return token
 
-    # What DMAs call.
+    # DMAs call the wrapped function.
     store.__wrapped__ = plain.__wrapped__
     with mock.patch.object(interpreter, "store", store):
         yield
 
 
 class OneCoreEach:
-    """What scratch holds, for each index of a kernel's parallel axes.
+    """The content of scratch memory, for each index of a kernel's parallel axes.
 
-    The interpreter takes parallel axes that do not stand before all others for ordered ones. On a TPU a core has the
-    steps of some of their indices, and nothing that another one's have left.
+    The interpreter takes parallel axes that do not stand before all others for ordered ones. On a TPU a core runs the
+    steps of some of their indices, and finds nothing that another core's steps have left.
     """
 
     def __init__(self, equation: core.JaxprEqn) -> None:

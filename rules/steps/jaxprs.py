@@ -1,4 +1,4 @@
-"""What several steps ask of jaxprs, and how their equations are changed, wherever in them they stand."""
+"""Questions that several steps ask about jaxprs, and changes of their equations at any depth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jax._src import core
 from jax._src.lax import lax
 from jax._src.pallas import core as pallas_core
 
-# Operations that stand for the program in one of their parameters, and in which.
+# Operations that call the program in one of their parameters, and the name of that parameter.
 CALLS = {
     "checkpoint": "jaxpr",
     "closed_call": "call_jaxpr",
@@ -26,7 +26,7 @@ CALLS = {
 
 
 def contains(jaxpr: core.Jaxpr, is_one: Callable[[core.JaxprEqn], bool]) -> bool:
-    """Whether an equation of this kind stands in it, at any depth."""
+    """Whether a jaxpr has an equation of this kind, at any depth."""
     return any(
         is_one(equation) or any(contains(inner, is_one) for inner in core.jaxprs_in_params(equation.params))
         for equation in jaxpr.eqns
@@ -34,17 +34,17 @@ def contains(jaxpr: core.Jaxpr, is_one: Callable[[core.JaxprEqn], bool]) -> bool
 
 
 def has_kernel(jaxpr: core.Jaxpr) -> bool:
-    """Whether a kernel stands in it, at any depth."""
+    """Whether a jaxpr has a kernel, at any depth."""
     return contains(jaxpr, lambda equation: equation.primitive.name == "pallas_call")
 
 
 def copies_by_itself(jaxpr: core.Jaxpr) -> bool:
-    """Whether a DMA stands in it, at any depth."""
+    """Whether a jaxpr has a DMA, at any depth."""
     return contains(jaxpr, lambda equation: "dma" in equation.primitive.name)
 
 
 def kernels_in(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
-    """The kernels that stand in it, at any depth."""
+    """Yields the kernels of a jaxpr, at any depth."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "pallas_call":
             yield equation
@@ -54,26 +54,26 @@ def kernels_in(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
 
 
 def number_of(literal: core.Literal) -> Any:
-    """A literal's value. A bare number would take another type than its own."""
+    """Returns a literal's value in its own type, which a bare number would not have."""
     return np.asarray(literal.val, literal.aval.dtype) if np.isscalar(literal.val) else literal.val
 
 
 class Place(enum.Enum):
-    """Where an equation stands: around the kernels, in one's body, or in the index map of one's block."""
+    """The place of an equation: around the kernels, in a kernel's body, or in the index map of a block."""
 
     OUTSIDE = "outside"
     KERNEL = "kernel"
     INDEX_MAP = "index map"
 
 
-# What stands in an equation's place.
+# Returns the equations that replace an equation.
 Change = Callable[[core.JaxprEqn, Place], Sequence[core.JaxprEqn]]
 
 
 def changed(value: Any, change: Change, place: Place = Place.OUTSIDE) -> Any:
-    """A jaxpr, or a parameter with jaxprs in it, with the equations changed, inner ones first.
+    """Changes the equations of a jaxpr, or of a parameter with jaxprs in it, inner ones first.
 
-    What nothing changes in is the same object still.
+    A part in which nothing changes stays the same object.
     """
     return _Changer(change).value(value, place)
 
@@ -81,11 +81,11 @@ def changed(value: Any, change: Change, place: Place = Place.OUTSIDE) -> Any:
 class _Changer:
     def __init__(self, change: Change) -> None:
         self._change = change
-        # A function that is called twice stays one object. With each, what it was made of, so that it stays alive.
+        # A function that is called twice stays one object. The original is kept, too, so that its id stays taken.
         self._made: dict[tuple[int, Place], tuple[Any, Any]] = {}
 
     def value(self, value: Any, place: Place) -> Any:
-        """A jaxpr, or a parameter that has any in it."""
+        """Changes a jaxpr, or a parameter that has any in it."""
         if type(value) in (tuple, list):
             items = [self.value(item, place) for item in value]
             return value if _are_same(items, value) else type(value)(items)
@@ -130,7 +130,7 @@ def _are_same(some: Any, others: Any) -> bool:
 
 
 def inlined(function: Callable[..., Any], operands: Sequence[Any], results: Sequence[core.Var]) -> list[core.JaxprEqn]:
-    """The equations of a function of some atoms, the results of which are some variables."""
+    """Returns the equations of a function of some atoms, with its results bound to some variables."""
     closed = jax.make_jaxpr(function)(*(atom.aval for atom in operands))
     assert not closed.consts
     known: dict[Any, Any] = dict(zip(closed.jaxpr.invars, operands, strict=True))
@@ -138,7 +138,7 @@ def inlined(function: Callable[..., Any], operands: Sequence[Any], results: Sequ
     for atom, result in zip(closed.jaxpr.outvars, results, strict=True):
         if isinstance(result, core.DropVar):
             continue
-        # What a function gives back as it got it, or twice.
+        # A result that is an operand or a literal, or that is returned twice, becomes a copy.
         if isinstance(atom, core.Literal) or atom in known:
             copied.append((atom, result))
         else:

@@ -1,7 +1,7 @@
 """The judge's inputs: drawn from a signature and a secret, never seen by a candidate before its program is fixed.
 
-Several sets, each of another distribution: what is right for one may be wrong for another, and what is zero for most
-is told apart from what is zero because nothing was computed.
+There are several sets, each with another distribution, because what is right for one may be wrong for another. They
+also tell an output that is zero for most inputs from one that is zero because nothing was computed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class InputSet:
-    """How a set's values are drawn: floating-point ones, and whole numbers between two ends.
+    """A set of inputs: how its floating-point values are drawn, and its whole numbers between two ends.
 
-    `is_whole`: all elements of the outputs are compared, else some. `of_ends`: the set is about the ends of ranges of
-    whole numbers, and there is none of it where no input has any. `has_public_whole`: the whole numbers of
-    its first inputs are the public ones. `has_few_large`: few values are much larger than the others. `has_gaps`: its
-    whole numbers leave out most of their range, so that groups are empty between full ones.
+    `is_whole`: all elements of the outputs are compared, else some. `of_ends`: all whole numbers are at an end of their
+    range; a task without whole numbers has no such set. `has_public_whole`: the whole numbers of its first inputs are
+    the public ones. `has_few_large`: few values are much larger than the others. `has_gaps`: its whole numbers leave
+    out most of their range, so that groups are empty between full ones.
     """
 
     name: str
@@ -43,7 +43,7 @@ class InputSet:
     has_gaps: bool = False
 
 
-# Of a larger array the values are drawn once, and go on from the first. The number is a prime: no two rows are alike.
+# The most values that are drawn; a larger array repeats them. The number is a prime: no two rows are alike.
 _MOST_DRAWN = 33_554_393
 
 
@@ -60,7 +60,7 @@ def _negative(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return -_positive(generator, shape, _)
 
 
-# How much larger or smaller than normal ones an input's values are: nobody knows which sizes are not looked at.
+# By how many powers of two values are larger or smaller than normal ones: nobody knows which sizes are not looked at.
 _LARGER, _SMALLER = (2.0, 7.0), (1.0, 12.0)
 
 
@@ -72,12 +72,12 @@ def _small(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return np.float32(2 ** -generator.uniform(*_SMALLER)) * _normal(generator, shape, _)
 
 
-# A shorter axis has no rows that are zero.
+# The length of the shortest axis that has rows of zeros.
 _LEAST_ROWS = 4
 
 
 def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
-    """Three of four values are zero, and every fourth row: along the first axis that has so many."""
+    """Draws values, three of four of them zero, and every fourth row along the first axis that is long enough."""
     values = np.where(generator.random(shape, dtype=np.float32) < 0.25, _normal(generator, shape, _), 0)
     axis = next((axis for axis, size in enumerate(shape) if size >= _LEAST_ROWS), None)
     if axis is not None:
@@ -86,38 +86,38 @@ def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
 
 
 def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> Array:
-    """Zeros and normal numbers of which products are denormal, or zero: a quarter of them zero, the rest the smallest.
+    """Draws zeros, a quarter of all, and the smallest normal numbers: their products are denormal, or zero.
 
-    None of them is denormal itself: hardware takes those for zero, so all of them for equal, which the oracle does not.
+    No value is denormal itself: hardware takes denormal values for zero, and so for equal, which the oracle does not.
     """
     values = 2 * _normal(generator, shape, smallest)
     size = np.where(np.abs(values) < 0.6, 0, 1 + np.abs(values))
     return np.copysign(size, values) * np.float32(smallest)
 
 
-# Of the lines along an axis that hold needles, the share; and a needle's size, in units of a sum of as many values.
+# The share of lines along an axis that hold needles; and a needle's size, in units of a sum of as many values.
 _NEEDLES = 0.75
 _NEEDLE = 2.0
-# At least so much: as an exponent it is more than float32 holds, so nobody finds the largest among some alone.
+# The least needle. Its exponential overflows float32, so a maximum over only some values does not go unnoticed.
 _LEAST_NEEDLE = 100.0
-# By how much needles differ.
+# The share by which needles differ in size.
 _SPREAD = 0.1
-# A line that holds any has one at an end, one anywhere, or several: by number of the kind, the needles of a line. Of a
-# sum each of several is seen, of a maximum or a softmax one that stands alone.
+# The kinds of lines with needles: one at an end, one anywhere, or several. For each needle, the kinds of lines that
+# have it. A sum shows each of several needles; a maximum or a softmax shows one that is the only one.
 _KINDS = {"first": (0, 3), "last": (1, 3), "anywhere": (2, 3), "another": (3,), "a third": (3,)}
 _COUNT_OF_KINDS = 4
 _SHORT = {"anywhere": (0, 1, 2, 3)}
-# How many places an end has.
+# The number of places at an end.
 _END = 8
-# Shorter axes have no needles, or one a line.
+# Shorter axes have no needles, or one per line.
 _LEAST_LINE, _LONG_LINE = 8, 64
 
 
 def _needles(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
-    """Normal values, and along each axis, in most lines, some that outweigh the sum of all others there.
+    """Draws normal values and, in most lines along each axis, needles that outweigh the sum of all others there.
 
-    So who leaves out a place of a long sum, a key of a softmax, or a step of a scan, is off by much wherever a needle
-    was there. What is left out is most often at an end.
+    So a program that leaves out a place of a long sum, a key of a softmax, or a step of a scan is off by much wherever
+    a needle was there. Programs most often leave out an end.
     """
     values = _normal(generator, shape, _)
     for axis, length in enumerate(shape):
@@ -131,7 +131,7 @@ def _needles(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
         for place, kinds in (_KINDS if length >= _LONG_LINE else _SHORT).items():
             first, last = {"first": (0, _END), "last": (length - _END, length)}.get(place, (0, length))
             at = generator.integers(first, last, lines)
-            # No two are equal: which of equals is the largest, a task need not say.
+            # No two needles are equal: a task need not say which of several equal values is the largest.
             size = needle * (1 + _SPREAD * generator.random(lines, dtype=np.float32))
             here = np.where(np.isin(kind, kinds), size, np.take_along_axis(values, at, axis))
             np.put_along_axis(values, at, here, axis)
@@ -153,26 +153,26 @@ SETS = (
     InputSet("highest", _normal, of_ends=max),
 )
 PUBLIC, HIDDEN = SETS[:2]
-# What large timed cases are compared on: the first group of places on the first one, the second on the second. The
-# whole numbers of the first are those that the model is given (operands.py): who does less for these is found.
+# The sets of large timed cases, one for each group of places. The whole numbers of the first set are those that the
+# model is given (operands.py), so a program that does less for these is found.
 TIMED = tuple(
     replace(drawn, has_public_whole=drawn is HIDDEN) for drawn in SETS if drawn is HIDDEN or drawn.name == "needles"
 )
 
-# What a group is compared on instead whose oracle is not finite on needles.
+# The set for a group whose oracle is not finite on needles.
 AGAIN = replace(HIDDEN, name="again")
 
 _MOST_SAMPLED = 1 << 16
 
 
 def generator_of(*named: Any, salt: str = "evolve judge 2") -> Generator:
-    """A random stream of its own for everything that is drawn, so that no value depends on another's."""
+    """Returns a random stream of its own for everything that is drawn, so that no value depends on another's."""
     key = hashlib.sha256(f"{salt} {json.dumps(named)}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
 
 
 def sets_of(signature: dict[str, Any]) -> list[InputSet]:
-    """The sets that a task is judged on."""
+    """Returns the sets that a task is judged on."""
     return [drawn for drawn in SETS if drawn.of_ends is None or has_whole(signature)]
 
 
@@ -182,19 +182,19 @@ def has_whole(signature: dict[str, Any]) -> bool:
 
 
 def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", number: int = 0) -> list[Array]:
-    """Arrays of the declared shapes and dtypes. Whole numbers are as whole_numbers.py draws them.
+    """Draws arrays of the declared shapes and dtypes. Whole numbers are as whole_numbers.py draws them.
 
-    With a range, floating-point values are of the same ranks within it. `number` tells apart sets that are drawn alike.
-    Raises whole_numbers.Unsound for a formula that gives no such values.
+    If an input has a range, its floating-point values lie within it, with the same ranks. `number` tells apart sets
+    that are drawn alike. Raises whole_numbers.Unsound for a formula that gives no such values.
     """
     arrays = _Arrays(signature, drawn, secret, number)
     return [arrays.of(position) for position in range(len(signature["inputs"]))]
 
 
 def draw_whole(signature: dict[str, Any]) -> list[Array | None]:
-    """The public inputs that are whole numbers, as `draw` has them.
+    """Draws the public inputs that are whole numbers, as `draw` does.
 
-    None for others, which take long to draw, and for what has an unsound formula.
+    None for other inputs, which take long to draw, and for those with an unsound formula.
     """
     arrays = _Arrays(signature, PUBLIC, "", 0)
     out: list[Array | None] = [None] * len(signature["inputs"])
@@ -214,7 +214,7 @@ class _Arrays:
         self._found: dict[int, Array] = {}
 
     def of(self, position: int) -> Array:
-        """One input."""
+        """Returns one input."""
         if position not in self._found:
             entry = self._entries[position]
             self._found[position] = (
@@ -225,7 +225,7 @@ class _Arrays:
         return self._found[position]
 
     def _by_formula(self, position: int, formula: dict[str, Any]) -> Array:
-        """`formula`: its text, and the dimensions that it may name."""
+        """Computes an input. `formula`: its text, and the dimensions that it may name."""
         entry, before = self._entries[position], [entry["name"] for entry in self._entries[:position]]
 
         def value(name: str) -> Any:
@@ -243,7 +243,7 @@ def _is_whole(dtype: np.dtype[Any]) -> bool:
 
 
 def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, number: int) -> Array:
-    """One input."""
+    """Draws one input."""
     shape, dtype = tuple(entry["shape"]), program.dtype_of(entry["dtype"])
     if _is_whole(dtype) and drawn.has_public_whole and number == 0:
         drawn = PUBLIC
@@ -263,33 +263,33 @@ def _drawn(position: int, entry: dict[str, Any], drawn: InputSet, secret: str, n
 
 
 def _into(values: Array, low: float, high: float) -> Array:
-    """Values of any size as values within a range; zero is its middle."""
+    """Maps values of any size into a range; zero becomes its middle."""
     return (low + (high - low) * (0.5 + np.arctan(values) / np.pi)).astype(np.float32)
 
 
 def sample(shape: list[int], drawn: InputSet, output: int, secret: str) -> Array | None:
-    """The places, counted through, at which an output is compared; None: at all of them."""
+    """Returns the places, as flat indices, at which an output is compared; None: all of them."""
     return None if drawn.is_whole else some_places(shape, "sample", output, shape, drawn.name, secret)
 
 
 def some_places(shape: list[int], *named: Any) -> Array | None:
-    """Places of an array, counted through, that are drawn by what is `named`; None: all of a small one's."""
+    """Draws places of an array, as flat indices, by what is `named`; None: all places of a small array."""
     size = int(np.prod(shape, dtype=np.int64))
     if size <= _MOST_SAMPLED:
         return None
     return np.sort(generator_of(*named).choice(size, _MOST_SAMPLED, replace=False))
 
 
-# How many orders of size are told apart: those of float32.
+# The number of orders of size: those of float32.
 ORDERS = 256
 
 
 def order_of(values: Array) -> Array:
-    """Of each value its order of size, a power of two each, from 0 to ORDERS - 1: zero is of the least."""
+    """Returns the order of size of each value, one per power of two, from 0 to ORDERS - 1; zero has the least."""
     exponents = np.frexp(values)[1] + ORDERS // 2 - 1
     return np.where(values == 0, 0, np.clip(exponents, 0, ORDERS - 1))
 
 
 def picked(array: Array, places: Array | None) -> Array:
-    """An output, or what stands at the places."""
+    """Returns an output, or its elements at the places."""
     return array if places is None else array.reshape(-1)[places]

@@ -1,7 +1,7 @@
-"""Whether the interpreter's kernels leave their inputs as they were.
+"""The inputs of interpreted kernels, and whether the kernels leave them as they were.
 
 The interpreter copies a kernel's inputs into memory of its own, so nobody sees what a kernel does to them. Here the
-copies are looked at: as they are made, and again when the kernel has run.
+copies are compared: as they are made, and as they are when the kernel has run.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Watch:
     """Looks at the memory of kernels that are traced while `entered`, whenever they run."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[list[Any], np.ndarray[Any, Any]]] = []  # buffers, one a core, and what was in them
+        self._made: list[tuple[list[Any], np.ndarray[Any, Any]]] = []  # buffers, one per core, and what was in them
         self._changed: list[bool] = []
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Lets the interpreter make and leave memory under the watch."""
+        """Watches the memory that the interpreter makes and gives back."""
         allocate, clean_up = interpreter._allocate_buffer, interpreter._clean_up_shared_memory
 
         def allocating(token: Any, device: Any, core: Any, space: Any, value: Any, **more: Any) -> Any:
             answer = allocate(token, device, core, space, value, **more)
-            # What belongs to no core is there for the whole kernel.
+            # Memory that belongs to no core is there for the whole kernel.
             if core is None:
                 memory = interpreter._get_shared_memory().mem
                 key = interpreter.TPU_MEMORY_SPACE_NAMES[int(space)], int(answer[1]), int(device)
@@ -63,7 +63,7 @@ class Watch:
             yield
 
     def check(self, kernel: dict[str, Any]) -> None:
-        """Raises Changed where the kernel that has just run wrote to what it may not write to (writes.py)."""
+        """Raises Changed where the kernel that has just run wrote to memory that it may not write to (writes.py)."""
         mapping = kernel["grid_mapping"]
         scalars, inputs = mapping.num_index_operands, mapping.num_inputs
         # The interpreter makes inputs first, then outputs with memory of their own, then prefetched scalars.

@@ -1,6 +1,6 @@
-"""What a kernel's body does: its work, its sums over a grid axis, its products, and what is known of sizes.
+"""The body of a kernel: its work, its sums over a grid axis, its products, and what is known of sizes.
 
-Only straightforward bodies are understood, as `kernels/matmul` has one. Runs without JAX.
+Only straightforward bodies are understood, such as that of `kernels/matmul`. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ class When:
 
 @dataclass(frozen=True)
 class Sum:
-    """A reference that is cleared in an axis' first step, added to once a step, and read, if at all, in its last.
+    """A reference that is cleared in an axis' first step, added to once per step, and read, if at all, in the last.
 
-    Nothing else in the kernel touches it; so it carries nothing from one block of the other axes to the next.
+    Nothing else in the kernel touches the reference, so it carries nothing from one block of the other axes to the
+    next.
     """
 
     ref: str
     axis: int
     clear: When
     add: ast.AugAssign  # `ref[...] += value`, a statement of the body itself
-    store: When | None  # None of an output
+    store: When | None  # None: an output
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class KernelBody:
         return out
 
     def axis_of(self, node: ast.expr) -> int | None:
-        """The axis of `k`, where that is bound to `pl.program_id(2)`, or of the call itself."""
+        """Returns the axis of `pl.program_id(2)`, or of a name that is bound to such a call."""
         value, _ = self.source.resolve(node, self.function)
         is_index = isinstance(value, ast.Call) and self.source.qualified(value.func) == f"{PALLAS}.program_id"
         return program_axis(self.source, value) if is_index else None
@@ -101,10 +102,11 @@ class KernelBody:
         return axis if is_count and program_axis(self.source, count) == axis else None
 
     def work(self, last: ast.stmt) -> list[ast.stmt] | None:
-        """The statements up to `last` that make what it needs: assignments to names, under static conditions too.
+        """Returns the statements before `last` that make what it needs: assignments, also under static conditions.
 
-        They are neighbours, nothing behind `last` uses their names, and they read no memory but inputs, which stay as
-        they are: so they may become a function that is called where `last` is, or later.
+        They assign only to names and are neighbours, nothing behind `last` uses the names, and they read no memory but
+        inputs, which stay as they are. So they may become a function that is called where `last` is, or later. None:
+        there are no such statements.
         """
         if last not in self.statements:
             return None
@@ -152,7 +154,7 @@ class KernelBody:
     # Sums.
 
     def sums(self) -> list[Sum]:
-        """Scratch and outputs that sum something up over an axis of the grid."""
+        """Returns the scratch and outputs that sum something up over an axis of the grid."""
         found = [self._sum(ref) for ref in (*self.kernel.scratch, *self.kernel.outputs)]
         return [sum_ for sum_ in found if sum_ is not None]
 
@@ -179,7 +181,7 @@ class KernelBody:
         return Sum(ref, axis, clear, add, stores[0] if len(order) == 3 else None)
 
     def _clears(self, when: When, ref: str) -> bool:
-        """Whether a part is `ref[...] = jnp.zeros_like(ref)`, and no more."""
+        """Whether a part is only `ref[...] = jnp.zeros_like(ref)`."""
         body = when.function.body
         if len(body) != 1 or not isinstance(body[0], ast.Assign) or len(body[0].targets) != 1:
             return False
@@ -191,7 +193,7 @@ class KernelBody:
         return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and whole(node.target) == ref
 
     def _writes(self, when: When, ref: str) -> bool:
-        """Whether a part does other with a reference than read all of it."""
+        """Whether a part does anything with a reference but read all of it."""
         reads = [n for n in ast.walk(when.function) if whole(n) == ref and isinstance(n.ctx, ast.Load)]  # type: ignore[attr-defined]
         return len(reads) != len(self.source.uses(ref, when.function)) - _attribute_uses(when.function, ref)
 
@@ -239,7 +241,7 @@ class KernelBody:
         return is_cast and self.is_matrix(node.func.value)  # type: ignore[attr-defined]
 
     def _masks(self, value: ast.expr, name: str) -> bool:
-        """`jnp.where(condition, name, 0)`."""
+        """Whether a value is `jnp.where(condition, name, 0)`."""
         is_where = isinstance(value, ast.Call) and self.source.qualified(value.func) == "jax.numpy.where"
         args = value.args if isinstance(value, ast.Call) else []
         return (
@@ -262,13 +264,13 @@ class KernelBody:
         return self.shape_of(node.func.value) if is_cast else None  # type: ignore[attr-defined]
 
     def loaded(self, node: ast.expr) -> str | None:
-        """The input whose whole block an expression is: a load, or a name that is bound to one, and to nothing else."""
+        """Returns the input whose whole block an expression is: a load, or a name that is bound only to one."""
         value, _ = self.source.resolve(node, self.function)
         ref = whole(value)
         return ref if ref in self.kernel.inputs and not self.is_written(ref) else None
 
     def is_written(self, ref: str) -> bool:
-        """Whether the kernel may write to a reference: other than `ref[…]` and `ref.shape` counts as that."""
+        """Whether the kernel may write to a reference: any use but reading `ref[…]` or `ref.shape` counts as that."""
         reads = [
             n
             for n in ast.walk(self.function)
@@ -307,7 +309,7 @@ class KernelBody:
         return is_made and all(self.is_static(part, scope) for part in parts)
 
     def size(self, node: ast.expr, scope: Scope) -> int | None:
-        """What a size mostly is: a number, a name of one, or the smaller of one and what is not known."""
+        """Returns what a size mostly is: a number, or the smaller of a number and an unknown one; None: not known."""
         value, at = self.source.resolve(node, scope)
         if isinstance(value, ast.Constant):
             return value.value if type(value.value) is int else None

@@ -1,9 +1,8 @@
-"""Reads back what an exported program says of its kernels to the compiler.
+"""The configuration of kernels for the compiler, as it is read back from an exported program.
 
-JAX writes a kernel's configuration as JSON by putting texts together, so that what stands in one place could say
-something in another. So what was written is read strictly: each key is one that is known, once, with a value of its
-type; the flags are those that a candidate may set; and the bodies are those that Mosaic gave to be written, byte for
-byte.
+JAX writes a kernel's configuration as JSON by joining texts, so a text in one place could say something in another. So
+the configuration is read strictly: each key is known, is there once, and has a value of its type; the flags are those
+that a candidate may set; and the bodies are those that Mosaic returned to be written, byte for byte.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is(**keys: Form) -> Form:
-    """An object of these keys; a name that begins with an underscore need not be there."""
+    """Returns the form of an object with these keys; a key that begins with an underscore is optional."""
     forms = {name.lstrip("_"): form for name, form in keys.items()}
     needed = {name for name in keys if not name.startswith("_")}
 
@@ -100,7 +99,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read(text: str) -> dict[str, Any]:
-    """A kernel's configuration. Raises Unknown."""
+    """Reads a kernel's configuration. Raises Unknown."""
     try:
         configuration = json.loads(text, object_pairs_hook=_once)
     except ValueError as error:
@@ -123,7 +122,7 @@ def check_bodies(found: list[bytes], made: list[bytes]) -> None:
 
 @contextlib.contextmanager
 def recorded() -> Iterator[list[bytes]]:
-    """The bodies that Mosaic makes while this is entered, as it gives them to be written."""
+    """The context that records the bodies that Mosaic makes, as it returns them to be written."""
     made: list[bytes] = []
     serialise = tpu_custom_call._lower_mosaic_module_to_asm
 

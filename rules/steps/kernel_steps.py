@@ -1,16 +1,16 @@
-"""Some steps of a kernel's grid, run in Pallas' TPU interpreter: those that decide what is asked for of its results.
+"""Some steps of a kernel's grid, run in Pallas' TPU interpreter: those that decide the requested part of its results.
 
-These are the steps that write the blocks that are asked for, in the order of the grid. Where one of them reads memory
-that none of them wrote, what it reads was left there by a step before; then more steps are run, those before it along
-the last axis of the grid first, in the end all of them. So a kernel cannot tell that it is not run as a whole: what it
-finds in memory is what it would find.
+These are the steps that write the requested blocks, in the order of the grid. If one of them reads memory that none of
+them wrote, a step before it may have left something there. Then more steps are run: first those before it along the
+last axis of the grid, in the end all of them. So a kernel cannot tell that it is not run as a whole: what it finds in
+memory is what it would find.
 
 Steps along a parallel axis may be another core's, and nothing is handed from one to the next: what one leaves in memory
-is no number for the other.
+is not a number for the other.
 
-A kernel that copies by itself, or could tell what memory holds that nobody wrote, is run in two ways, which must come
-to the same: copies end when they are waited for, or where they are started; such memory holds large whole numbers and
-what is not a number, or small whole numbers and a number.
+A kernel that copies by itself, or that could tell what memory holds that nobody wrote, is run in two ways, which must
+give the same results. Copies end when they are waited for, or where they are started. Memory that nobody wrote holds
+large whole numbers and what is not a number, or small whole numbers and a number.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Unwritten(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """How a kernel is run: its grid, the steps, and what these need of its operands."""
+    """The way a kernel is run: its grid, the steps, and the parts of its operands that they need."""
 
     grid: tuple[int, ...]
     points: Points
@@ -62,14 +62,14 @@ class _Plan:
     parallel: list[int]  # axes of the grid
 
 
-# What an access to memory takes of the interpreter, in operations on elements; and a multiplication in a product.
+# The interpreter's cost of an access to memory, and of a multiplication in a product, in operations on elements.
 _ACCESS, _MULTIPLICATION = float(1 << 20), 1 / 16
 
 
 def cost_of(jaxpr: core.Jaxpr) -> float:
-    """About how much a kernel's step takes of the interpreter, in operations on elements.
+    """Returns about how much a kernel's step costs the interpreter, in operations on elements.
 
-    math.inf where a loop's length is not known. Of what is around kernels, these cost nothing.
+    math.inf: a loop's length is not known. Around kernels, the kernels themselves cost nothing.
     """
     return sum(map(_cost_of_equation, jaxpr.eqns))
 
@@ -95,16 +95,16 @@ def _cost_of_equation(equation: core.JaxprEqn) -> float:
 
 
 class Enough(Exception):
-    """What is asked for would cost more than is left."""
+    """The requested steps would cost more than is left."""
 
 
 class SomeSteps:
-    """Runs kernels for the regions of their results that are asked for.
+    """Runs kernels for the requested regions of their results.
 
-    An evaluation that meets `More` is to be begun again: the kernel needs more of its operands. `steps` and `all_steps`
-    count what was run, and what there was. `seed`: what memory holds that nobody wrote is drawn from it.
-    `is_second_way`: how kernels are run for which there are two ways. `cost`: what was run has cost, as `cost_of` has
-    it; where that would be more than `most`, `Enough` is raised instead.
+    An evaluation that meets `More` has to begin again: the kernel needs more of its operands. `steps` and `all_steps`
+    count the steps that were run, and all steps. `seed` draws what memory holds that nobody wrote. `is_second_way`: the
+    way of kernels that are run in two ways. `cost`: the cost of what was run, as in `cost_of`; where it would be more
+    than `most`, `Enough` is raised instead.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -114,15 +114,15 @@ class SomeSteps:
         self.all_steps = 0
         self.is_second_way = False
         self._seed = seed
-        self._widths: dict[int, int] = {}  # by equation, how many of the grid's first axes its steps share with others
+        self._widths: dict[int, int] = {}  # by equation: steps before a wanted one that share so many first axes run
         self._plans: dict[int, _Plan] = {}
-        # Each keeps its equation, so that its number stays its own.
+        # Each entry keeps its equation alive, so that the equation's id stays its own.
         self._compiled: dict[tuple[int, bool], Callable[..., Any]] = {}
         self._watch = _Watch()
         self._promises = promises.Watch()
 
     def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
-        """The blocks of the operands that the steps read; whole, what is not read in blocks."""
+        """Returns the blocks of the operands that the steps read; an operand that is not read in blocks is whole."""
         if _uses_what_it_replaces(equation.params["jaxpr"]):
             raise NotImplementedError("a kernel uses what one of its stores replaces")
         mapping = equation.params["grid_mapping"]
@@ -133,7 +133,7 @@ class SomeSteps:
         blocks.check_ends()
         blocks.check_order([region is not None for region in regions])
         if blocks.reads_what_it_wrote:
-            # The array is no memory that nobody wrote: what is missing in it would not be seen.
+            # All steps have to run: an array is not memory that nobody wrote, so a missing write would not be seen.
             self._widths[id(equation)] = 0
         parallel = footprint.parallel_axes(equation.params)
         points = self._points(equation, blocks, regions, parallel)
@@ -146,7 +146,7 @@ class SomeSteps:
         return list(out)
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-        """The results' regions. Raises `More`, `Left`, and promises.Broken."""
+        """Returns the results' regions. Raises `More`, `Left`, and promises.Broken."""
         plan = self._plans[id(equation)]
         arrays = [_spread(*each) for each in zip(operands, plan.operands, equation.invars, strict=True)]
         dynamic = equation.params["grid_mapping"].num_dynamic_grid_bounds
@@ -162,7 +162,7 @@ class SomeSteps:
     def _points(
         self, equation: Any, blocks: footprint.Blocks, regions: list[Region | None], parallel: Sequence[int]
     ) -> Points:
-        """The steps to be run, in the grid's order: a row each."""
+        """Returns the steps to be run, in the grid's order: a row per step."""
         mapping = equation.params["grid_mapping"]
         outputs = list(mapping.block_mappings)[mapping.num_inputs :]
         wanted = np.zeros(len(blocks.points), bool)
@@ -173,14 +173,14 @@ class SomeSteps:
         return blocks.points[_and_those_before(blocks.points, wanted, width, parallel)]
 
     def _filled(self, is_second: bool) -> contextlib.AbstractContextManager[None]:
-        """While kernels are traced and run: what memory holds that nobody wrote."""
+        """The context in which kernels are traced and run: it decides what memory holds that nobody wrote."""
 
         def whole(dtype: Any) -> int:
             low, high = int(jnp.iinfo(dtype).min), int(jnp.iinfo(dtype).max)
             off = 1 + self._seed % max(1, high // 4)
             return low + off if is_second else high - off
 
-        # One that all types can hold, so that it is known again.
+        # A number that all types can hold, so that it is recognised later.
         number = (1.25 + self._seed % 3 / 4) * 2 ** (self._seed // 3 % 4) * (-1) ** (self._seed // 12 % 2)
         return interpreted.filled(number if is_second else None, whole, is_second)
 
@@ -193,7 +193,7 @@ class SomeSteps:
         if key not in self._compiled:
             some = functools.partial(_some_steps, equation, plan.grid, self._promises, self._watch.step, is_second)
             self._compiled[key] = jax.jit(some)
-        # Where all steps before are run, what none of them wrote is what a TPU would find, too: anything.
+        # If all steps before are run, memory that none of them wrote may hold anything, as on a TPU.
         self._watch.is_lenient = self._widths.get(id(equation), len(plan.grid)) == 0
         self._watch.begin(equation, plan)
         try:
@@ -201,7 +201,7 @@ class SomeSteps:
                 results = list(jax.block_until_ready(self._compiled[key](jnp.asarray(plan.points), *arrays)))
         except Exception:
             interpreter.reset_tpu_interpret_mode_state()
-            # The failed run's tokens would fail the next one.
+            # The failed run's tokens would fail the next run.
             dispatch.runtime_tokens.clear()
             if self._watch.found:
                 raise _Unwritten from None
@@ -213,7 +213,7 @@ class SomeSteps:
 
 
 class Left(Exception):
-    """A semaphore is left at another number than 0, or a copy is left that nobody waits for."""
+    """A semaphore is not back at 0, or a copy is left that nobody waits for."""
 
 
 class More(Exception):
@@ -223,8 +223,8 @@ class More(Exception):
 def evaluate(
     closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: SomeSteps
 ) -> list[Any]:
-    """The outputs' values at regions, as `parts.evaluate` has them; each kernel is run for the steps it needs."""
-    # Once: the kernels are known by their equations.
+    """Returns the outputs' values at regions, as `parts.evaluate` does; each kernel runs only the steps it needs."""
+    # Flattened only once, because the kernels are known by their equations.
     flat = parts.flattened(closed)
     while True:
         try:
@@ -234,7 +234,7 @@ def evaluate(
 
 
 def _spread(value: Any, region: Region, atom: Any) -> Any:
-    """An operand in an array of its whole shape, zeros where no step reads."""
+    """Returns an operand in an array of its whole shape, with zeros where no step reads."""
     if all(axis is None for axis in region):
         return value
     array = np.zeros(atom.aval.shape, atom.aval.dtype)
@@ -245,7 +245,7 @@ def _spread(value: Any, region: Region, atom: Any) -> Any:
 def _and_those_before(
     points: Points, wanted: np.ndarray[Any, Any], width: int, parallel: Sequence[int]
 ) -> np.ndarray[Any, Any]:
-    """Which points are wanted, or come before a wanted one; along the first axes, and parallel ones, they are alike."""
+    """Returns which points are wanted, or come before a wanted one with the same first axes and parallel axes."""
     if width >= points.shape[1] or not wanted.any():
         return wanted
     shared = sorted({*range(width), *parallel})
@@ -257,7 +257,7 @@ def _and_those_before(
     return np.arange(len(points)) <= last[group]
 
 
-# The interpreter walks a grid of its own; these make it one of the chosen points.
+# The interpreter walks a whole grid; these functions make it a grid of the chosen points.
 
 
 def _some_steps(
@@ -271,7 +271,7 @@ def _some_steps(
 ) -> Any:
     """Runs the chosen steps of a kernel, one after another, on one core; `step` is called before each.
 
-    `is_second`: copies are done where they are started.
+    `is_second`: copies end where they are started.
     """
     params = interpreted.parameters(equation, watch)
     mapping = params["grid_mapping"]
@@ -298,19 +298,19 @@ def _has_two_ways(equation: Any) -> bool:
 
 
 class _Buffer(shared_memory.Buffer):
-    """Memory that knows which of its elements were written, where none was when it came to be."""
+    """Memory that knows which of its elements were written, if none was when it was made."""
 
     def __init__(self, content: Any, ref_count: int = 1, logical_shape: Any = None) -> None:
         super().__init__(content, ref_count, logical_shape)
         self.written = np.zeros(content.shape, bool) if _is_fresh(content) else None
 
     def is_unwritten(self, ranges: Any) -> bool:
-        """Whether an element in there was never written."""
+        """Whether an element in a range was never written."""
         place = self.place(ranges)
         return self.written is not None and place is not None and not self.written[place].all()
 
     def place(self, ranges: Any) -> Any:
-        """A range as it lies within the buffer; None where it lies outside."""
+        """Returns a range as it lies within the buffer; None: it lies outside."""
         return interpret_utils.clip_range_to_shape(self._normalize_range(ranges), self.shape)
 
     def _set_within_logical_shape(self, rnge: Any, value: Any) -> None:
@@ -321,7 +321,7 @@ class _Buffer(shared_memory.Buffer):
 
 
 def _is_fresh(content: Any) -> bool:
-    """Whether an array is the interpreter's memory that nobody wrote: all not a number, or the largest number."""
+    """Whether an array is the interpreter's memory that nobody wrote: all of it has the value of such memory."""
     if not content.size:
         return False
     value = interpret_utils.get_uninitialized_value(content.dtype, "nan")
@@ -333,7 +333,7 @@ def _is_fresh(content: Any) -> bool:
 
 
 def _forget(buffer: _Buffer) -> None:
-    """Nobody has written this memory."""
+    """Makes memory count as never written."""
     interpreted.forget(buffer)
     if buffer.written is not None:
         buffer.written[...] = False
@@ -342,11 +342,12 @@ def _forget(buffer: _Buffer) -> None:
 class _Watch:
     """Finds out where a kernel needs a step that was not run: the run ends there, and `found` is true.
 
-    It reads memory that nobody wrote, or waits for a copy that nobody has started: only one core is there to start it.
-    What was left there before steps that are not run counts as neither, for these may have left something else.
+    The kernel reads memory that nobody wrote there, or waits for a copy that nobody has started: no other core could
+    start it. After steps that are not run, what was left before counts as not written and not started, because these
+    steps may have left something else.
 
-    `left`: what is said of a semaphore that is not at 0, or of a copy that is under way, after the last step of the
-    grid, or of an index of the parallel axes. Where steps before were not run, they can only have left more.
+    `left`: the reason about a semaphore that is not at 0, or a copy that is under way, after the last step of the grid,
+    or of an index of the parallel axes. Steps before that were not run can only have left more.
     """
 
     def __init__(self) -> None:
@@ -362,7 +363,7 @@ class _Watch:
 
         @functools.wraps(plain)
         def get(*arguments: Any, source_info: Any = None, **named: Any) -> Any:
-            # No line of the kernel asks for the copies of blocks, and they may copy what is not written.
+            # Copies of blocks have no line of the kernel as their source, and they may copy what is not written.
             self._thread.is_copy = source_info is None
             try:
                 return plain(*arguments, source_info=source_info, **named)
@@ -373,9 +374,9 @@ class _Watch:
         self._get = get
 
     def begin(self, equation: Any, plan: _Plan) -> None:
-        """Before a kernel is run."""
+        """Prepares for a run of a kernel."""
         self.found, self.left, self._plan, self._last = False, "", plan, None
-        # The blocks of its inputs are read anew wherever they are others.
+        # The blocks of inputs are read again wherever they change.
         made = list(enumerate(bounds.memories(equation), bounds.FIRST))
         self._kept = frozenset(number for number, (kind, _) in made if kind is bounds.Kind.INPUT_BLOCK)
         scalars = writes.written_scalars(equation.params)
@@ -387,7 +388,7 @@ class _Watch:
         """Called by the interpreter before each step of the kernel."""
         assert self._plan is not None
         grid, place = self._plan.grid, tuple(map(int, point))
-        # Among the steps of one core.
+        # The steps of one core have the same indices of the parallel axes.
         core = tuple(place[axis] for axis in self._plan.parallel)
         inner = [axis for axis in range(len(grid)) if axis not in self._plan.parallel]
         sizes = tuple(grid[axis] for axis in inner)
@@ -402,7 +403,7 @@ class _Watch:
         return token
 
     def _end(self, said: str) -> None:
-        """After the last of the steps that are run of a core, or of an index of the parallel axes."""
+        """Notes what is left after the last step of a core, or of an index of the parallel axes."""
         assert self._plan is not None
         inner = [size for axis, size in enumerate(self._plan.grid) if axis not in self._plan.parallel]
         if self._last is None or self._last[1] + 1 != math.prod(inner):
@@ -413,7 +414,7 @@ class _Watch:
             self.left = said
 
     def _forget(self, is_another_core: bool) -> None:
-        """What the steps before have left: copies under way end, and none was started."""
+        """Forgets what the steps before have left: copies under way end, and memory counts as not written."""
         memory = interpreter._get_shared_memory()
         for semaphore in memory.sem.values():
             for tasks in semaphore.tasks:
@@ -423,7 +424,7 @@ class _Watch:
         for (space, number, *_), buffer in memory.mem.items():
             is_shared = space in ("any", "hbm") or number in self._kept
             if isinstance(buffer, _Buffer) and number in self._scalars:
-                # Steps before may have written there.
+                # Steps that were not run may have written there.
                 buffer.written = np.zeros(buffer.shape, bool)
             if isinstance(buffer, _Buffer) and buffer.written is not None and not is_shared:
                 buffer.written[...] = False
@@ -432,7 +433,7 @@ class _Watch:
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
-        """While kernels are traced and run."""
+        """The context in which kernels are traced and run."""
         memory = shared_memory.SharedMemory
         semaphore = shared_memory.Semaphore
         plain_read, plain_swap, plain_wait = memory.get_buffer_content, memory.swap_buffer_content, semaphore.wait
@@ -440,7 +441,7 @@ class _Watch:
         plain_padded, padded_shape = interpreter._get_with_padding, interpreter._get_padded_shape
 
         def padded(value: Any, kind: Any) -> Any:
-            # Of a table of gigabytes a copy is one too many.
+            # Without padding there is no copy: that of a table of gigabytes would be too much.
             return value if padded_shape(value.shape, value.dtype) == value.shape else plain_padded(value, kind)
 
         def read(this: Any, key: Any, rnge: Any, *arguments: Any, **named: Any) -> Any:
@@ -457,7 +458,7 @@ class _Watch:
             before = None if mask is None or buffer.written is None or place is None else buffer.written[place].copy()
             result = plain_swap(this, key, rnge, value, mask, *arguments, **named)
             if before is not None:
-                # What a mask keeps out is not written.
+                # Elements that a mask keeps out are not written.
                 buffer.written[place] = before | np.asarray(mask)[tuple(map(slice, before.shape))]
             return result
 
@@ -484,14 +485,14 @@ class _Watch:
             mock.patch.object(interpreter, "get", self._get),
             mock.patch.object(interpreter, "_get_with_padding", padded),
             mock.patch.object(interpreter, "_validate", validate),
-            # Of what is left the interpreter prints a line, and a sandbox has nobody who reads it.
+            # The interpreter prints a line about what is left, which nobody reads in a sandbox.
             contextlib.redirect_stdout(None),
         ):
             yield
 
 
 def _uses_what_it_replaces(jaxpr: core.Jaxpr) -> bool:
-    """Whether a store's result is used: what was there before, which the watch does not see."""
+    """Whether a store's result is used: the old content of memory, whose reading the watch does not see."""
     used = {atom for equation in jaxpr.eqns for atom in equation.invars if not isinstance(atom, core.Literal)}
     used |= {atom for atom in jaxpr.outvars if not isinstance(atom, core.Literal)}
     return any(

@@ -2,8 +2,8 @@
 
 The candidate is traced in a sandboxed child (candidate.py), and nothing but its jaxpr leaves that child, as data
 (wire.py). It is traced again in another interpreter with other surroundings (elsewhere.py), which must give the same
-bytes. A child that has never seen the candidate exports both programs from them: the TPU's, and the interpreted one for
-the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
+bytes. A child that has never seen the candidate exports both programs from these bytes: the TPU's, and the interpreted
+one for the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ANSWER_BYTES = 64 * 2**20
 
 
 class Lowered(NamedTuple):
-    """What a candidate's jaxpr is exported to, the jaxpr itself on the wire, and what its kernels are given."""
+    """The two programs of a candidate's jaxpr, the jaxpr itself on the wire, and what its kernels are given."""
 
     tpu: bytes = b""
     cpu: bytes = b""
@@ -51,7 +51,7 @@ class Lowered(NamedTuple):
 
 
 def _check_inputs(avals: Any, arguments: list[jax.ShapeDtypeStruct]) -> None:
-    """Raises ValueError where the jaxpr is not of the declared inputs."""
+    """Raises ValueError where the jaxpr does not take the declared inputs."""
     said = [(tuple(aval.shape), aval.dtype) for aval in avals if type(aval) is core.ShapedArray]
     if said != [(a.shape, a.dtype) for a in arguments]:
         raise ValueError("it takes other inputs than the declared ones")
@@ -70,11 +70,11 @@ def _check_outputs(avals: Any, signature: Signature) -> None:
 
 
 def traced(source: bytes, entry: str, signature: Signature) -> bytes:
-    """The first child's work: the candidate's jaxpr on the wire, after a line of JSON."""
+    """The first child's work: traces the candidate. Returns a line of JSON, then the jaxpr on the wire."""
     try:
         program.configure_jax()
         candidate.known_tpu_on_cpu()
-        # As it has to be elsewhere: what cannot be is turned down for that, and not for another program there.
+        # The second trace needs this, too: a source that cannot be rewritten is not rejected as another program there.
         written_anew(source)
         closed = candidate.trace(source, entry, [signature])
         _check_outputs(closed.out_avals, signature)
@@ -88,7 +88,7 @@ def traced(source: bytes, entry: str, signature: Signature) -> bytes:
 
 
 def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[Signature], limits: Limits) -> None:
-    """Raises Rejection where the candidate, of the first of the signatures, is another program elsewhere."""
+    """Raises Rejection where the candidate, for the first of the signatures, is another program elsewhere."""
     request = {"entry": entry, "signature": signatures[0], "others": signatures[1:], "limits": asdict(limits)}
     digest = program.digest(packed)
     deadline = time.monotonic() + limits.wall_seconds
@@ -104,10 +104,10 @@ def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[
 
 
 def _why(digest: str, answer: dict[str, str], ask: Callable[[Sequence[str]], dict[str, str]], deadline: float) -> str:
-    """What a program that is another one elsewhere hangs on; `answer` is what it is where everything differs.
+    """Returns what a program depends on that is another one elsewhere; `answer`: the one where everything differs.
 
-    Each time that this is asked may take as long as a trace may. So it is not asked again after the deadline, nor where
-    a trace did not end: what is known by then is told.
+    Each question may take as long as a trace may. So none is asked after the deadline, nor after a trace that did not
+    end: what is known by then is reported.
     """
     alone: list[str] = []
     for factors in ((), *((factor,) for factor in FACTORS)):
@@ -130,7 +130,7 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
         try:
             closed = wire.unpack(packed)
             _check_inputs(closed.in_avals, arguments)
-            # As the judge writes it, the same for the same program.
+            # Written by the judge: the same bytes for the same program.
             canonical = wire.pack(closed)
         except MemoryError:
             raise
@@ -163,9 +163,9 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
 def _cpu_program(
     closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], canonical: bytes
 ) -> tuple[bytes, str]:
-    """The program for a CPU; where JAX has no CPU form of something, the jaxpr, for the TPU interpreter, and why."""
+    """Returns the program for a CPU; without a CPU form in JAX, the jaxpr for the TPU interpreter, and why."""
     if footprint.reads_what_it_wrote(closed.jaxpr):
-        # JAX's has another memory for the input.
+        # JAX's CPU form has another memory for the input.
         return canonical, "a kernel reads through an alias what it has written"
     try:
         return program.export_program(closed, arguments, "cpu"), ""
@@ -176,7 +176,7 @@ def _cpu_program(
 
 
 def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
-    """What the program's kernels are given, as JSON. A model of it asks for that, no judge does."""
+    """Returns what the program's kernels are given, as JSON. Only a model of the program needs it, no judge does."""
     ending = sandbox.run(lambda: json.dumps(operands.operands_of(jaxpr, signature)).encode(), limits)
     if ending.how == "answered":
         return ending.answer + b"\n"
@@ -186,9 +186,9 @@ def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
 def lower(
     source: bytes, entry: str, signature: Signature, limits: Limits, others: Sequence[Signature] = ()
 ) -> tuple[Report, Lowered]:
-    """The report on a candidate, and what it was lowered to; nothing where it is turned down.
+    """Returns the report on a candidate, and what it was lowered to; empty: it was rejected.
 
-    `others`: signatures of other cases, which it is traced for before, where it is traced again.
+    `others`: signatures of other cases. The second trace traces the candidate for these first.
     """
     try:
         ending = sandbox.run(lambda: traced(source, entry, signature), limits, is_trusted=False)
@@ -200,7 +200,7 @@ def lower(
 
 
 def exported(packed: bytes, signature: Signature, limits: Limits) -> tuple[Report, Lowered]:
-    """The report on a jaxpr on the wire, and what it is exported to. Raises Rejection."""
+    """Exports a jaxpr on the wire; returns the report, and what it was exported to. Raises Rejection."""
     ending = sandbox.run(lambda: _exported(packed, signature), limits)
     header, rest = open_answer(ending, limits)
     ends = header["tpu"], header["tpu"] + header["cpu"]
@@ -217,7 +217,7 @@ def exported(packed: bytes, signature: Signature, limits: Limits) -> tuple[Repor
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out", "operands-out")
     step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
     step.parser.add_argument("--other", action="append", default=[], help="another case's signature")

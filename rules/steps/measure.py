@@ -1,16 +1,16 @@
-"""Step measure: a candidate's program beside an anchor's, timed on this machine's CPU.
+"""Step measure: a candidate's program and an anchor's, timed on this machine's CPU.
 
-Both are programs, no Python of a candidate's. What is counted is runs: each has both programs compiled and their inputs
-laid out anew, in one of several processes, for each has its own luck with memory. In a run, blocks of anchor,
-candidate, candidate, anchor, or the mirror image, so that whatever drifts evenly falls out of a block's ratio; and many
-short blocks instead of a few long ones, so that what else the machine does hits both alike, or one block alone. Times
-are the process's CPU time, of all its threads: what others run on the machine does not count. A process keeps to one
-core: of threads on others the clock knows only what they had used when they were last switched, up to a tick ago, so
-that a call of half a millisecond scatters by half of itself; on one core by a twentieth. All samples are kept; what
-they say is decided by another step.
+Both are programs, without any Python of a candidate's. The unit is the run. Each run compiles both
+programs and lays out their inputs again, in one of several processes, because each has its own luck with memory. A run
+has blocks of anchor, candidate, candidate, anchor, or the mirror image, so that whatever drifts evenly falls out of a
+block's ratio. It has many short blocks instead of a few long ones, so that other work of the machine hits both programs
+alike, or only one block. Times are the process's CPU time, of all its threads: what others run on the machine does not
+count. A process keeps to one core: of threads on other cores the clock knows only what they had used when they were
+last switched, up to a tick ago. So a call of half a millisecond would scatter by half of itself; on one core it
+scatters by a twentieth. All samples are kept; another step decides what they say.
 
-Inputs are drawn from the secret, and all but the first set for one process alone; outputs are looked at
-(timed_outputs.py): a program cannot know what it is timed on.
+Inputs are drawn from the secret, and all but the first set for one process only. Outputs are compared
+(timed_outputs.py). So a program cannot know what it is timed on.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ from timed_outputs import Case
 from verdict import Report
 
 FORMAT = "evolve-samples-2"
-# The manifest says the same in the edge's `protocol`: a change in how is measured is another number.
+# The manifest says the same in the edge's `protocol`: another way to measure needs another number.
 PROTOCOL = "cpu-abba-3"
 
-# More blocks of a run say nothing new: what differs between runs remains.
+# More blocks in a run say nothing new: the differences between runs remain.
 _MOST_BLOCKS = 200
-# One sample takes at least so long, or what it takes to read the clock counts: as many calls as that needs.
+# A sample takes at least so many seconds, by as many calls as that needs, so that reading the clock does not count.
 _SHORTEST_SAMPLE = 0.0005
-# Warm is who needed, three times in a row, within so much of the same.
+# A program is warm if three samples in a row are within this share of each other.
 _STEADY = 0.05
 _MOST_WARM_UPS = 20
 _INPUT_SETS = 3
-# One block of so many has its outputs looked at, besides the first.
+# One block in so many has its outputs compared, besides the first.
 _LOOK_AT = 8
 
-# One thread: a pool's would wait for each other at the mercy of the machine's other work.
+# One thread: the threads of a pool would wait for each other at the mercy of the machine's other work.
 _XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: processes, one after another, runs in each, and seconds of CPU time of all blocks."""
+    """The amount to measure: processes, one after another, runs in each, and seconds of CPU time of all blocks."""
 
     processes: int
     runs: int
@@ -73,12 +73,12 @@ class Effort:
 
     @property
     def run_seconds(self) -> float:
-        """Of one run's blocks."""
+        """Seconds of CPU time of one run's blocks."""
         return self.seconds / (self.processes * self.runs)
 
 
 def _cpu_seconds() -> float:
-    """Of this process. Its CPU clock will not do: under a limit on CPU time it goes by ticks, of 4 ms."""
+    """Returns this process' CPU time. Its CPU clock will not do: under a limit on CPU time it goes by ticks of 4 ms."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
@@ -88,10 +88,10 @@ class _OtherOutputs(Exception):
 
 
 class _Timed:
-    """A program compiled ahead, with inputs on the device and what it gives for them.
+    """A program that is compiled ahead, with inputs on the device and its outputs for them.
 
-    `picked` are its outputs for each of the inputs at places of each output. Raises check.Refusal where they are not
-    the oracle's, if there is a case that knows them.
+    `picked`: for each of the inputs, its outputs at places. Raises check.Refusal where they are not the oracle's, if
+    there is a case that knows them.
     """
 
     def __init__(self, name: str, content: bytes, drawn: list[list[Any]], places: list[Any], case: Case | None) -> None:
@@ -99,7 +99,7 @@ class _Timed:
 
         self.name = name
         self._inputs = [[jax.device_put(array) for array in arrays] for arrays in drawn]
-        # Lowered anew, too: what is lowered once is compiled once.
+        # Lowered again, too: JAX compiles only once what is lowered once.
         self._run = jax.jit(program.load_program(content).call).lower(*drawn[0]).compile()
         self._ready: Callable[[Any], Any] = jax.block_until_ready
         self._leaves: Callable[[Any], list[Any]] = jax.tree_util.tree_leaves
@@ -112,11 +112,11 @@ class _Timed:
             if case is not None and number == 0:
                 case.check_known(arrays)
             self.picked.append([judge_inputs.picked(*each) for each in zip(arrays, places, strict=False)])
-        self.calls = 1  # of one sample
+        self.calls = 1  # in one sample
         self._next = 0
 
     def sample(self, is_looked_at: bool) -> float:
-        """Seconds of CPU time a call. Raises _OtherOutputs."""
+        """Returns seconds of CPU time per call. Raises _OtherOutputs."""
         results: Any = None
         start = _cpu_seconds()
         for _ in range(self.calls):
@@ -129,7 +129,7 @@ class _Timed:
         return seconds
 
     def warm_up(self, sample_seconds: float) -> None:
-        """Until it is steady, and knows how many calls a sample of this length needs."""
+        """Finds how many calls a sample of this length needs, and runs until the program is steady."""
         first = max(min(self.sample(False) for _ in range(3)), 1e-6)
         self.calls = max(1, math.ceil(sample_seconds / first))
         last: list[float] = []
@@ -147,16 +147,16 @@ class _Timed:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """What one process times calls on."""
+    """The inputs on which one process times calls."""
 
     case: Case
-    is_checked: bool  # whether the candidate's outputs are: a baseline's are not
+    is_checked: bool  # whether the candidate's outputs are checked; a baseline's are not
     drawn: list[list[Any]]
     places: list[Any]
 
 
 def _configure_calls() -> None:
-    """Has programs run in the thread that calls them."""
+    """Makes programs run in the thread that calls them."""
     import jax  # noqa: PLC0415
 
     jax.config.update("jax_cpu_enable_async_dispatch", False)
@@ -165,7 +165,7 @@ def _configure_calls() -> None:
 def _run(
     contents: dict[str, bytes], inputs: _Inputs, seconds: float, draw: np.random.Generator
 ) -> dict[str, list[list[float]]]:
-    """One run: of each program two times a block. They are laid out in the order in which they are given.
+    """Makes one run: two times per block of each program. The programs are laid out in the order given.
 
     Raises check.Refusal for a candidate whose outputs are not right.
     """
@@ -193,7 +193,7 @@ def _run(
 
 
 def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: Effort, process: int) -> bytes:
-    """The life of a measuring process: its runs as JSON, or why there are none."""
+    """The work of a measuring process: returns its runs as JSON, or why there are none."""
     os.environ["XLA_FLAGS"] = _XLA_FLAGS
     of_program = program.digest(contents["candidate"])
     key = int(of_program, 16) + process
@@ -204,14 +204,14 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
     try:
         program.configure_jax()
         _configure_calls()
-        # The first the oracle knows, the others are this process's own.
+        # The oracle knows the first set; the others are this process's own.
         numbers = (0, *range(1 + process * _INPUT_SETS, (1 + process) * _INPUT_SETS))
         drawn = [case.inputs(number) for number in numbers]
         inputs = _Inputs(case, is_checked, drawn, case.places(process, of_program))
         gc.disable()
         runs = []
         for number in range(effort.runs):
-            # Who is laid out first is faster or slower for it, by a percent, and each time: they take turns.
+            # The program that is laid out first is always faster, or always slower, by a percent: they take turns.
             names = ("anchor", "candidate") if (number + key) % 2 == 0 else ("candidate", "anchor")
             in_turn = {name: contents[name] for name in names}
             runs.append(_run(in_turn, inputs, effort.run_seconds, draw))
@@ -228,14 +228,14 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
 
 
 def device_name() -> str:
-    """The device as one plain word: "cpu:AMD-EPYC-9B45"."""
+    """Returns the device as one plain word: "cpu:AMD-EPYC-9B45"."""
     name = "unknown"
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name":
             name = value
             break
-    # As engine/app/machine.cc has it.
+    # The same form as in engine/app/machine.cc.
     return "cpu:" + "-".join(re.sub(r"[^A-Za-z0-9.-]", " ", name).split())
 
 
@@ -251,7 +251,7 @@ def _rejection(ending: Ending, limits: Limits) -> Report | None:
 def measure(
     contents: dict[str, bytes], case: Case, is_checked: bool, effort: Effort, limits: Limits, device: str
 ) -> Report:
-    """The report on "candidate" beside "anchor"; an empty program was turned down before.
+    """Returns the report on "candidate", timed against "anchor". An empty program was rejected before.
 
     `is_checked`: whether the candidate's outputs have to be right; a baseline's are the reference's own.
     """
@@ -270,7 +270,7 @@ def measure(
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("program", "anchor", "signature", "expected", "tolerance", "secret", "device", "protocol")
     step = Step("measure", flags, cpu_seconds=300, memory_mib=8192)
     step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")

@@ -1,8 +1,8 @@
-"""What a Mosaic kernel does, counted from its body: floating-point operations, copies, dots, sums, constants, and which
-of its operands its results depend on.
+"""The work of a Mosaic kernel, counted from its body.
 
-Work is counted exactly where the body's control flow hangs on the grid's indices and on constants alone, by walking
-the grid; what hangs on memory is between a least and a most. No body is run.
+Counted are floating-point operations, copies, dots, sums and constants, and the operands that each result depends on.
+The count is exact where the body's control flow depends only on the grid's indices and on constants: the grid is
+walked. Work that depends on memory is between a least and a most. No body is run.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import program
 
 _PREFIX = "stable_mosaic."
 _DYNAMIC = -(1 << 63)
-# Grid points that are walked where the body does different work at each; of larger grids a sample, and scaled.
+# The most grid points that are walked where each does different work; larger grids are sampled, and scaled.
 _MOST_POINTS = 1 << 17
-# Blocks that are gone through for that; who has more to count is told that it is not known.
+# The most blocks that are gone through for that; the work of a kernel with more is not known.
 _MOST_BLOCKS = 1 << 18
 
 FLOAT_BITS = {"f8E4M3FN": 4, "f8E5M2": 3, "f8E4M3B11FNUZ": 4, "bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -68,13 +68,13 @@ _COMPARE: tuple[Callable[[int, int], bool], ...] = (
     *(2 * (lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b)),
 )
 _FIRST_UNSIGNED = 6
-# Those that take what a sign would be for a bit like others.
+# Operations that treat the sign bit like the other bits.
 _UNSIGNED = frozenset({"divui", "extui", "maxui", "minui", "remui", "shrui"})
 
 
 @dataclass(frozen=True)
 class Count:
-    """How much at least and at most. `most` is math.inf where nothing says so."""
+    """A count, at least and at most. `most` is math.inf where no limit is known."""
 
     least: float = 0
     most: float = 0
@@ -83,11 +83,11 @@ class Count:
         return Count(self.least + other.least, self.most + other.most)
 
     def times(self, least: float, most: float) -> Count:
-        """Of what is done between so many and so many times."""
+        """Returns the count of what is done at least and at most so many times."""
         return Count(self.least * least if least else 0, self.most * most if self.most and most else 0)
 
     def or_else(self, other: Count) -> Count:
-        """Of what is done instead of the other, or the other instead of it."""
+        """Returns the count of what is done instead of the other, or the other instead of it."""
         return Count(min(self.least, other.least), max(self.most, other.most))
 
 
@@ -102,21 +102,21 @@ class Dot:
 
 @dataclass
 class Work:
-    """What a kernel or a whole program does."""
+    """The work of a kernel or of a whole program."""
 
     flops: Count = Count()
     copied: Count = Count()  # elements, by copies (DMAs) that are started
     awaited: Count = Count()  # elements of copies that are waited for
     signalled: Count = Count()  # what is added to semaphores
     taken: Count = Count()  # what is waited for on semaphores, and taken off them
-    is_sampled: bool = False  # whether these stand for a grid of which some points alone were looked at
+    is_sampled: bool = False  # whether only some points of a large grid were counted, and scaled
     dots: set[Dot] = field(default_factory=set)
     sums: set[str] = field(default_factory=set)  # element types that are summed over an axis
-    constant_bytes: int = 0  # of arrays that are not one value all over
-    calls: dict[str, int] = field(default_factory=dict)  # how often each operation stands there
+    constant_bytes: int = 0  # of arrays of different values
+    calls: dict[str, int] = field(default_factory=dict)  # how often each operation is in the text
 
     def note(self, name: str) -> None:
-        """One more operation of this name."""
+        """Counts one more operation of this name."""
         self.calls[name] = self.calls.get(name, 0) + 1
 
 
@@ -126,12 +126,12 @@ def element_type(kind: Any) -> str:
 
 
 def size(kind: Any) -> int:
-    """How many elements; 1 of a scalar."""
+    """Returns the number of elements; 1 for a scalar."""
     return math.prod(kind.shape) if hasattr(kind, "shape") else 1
 
 
 def array_bytes(attribute: Any) -> int:
-    """The bytes of a constant that is an array of different values, else 0."""
+    """Returns the bytes of a constant that is an array of different values, else 0."""
     if not hasattr(attribute, "is_splat") or attribute.is_splat:
         return 0
     kind = attribute.type
@@ -159,7 +159,7 @@ class Kernel:
 
     @functools.cached_property
     def work(self) -> Work:
-        """All that it does, over its whole grid."""
+        """The kernel's work, over its whole grid."""
         work = Work()
         for function in self._functions:
             for operation in program.walk(function):
@@ -173,7 +173,7 @@ class Kernel:
         return work
 
     def dependencies(self, results: int) -> list[set[int]]:
-        """For each of its results, the numbers of the operands (dynamic grid bounds left out) that it depends on."""
+        """Returns, for each result, the numbers of the operands (without dynamic grid bounds) that it depends on."""
         taint = _Taint()
         arguments = list(self._entry.arguments)[len(self.grid) :]
         inputs = arguments[: len(arguments) - self._scratch - results]
@@ -190,7 +190,7 @@ class Kernel:
             return Count()
         bounds = [bound for bound in self.grid if bound is not None]
         if len(bounds) < len(self.grid):
-            # A bound that is known at run time alone may be none or any.
+            # A bound that is known only at run time may be zero or any number.
             return Count(0, math.inf)
         arguments = [self._definitions.number(value) for value in list(self._entry.arguments)[: len(self.grid)]]
         try:
@@ -202,7 +202,7 @@ class Kernel:
 
 
 def _points(bounds: list[int]) -> tuple[Iterator[tuple[int, ...]], float]:
-    """The grid's points, or a sample of them, and how many points each stands for."""
+    """Returns the grid's points, or a sample of them, and how many points each stands for."""
     total = math.prod(bounds)
     if total <= _MOST_POINTS:
         return itertools.product(*map(range, bounds)), 1
@@ -216,7 +216,7 @@ def _name(operation: Any) -> str:
 
 
 def _look_at(operation: Any, work: Work) -> None:
-    """Takes down what an operation is, whether or not it runs."""
+    """Notes what an operation is, whether or not it runs."""
     name = _name(operation)
     work.note(name)
     if name == "arith.constant":
@@ -230,7 +230,7 @@ def _look_at(operation: Any, work: Work) -> None:
 
 
 def _static_flops(operation: Any, name: str) -> int:
-    """Of one execution of an operation without regions."""
+    """Counts the floating-point operations of one execution of an operation without regions."""
     if name in ("tpu.matmul", "vector.contract"):
         left = operation.operands[0].type
         return 2 * size(operation.results[0].type) * _contracted(operation, name, left)
@@ -243,14 +243,14 @@ def _static_flops(operation: Any, name: str) -> int:
 
 
 def _copied(operation: Any, name: str) -> int:
-    """Elements that a copy takes: its first operand is where from."""
+    """Counts the elements that a copy takes; its first operand is the source."""
     return _known_size(operation.operands[0].type) if name == "tpu.enqueue_dma" else 0
 
 
 def _awaited(operation: Any, name: str) -> float:
-    """Elements that are waited for: those of the memory that is copied to, which comes last of what is no semaphore.
+    """Counts the elements that are waited for: those of the target, the last operand that is no semaphore.
 
-    Any number, where that is known at run time alone: whether it is enough the interpreter sees.
+    Any number, where that is known only at run time: the interpreter sees whether it is enough.
     """
     if not name.startswith("tpu.wait_dma"):
         return 0
@@ -261,12 +261,12 @@ def _awaited(operation: Any, name: str) -> float:
 
 
 def _signalled(operation: Any, name: str) -> int:
-    """What is added to a semaphore; 0 where that is known at run time alone."""
+    """Returns what is added to a semaphore; 0 where that is known only at run time."""
     return _whole_constant(operation.operands[1]) or 0 if name == "tpu.sem_signal" else 0
 
 
 def _taken(operation: Any, name: str) -> float:
-    """What is taken off a semaphore; any number, where that is known at run time alone."""
+    """Returns what is taken off a semaphore; any number, where that is known only at run time."""
     if name != "tpu.sem_wait":
         return 0
     amount = _whole_constant(operation.operands[1])
@@ -281,7 +281,7 @@ def _whole_constant(value: Any) -> int | None:
 
 
 def _known_size(kind: Any) -> int:
-    """How many elements; 0 where that is known at run time alone."""
+    """Returns the number of elements; 0 where that is known only at run time."""
     return max(0, size(kind)) if all(extent >= 0 for extent in getattr(kind, "shape", ())) else 0
 
 
@@ -291,12 +291,12 @@ def _is_memory(value: Any) -> bool:
 
 
 def _contracted(operation: Any, name: str, left: Any) -> int:
-    """The product of the extents that a dot sums over."""
+    """Returns the product of the extents that a dot sums over."""
     if name == "tpu.matmul":
         text = str(operation.attributes["dimension_numbers"])
         axes = [int(axis) for axis in text.split("<[", 1)[1].split("]", 1)[0].split(",") if axis.strip()]
         return math.prod(left.shape[axis] for axis in axes)
-    # Of vector.contract: what both operands have and the result has not.
+    # A vector.contract sums over the extents that both operands have and the result does not.
     both = size(left) * size(operation.operands[1].type)
     return max(1, round(math.sqrt(both / max(1, size(operation.results[0].type)))))
 
@@ -316,13 +316,13 @@ class _Budget:
             raise _TooMuch
 
 
-# What one execution of an operation without regions, of that name, counts.
+# Counts one execution of an operation without regions; it gets the operation and its name.
 Measure = Callable[[Any, str], float]
 
 
 @dataclass(frozen=True)
 class _Control:
-    """An operation with regions that there is work in: its operands and its loop's index by their numbers."""
+    """An operation whose regions have work in them: its operands, and its loop's index, by their numbers."""
 
     name: str
     operands: list[int]
@@ -360,7 +360,7 @@ class _Counter:
         steps = math.prod(grid.values())
         total = Count(self._plain, self._plain).times(steps, steps)
         for control in self._controls:
-            # Points that differ in other indices do the same.
+            # Points that differ only in other indices do the same.
             used = [index for index in grid if index in self._needed(control)]
             bounds = [grid[index] for index in used]
             points, share = _points(bounds)
@@ -373,13 +373,13 @@ class _Counter:
         return total
 
     def _needed(self, control: _Control) -> set[int]:
-        """The numbers of all values that an operation's control flow is made of."""
+        """Returns the numbers of all values that an operation's control flow depends on."""
         needed = self._definitions.sources(control.operands)
         inner = (counter._needed(each) for counter in control.counters for each in counter._controls)
         return needed.union(*inner)
 
     def count(self, known: dict[int, int | None]) -> Count:
-        """`known` has the values of the enclosing blocks, by number; None is what is not known."""
+        """Counts the block's work. `known`: the values of the enclosing blocks, by number; None: not known."""
         total = Count(self._plain, self._plain)
         if not self._controls:
             return total
@@ -404,7 +404,7 @@ class _Counter:
         once = sum((counter.count(values.known) for counter in counters), Count())
         if control.name == "scf.while":
             return Count(0, math.inf if once.most else 0)
-        # tpu.region and what else runs its blocks once.
+        # tpu.region, and whatever else runs its blocks once.
         return once
 
     def _loop(self, control: _Control, values: _Scalars) -> Count:
@@ -422,7 +422,7 @@ class _Counter:
 
 @dataclass(frozen=True)
 class _Definition:
-    """Of which values a whole number is what function; None where that is not known."""
+    """How a whole number is computed: a function of other values; None: not known."""
 
     function: Callable[..., int] | None = None
     operands: tuple[int, ...] = ()
@@ -439,7 +439,7 @@ class _Definitions:
         return self._made[number]
 
     def number(self, value: Any) -> int:
-        """The value's own, and those of all that it is made of."""
+        """Returns the number of a value; what the value is made of gets numbers, too."""
         if value not in self._numbers:
             definition = self._define(value)
             self._numbers[value] = len(self._made)
@@ -447,7 +447,7 @@ class _Definitions:
         return self._numbers[value]
 
     def sources(self, numbers: Iterable[int]) -> set[int]:
-        """These values, and all that they are made of."""
+        """Returns these values, and all that they are made of."""
         found: set[int] = set()
         left = list(numbers)
         while left:
@@ -477,7 +477,7 @@ class _Definitions:
 
 
 def _function_of(operation: Any, short: str, kind: Any) -> Callable[..., int] | None:
-    """What an operation of dialect arith makes of whole numbers; None where that is not known."""
+    """Returns what an operation of dialect arith computes for whole numbers; None: not known."""
     predicate = int(operation.attributes["predicate"]) if short == "cmpi" else 0
     if short != "cmpi" and short not in _SCALAR:
         return None
@@ -490,7 +490,7 @@ def _function_of(operation: Any, short: str, kind: Any) -> Callable[..., int] | 
 
 
 class _Scalars:
-    """Values of whole numbers, as far as they follow from those that are known."""
+    """The whole numbers that are known, and those that follow from them."""
 
     def __init__(self, definitions: _Definitions, known: dict[int, int | None]) -> None:
         self._definitions = definitions
@@ -514,12 +514,12 @@ class _Scalars:
 
 
 def _width(kind: Any) -> int:
-    """The bits of a whole number; an index is as wide as the core's integers."""
+    """Returns the bits of a whole number; an index is as wide as the core's integers."""
     return int(kind.width) if isinstance(kind, ir.IntegerType) else 32
 
 
 def _wrapped(number: int, width: int) -> int:
-    """A whole number as a type of so many bits holds it."""
+    """Returns a whole number as a type of so many bits holds it."""
     if width == 1:
         return number & 1
     half = 1 << (width - 1)
@@ -527,7 +527,7 @@ def _wrapped(number: int, width: int) -> int:
 
 
 class _Taint:
-    """Which operands a value may depend on; memory is one value however it is sliced."""
+    """The operands that each value may depend on; memory is one value however it is sliced."""
 
     def __init__(self) -> None:
         self._of: dict[Any, set[int]] = {}
@@ -543,7 +543,7 @@ class _Taint:
         have |= more
 
     def spread(self, operation: Any) -> None:
-        """Follows what flows where, until nothing new comes of it."""
+        """Follows the flow of values until nothing new comes of it."""
         while self._has_changed:
             self._has_changed = False
             self._blocks(operation, set())
@@ -558,7 +558,7 @@ class _Taint:
         return handed
 
     def _operation(self, operation: Any, context: set[int]) -> set[int]:
-        """Returns what a terminator hands on."""
+        """Goes through an operation; returns what a terminator hands on."""
         name = _name(operation)
         operands = list(operation.operands)
         flows = set(context).union(*(self.of(operand) for operand in operands))
@@ -570,7 +570,7 @@ class _Taint:
             flows = flows | self._blocks(operation, flows)
             for region in operation.regions:
                 for block in region.blocks:
-                    # Round a loop: what it hands on comes in again.
+                    # The values that a loop hands on come in again.
                     for argument in block.arguments:
                         self.add(argument, flows | before)
         self._write(name, operands, flows)
@@ -581,5 +581,5 @@ class _Taint:
     def _write(self, name: str, operands: list[Any], flows: set[int]) -> None:
         memory = [operand for operand in operands if _is_memory(operand)]
         if memory and ("store" in name or "dma" in name):
-            # The last: of a copy, where to; of a store, the only one.
+            # The last one is a copy's target, or a store's only memory.
             self.add(memory[-1], flows)

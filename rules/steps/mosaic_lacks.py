@@ -1,8 +1,8 @@
-"""What Mosaic has no form of in a kernel for a TPU, and what stands in for it.
+"""The table of what Mosaic cannot lower in a kernel for a TPU, and of what to write instead.
 
-Each row was tried with the versions of rules/requirements.lock: the first is turned down in these words, the other one
-compiles for a TPU v7x (tests/steps/test_mosaic_lacks.py). Messages name it beside the reason, `evolve init` names it
-before anybody waits for a judge, and rules/prompts/system.md has the whole table for models:
+Each row was tried with the versions of rules/requirements.lock: Mosaic rejects the first form in these words, and the
+other form compiles for a TPU v7x (tests/steps/test_mosaic_lacks.py). Messages name the other form next to the reason.
+`evolve init` names it before anybody waits for a judge. rules/prompts/system.md has the whole table for models:
 
     .venv/bin/python rules/steps/mosaic_lacks.py
 """
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Lack:
-    """Something that Mosaic turns down."""
+    """A form that Mosaic rejects."""
 
     what: str  # as people write it
-    said: str  # a pattern of what is said against it
+    said: str  # a pattern of Mosaic's message
     instead: str
 
 
 def _primitive(names: str) -> str:
-    """What is said where a primitive has no form."""
+    """Returns the pattern of the message about a primitive that Mosaic cannot lower."""
     return rf"Unimplemented primitive in Pallas TPU lowering for tc: (?:{names})(?![\w-])"
 
 
@@ -145,13 +145,13 @@ LACKS = (
 
 
 def advice(message: str) -> str:
-    """What stands in for what a compiler's message is about, as the end of a reason; empty where that is not known."""
+    """Returns the end of a reason: what to write instead of what a compiler's message is about; empty: not known."""
     found = next((one for one in LACKS if re.search(one.said, message)), None)
     return f"; Mosaic has no form of {found.what}: write {found.instead}" if found else ""
 
 
 def table() -> str:
-    """All of it, as Markdown."""
+    """Returns the whole table, as Markdown."""
     rows = "".join(f"| {one.what} | {one.instead} |\n" for one in LACKS)
     return f"| Mosaic has no form of | what stands in for it |\n|---|---|\n{rows}"
 

@@ -1,7 +1,7 @@
 """Step normalise: canonical Python source, without comments, docstrings and layout.
 
-Two sources that differ in those alone have the same canonical form, so an edit of a comment re-runs this
-step and nothing behind it. Runs without JAX.
+Two sources that differ only in these have the same canonical form, so an edit of a comment re-runs this step and
+nothing behind it. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import stat
 import sys
 from pathlib import Path
 
-# What marks the EVOLVE block in a canonical source, whatever marks it in the author's.
+# The marks of the EVOLVE block in a canonical source, whatever marks it in the author's.
 START = "# EVOLVE-BLOCK-START"
 END = "# EVOLVE-BLOCK-END"
 
-# More than any kernel has, and little enough for whatever reads one.
+# More than any kernel has, and few enough for all code that reads a source.
 _MOST_BYTES = 2**20
 
-# As Python looks for it, in the first two lines (PEP 263).
+# The declaration that Python looks for in the first two lines (PEP 263).
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
 def decoded(source: bytes, name: str) -> str:
-    """The text of a source. Raises SyntaxError where it is not UTF-8, or says that it is anything at all."""
+    """Returns the text of a source. Raises SyntaxError if it is not UTF-8, or if it declares any encoding."""
     try:
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -43,17 +43,17 @@ def decoded(source: bytes, name: str) -> str:
 
 
 class NoSource(Exception):
-    """What is to be a source is none, whatever stands in it; the message says why."""
+    """A path that leads to no source, whatever is there; the message says why."""
 
 
 def read_source(path: str) -> bytes:
-    """The content of a regular file, or of one that a link leads to. Raises NoSource, and OSError."""
+    """Reads a regular file, or one that a link leads to. Raises NoSource, and OSError."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-    # Before it is opened, which may wait, or do something to a device.
+    # Checked before the file is opened, which may block, or do something to a device.
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind != stat.S_IFREG:
         raise NoSource(f"a source must be a regular file, and this is {kinds.get(kind, 'a device')}")
-    # It may be another one by now, and a file of the kernel's may have no end, or say that it is empty.
+    # The file may be another one by now; and a file such as those in /proc may have no end, or say that it is empty.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     content = bytearray()
     try:
@@ -67,7 +67,7 @@ def read_source(path: str) -> bytes:
 
 
 class _DocstringRemover(ast.NodeTransformer):
-    """Takes out the string that opens a module, class or function."""
+    """Removes the string that opens a module, class or function."""
 
     def _strip(self, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         self.generic_visit(node)
@@ -81,7 +81,7 @@ class _DocstringRemover(ast.NodeTransformer):
 
 
 def _split_at_markers(source: str, markers: tuple[str, str]) -> list[tuple[str, str]]:
-    """The source as pieces, each behind the marker line that opens it ("" for the first)."""
+    """Splits a source into pieces, each behind the marker line that opens it ("" for the first)."""
     pieces: list[tuple[str, str]] = [("", "")]
     for line in source.splitlines(keepends=True):
         marker = next((kept for text, kept in zip(markers, (START, END), strict=True) if text in line), None)
@@ -94,10 +94,10 @@ def _split_at_markers(source: str, markers: tuple[str, str]) -> list[tuple[str, 
 
 
 def canonical(source: str, name: str, markers: tuple[str, str] | None = None) -> str:
-    """The canonical form of `source`. Raises SyntaxError.
+    """Returns the canonical form of `source`. Raises SyntaxError.
 
-    With `markers`, the texts that mark the EVOLVE block's first and last line, those lines are kept where they are
-    at top level, as START and END.
+    `markers`: the texts that mark the EVOLVE block's first and last line. Those lines are kept, at top level, as START
+    and END.
     """
     tree = ast.parse(source, name)
     if markers is None:
@@ -114,7 +114,7 @@ def canonical(source: str, name: str, markers: tuple[str, str] | None = None) ->
 
 
 def why_unparsed(error: Exception) -> str:
-    """In words, why a source cannot be parsed or written. Python's parser tells of its depth by a MemoryError."""
+    """Returns why a source cannot be parsed or written. A MemoryError of Python's parser is about nesting."""
     if isinstance(error, (RecursionError, MemoryError)):
         return "it is nested too deeply"
     if isinstance(error, OSError):
@@ -123,7 +123,7 @@ def why_unparsed(error: Exception) -> str:
 
 
 def describe(error: Exception, name: str) -> str:
-    """The error in the house's form: place, message, and for a syntax error the line and a caret."""
+    """Returns the error in evolve's form: place, message, and for a syntax error the line and a caret."""
     if not isinstance(error, SyntaxError):
         return f"evolve: error: {name}: {why_unparsed(error)}"
     text = f"evolve: error: {name}:{error.lineno}:{error.offset}: syntax error: {error.msg}"
@@ -154,13 +154,13 @@ class _Documenter(ast.NodeTransformer):
 
 
 def documented(tree: ast.Module) -> str:
-    """A source with docstrings and comments in it, so that it is the same program and its lines stand elsewhere."""
+    """Returns a source of the same program with docstrings and comments in it, so that its lines move."""
     text = ast.unparse(ast.fix_missing_locations(_Documenter().visit(tree)))
     return "# A comment.\n\n" + text + "\n"
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; 2 where a trusted source has a syntax error."""
+    """Runs the step; the exit code is 2 if a trusted source has a syntax error."""
     parser = argparse.ArgumentParser(prog="normalise")
     parser.add_argument("--source", required=True)
     parser.add_argument("--out", required=True)
@@ -178,7 +178,7 @@ def main(argv: list[str]) -> int:
         if args.on_error == "fail" or isinstance(error, OSError):
             print(describe(error, args.source), file=sys.stderr)
             return 2
-        # A program for lower to judge, which says what is wrong.
+        # A program that says what is wrong, for lower to judge.
         write_file(Path(args.out), f"raise SyntaxError({str(error)!r})\n".encode())
         return 0
     try:

@@ -1,12 +1,13 @@
-"""What a candidate's kernels are given that their control flow can hang on: whole numbers, from the public inputs.
+"""The whole numbers that a candidate's kernels are given, and that their control flow may depend on.
 
-Prefetched tables, the bounds of dynamic grids, scalars. The model of a TPU runs a kernel's schedule with them. Nothing
-else is computed: what comes of floating-point inputs, or of a kernel, is not known, and neither is what hangs on it.
+They are prefetched tables, the bounds of dynamic grids, and scalars, for the public inputs. The model of a TPU runs a
+kernel's schedule with them. Nothing else is computed: what comes from floating-point inputs, or from a kernel, is not
+known, and neither is what depends on it.
 
-The document: {"kernels": {NAME: [{"times": RUNS, "operands": {NUMBER: VALUES}}, …]}}, runs in their order, those that
-are alike together; VALUES row by row. A program's only kernel has no name, whatever it is compiled as; of several each
-run has "shapes", those of its operands as HLO has them, for by these a compiled kernel is told. `reason`, where there
-is one, says why not all are there.
+The document: {"kernels": {NAME: [{"times": RUNS, "operands": {NUMBER: VALUES}}, …]}}. Runs are in their order, equal
+neighbours together; VALUES are row by row. A program's only kernel has no name, whatever it is compiled as. With
+several kernels each run has "shapes", those of its operands as HLO writes them, by which a compiled kernel is
+recognised. `reason`, if it is there, says why not all are there.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ import program
 import wire
 from outer import UNKNOWN
 
-# No scalar memory holds more, nor others.
+# No scalar memory holds more values, or values of other types.
 _MOST_VALUES = 1 << 18
 _TYPES = frozenset({"bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"})
-# What HLO calls others is not known here, and told as any.
+# The names of types in HLO; an array of another type has no shape here, and counts as any.
 _HLO_TYPES = {"bfloat16": "bf16", "float32": "f32", "int32": "s32", "uint32": "u32", "int8": "s8", "uint8": "u8"}
 
 
 def is_asked_for(jaxpr: core.Jaxpr) -> bool:
-    """Whether a kernel in it is given whole numbers."""
+    """Whether a kernel in a program is given whole numbers."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == "pallas_call":
             if any(_is_whole(atom.aval.dtype) for atom in equation.invars):
@@ -45,13 +46,13 @@ def _is_whole(dtype: Any) -> bool:
 
 
 def _shape(aval: Any) -> str | None:
-    """ "s32[9]"."""
+    """Returns a shape as HLO writes it, as "s32[9]"; None: a type without a name here."""
     dtype = _HLO_TYPES.get(str(aval.dtype))
     return dtype and f"{dtype}[{','.join(str(extent) for extent in aval.shape)}]"
 
 
 def operands_of(packed: bytes, signature: dict[str, Any]) -> dict[str, Any]:
-    """The document, of a program on the wire."""
+    """Returns the document for a program on the wire."""
     closed = wire.unpack(packed)
     if not is_asked_for(closed.jaxpr):
         return {"kernels": {}}

@@ -1,7 +1,7 @@
-"""Runs a program operation by operation, so that its kernels can be run in another way than they are compiled.
+"""The evaluation of a program operation by operation, so that its kernels can be run in another way than compiled.
 
-What is around them is JAX's own; loops, branches and calls that have a kernel in them are gone through here. A value
-may be UNKNOWN: then so is what comes of it.
+Operations around the kernels are JAX's own; loops, branches and calls that have a kernel in them are gone through here.
+A value may be UNKNOWN; then what depends on it is UNKNOWN, too.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from jax._src import core
 
 import jaxprs
 
-# Stands for a value that nobody asked for.
+# Stands for a value that is not computed.
 UNKNOWN: Any = object()
 
-# Runs a kernel: its equation and operands.
+# Runs a kernel, given its equation and its operands.
 RunKernel = Callable[[Any, list[Any]], Sequence[Any]]
 
 
 def evaluate(body: core.ClosedJaxpr | core.Jaxpr, arguments: Sequence[Any], run_kernel: RunKernel) -> list[Any]:
-    """The program's outputs. Raises NotImplementedError for a kernel inside of an operation that is not known.
+    """Returns the program's outputs. Raises NotImplementedError for a kernel inside of an unknown operation.
 
-    It does so, too, where a loop or a branch with a kernel in it hangs on what is UNKNOWN.
+    It does so, too, where a loop or a branch with a kernel in it depends on an UNKNOWN value.
     """
     jaxpr, consts = (body.jaxpr, body.consts) if isinstance(body, core.ClosedJaxpr) else (body, [])
     known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))

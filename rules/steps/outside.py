@@ -1,9 +1,9 @@
-"""What a candidate may do outside of its kernels: what a closed list names, and what the spec has a word for.
+"""The operations that a candidate may have outside of its kernels: a closed list, and those of the spec's words.
 
-Shapes may be changed there, arrays sliced, padded and put together, elements computed one by one and reduced. All else
-is work that belongs into a kernel, or gives other values on a TPU than on a CPU, and needs a word of the spec's
-`contract.outside`. No word allows a branch or a loop around kernels that hangs on floating-point values. (What a TPU
-would compute otherwise for other reasons, settle.py has pinned before.)
+Shapes may be changed there, arrays sliced, padded and put together, elements computed one by one and reduced. Anything
+else is work that belongs into a kernel, or gives other values on a TPU than on a CPU, and needs a word in the spec's
+`contract.outside`. No word allows a branch or a loop around kernels that depends on floating-point values. (What a TPU
+would compute otherwise for other reasons, settle.py has already pinned.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jax._src.interpreters import partial_eval
 import jaxprs
 import program
 
-# Of each word the operations that it allows.
+# The operations that each word allows.
 WORDS: dict[str, frozenset[str]] = {
     word: frozenset(names.split())
     for word, names in {
@@ -43,7 +43,7 @@ WORDS: dict[str, frozenset[str]] = {
 }
 _WORD_OF = {name: word for word, names in WORDS.items() for name in names}
 
-# What needs no word.
+# The operations that need no word.
 _FREE = frozenset(
     """
     broadcast_in_dim concatenate convert_element_type copy iota name optimization_barrier pad reduce_precision reshape
@@ -56,12 +56,12 @@ _FREE = frozenset(
     """.split()
 ) | frozenset(jaxprs.CALLS)
 
-# These move what lies at a place that is known before the program runs, or at one that is not; only that needs a word.
+# These operations need a word only if the index, their operands from this one on, is not known before the program runs.
 _FIRST_INDEX = {"dynamic_slice": 1, "dynamic_update_slice": 2}
 
 
 class Refused(Exception):
-    """What may not stand outside of kernels, in a sentence that says what would allow it; `kind` of verdict.KINDS."""
+    """An operation that may not stand outside of kernels; the reason says what would allow it."""
 
     def __init__(self, reason: str, kind: str = "contract") -> None:
         super().__init__(reason)
@@ -69,7 +69,7 @@ class Refused(Exception):
 
 
 class Fact(NamedTuple):
-    """Of a value: whether it hangs on floating-point numbers, and whether on any input at all."""
+    """Whether a value depends on floating-point numbers, and whether it depends on any input at all."""
 
     floats: bool = False
     varies: bool = False
@@ -81,7 +81,7 @@ class Fact(NamedTuple):
 def check(jaxpr: core.Jaxpr, allowed: Iterable[str], narrowest: int) -> None:
     """Raises Refused where a program does what neither the list nor the words allow.
 
-    `narrowest`: of the floating-point types that values may be rounded to, the fewest bits of a significand.
+    `narrowest`: the fewest bits of a significand that floating-point values may be rounded to.
     """
     found = survey(jaxpr, narrowest)
     missing = sorted(set(found) - set(allowed))
@@ -93,7 +93,7 @@ def check(jaxpr: core.Jaxpr, allowed: Iterable[str], narrowest: int) -> None:
 
 
 def survey(jaxpr: core.Jaxpr, narrowest: int = 0) -> dict[str, str]:
-    """The words that a program needs, each with the first operation that needs it; what no output needs counts not.
+    """Returns the words that a program needs, each with the first operation that needs it; unused ones do not count.
 
     Raises Refused for what no word allows.
     """
@@ -109,11 +109,11 @@ class _Walk:
         self.words: dict[str, str] = {}
 
     def jaxpr(self, jaxpr: core.Jaxpr, given: Sequence[Fact]) -> list[Fact]:
-        """The facts of the outputs, by those of the inputs."""
+        """Returns the facts of the outputs, from those of the inputs."""
         known: dict[Any, Fact] = dict(zip(jaxpr.invars, given, strict=True))
 
         def read(atom: Any) -> Fact:
-            # Constants have no fact but their type.
+            # The only fact of a constant is its type.
             fact = Fact() if isinstance(atom, core.Literal) else known.get(atom, Fact())
             return fact | Fact(floats=_is_float(atom.aval))
 
@@ -210,7 +210,7 @@ def _significand(dtype: Any) -> int:
 
 
 def _rounded_to(equation: Any) -> int | None:
-    """The bits of a significand that an operation rounds to, where it has had more."""
+    """Returns the bits of a significand that an operation rounds to; None: it does not round."""
     source = getattr(equation.invars[0].aval, "dtype", None) if equation.invars else None
     if source is None or not jnp.issubdtype(source, jnp.floating):
         return None

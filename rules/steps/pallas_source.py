@@ -1,6 +1,6 @@
 """The Pallas kernels in a source: each call with its grid, blocks, index maps and scratch memory, and its kernel.
 
-What is not understood is None or left out, so that whoever asks proposes nothing for it. Runs without JAX.
+A part that is not understood is None or left out, so that nothing is proposed for it. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BlockSpec:
     is_matrix: bool  # the kernel sees just the shape's two dimensions
 
     def axes(self, rank: int) -> set[int]:
-        """The axes of the grid that the block's index hangs on."""
+        """Returns the axes of the grid that the block's index depends on."""
         if self.index_map is None:
             return set()
         names = [argument.arg for argument in self.index_map.args.args[:rank]]
@@ -40,7 +40,7 @@ class BlockSpec:
         return {axis for axis, name in enumerate(names) if name in used}
 
     def plain_axes(self, rank: int) -> set[int]:
-        """Those of which every step has blocks of its own: the axis is itself one of the block's indices."""
+        """Returns the axes along which every step has blocks of its own: the axis itself is an index of the block."""
         if self.index_map is None or not isinstance(self.index_map, ast.Lambda):
             return set()
         body, names = self.index_map.body, [argument.arg for argument in self.index_map.args.args[:rank]]
@@ -51,7 +51,7 @@ class BlockSpec:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The function that a call runs, and what its parameters are. Nothing else in the source uses it."""
+    """The function that a call runs, and what its parameters are. Nothing else in the source uses the function."""
 
     function: ast.FunctionDef
     inputs: tuple[str, ...]  # by place in `in_specs`
@@ -109,7 +109,7 @@ def program_axes(source: Source, within: ast.AST) -> list[ast.Call]:
 
 
 def semantics_of(source: Source, call: KernelCall) -> list[str] | None:
-    """ "parallel" or "arbitrary" for each axis; all "arbitrary" where nothing is said; None where it cannot be told."""
+    """Returns "parallel" or "arbitrary" for each axis; "arbitrary" is the default. None: it cannot be told."""
     if call.is_pipeline:
         return None
     node = semantics_node(source, call)
@@ -137,7 +137,7 @@ def semantics_node(source: Source, call: KernelCall) -> ast.Tuple | ast.List | N
 
 
 def is_of_call(source: Source, node: ast.AST, call: KernelCall) -> bool:
-    """Whether a part of a call (a grid spec, a block spec, an index map) serves no other, be it written elsewhere."""
+    """Whether a part of a call (a grid spec, a block spec, an index map) serves no other, wherever it is written."""
 
     def is_in(part: ast.AST) -> bool:
         return source.is_inside(part, call.call) or (
@@ -191,7 +191,7 @@ def _read_call(source: Source, call: ast.Call) -> KernelCall | None:
 
 
 def _grid(source: Source, node: ast.expr | None, scope: Scope) -> tuple[ast.expr, ...] | None:
-    """The axes that a grid is written out in; a name may be any number of them."""
+    """Returns the axes of a grid that is written out; None: it is a name, which may be any number of axes."""
     if node is None:
         return ()
     value, _ = source.resolve(node, scope)
@@ -242,7 +242,7 @@ def _block_spec(source: Source, node: ast.expr, scope: Scope) -> BlockSpec | Non
 
 
 def _kernel(source: Source, node: ast.expr, scope: Scope, counts: Sequence[int]) -> Kernel | None:
-    """The kernel that is named, if the call gives all its parameters and no other place names it."""
+    """Returns the kernel that is named, if the call gives all its parameters and no other place names the kernel."""
     bound: dict[str, ast.expr] = {}
     if isinstance(node, ast.Name):
         value, _ = source.resolve(node, scope)
@@ -269,7 +269,7 @@ def _kernel(source: Source, node: ast.expr, scope: Scope, counts: Sequence[int])
 
 
 def _rebinds(function: ast.FunctionDef, names: Sequence[str]) -> bool:
-    """Whether one of a kernel's references is something else in a part of it."""
+    """Whether the name of one of a kernel's references means something else in a part of the kernel."""
     stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     inner = [n.args for n in ast.walk(function) if isinstance(n, Function) and n is not function]
     stored |= {a.arg for args in inner for a in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
@@ -290,7 +290,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _is_size(source: Source, node: ast.expr, scope: Scope) -> bool:
-    """Not so: None, `pl.Squeezed()`, `pl.squeezed`, which the kernel does not see, and other kinds of dimensions."""
+    """Whether a dimension is a size that the kernel sees: not None, `pl.Squeezed()`, `pl.squeezed`, or another kind."""
     value, _ = source.resolve(node, scope)
     name = source.qualified(value.func if isinstance(value, ast.Call) else value)
     return not (isinstance(value, ast.Constant) and value.value is None) and (
@@ -299,6 +299,6 @@ def _is_size(source: Source, node: ast.expr, scope: Scope) -> bool:
 
 
 def whole_number(node: ast.expr) -> int | None:
-    """The number that is written there."""
+    """Returns the whole number that is written there; None: there is none."""
     is_number = isinstance(node, ast.Constant) and type(node.value) is int
     return node.value if is_number else None  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""How each operation of JAX is computed at a region of its results, from the regions of its operands that this needs.
+"""Rules: how each operation of JAX is computed at a region of its results, from regions of its operands.
 
 An operation that has no rule here is computed whole.
 """
@@ -35,8 +35,8 @@ _REDUCTIONS = frozenset(
 class Rule:
     """How an operation is computed at a region of its results.
 
-    `needs` gives each operand's region for the results' regions, None where it is not needed. `run` gives the results'
-    regions from the operands' ones, as arrays.
+    `needs` gives each operand's region for the results' regions; None: the operand is not needed. `run` gives the
+    results' regions, as arrays, from the operands' regions.
     """
 
     needs: Callable[[Any, list[Region | None]], list[Region | None]]
@@ -44,7 +44,7 @@ class Rule:
 
 
 def bound(equation: Any, operands: Sequence[Any], **changed: Any) -> Sequence[Any]:
-    """The results of an operation, some of its parameters changed."""
+    """Returns the results of an operation with some of its parameters changed."""
     with equation.ctx.manager:
         params = equation.primitive.get_bind_params({**equation.params, **changed})
         results = equation.primitive.bind(*operands, **params)
@@ -52,7 +52,7 @@ def bound(equation: Any, operands: Sequence[Any], **changed: Any) -> Sequence[An
 
 
 def taken(values: Sequence[Any], equation: Any, results: Sequence[Region | None]) -> list[Any]:
-    """The results' regions of whole results; None where none is asked for."""
+    """Cuts the results' regions out of whole results; None: nothing is asked for."""
     return [
         None if region is None else take(value, whole(v.aval.shape), region, v.aval.shape)
         for value, region, v in zip(values, results, equation.outvars, strict=True)
@@ -65,7 +65,7 @@ def _only(results: Sequence[Region | None]) -> Region:
     return region
 
 
-# All of it.
+# Operations that need all of their operands.
 
 
 def _needs_all(equation: Any, _: list[Region | None]) -> list[Region | None]:
@@ -79,7 +79,7 @@ def _run_all(equation: Any, results: list[Region | None], operands: list[Any]) -
 _WHOLE = Rule(_needs_all, _run_all)
 
 
-# The same place.
+# Operations on elements at the same place.
 
 
 def _needs_same(equation: Any, results: list[Region | None]) -> list[Region | None]:
@@ -97,7 +97,7 @@ def _run_same(equation: Any, _: list[Region | None], operands: list[Any]) -> Seq
     return bound(equation, operands)
 
 
-# Other axes.
+# Operations that move, add or cut axes.
 
 
 def _needs_broadcast(equation: Any, results: list[Region | None]) -> list[Region | None]:
@@ -155,11 +155,11 @@ def _run_kept(_: Any, __: list[Region | None], operands: list[Any]) -> Sequence[
     return [operands[0]]
 
 
-# Axes that are one, or several.
+# Reshapes, which join axes, or split them.
 
 
 def _groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[range, range]]:
-    """The axes of two shapes of one array, in the smallest groups that have the same size on both sides."""
+    """Returns the axes of two shapes of one array, in the smallest groups that have the same size on both sides."""
     groups, i, j = [], 0, 0
     while i < len(before) or j < len(after):
         first = i, j
@@ -174,7 +174,7 @@ def _groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[range, ra
 
 
 def _flat_indices(region: Region, shape: Sequence[int], axes: range) -> np.ndarray[Any, Any]:
-    """The places of a region within some axes, counted through row by row."""
+    """Returns the places of a region within some axes, as flat indices, row by row."""
     grids = np.meshgrid(*(indices_of(region[axis], shape[axis]) for axis in axes), indexing="ij")
     if not grids:
         return np.zeros(1, np.int64)
@@ -205,7 +205,7 @@ def _run_reshape(equation: Any, results: list[Region | None], operands: list[Any
     if 0 in before or equation.params.get("dimensions") is not None:
         return _run_all(equation, results, operands)
     assert within is not None
-    # Group by group, from the last: the axes before it stay where they are.
+    # Group by group, from the last one, so that the axes before a group stay where they are.
     for old, new in reversed(_groups(before, after)):
         have, want = _flat_indices(within, before, old), _flat_indices(region, after, new)
         first = old.start
@@ -217,7 +217,7 @@ def _run_reshape(equation: Any, results: list[Region | None], operands: list[Any
     return [array]
 
 
-# Several operands along one axis.
+# Concatenations: several operands along one axis.
 
 
 def _needs_concatenate(equation: Any, results: list[Region | None]) -> list[Region | None]:
@@ -238,7 +238,7 @@ def _run_concatenate(equation: Any, _: list[Region | None], operands: list[Any])
     return [some[0] if len(some) == 1 else jnp.concatenate(some, axis=equation.params["dimension"])]
 
 
-# Sums.
+# Sums, reductions and products.
 
 
 def _needs_reduction(equation: Any, results: list[Region | None]) -> list[Region | None]:
@@ -273,7 +273,7 @@ def _run_iota(equation: Any, results: list[Region | None], _: list[Any]) -> Sequ
 
 
 def _needs_along(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    """Of a cumulative operation: all along its axis."""
+    """A cumulative operation needs all of its axis."""
     region, axis = _only(results), equation.params["axis"]
     return [(*region[:axis], None, *region[axis + 1 :])]
 
@@ -286,7 +286,7 @@ def _run_along(equation: Any, results: list[Region | None], operands: list[Any])
     return [jnp.take(value, region[axis], axis=axis)]
 
 
-# Gathers that take a row each of as many tables, and what differentiating those gives.
+# Gathers that take one row from each of several tables, and the scatters that differentiating them gives.
 
 
 def _needs_batched(equation: Any, results: list[Region | None]) -> list[Region | None]:
@@ -315,7 +315,7 @@ def _run_gather(equation: Any, results: list[Region | None], operands: list[Any]
     numbers, sizes = equation.params["dimension_numbers"], equation.params["slice_sizes"]
     region = _only(results)
     (value,) = bound(equation, operands, slice_sizes=sizes)
-    # Windows are whole so far.
+    # The windows are still whole.
     shape = equation.outvars[0].aval.shape
     within = tuple(None if axis in numbers.offset_dims else region[axis] for axis in range(len(shape)))
     return [take(value, within, region, shape)]

@@ -28,14 +28,14 @@ class Kernels(Protocol):
     """How a program's kernels are computed."""
 
     def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
-        """The operands' regions for the results' regions; `value` computes an operand as a whole."""
+        """Returns the operands' regions that the results' regions need; `value` computes an operand as a whole."""
 
     def run(self, equation: Any, regions: list[Region | None], operands: list[Any]) -> Sequence[Any]:
-        """The results' regions, from the operands' regions."""
+        """Returns the results' regions, from the operands' regions."""
 
 
 class _NoKernels:
-    """Of a program that should have none."""
+    """The kernels of a program that should have none."""
 
     def needs(self, equation: Any, *_: Any) -> list[Region | None]:
         """Raises NotImplementedError."""
@@ -50,10 +50,7 @@ NO_KERNELS: Kernels = _NoKernels()
 def evaluate(
     closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: Kernels = NO_KERNELS
 ) -> list[Any]:
-    """The outputs' values at their regions.
-
-    Raises NotImplementedError for kernels that `kernels` has no way to run.
-    """
+    """Returns the outputs' values at their regions."""
     flat = flattened(closed)
     given = zip([*flat.jaxpr.constvars, *flat.jaxpr.invars], [*flat.consts, *arguments], strict=True)
     held = {v: (whole(v.aval.shape), value) for v, value in given}
@@ -61,7 +58,7 @@ def evaluate(
 
 
 def sizes(closed: core.ClosedJaxpr, regions: Sequence[Region]) -> tuple[int, int]:
-    """What `evaluate` would compute, in bytes: the largest value of all, and all values together."""
+    """Returns the bytes that `evaluate` would compute: those of the largest value, and of all values together."""
     flat = flattened(closed)
     needed, _ = _Evaluation(flat.jaxpr, {}, NO_KERNELS).plan(flat.jaxpr.outvars, regions)
     given = {*flat.jaxpr.constvars, *flat.jaxpr.invars}
@@ -73,7 +70,7 @@ def sizes(closed: core.ClosedJaxpr, regions: Sequence[Region]) -> tuple[int, int
     return max(computed, default=0), sum(computed)
 
 
-# Loops with kernels in them that are unrolled: each turn's kernels are compiled anew.
+# The most turns of a loop with kernels in it that is unrolled: each turn's kernels are compiled again.
 _MOST_UNROLLED = 64
 
 
@@ -84,9 +81,9 @@ def _is_unrolled(equation: Any) -> bool:
 
 
 def flattened(closed: core.ClosedJaxpr, is_unrolled: bool = True) -> core.ClosedJaxpr:
-    """The same program without calls, and, if `is_unrolled`, without short loops that have kernels in them.
+    """Returns the program without calls and, if `is_unrolled`, without short loops that have kernels in them.
 
-    What they call, and every turn, stands in their place.
+    The called programs, and every turn of a loop, stand in their place.
     """
 
     def is_turned(equation: Any) -> bool:
@@ -152,12 +149,12 @@ def flattened(closed: core.ClosedJaxpr, is_unrolled: bool = True) -> core.Closed
     return core.ClosedJaxpr(jaxpr, consts)
 
 
-# An array's region, and what stands there.
+# An array's region, and the values there.
 Held = tuple[Region, Any]
 
 
 class _Evaluation:
-    """One program, without calls, and what its constants and inputs hold."""
+    """One program without calls, and the values of its constants and inputs."""
 
     def __init__(self, jaxpr: core.Jaxpr, given: dict[Any, Held], kernels: Kernels) -> None:
         self._jaxpr = jaxpr
@@ -192,7 +189,7 @@ class _Evaluation:
     def plan(
         self, atoms: Sequence[Any], regions: Sequence[Region | None]
     ) -> tuple[dict[Any, Region], list[tuple[Any, list[Region | None], list[Region | None]]]]:
-        """The region of every value that is needed; and the operations, with their results' and operands' regions."""
+        """Returns the region of every needed value; and the operations, with their results' and operands' regions."""
         needed: dict[Any, Region] = {}
 
         def ask(some: Sequence[Any], wanted: Sequence[Region | None]) -> None:
@@ -226,7 +223,7 @@ class _Evaluation:
         return _rule(equation).run(equation, results, operands)
 
 
-# Loops that carry nothing: each turn is by itself.
+# Loops that carry nothing: each turn is computed by itself.
 
 
 def _needs_scan(equation: Any, results: list[Region | None]) -> list[Region | None]:
@@ -240,7 +237,7 @@ def _needs_scan(equation: Any, results: list[Region | None]) -> list[Region | No
 
 
 def _turns(equation: Any, results: list[Region | None]) -> tuple[Axis, list[Region | None]]:
-    """Which turns of a loop are asked for, and the regions of the body's outputs."""
+    """Returns the turns of a loop that are asked for, and the regions of the body's outputs."""
     turns: Region | None = None
     for region in results:
         if region is not None:

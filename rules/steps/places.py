@@ -1,8 +1,8 @@
 """The places at which the outputs of a large timed case are compared: blocks that are drawn from the secret.
 
-Some short runs of neighbours are drawn along each long axis of an output, the first and the last ones always among
-them, and some indices of its short axes. The oracle is computed at all of these places. A variant's program is run for
-a few of the blocks, drawn from the secret and the program: whoever proposes a program cannot know which ones, and
+Along each long axis of an output some short runs of neighbours are drawn, the first and the last ones always among
+them, and along its short axes some indices. The oracle is computed at all of these places. A variant's program is run
+for a few of the blocks, drawn from the secret and the program: nobody who proposes a program can know which ones, and
 another program is asked for others. Half of the blocks lie at no end of any long axis.
 """
 
@@ -19,26 +19,26 @@ from regions import Region, of_axis
 # Per axis, the runs of neighbours; a block is one run of each axis.
 Runs = list[list[np.ndarray[Any, Any]]]
 
-# How many runs a long axis has.
+# The number of runs of a long axis.
 _RUNS = 4
 # The share of blocks that lie at no end of a long axis.
 _INNER = 0.5
-# How many neighbours a run has: along an output's last axis, and along its other long axes.
+# The number of neighbours in a run: along an output's last axis, and along its other long axes.
 _LAST, _LONG = 128, 16
-# With a shorter last axis, the one before it counts as last, too.
+# If the last axis is shorter than this, the axis before it counts as last, too.
 _COLUMN = 8
 _LONG_AXIS = 256
 
 
-# A program's block is drawn by other words than the runs are.
+# A program's block is drawn by other words than the runs.
 _generator = functools.partial(generator_of, salt="evolve places 1")
 
 
 def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
-    """For each group of places the runs of each output of these shapes: of another group are other inputs.
+    """Returns, for each group of places, the runs of each output of these shapes. Each group has other inputs.
 
-    Axes of one size have the same runs, whichever output they are of: outputs that belong together, as those of one
-    head do, are asked for together. Groups differ in the short axes' indices.
+    Axes of one size have the same runs in all outputs: outputs that belong together, such as those of one head, are
+    asked for together. Groups differ in the short axes' indices.
     """
     return [
         [[_runs(axis, shape, number, secret) for axis in range(len(shape))] for shape in shapes]
@@ -49,11 +49,11 @@ def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
 def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarray[Any, Any]]:
     """Runs along an axis, in order and without overlaps; the ends of long axes are among them."""
     size = shape[axis]
-    # Of an output that is a column or a few, the rows lie side by side.
+    # An output of one or few columns has its rows side by side.
     is_last = axis == len(shape) - 1 or (axis == len(shape) - 2 and shape[-1] < _COLUMN)
     if not is_last and size < _LONG_AXIS:
-        # Each is as likely as any other: what is done for some alone is found as often as it is done. Of the longest of
-        # these axes there are two in each group.
+        # All indices are equally likely: what is done only for some is found as often as it is done. The longest of
+        # these axes has two indices in each group.
         generator = _generator("short", size, group, secret)
         short = [other for other in shape[:-1] if other < _LONG_AXIS]
         count = min(size, 2) if size == max(short) and shape.index(size) == axis else 1
@@ -68,13 +68,13 @@ def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarr
 
 
 def region_of(runs: Runs, shape: list[int]) -> Region:
-    """All blocks of a group."""
+    """Returns the region of all blocks of a group."""
     joined = (np.unique(np.concatenate(axis)) for axis in runs)
     return tuple(of_axis(axis, size) for axis, size in zip(joined, shape, strict=True))
 
 
 def block_of(runs: Runs, shape: list[int], *named: Any) -> Region:
-    """The block of a group at which a program is asked, drawn by what is `named`."""
+    """Returns the block of a group at which a program is asked, drawn by what is `named`."""
     generator = _generator("blocks", *named)
     is_inner = generator.random() < _INNER
     drawn_of = [axis[1:-1] or axis if is_inner else axis for axis in runs]

@@ -1,8 +1,8 @@
-"""Programs: what lower makes of a candidate, and all that later steps see of it.
+"""Programs: what lower makes from a candidate, and all that later steps see of it.
 
-A program is a serialised `jax.export.Exported` in canonical form: source locations stripped and symbols
-renamed in the StableHLO module and in every Mosaic body, so that sources which differ in comments, names
-or helper functions give the same bytes. Its identity is the digest of those bytes.
+A program is a serialised `jax.export.Exported` in canonical form: source locations are stripped and symbols renamed in
+the StableHLO module and in every Mosaic body. So sources that differ in comments, names or helper functions give the
+same bytes. Its identity is the digest of those bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NotCanonical(Exception):
     """The exported module is not what was to be made, or not of the form that this code knows."""
 
 
-# What a user has, whatever the judge's own interpreters are told.
+# A user's settings, whatever those of the judge's own interpreters are.
 _USERS_SETTINGS = {
     "jax_platforms": None,
     "jax_traceback_in_locations_limit": jax.config.jax_traceback_in_locations_limit,
@@ -52,7 +52,7 @@ _USERS_SETTINGS = {
 
 @contextlib.contextmanager
 def users_settings() -> Iterator[None]:
-    """JAX's settings are a user's for as long as this lasts, but for the backend, which is chosen before."""
+    """The context in which JAX has a user's settings, except for the backend, which is chosen before."""
     jax.local_devices()
     kept = {name: getattr(jax.config, name) for name in _USERS_SETTINGS}
     try:
@@ -64,17 +64,17 @@ def users_settings() -> Iterator[None]:
             jax.config.update(name, value)
 
 
-# Parameters of mallopt, and values that keep memory which is freed for who asks next, in one arena for all threads. New
-# pages cost an interpreter of large arrays half of its time.
+# Parameters of mallopt, and values that keep freed memory for the next request, in one arena for all threads. New pages
+# would cost an interpreter of large arrays half of its time.
 _KEEPING = {-1: 2**31 - 1, -3: 2**31 - 1, -8: 1}  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX
 
-# XLA's threads, where a machine has fewer cores: one waits in each callback of an interpreter, for what others bring.
+# The fewest threads of XLA: one waits in each callback of an interpreter for what others bring.
 _FEWEST_THREADS = 2
 
 
 def configure_jax() -> None:
-    """The settings under which every program is made and used. Call before the first trace, and before XLA starts."""
-    # XLA's CPU client takes the number of its threads from this variable, or else has one for each core.
+    """Configures JAX as every program is made and used. Call it before the first trace, and before XLA starts."""
+    # XLA's CPU client takes the number of its threads from this variable; otherwise it has one per core.
     os.environ["NPROC"] = str(max(_FEWEST_THREADS, len(os.sched_getaffinity(0))))
     for parameter, value in _KEEPING.items():
         LIBC.mallopt(parameter, value)
@@ -83,7 +83,7 @@ def configure_jax() -> None:
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """The dtype of a signature's name, bfloat16 and the float8 kinds too."""
+    """Returns the dtype of a signature's name, also for bfloat16 and the float8 kinds."""
     return np.dtype(jax.numpy.dtype(name))
 
 
@@ -93,9 +93,10 @@ def float_info(dtype: np.dtype[Any]) -> Any:
 
 
 def with_gradients(function: Callable[..., Any], signature: dict[str, Any]) -> Callable[..., Any]:
-    """The function that is judged: its outputs, and, where the signature names any, the gradients by inputs.
+    """Returns the function that is judged: its outputs and, if the signature names any, the gradients by inputs.
 
-    Gradients are by the inputs at the positions `gradients`; the outputs' cotangents are further inputs, after its own.
+    Gradients are by the inputs at the positions `gradients`; the outputs' cotangents are further inputs, after the
+    function's own.
     """
     by = signature.get("gradients", [])
     if not by:
@@ -129,16 +130,16 @@ def digest(program: bytes) -> str:
 
 
 def _interpreted(equation: core.JaxprEqn, place: Place) -> Sequence[core.JaxprEqn]:
-    """A change (jaxprs.py) to what runs on a CPU."""
+    """Changes an equation (jaxprs.py) to what runs on a CPU."""
     if equation.primitive.name == "pallas_call":
         return [equation.replace(params=dict(equation.params, interpret=True))]
     return promises.broken_visibly(equation, place)
 
 
 def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
-    """The canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted).
+    """Returns the canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted).
 
-    Raises NotCanonical where it is not what was to be made.
+    Raises NotCanonical where the program is not what was to be made.
     """
     if platform == "cpu":
         closed = closed.replace(jaxpr=tpu_only.without(jaxprs.changed(closed.jaxpr, _interpreted)))
@@ -155,7 +156,7 @@ def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruc
 
 
 def is_traced(program: bytes) -> bool:
-    """Whether a CPU's program is no export but a jaxpr (wire.py), which runs in the TPU interpreter."""
+    """Whether a program for a CPU is no export but a jaxpr (wire.py), which runs in the TPU interpreter."""
     return program.startswith(b'{"vars":')
 
 
@@ -166,7 +167,7 @@ def load_program(program: bytes) -> export.Exported:
 
 @contextlib.contextmanager
 def opened(program: bytes) -> Iterator[Any]:
-    """A program's module, and its MLIR context current."""
+    """The context of a program's module, with its MLIR context current."""
     with jax_mlir.make_ir_context() as context, ir.Location.unknown():
         tpu.register_dialect(context)
         context.allow_unregistered_dialects = True
@@ -174,7 +175,7 @@ def opened(program: bytes) -> Iterator[Any]:
 
 
 def custom_calls(program: bytes) -> int:
-    """How many TPU kernels a program calls."""
+    """Returns how many TPU kernels a program calls."""
     with opened(program) as module:
         return sum(_is_kernel(operation) for operation in walk(module.operation))
 
@@ -186,7 +187,7 @@ def kernel_body(call: Any) -> bytes:
 
 
 def canonical_module(serialised: bytes, bodies: list[bytes]) -> bytes:
-    """The canonical form of a serialised StableHLO module, in which the kernels' bodies have to be these.
+    """Returns the canonical form of a serialised StableHLO module, whose kernels must have these bodies.
 
     Raises NotCanonical.
     """
@@ -239,7 +240,7 @@ def _without_names(attributes: Any) -> Any:
     return ir.ArrayAttr.get(kept)
 
 
-# What a kernel's custom call says besides its configuration.
+# The attributes that a kernel's custom call may have.
 _KERNEL_ATTRIBUTES = frozenset(
     """
     api_version backend_config call_target_name has_side_effect kernel_name mhlo.frontend_attributes operand_layouts
@@ -249,7 +250,7 @@ _KERNEL_ATTRIBUTES = frozenset(
 
 
 def _make_kernel_canonical(call: Any) -> bytes:
-    """Strips and renames the Mosaic body in a custom call's configuration; returns what the body was."""
+    """Strips and renames the Mosaic body in a custom call's configuration; returns the body as it was."""
     unknown = set(call.attributes) - _KERNEL_ATTRIBUTES
     if unknown:
         raise NotCanonical(f"a {CUSTOM_CALL} with {min(unknown)}")

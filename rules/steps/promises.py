@@ -1,10 +1,10 @@
 """Promises that a kernel makes to its compiler, and whether it keeps them.
 
-`pl.multiple_of` says that a number is a multiple of another one, and Mosaic reads memory as if it were; a gather in a
-kernel reads what lies at an index, whether that is in bounds or not; and of a float that is out of a whole number's
-range it converts something, which a CPU bounds. Whoever runs a kernel on a CPU does not look. So
-where a kernel is run to be judged, its jaxpr is another one: what breaks a promise gives another value there
-(`broken_visibly`), or is noted with the step of the grid at which it happened (`Watch`).
+`pl.multiple_of` says that a number is a multiple of another one, and Mosaic reads memory as if it were. A gather in a
+kernel reads what lies at an index, whether that is in bounds or not. A float that is out of a whole number's range is
+converted to something, which a CPU bounds. A plain run on a CPU does not look at any of this. So where a kernel is run
+to be judged, its jaxpr is another one: a broken promise gives another value there (`broken_visibly`), or is noted with
+the step of the grid at which it happened (`Watch`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Broken(Exception):
 
 
 def broken_visibly(equation: core.JaxprEqn, place: Place) -> list[core.JaxprEqn]:
-    """A change (jaxprs.py): what a broken promise is about takes another value, and what keeps it stays the same."""
+    """Changes an equation (jaxprs.py) so that a broken promise gives another value; a kept one changes nothing."""
     name = equation.primitive.name
     if name == "multiple_of":
         of = math.lcm(*equation.params["values"])
@@ -49,11 +49,11 @@ def _is_to_whole(equation: core.JaxprEqn) -> bool:
 
 
 def _converted(x: Any, dtype: Any) -> Any:
-    """Floats as whole numbers; what is out of range comes to the other end of it, and what is no number to its top."""
+    """Converts floats to whole numbers; out of range they become its other end, and what is not a number its top."""
     info = jnp.iinfo(dtype)
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     whole = jax.lax.sign(wide) * jax.lax.floor(jax.lax.abs(wide))
-    # Of the bounds, these two are powers of two, and exact.
+    # These two bounds are powers of two, and exact.
     is_kept = (whole >= float(info.min)) & (whole < float(info.max + 1))
     plain = jax.lax.convert_element_type(x, dtype)
     other = jax.lax.select(whole >= 0, jnp.full_like(plain, info.min), jnp.full_like(plain, info.max))
@@ -61,14 +61,14 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 
 def _odd_value(dtype: Any) -> Any:
-    """What no kernel reckons with."""
+    """Returns a value that no kernel expects."""
     if jnp.issubdtype(dtype, jnp.inexact):
         return float("nan")
     return True if dtype == np.bool_ else int(jnp.iinfo(dtype).max)
 
 
 class Watch:
-    """Notes broken promises of kernels that are run by the parameters that it gives."""
+    """Notes broken promises of kernels that are run with the parameters that it gives."""
 
     def __init__(self) -> None:
         self._broken: list[tuple[tuple[int, ...], int, str]] = []  # the step, the number, and in words
@@ -77,11 +77,11 @@ class Watch:
         """Raises Broken where a kernel that was run since broke a promise."""
         jax.effects_barrier()
         if self._broken:
-            # Steps may come in any order; what is told is the first.
+            # Steps may come in any order; the first one is reported.
             raise Broken(min(self._broken)[-1])
 
     def watched(self, kernel: dict[str, Any]) -> dict[str, Any]:
-        """A kernel's parameters, with its jaxpr and index maps such that broken promises are noted."""
+        """Returns a kernel's parameters, with its jaxpr and index maps changed so that broken promises are noted."""
         mapping = kernel["grid_mapping"]
         axes = len(mapping.grid) - len(mapping.vmapped_dims)
 
@@ -123,6 +123,6 @@ class Watch:
 
 
 def _last_index(equation: core.JaxprEqn) -> int:
-    """Of the axis that a gather in a kernel takes its elements along: there is one."""
+    """Returns the last index of the axis that a gather in a kernel takes its elements along: there is one."""
     (axis,) = equation.params["dimension_numbers"].start_index_map
     return int(equation.invars[0].aval.shape[axis]) - 1

@@ -1,11 +1,11 @@
 """Races that the interpreter finds, in words: whose memory two accesses touch, and where; and semaphores left over.
 
-Of a blocked output that the program around a kernel does not use, two cores may write the same block: nobody reads it,
-and nothing in the kernel can. Library kernels have such outputs for what other systems call scratch.
+Two cores may write the same block of a blocked output that the program around a kernel does not use: nobody reads that
+output, and nothing in the kernel can. Library kernels have such outputs for what other systems call scratch.
 
-A signal goes to the core that sends it, as on a TPU; the interpreter would send it to the first. Each semaphore has to
-be back at 0 when a kernel ends, or the next one would find it otherwise, and wherever the index of a parallel dimension
-changes, or a step would hang on another one that may run elsewhere.
+A signal goes to the core that sends it, as on a TPU; the interpreter would send it to the first core. Each semaphore
+has to be back at 0 when a kernel ends, because the next kernel would find it otherwise. It also has to be back at 0
+wherever the index of a parallel dimension changes: a step must not wait for another step that may run elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import bounds
 import footprint
 from bounds import Names
 
-# What is said of a semaphore that is left at another number than 0: where a kernel ends, and between parallel steps.
+# The reasons for a semaphore that is not back at 0: where a kernel ends, and between parallel steps.
 LEFT = "a kernel ends with a semaphore that is not at 0: its signals and waits do not match"
 PASSED_ON = "a semaphore is not at 0 where a step of a parallel dimension ends: no other step may wait for it"
 
@@ -41,7 +41,7 @@ def _signalled(
 
 
 def used_in(flat: core.Jaxpr) -> frozenset[core.Var]:
-    """What of a program without calls is used, by its outputs in the end."""
+    """Returns the variables of a program without calls that its outputs depend on."""
     kept, _ = partial_eval.dce_jaxpr(flat, [True] * len(flat.outvars), instantiate=True)
     atoms = [*kept.outvars, *(atom for equation in kept.eqns for atom in equation.invars)]
     return frozenset(atom for atom in atoms if isinstance(atom, core.Var))
@@ -73,7 +73,7 @@ class Watch:
 
     @contextlib.contextmanager
     def entered(self, equation: core.JaxprEqn) -> Iterator[None]:
-        """While this kernel runs."""
+        """The context in which this kernel runs."""
         unread = self._unread(equation)
         self._parallel, self._at = footprint.parallel_axes(equation.params), {}
 
@@ -91,7 +91,7 @@ class Watch:
             return told
 
         with contextlib.ExitStack() as stack:
-            # The interpreter prints each race, and a sandbox has nobody who reads it.
+            # The interpreter prints each race, which nobody reads in a sandbox.
             stack.enter_context(contextlib.redirect_stdout(None))
             for name in ("check_read", "check_write"):
                 patched = telling(getattr(RaceDetectionState, name))
@@ -109,11 +109,11 @@ class Watch:
         return validated
 
     def is_used(self, v: core.Var) -> bool:
-        """Whether the program around a kernel uses its output; of one inside of a loop or a branch it is not known."""
+        """Whether the program around a kernel uses its output; true in a loop or a branch, where that is not known."""
         return self._used is None or self._inside is None or v not in self._inside or v in self._used
 
     def _unread(self, equation: core.JaxprEqn) -> frozenset[int]:
-        """The numbers of the memory of blocked outputs that nobody reads."""
+        """Returns the numbers of the memories of blocked outputs that nobody reads."""
         memories = bounds.memories(equation)
         blocked = {place for kind, place in memories if kind is bounds.Kind.OUTPUT_BLOCK}
         return frozenset(

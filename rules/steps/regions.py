@@ -1,4 +1,4 @@
-"""Regions: which part of an array is asked for.
+"""Regions: the part of an array that is asked for.
 
 A region has for each axis the sorted indices that are asked for, or None for all of them; it is all their combinations.
 """
@@ -36,17 +36,17 @@ def union(one: Region | None, other: Region | None, shape: Sequence[int]) -> Reg
 
 
 def of_axis(indices: Any, size: int) -> Axis:
-    """The indices of an axis of this size, None where they are all of them."""
+    """Returns indices as those of an axis of this size; None: all of them."""
     return None if len(indices) == size else np.asarray(indices)
 
 
 def indices_of(axis: Axis, size: int) -> np.ndarray[Any, Any]:
-    """An axis' indices, spelled out."""
+    """Returns an axis' indices, spelled out."""
     return np.arange(size) if axis is None else axis
 
 
 def take(array: Any, within: Region, wanted: Region, shape: Sequence[int]) -> Any:
-    """What stands at `wanted`, of an array that holds the region `within` of an array of this shape."""
+    """Returns the values at `wanted` of an array that holds the region `within` of an array of this shape."""
     for number, (have, want, size) in enumerate(zip(within, wanted, shape, strict=True)):
         if have is want or (have is not None and want is not None and np.array_equal(have, want)):
             continue

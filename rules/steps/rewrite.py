@@ -1,7 +1,7 @@
 """Step rewrite: the round's variants that are rewrites of their parents' structure (rewrites.py), within its contract.
 
-Writes DIR/ID/kernel.py and DIR/ID/variant.json (engine/search/README.md) for each of its places in the round. The
-parents are those that the selection of the round before gave the places to; where there is none, the seed.
+It writes DIR/ID/kernel.py and DIR/ID/variant.json (engine/search/README.md) for each of its places in the round. The
+parents are those that the selection of the round before gave the places to; without a selection, the seed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SEED_ID = "v0000"
 
 
 class BadInput(Exception):
-    """What was given is wrong: where, and why."""
+    """An input of the step is wrong; the message says where, and why."""
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; 2 where what it was given is wrong."""
+    """Runs the step; the exit code is 2 if its input is wrong."""
     parser = argparse.ArgumentParser(prog="rewrite")
     parser.add_argument("--spec", required=True, help="spec.json, whose parameters variant.json names")
     parser.add_argument("--seed", required=True, help="the seed's source")
@@ -94,7 +94,7 @@ class _Parent:
 
 
 def _parents(args: argparse.Namespace) -> list[_Parent]:
-    """Of each place the survivor that the selection before gave it to; where it gave it to none, the seed."""
+    """Returns, for each place, the survivor that the selection before gave it to; without one, the seed."""
     seed = Parent(SEED_ID, _read(args.seed))
     of_seed = _Parent(seed, _parameters(seed, _parameter_names(args.spec)))
     if not args.selection:
@@ -112,7 +112,7 @@ def _parents(args: argparse.Namespace) -> list[_Parent]:
 
 
 def _cases(args: argparse.Namespace) -> list[Case]:
-    """The cases that a rewrite is held to; each is called as its folder is."""
+    """Returns the cases that a rewrite is held to; the name of each is that of its folder."""
     return [
         Case(Path(signature).parent.name, _read_json(signature), _read_json(terms), is_checked)
         for is_checked, of_kind in ((True, args.check_case), (False, args.timed_case))
@@ -129,7 +129,7 @@ def _parameter_names(path: str) -> list[str]:
 
 
 def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
-    """The values that the EVOLVE block assigns to the names, each in one line, as engine/search/proposal/mutation.h has it."""
+    """Returns the values that lines of the EVOLVE block give the names, as in engine/search/proposal/mutation.h."""
     try:
         source = Source(parent.text)
     except (SyntaxError, ValueError) as error:
@@ -147,8 +147,8 @@ def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
 
 
 def _known(path: str | None) -> list[str]:
-    """The digests of the sources in a history."""
-    # A note may hold what Python takes for the end of a line, and JSON does not.
+    """Returns the digests of the sources in a history."""
+    # A note may hold characters that end a line for Python, but not in JSON.
     lines = _read(path).split("\n") if path else []
     try:
         return [str(json.loads(line)["source"]) for line in lines if line]

@@ -1,4 +1,4 @@
-"""Which rewrites a round tries: drawn from the legal ones of its parents, kinds first. Pure; the same everywhere."""
+"""The choice of a round's rewrites, drawn from the legal ones of its parents, kinds first. Pure; the same anywhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rewrite_record import Rewrite
 from rewrites import canonical, rewrites
 
-# How many of a parent's rewrites are rewritten once more, where all of them are known.
+# The most rewrites of a parent that are rewritten once more, if all of them are known.
 _MAX_FIRSTS = 16
 
 
@@ -24,7 +24,7 @@ class Parent:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What is tried in a place of the round."""
+    """A rewrite that is tried in a place of the round."""
 
     parent: Parent
     note: str
@@ -33,27 +33,27 @@ class Proposal:
 
 
 class Draws:
-    """Numbers that a random seed, a round and a place settle, the same on every machine."""
+    """Numbers that follow from a random seed, a round and a place; the same on every machine."""
 
     def __init__(self, *names: int) -> None:
         self._name = ".".join(map(str, names))
         self._count = 0
 
     def below(self, bound: int) -> int:
-        """A number from 0 to before `bound`; of 256 bits, so that none is favoured to speak of."""
+        """Returns a number from 0 to before `bound`. It is made from 256 bits, so hardly any number is favoured."""
         self._count += 1
         digest = hashlib.sha256(f"{self._name}/{self._count}".encode()).digest()
         return int.from_bytes(digest, "big") % bound
 
 
 def source_digest(text: str) -> str:
-    """SHA-256 of the canonical source, in hex; of the text itself where that is no Python."""
+    """Returns the SHA-256 of the canonical source, in hex; of the text itself if it is no Python."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
         text = canonical(text)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
-# Says of a parent's text and of a rewrite's whether it may be proposed.
+# Whether a rewrite of a parent may be proposed, given both texts.
 Permits = Callable[[str, str], bool]
 
 
@@ -65,9 +65,9 @@ def propose(
     known: set[str],
     permits: Permits = lambda parent, text: True,
 ) -> list[Proposal]:
-    """A proposal for each place, of the parent beside it; none is known, no two are the same, and all are permitted.
+    """Returns a proposal for each place, made from its parent; none is known, all differ, and all are permitted.
 
-    Where no rewrite of a parent is left, rewrites of its rewrites are tried, and then the parent is repeated.
+    If no rewrite of a parent is left, rewrites of its rewrites are tried; then the parent is repeated.
     """
     known = known | {source_digest(parent.text) for parent in parents}
     singles = {parent.id: _by_digest(parent.text) for parent in parents}
@@ -88,14 +88,14 @@ _Rewrites = dict[str, list[tuple[str, Rewrite]]]
 
 
 def _by_digest(text: str) -> _Rewrites:
-    """The rewrites of a source by kind, each with its digest."""
+    """Returns the rewrites of a source by kind, each with its digest."""
     return {kind: [(source_digest(one.text), one) for one in found] for kind, found in rewrites(text).items()}
 
 
 def _draw(
     parent: Parent, before: str, found: _Rewrites, known: set[str], draws: Draws, permits: Permits
 ) -> Proposal | None:
-    """A kind that has something new, each with the same chance, and one of it; what is not permitted is drawn again."""
+    """Draws a kind that has something new, each with the same chance, and one of its rewrites, until one is allowed."""
     new = {kind: [one for one in of_kind if one[0] not in known] for kind, of_kind in found.items()}
     while kinds := [kind for kind, of_kind in new.items() if of_kind]:
         of_kind = new[kinds[draws.below(len(kinds))]]
@@ -108,7 +108,7 @@ def _draw(
 
 
 def _draw_pair(parent: Parent, found: _Rewrites, known: set[str], draws: Draws, permits: Permits) -> Proposal | None:
-    """A rewrite of a rewrite; the first of the two is drawn as a single one is, known or not."""
+    """Draws a rewrite of a rewrite. The first of the two is drawn like a single one, whether known or not."""
     used: set[str] = set()
     for _ in range(_MAX_FIRSTS):
         first = _draw(parent, "", found, used, draws, permits)

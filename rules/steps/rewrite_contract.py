@@ -1,7 +1,7 @@
-"""Whether a rewrite is within the contract, as far as its jaxpr says: what is refused for sure is not proposed.
+"""The contract as a filter of rewrites: a rewrite whose jaxpr is sure to be refused is not proposed.
 
-A rewrite is traced for every case in the sandbox, as the step lower does it, and held against the contract, by the
-contract's own code. What needs the exported programs is left to the steps that export them.
+A rewrite is traced for every case in the sandbox, as the step lower does it, and checked by the contract's own code.
+Checks that need the exported programs are left to the steps that export them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from child import Limits
 from elsewhere import open_answer
 from rewrites import canonical
 
-# What a trace may use, as in the step lower, and what the contract's checks may, as in its step.
+# The limits of a trace, as in the step lower, and of the contract's checks, as in its step.
 _TRACE = Limits(15, 60, 3072 * 2**20, answer_bytes=64 * 2**20)
 _CHECKS = Limits(60, 240, 4096 * 2**20)
 
-# So many are looked at in a round: a kernel that takes long to trace must not hold up a round for ever.
+# The most sources that are checked in a round: a kernel that takes long to trace must not hold up a round for ever.
 _MOST = 64
 
 
 @dataclass(frozen=True)
 class Case:
-    """A case of the spec: what candidates are called with, and what they are held to."""
+    """A case of the spec: its signature, and the terms that candidates are held to."""
 
     name: str
     signature: dict[str, Any]
@@ -37,19 +37,19 @@ class Case:
 
 
 class Permits:
-    """Says of sources whether the contract lets them be proposed."""
+    """The contract's word on whether sources may be proposed."""
 
     def __init__(self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True) -> None:
         self._entry, self._cases = entry, cases
         self._trace, self._checks = (replace(limits, is_sandboxed=is_sandboxed) for limits in (_TRACE, _CHECKS))
         self._known: dict[str, bool] = {}
-        # What parents were traced to; nothing of one that is refused itself.
+        # By parent, the jaxprs that it was traced to; empty: the parent itself is refused.
         self._of_parents: dict[str, list[bytes]] = {}
 
     def permits(self, parent: str, text: str) -> bool:
         """Whether a rewrite of a parent may be proposed: it is another program, and within the contract.
 
-        Any may where the parent itself is refused. Raises ChildFault where the sandbox cannot be made.
+        Any rewrite may be proposed if the parent itself is refused. Raises ChildFault where the sandbox cannot be made.
         """
         if not self._cases:
             return True
@@ -65,7 +65,7 @@ class Permits:
         return self._known[text]
 
     def _permitted(self, text: str) -> list[bytes]:
-        """What a source is traced to for each case; nothing where it is refused, as far as is seen here."""
+        """Returns the jaxpr of a source for each case; empty: it is refused for what can be seen here."""
         source = canonical(text).encode(errors="surrogateescape")
         try:
             packed = [self._traced(source, case.signature) for case in self._cases]

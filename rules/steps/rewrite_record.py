@@ -1,4 +1,4 @@
-"""What a transformation gives: a source rewritten, and a line that says how."""
+"""The result of a transformation: a rewritten source, and a line that says how it differs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from source_text import Edit, Source
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rewritten source, and in one short line how it differs."""
+    """A rewritten source, and one short line that says how it differs."""
 
     description: str
     text: str
 
 
 def rewrite(source: Source, description: str, edits: Iterable[Edit]) -> Iterator[Rewrite]:
-    """The source with the edits made; nothing where there are none, or one is not within the EVOLVE block."""
+    """Yields the source with the edits made; nothing without edits, or if one of them leaves the EVOLVE block."""
     edits = list(edits)
     text = source.edited(edits) if edits else None
     if text is not None and text != source.text:

@@ -32,12 +32,12 @@ KINDS: dict[str, Callable[[Source], Iterator[Rewrite]]] = {
 
 @lru_cache(maxsize=256)
 def canonical(text: str) -> str:
-    """The canonical form, as the step normalise writes it of a variant."""
+    """Returns the canonical form, as the step normalise writes it for a variant."""
     return normalise.canonical(text, "kernel.py")
 
 
 def _all_of(transform: Callable[[Source], Iterator[Rewrite]], source: Source) -> list[Rewrite]:
-    """What a transformation finds; nothing where names stand for each other in a circle, or too deep."""
+    """Returns what a transformation finds; nothing where names stand for each other in a circle, or too deep."""
     try:
         return list(transform(source))
     except RecursionError:
@@ -45,7 +45,7 @@ def _all_of(transform: Callable[[Source], Iterator[Rewrite]], source: Source) ->
 
 
 def rewrites(text: str) -> dict[str, list[Rewrite]]:
-    """All legal rewrites of a source, by kind; kinds without any are left out. What is not understood has none."""
+    """Returns all legal rewrites of a source, by kind; kinds without any are left out. Empty: it is not understood."""
     try:
         source = Source(text)
         original = canonical(text)
@@ -58,7 +58,7 @@ def rewrites(text: str) -> dict[str, list[Rewrite]]:
             try:
                 form = canonical(rewritten.text)
             except (SyntaxError, ValueError):
-                continue  # one that a transformation got wrong is not tried: a round has others
+                continue  # a transformation got it wrong; a round has other rewrites
             if form != original:
                 found.setdefault(form, rewritten)
         if found:

@@ -1,6 +1,6 @@
 """Rewrites of a kernel's call: the order of its grid, what that says of its axes, and how blocks are buffered.
 
-Each takes a source and gives all that is legal. Of what is not understood nothing is proposed. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from pallas_source import (
 from rewrite_record import Rewrite, rewrite
 from source_text import Edit, Source
 
-# Orders that are looked at, of a grid with many axes.
+# The most orders that are tried for a grid with many axes.
 _MAX_ORDERS = 24
 
 
 def grid_orders(source: Source) -> Iterator[Rewrite]:
-    """Another order of the grid's axes.
+    """Changes the order of the grid's axes.
 
-    Axes change places only within a run of neighbours that carry nothing from step to step; so what is carried
-    along an axis meets the same steps before it and behind it, and sums over an axis stay consecutive.
+    Axes change places only within a run of neighbours that carry nothing from step to step. So what is carried along an
+    axis meets the same steps before it and behind it, and sums over an axis stay consecutive.
     """
     for call in find_calls(source):
         edits_of = _order_edits(source, call)
@@ -50,7 +50,7 @@ def grid_orders(source: Source) -> Iterator[Rewrite]:
 
 
 def semantics(source: Source) -> Iterator[Rewrite]:
-    """An axis said to be parallel that was not, where no step of it needs another; or the other way round."""
+    """Makes an axis parallel that was not, if no step of it needs another; or the other way round."""
     for call in find_calls(source):
         words = semantics_of(source, call)
         if words is None:
@@ -66,9 +66,10 @@ def semantics(source: Source) -> Iterator[Rewrite]:
 
 
 def buffering(source: Source) -> Iterator[Rewrite]:
-    """Another number of buffers of a block: one, which saves memory, or two; of a pipeline's inputs also three.
+    """Changes the number of a block's buffers: one, which saves memory, or two; for a pipeline's inputs also three.
 
-    One only where the block stays from step to step along the innermost axis: no other can be fetched while it is used.
+    One buffer is legal only if the block stays from step to step along the innermost axis: no other block can be
+    fetched while it is used.
     """
     for call in find_calls(source):
         if not call.grid:
@@ -85,7 +86,7 @@ def buffering(source: Source) -> Iterator[Rewrite]:
 
 
 def _axis_names(call: KernelCall) -> list[str]:
-    """What index maps call the axes, or their numbers."""
+    """Returns the names that index maps give the axes, or their numbers."""
     for spec in (*call.out_specs, *call.in_specs):
         if spec.index_map is not None:
             return [argument.arg for argument in spec.index_map.args.args[: len(call.grid)]]
@@ -93,10 +94,10 @@ def _axis_names(call: KernelCall) -> list[str]:
 
 
 def _free_axes(source: Source, call: KernelCall) -> set[int]:
-    """The axes along which nothing is carried from step to step.
+    """Returns the axes along which nothing is carried from step to step.
 
-    Those that the author says are parallel; and those that are an index of every output's block, where memory that
-    lives longer than a step holds sums alone that start anew for each block of the axis.
+    These are the axes that the author says are parallel. They are also the axes that are an index of every output's
+    block, if memory that lives longer than a step holds only sums that start again for each block of the axis.
     """
     words = semantics_of(source, call)
     if words is None:
@@ -119,7 +120,7 @@ def _free_axes(source: Source, call: KernelCall) -> set[int]:
 
 
 def _orders(rank: int, free: set[int]) -> Iterator[tuple[int, ...]]:
-    """The orders that move axes only within runs of free ones, the given one left out."""
+    """Yields the orders that move axes only within runs of free ones, except for the given order."""
     runs: list[list[int]] = []
     for axis in range(rank):
         if axis in free and runs and runs[-1][-1] in free:
@@ -132,7 +133,7 @@ def _orders(rank: int, free: set[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _revisits(call: KernelCall, order: tuple[int, ...]) -> bool:
-    """Whether an output's block would be come back to: an axis that it does not hang on is outside one that it does."""
+    """Whether a block of an output would be revisited: an axis that it does not depend on is outside one it does."""
     for spec in call.out_specs:
         used = [axis in spec.axes(len(order)) for axis in order]
         if used != sorted(used, reverse=True):
@@ -141,7 +142,7 @@ def _revisits(call: KernelCall, order: tuple[int, ...]) -> bool:
 
 
 def _order_edits(source: Source, call: KernelCall) -> Callable[[tuple[int, ...]], list[Edit]] | None:
-    """What makes the edits of an order; None where not all that hangs on the order of axes is seen."""
+    """Returns the function that makes an order's edits; None: not all that depends on the order of axes is seen."""
     rank = len(call.grid)
     words = semantics_of(source, call)
     if rank < 2 or words is None or call.kernel is None or not isinstance(call.grid_node, ast.Tuple):
@@ -206,7 +207,7 @@ def _buffer_counts(
     source: Source, call: KernelCall, spec: BlockSpec, name: str, counts: tuple[int, ...]
 ) -> Iterator[Rewrite]:
     pallas = source.spelled(PALLAS)
-    # Without blocks of a shape there is nothing to buffer.
+    # A block without a shape cannot be buffered.
     is_alone = [other.call for other in (*call.in_specs, *call.out_specs)].count(spec.call) == 1
     if pallas is None or spec.shape is None or not is_alone or not is_of_call(source, spec.call, call):
         return
@@ -224,7 +225,7 @@ def _buffer_counts(
 
 
 def _buffer_count(source: Source, node: ast.expr) -> int | None:
-    """The number in `pl.Buffered(2)`; None where more is said."""
+    """Returns the number in `pl.Buffered(2)`; None: it says more."""
     if not isinstance(node, ast.Call) or source.qualified(node.func) != f"{PALLAS}.Buffered" or node.keywords:
         return None
     return whole_number(node.args[0]) if len(node.args) == 1 else None

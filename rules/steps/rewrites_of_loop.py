@@ -1,6 +1,6 @@
 """Rewrites of the loops in a kernel: how far they are unrolled, and what need not be in them.
 
-Each takes a source and gives all that is legal. Of what is not understood nothing is proposed. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from source_text import Edit, Source
 
 _LOOP = "jax.lax.fori_loop"
 
-# What makes the same array whenever it is asked for, out of sizes alone.
+# Functions that make the same array whenever they are called, from sizes only.
 _MAKERS = (
     "jax.lax.broadcasted_iota",
     "jax.lax.iota",
@@ -29,7 +29,7 @@ _FACTORS = (1, 2, 4, 8)
 
 
 def unrolling(source: Source) -> Iterator[Rewrite]:
-    """A loop unrolled by another factor, or all of it; only where its bounds are known when the kernel is traced."""
+    """Unrolls a loop by another factor, or wholly; only if its bounds are known when the kernel is traced."""
     for body, call in _loops(source):
         if len(call.args) != 4 or not all(body.is_static(bound, body.function) for bound in call.args[:2]):
             continue
@@ -56,7 +56,7 @@ def unrolling(source: Source) -> Iterator[Rewrite]:
 
 
 def hoisting(source: Source) -> Iterator[Rewrite]:
-    """An array that each step of a loop makes anew, of sizes and names that the loop does not bind: made before it."""
+    """Makes an array before a loop that each step makes again from sizes and from names that the loop does not bind."""
     for body, call in _loops(source):
         function, _ = source.resolve(call.args[2], body.function) if len(call.args) == 4 else (None, None)
         if not isinstance(function, ast.FunctionDef) or function not in body.statements:
@@ -71,7 +71,7 @@ def hoisting(source: Source) -> Iterator[Rewrite]:
 
 
 def _loops(source: Source) -> Iterator[tuple[KernelBody, ast.Call]]:
-    """The loops of the kernels' own bodies."""
+    """Yields the loops of the kernels' own bodies."""
     for call in find_calls(source):
         if call.kernel is not None:
             body = KernelBody(source, call, call.kernel)

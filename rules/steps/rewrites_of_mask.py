@@ -1,6 +1,6 @@
 """Rewrites of masks: where a block sticks out of its array, its elements beyond the edge are set to zero.
 
-Takes a source and gives all that is legal. Of what is not understood nothing is proposed. Runs without JAX.
+The function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class _Edge:
 
 
 def ragged_edges(source: Source) -> Iterator[Rewrite]:
-    """Masks for the blocks that need them alone: whole blocks take a way without.
+    """Masks only the blocks that need it: whole blocks take a way without masks.
 
-    Only where it is seen that a mask of a whole block is true throughout: it compares the places along a block of a
-    named size with what is left of the array.
+    That is legal only if a mask of a whole block is seen to be true throughout: it compares the places along a block of
+    a named size with what is left of the array.
     """
     for body, product in products(source):
         work = body.work(product.statement)
@@ -46,7 +46,7 @@ def ragged_edges(source: Source) -> Iterator[Rewrite]:
 
 
 def _edge(body: KernelBody, guard: ast.If) -> _Edge | None:
-    """The edge that all masks under a condition are of."""
+    """Returns the edge of all masks under a condition; None: they have no common edge."""
     if guard.orelse:
         return None
     edges = set()
@@ -63,7 +63,7 @@ def _edge(body: KernelBody, guard: ast.If) -> _Edge | None:
 
 
 def _masked(body: KernelBody, name: str, value: ast.expr) -> _Edge | None:
-    """The edge of `name = jnp.where(broadcasted_iota(dtype, name.shape, axis) < size - step * block, name, 0)`."""
+    """Returns the edge of `name = where(broadcasted_iota(dtype, name.shape, axis) < size - step * block, name, 0)`."""
     source = body.source
     if not isinstance(value, ast.Call) or source.qualified(value.func) != "jax.numpy.where" or len(value.args) != 3:
         return None
@@ -86,7 +86,7 @@ def _masked(body: KernelBody, name: str, value: ast.expr) -> _Edge | None:
     step, block, size = left.right.left, left.right.right, left.left
     if not isinstance(left.right.op, ast.Mult) or body.axis_of(step) is None:
         return None
-    # The block's size in the kernel is that of its spec: then a whole block has nothing beyond the edge.
+    # The block's size in the kernel is that of its spec, so a whole block has nothing beyond the edge.
     bound = body.kernel.bound.get(ast.unparse(block))
     is_whole = bound is not None and ast.unparse(shape[axis]) == ast.unparse(bound)
     if not is_whole or not body.is_static(size, body.function):

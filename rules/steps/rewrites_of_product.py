@@ -1,6 +1,6 @@
 """Rewrites of a kernel's matrix products: in parts, in a loop, and with the operands the other way round.
 
-Each takes a source and gives all that is legal. Of what is not understood nothing is proposed. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pallas_source import PALLAS, find_calls
 from rewrite_record import Rewrite, rewrite
 from source_text import Edit, Source
 
-# In how many parts a product is taken.
+# The numbers of parts that a product is cut in.
 _PARTS = (2, 4, 8)
 
 # No part is smaller: the matrix unit takes 256 of the contracted dimension and of the columns at a time, and with
@@ -24,7 +24,7 @@ _WIDTH, _HEIGHT = 256, 128
 
 @dataclass(frozen=True)
 class _Dimension:
-    """A dimension that a product can be cut in: the left operand's, or the right one's, number `index`."""
+    """A dimension that a product can be cut along: number `index` of the left operand, or of the right one."""
 
     name: str
     is_left: bool
@@ -38,7 +38,7 @@ _COLUMNS = _Dimension("columns", False, 1, _WIDTH)
 
 
 def products(source: Source) -> Iterator[tuple[KernelBody, Product]]:
-    """The products of the kernels that are understood."""
+    """Yields the products of the kernels that are understood."""
     for call in find_calls(source):
         if call.kernel is not None:
             body = KernelBody(source, call, call.kernel)
@@ -47,9 +47,10 @@ def products(source: Source) -> Iterator[tuple[KernelBody, Product]]:
 
 
 def parts(source: Source) -> Iterator[Rewrite]:
-    """A product as several smaller ones, along the contracted dimension, the rows or the columns, one after another.
+    """Makes a product several smaller ones, along the contracted dimension, the rows or the columns, one after another.
 
-    All parts are of one size: one that is not divisible so is not cut, be it known here or when the kernel is traced.
+    All parts have one size. A product that is not divisible so is not cut, whether that is known here or only when the
+    kernel is traced.
     """
     for body, product in products(source):
         for dimension in (_CONTRACTED, _ROWS, _COLUMNS):
@@ -62,9 +63,9 @@ def parts(source: Source) -> Iterator[Rewrite]:
 
 
 def loops(source: Source) -> Iterator[Rewrite]:
-    """A product as a loop of smaller ones along the contracted dimension, over slices of the references.
+    """Makes a product a loop of smaller ones along the contracted dimension, over slices of the references.
 
-    Only where both operands are blocks as they were loaded.
+    Both operands must be blocks as they were loaded.
     """
     for body, product in products(source):
         for count in _PARTS:
@@ -76,7 +77,7 @@ def loops(source: Source) -> Iterator[Rewrite]:
 
 
 def operand_orders(source: Source) -> Iterator[Rewrite]:
-    """A product x y as the transpose of the transposed operands' product, so that the other one is held in the MXU."""
+    """Makes a product x y the transposed product of the transposed operands, so that the MXU holds the other one."""
     jax = source.spelled("jax.lax")
     if jax is None:
         return
@@ -96,7 +97,7 @@ def _keywords(source: Source, call: ast.Call) -> str:
 
 
 def _is_divisible(body: KernelBody, product: Product, dimension: _Dimension, count: int) -> bool:
-    """Whether all parts can be of one size, as far as is known: what the size is at most, it mostly is."""
+    """Whether all parts can have one size, or whether that is not known; a size counts as the most that it can be."""
     shape = body.shape_of(product.left if dimension.is_left else product.right)
     if shape is None:
         return False
@@ -105,7 +106,7 @@ def _is_divisible(body: KernelBody, product: Product, dimension: _Dimension, cou
 
 
 def _operands(body: KernelBody, product: Product) -> tuple[str, str]:
-    """The operands, to be sliced: references where they are loaded whole."""
+    """Returns the operands, to be sliced: references where they are loaded whole."""
     left, right = body.loaded(product.left), body.loaded(product.right)
     return left or body.source.code(product.left), right or body.source.code(product.right)
 
@@ -174,7 +175,7 @@ def _in_loop(body: KernelBody, product: Product, count: int) -> list[str] | None
 
 
 def _with(source: Source, product: Product, text: str, within: ast.AST | None = None) -> str:
-    """The product's statement, or a part of it, with a text in the product's place."""
+    """Returns the product's statement, or a part of it, with a text in the product's place."""
     start, end = source.span(within or product.statement)
     at = source.span(product.call)
     return source.text[start : at[0]] + text + source.text[at[1] : end]

@@ -1,6 +1,6 @@
 """Rewrites of sums over an axis of the grid: where they are kept, in what type, and what their first and last steps do.
 
-Each takes a source and gives all that is legal. Of what is not understood nothing is proposed. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FLOAT32 = "jax.numpy.float32"
 
 
 def sums(source: Source) -> Iterator[tuple[KernelBody, Sum]]:
-    """The sums of the kernels that are understood, where they are statements on lines of their own."""
+    """Yields the sums of the kernels that are understood, if they are statements on lines of their own."""
     for call in find_calls(source):
         if call.kernel is None:
             continue
@@ -30,10 +30,10 @@ def sums(source: Source) -> Iterator[tuple[KernelBody, Sum]]:
 
 
 def accumulators(source: Source) -> Iterator[Rewrite]:
-    """A sum kept in the output's block instead of in scratch memory, or the other way round.
+    """Keeps a sum in the output's block instead of in scratch memory, or the other way round.
 
-    In the output only where that is float32, as scratch is, and its block stays while the sum is made; in scratch of
-    float32, whatever the output is.
+    It goes into the output only if that is float32, as scratch is, and if its block stays while the sum is made. It
+    goes into float32 scratch, whatever the output is.
     """
     for body, sum_ in sums(source):
         if sum_.store is not None:
@@ -43,8 +43,10 @@ def accumulators(source: Source) -> Iterator[Rewrite]:
 
 
 def end_steps(source: Source) -> Iterator[Rewrite]:
-    """The first step of a sum of products writes its product, instead of zeros to which it is added; the last one adds
-    its own on the way to the output, not to the scratch memory first; or both.
+    """Changes the end steps of a sum of products.
+
+    The first step writes its product, instead of zeros to which the product is added; the last step adds its own on the
+    way to the output, and not to the scratch memory first; or both.
     """
     for body, sum_ in sums(source):
         function = _product_function(body, sum_)
@@ -85,7 +87,7 @@ def _last_step(body: KernelBody, sum_: Sum, function: _ProductFunction, read: as
 
 
 def _first_and_last_step(body: KernelBody, sum_: Sum, function: _ProductFunction, read: ast.AST) -> Iterator[Rewrite]:
-    """Where there is one step alone, it is the first one, and what it wrote is the sum."""
+    """If there is only one step, it is the first one, and what it wrote is the sum."""
     source, ref, store = body.source, sum_.ref, sum_.store
     cleared = _without(source, sum_.clear.function)
     assert store is not None
@@ -116,9 +118,9 @@ def _first_and_last_step(body: KernelBody, sum_: Sum, function: _ProductFunction
 
 
 def scratch_types(source: Source) -> Iterator[Rewrite]:
-    """Narrow scratch memory made float32; only where all that is written to it, and made of it, is cast.
+    """Makes narrow scratch memory float32; only if all that is written to it, and made from it, is cast.
 
-    Never the other way: the judge turns a narrow accumulator down.
+    Never the other way: the judge rejects a narrow accumulator.
     """
     for call in find_calls(source):
         for index, node in enumerate(call.scratch):
@@ -133,7 +135,7 @@ def scratch_types(source: Source) -> Iterator[Rewrite]:
                 yield from rewrite(source, f"{ref}: {ast.unparse(dtype)} -> {jnp}.float32", [edit])
 
 
-# Between scratch memory and output.
+# Moves between scratch memory and output.
 
 
 def _into_output(body: KernelBody, sum_: Sum) -> Iterator[Rewrite]:
@@ -225,7 +227,7 @@ def _without_scratch(body: KernelBody, ref: str) -> list[Edit] | None:
 
 
 def _is_float32_output(source: Source, call: KernelCall, ref: str) -> bool:
-    """Whether an output is said to be float32, in so many words."""
+    """Whether an output is declared as float32."""
     node = call.keyword("out_shape")
     if node is None or call.kernel is None:
         return False
@@ -239,7 +241,7 @@ def _is_float32_output(source: Source, call: KernelCall, ref: str) -> bool:
 
 
 def _is_float32_sum(body: KernelBody, sum_: Sum) -> bool:
-    """Whether what is added, and what it is added to, are float32."""
+    """Whether both the added product and the sum that it is added to are float32."""
     keywords = [k.value for product in body.products() if product.call is sum_.add.value for k in product.call.keywords]
     if sum_.ref not in body.kernel.scratch or len(keywords) != 1:
         return False
@@ -248,7 +250,7 @@ def _is_float32_sum(body: KernelBody, sum_: Sum) -> bool:
 
 
 def _vmem_type(source: Source, node: ast.expr) -> ast.expr | None:
-    """The type in `pltpu.VMEM(shape, dtype)`."""
+    """Returns the type in `pltpu.VMEM(shape, dtype)`."""
     is_vmem = isinstance(node, ast.Call) and source.qualified(node.func) == f"{TPU}.VMEM"
     return node.args[1] if is_vmem and len(node.args) == 2 else None  # type: ignore[attr-defined]
 
@@ -262,7 +264,7 @@ def _block_shape(shape: tuple[ast.expr, ...] | None) -> str:
 
 
 def _is_cast_throughout(source: Source, function: ast.FunctionDef, ref: str) -> bool:
-    """Whether each statement that has a reference is `name[...] = value.astype(name.dtype)`, or zeros like it."""
+    """Whether each statement with a reference is `name[...] = value.astype(name.dtype)`, or zeros like it."""
     statements = set()
     for use in source.uses(ref, function):
         node: ast.AST | None = use
@@ -286,7 +288,7 @@ def _is_cast_throughout(source: Source, function: ast.FunctionDef, ref: str) -> 
 
 @dataclass(frozen=True)
 class _ProductFunction:
-    """A function that makes the product that a step adds, and which characters it takes the place of."""
+    """A function that makes the product that a step adds, and the characters of the source that it replaces."""
 
     name: str
     start: int
@@ -311,7 +313,7 @@ def _product_function(body: KernelBody, sum_: Sum) -> _ProductFunction | None:
 
 
 def indented(text: str) -> str:
-    """Lines one level further in."""
+    """Indents lines by one more level."""
     return "".join(f"    {line}" if line.strip() else line for line in text.splitlines(keepends=True))
 
 
@@ -326,13 +328,13 @@ def _when(source: Source, sum_: Sum, condition: str, name: str, statement: str) 
 
 
 def _negated(source: Source, condition: ast.expr) -> str:
-    """`k != 0` for `k == 0`."""
+    """Returns `k != 0` for `k == 0`."""
     assert isinstance(condition, ast.Compare)
     return f"{source.code(condition.left)} != {source.code(condition.comparators[0])}"
 
 
 def _without(source: Source, function: ast.FunctionDef) -> list[Edit] | None:
-    """Drops a conditional part, with the blank lines behind it; none where that would drop a comment."""
+    """Drops a conditional part, with the blank lines behind it; None: that would drop a comment."""
     place = source.lines_of(function, function)
     if place is None or "#" in source.text[place[0] : place[1]]:
         return None

@@ -1,10 +1,10 @@
-"""The sandbox that candidate code runs in. Entered by a forked child, before it touches the candidate.
+"""The sandbox that candidate code runs in. A forked child enters it before it touches the candidate.
 
-What bubblewrap would make, made in a fork instead of an exec, so that what is imported stays imported: namespaces
-of its own (mounts, processes, network, IPC, host name, users), a root folder with nothing in it but the
-interpreter and the system's libraries, read-only, an empty /tmp of limited size, no capabilities and no way
-to gain privileges, a filter of system calls (libseccomp), and limits on memory, time, threads and files. The project,
-its state folder and the judge's files are not there at all. Needs root, or user namespaces.
+It is what bubblewrap would make, but made in a fork instead of an exec, so that imported modules stay imported. It has
+namespaces of its own (mounts, processes, network, IPC, host name, users); a read-only root folder that holds only the
+interpreter and the system's libraries; an empty /tmp of limited size; no capabilities and no way to gain privileges; a
+filter of system calls (libseccomp); and limits on memory, time, threads and files. The project, its state folder and
+the judge's files are not there at all. It needs root, or user namespaces.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MOST_FILES = 256
 
 @dataclass(frozen=True)
 class Place:
-    """What code finds around it in the sandbox. `home` and `folder`, the current one, are below /tmp.
+    """The surroundings that code finds in the sandbox. `home` and `folder`, the current one, are below /tmp.
 
     `seconds`: by how much the clock differs from the machine's.
     """
@@ -71,13 +71,13 @@ class Place:
 
 HERE = Place()
 
-# What of the machine is there, as far as it exists; and the interpreter's own folders.
+# The paths of the machine that are visible, if they exist; the interpreter's own folders are, too.
 _FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 _OF_THE_MACHINE = ("cpuinfo", "meminfo")
 
-# Of no use to who traces a kernel: other processes and programs, memory that no limit counts, the kernel's side doors.
+# Calls that tracing does not need: other processes and programs, memory that no limit counts, the kernel's side doors.
 _REFUSED_CALLS = """
     add_key bpf chroot execve execveat fork fsconfig fsmount fsopen init_module finit_module io_uring_enter
     io_uring_register io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl memfd_create memfd_secret
@@ -144,15 +144,15 @@ def _set_attributes(folder: str, flags: int, attributes: _MountAttributes) -> No
 
 
 def _map_user(uid: int, gid: int, inside: int) -> None:
-    """In a new user namespace, one is who is to be inside, and nobody else is there."""
+    """Makes this process the user `inside` of its new user namespace, which has no other users."""
     for name, content in (("setgroups", "deny"), ("uid_map", f"{inside} {uid} 1"), ("gid_map", f"{inside} {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(content)
 
 
 def _new_namespaces(place: Place) -> None:
-    """Namespaces of what there is; of users, too, where that is what gives the right to the others."""
-    # In there one is nobody until one is mapped.
+    """Moves this process into new namespaces; into one of users, too, if only that gives the right to the others."""
+    # In a new user namespace both are nobody's until they are mapped.
     uid, gid = os.getuid(), os.getgid()
     flags = _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
     if os.geteuid() == 0 and LIBC.unshare(flags) == 0:
@@ -167,7 +167,7 @@ def _new_namespaces(place: Place) -> None:
 
 
 def _become_init() -> None:
-    """Forks the first process of the new namespace and stays behind to pass its end on."""
+    """Forks the first process of the new namespace. The parent stays behind to pass on how that process ends."""
     pid = 0
 
     def end_it(*_: Any) -> None:
@@ -179,21 +179,22 @@ def _become_init() -> None:
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # A group of its own: a signal to its group would reach who stays behind, too, where that is the same user.
+        # A session of its own: a signal to its group would reach the process that stays behind, too, if both are one
+        # user's.
         os.setsid()
         die_with_parent()
         return
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
-        # Die the same death, so that whoever waits sees what happened.
+        # Dies the same death, so that the waiting process sees what happened.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     os._exit(os.WEXITSTATUS(status))
 
 
 def _visible() -> list[str]:
-    """What is to be seen of the machine, none of it below another; links among the folders are made anew."""
-    # Under the names that modules are imported by, and under those that links lead to.
+    """Returns the visible paths of the machine, none of them below another. Links among the folders are recreated."""
+    # The interpreter's folders count by the names that modules are imported by, and by those that links lead to.
     prefixes = {name(path) for path in (sys.prefix, sys.base_prefix) for name in (os.path.abspath, os.path.realpath)}
     visible: list[str] = []
     for path in sorted(prefixes.union(folder for folder in _FOLDERS if not os.path.islink(folder))):
@@ -203,7 +204,7 @@ def _visible() -> list[str]:
 
 
 def _change_root() -> None:
-    """Puts the process on a root of what is visible."""
+    """Gives the process a root folder that holds only what is visible."""
     opened = [(path, os.open(path, os.O_PATH)) for path in _visible()]
     links = [(path, os.readlink(path)) for path in _FOLDERS if os.path.islink(path)]
     root = "/tmp"
@@ -222,7 +223,7 @@ def _change_root() -> None:
         os.close(fd)
     for path, leads_to in links:
         os.symlink(leads_to, root + path)
-    # All of it, and then not /tmp itself; but what is mounted below that stays as it is.
+    # All of the root becomes read-only, then /tmp writable again; what is mounted below /tmp stays as it is.
     _set_attributes(root, _AT_RECURSIVE, _MountAttributes(set=_MOUNT_ATTR_RDONLY))
     _set_attributes(root + "/tmp", 0, _MountAttributes(clear=_MOUNT_ATTR_RDONLY))
     _mount_proc(root + "/proc")
@@ -234,8 +235,11 @@ def _change_root() -> None:
 
 
 def _mount_proc(target: str) -> None:
-    """A /proc of the new processes. In a container whose own is masked the kernel refuses one; the container's shows
-    other processes: what says of the machine by what XLA chooses its code is all that is there then."""
+    """Mounts a /proc of the new processes.
+
+    The kernel refuses that in a container whose own /proc is masked, and the container's shows other processes. Then
+    /proc holds only the files about the machine by which XLA chooses its code.
+    """
     try:
         _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     except SandboxFault:
@@ -247,24 +251,24 @@ def _mount_proc(target: str) -> None:
 
 
 def _become_nobody(place: Place) -> None:
-    """Gives up root, whom limits on processes do not count; a user namespace counts for this sandbox alone."""
+    """Gives up root, to which limits on processes do not apply; in a user namespace only this sandbox counts."""
     if os.getuid() != 0:
         return
-    # To be seen where there can be no namespace, and no user of the machine's.
+    # This user is visible where no user namespace can be made, so it must be no user of the machine.
     nobody = _NOBODY if place.user == _NOBODY else _NOBODY - 1
     os.setgroups([])
     os.setresgid(nobody, nobody, nobody)
     os.setresuid(nobody, nobody, nobody)
     if not os.access(os.__file__, os.R_OK):
         raise SandboxFault(f"candidates run as nobody, who may not read {os.__file__}")
-    # Whose process changes users is not dumpable, and its /proc is root's.
+    # A process that changed its user is not dumpable, and its /proc belongs to root.
     _checked("prctl", LIBC.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
     if LIBC.unshare(_CLONE_NEWUSER) == 0:
         _map_user(nobody, nobody, place.user)
 
 
 def _drop_capabilities() -> None:
-    """Gives up what namespaces granted, for good: with it the mounts could be undone."""
+    """Gives up for good the capabilities that namespaces granted: with them the mounts could be undone."""
     _checked("prctl", LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     capability = 0
     while LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
@@ -275,13 +279,13 @@ def _drop_capabilities() -> None:
 
 
 def _filter_calls(seccomp: ctypes.CDLL) -> None:
-    """Refuses the system calls above, new processes, and to outlive the parent. Threads may be."""
+    """Refuses the system calls above, new processes, and a change of the parent-death signal. Threads are allowed."""
     seccomp.seccomp_init.restype = ctypes.c_void_p
     rules = ctypes.c_void_p(seccomp.seccomp_init(ctypes.c_uint32(_SECCOMP_ALLOW)))
 
     def refuse(name: str, number: int, *comparisons: _Comparison) -> None:
         call = seccomp.seccomp_syscall_resolve_name(name.encode())
-        # Of the names that this machine's libseccomp knows, and its kernel's architecture has.
+        # Only for names that this machine's libseccomp knows, and that its architecture has.
         if call >= 0:
             array = (_Comparison * max(1, len(comparisons)))(*comparisons)
             action = ctypes.c_uint32(_SECCOMP_ERRNO | number)
@@ -291,9 +295,9 @@ def _filter_calls(seccomp: ctypes.CDLL) -> None:
     for name in _REFUSED_CALLS.split():
         refuse(name, errno.EPERM)
     refuse("clone", errno.EPERM, _Comparison(0, _SECCOMP_MASKED_EQUAL, _CLONE_THREAD, 0))
-    # Its flags are in memory, out of a filter's sight; who is told so takes clone instead.
+    # The flags of clone3 are in memory, out of a filter's sight. After ENOSYS a caller uses clone instead.
     refuse("clone3", errno.ENOSYS)
-    # To set limits; it reads them, too.
+    # Only setting limits is refused: prlimit64 reads them, too.
     refuse("prlimit64", errno.EPERM, _Comparison(2, _SECCOMP_NOT_EQUAL, 0))
     refuse("prctl", errno.EPERM, _Comparison(0, _SECCOMP_EQUAL, PR_SET_PDEATHSIG, 0))
     if seccomp.seccomp_load(rules) != 0:
@@ -320,22 +324,22 @@ def _limit() -> None:
 
 
 def _stop(pid: int) -> None:
-    """Has the process that stayed behind end the first one of its namespace, and with it all others."""
+    """Asks the process that stayed behind to end the first one of its namespace, and with it all others."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
 
 
 def run(function: Callable[[], bytes], limits: Limits, is_trusted: bool = True, place: Place = HERE) -> Ending:
-    """run_in_child, in the sandbox, unless the limits say without."""
+    """Runs `run_in_child` in the sandbox, or without it if the limits say so."""
     if not limits.is_sandboxed:
         return run_in_child(function, limits, is_trusted=is_trusted)
     return run_in_child(function, limits, lambda keep: enter(keep, place), is_trusted, _stop)
 
 
 def enter(keep: int, place: Place = HERE) -> None:
-    """Moves this process into the sandbox; of the open files only 0, 1, 2 and `keep` stay.
+    """Moves this process into the sandbox; only the descriptors 0, 1, 2 and `keep` stay open.
 
-    Raises SandboxFault, or OSError, where the machine does not let it be made.
+    Raises SandboxFault, or OSError, where the machine cannot make the sandbox.
     """
     seccomp = _load_seccomp()
     os.closerange(3, keep)
@@ -346,7 +350,7 @@ def enter(keep: int, place: Place = HERE) -> None:
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     _change_root()
     _become_nobody(place)
-    # A change of user forgets it.
+    # A change of the user clears the parent-death signal.
     die_with_parent()
     _drop_capabilities()
     os.environ.clear()

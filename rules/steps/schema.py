@@ -1,8 +1,8 @@
-"""What a traced candidate may be made of: which primitives, with which parameters, outside of kernels and in them.
+"""The primitives that a traced candidate may have, and their parameters, outside of kernels and in them.
 
-What is not named here is refused: it is not known what it does, or it does another thing on a CPU than on a TPU. A
-parameter is of a kind, and no kind is free text: what a candidate writes itself (names, metadata, flags) never reaches
-a program.
+A primitive that is not named here is refused: it is not known what it does, or it does another thing on a CPU than on a
+TPU. Every parameter is of a kind, and no kind is free text: what a candidate writes itself (names, metadata, flags)
+never reaches a program.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _MOST = 2**40
 
 
 class Refused(Exception):
-    """What candidates may not say, or what cannot be; in a sentence."""
+    """A candidate says what it may not say, or what cannot be; the message is a sentence."""
 
 
 def is_whole(value: Any, least: int = -(2**63), most: int = 2**63 - 1) -> bool:
-    """Whether a value is a whole number within bounds; a boolean is none."""
+    """Whether a value is a whole number within bounds; a boolean is not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and least <= int(value) <= most
 
 
@@ -54,7 +54,7 @@ def _is_dtype(value: Any) -> bool:
 
 
 def _is_dot(value: Any) -> bool:
-    """((axes, axes), (axes, axes)): what is contracted, and what is a batch."""
+    """((axes, axes), (axes, axes)): the contracted axes, and the batch axes."""
     return _all(_all(_all(_is_size)))(value)
 
 
@@ -125,9 +125,9 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "unspecified": _all(lambda value: value is named_sharding.UNSPECIFIED),
     "no mesh": lambda value: isinstance(value, (mesh_lib.Mesh, mesh_lib.AbstractMesh)) and value.empty,
     "no transforms": _all(lambda value: type(value) is tuple and not value),
-    # What wire.py puts there: how to differentiate is not sent.
+    # Put there by wire.py: how to differentiate is not sent.
     "made": lambda _: True,
-    # What consistent.py looks at, with all else that a kernel says.
+    # Checked by consistent.py, with all else that a kernel says.
     "of a kernel": lambda _: True,
 }
 
@@ -137,9 +137,9 @@ def _is_axis(value: Any) -> bool:
 
 
 def _read(text: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """A table: by primitive, its parameters, and of which kinds each may be."""
+    """Reads a table: by primitive, its parameters, and the kinds that each may be."""
     table: dict[str, dict[str, tuple[str, ...]]] = {}
-    # A line that is further in goes on with the one before it.
+    # A line that is further in continues the line before.
     for line in re.sub(r"\n {5,}", " ", text.strip()).splitlines():
         names, _, said = line.partition(":")
         params = {}
@@ -225,7 +225,7 @@ _OUTSIDE = _read("""
     with_memory_space_constraint: memory_space=memory
 """)
 
-# What `touch` is called by JAX is add_dependency.
+# JAX's name of `touch` is add_dependency.
 _INSIDE = _read("""
     add_dependency:
     bitcast: ty=dtype

@@ -1,8 +1,8 @@
-"""What is left open around a candidate's kernels, settled in the same way for every device.
+"""The choices that a candidate leaves open around its kernels, settled in the same way for every device.
 
 A product of float32 at default precision is another number on a TPU than on a CPU, and so is a sort that keeps equal
-keys in any order. A promise (indices that are sorted, or unique, or in bounds) is believed by one compiler, and not
-looked at by another. Nothing of that is in what is checked, nor in what is timed: all comes from the settled jaxpr.
+keys in any order. A promise (indices that are sorted, or unique, or in bounds) is believed by one compiler, and ignored
+by another. None of that is left in what is checked or timed: both come from the settled jaxpr.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from jaxprs import Place
 
 _PRODUCTS = frozenset({"conv_general_dilated", "dot_general", "ragged_dot_general"})
 _EXACT = (jax.lax.Precision.HIGHEST, jax.lax.Precision.HIGHEST)
-# What is narrower is multiplied exactly everywhere.
+# Narrower types are multiplied exactly everywhere.
 _WIDE = frozenset({"float32", "float64"})
 
 _UNPROMISED = {"gather": slicing.GatherScatterMode.CLIP, "scatter": slicing.GatherScatterMode.FILL_OR_DROP}
 
 
 def settled(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """The program, with nothing left open around its kernels."""
+    """Returns the program with nothing left open around its kernels."""
     return closed.replace(jaxpr=jaxprs.changed(closed.jaxpr, _settled))
 
 

@@ -1,10 +1,10 @@
-"""What a program is made of, whatever its sizes: so that what is timed can be held against what was checked.
+"""Skeletons of programs: what they are made of, whatever their sizes, to hold what is timed against what was checked.
 
-A skeleton is the set of the operations of a traced candidate (its jaxpr as `wire` packs it), each with where it stands
-(in which kernel, loop or branch), dtypes, ranks, and of which of the arguments its operands are made, but without
-sizes and whole numbers, which change with the case. Index maps are taken whole. A program of a case that is only timed
-may have no operation that none of the checked cases has, must have the arithmetic that all of them have, and must
-touch all of what they touch all of.
+A skeleton is the set of the operations of a traced candidate (its jaxpr as `wire` packs it). Each has its place (in
+which kernel, loop or branch), dtypes, ranks, and the arguments that its operands are made from, but no sizes and whole
+numbers, which change with the case. Index maps are taken whole. The program of a case that is only timed may have no
+operation that no checked case has, must have the arithmetic that all of them have, and must touch all of what they
+touch all of.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _AXES = frozenset(
     reverse window_strides
     """.split()
 )
-# Said to the compiler: how, and not what.
+# Advice to the compiler: how to compute, and not what.
 _ADVICE = frozenset({"compiler_params", "cost_estimate", "pipeline_mode"})
-# What a formula is made of. Masks, paddings and conversions come and go with the sizes.
+# The operations of a formula. Masks, paddings and conversions come and go with the sizes.
 _ARITHMETIC = (
     "argmax",
     "argmin",
@@ -48,7 +48,7 @@ Literals = frozenset[str]
 
 
 class Skeleton:
-    """`operations`: each with the floating-point literals that it is found with."""
+    """The skeleton of a program. `operations`: each with the floating-point literals that it is found with."""
 
     def __init__(self, packed: bytes) -> None:
         self._document = json.loads(packed)
@@ -82,7 +82,7 @@ class Skeleton:
                     yield from self._walk(inner, f"{where}/{name}.{key}.{position}")
 
     def _inner(self, value: Any) -> Iterator[int]:
-        """The jaxprs in a parameter, but for index maps, which belong to their operation."""
+        """Yields the jaxprs in a parameter, except for index maps, which belong to their operation."""
         if not isinstance(value, list) or value[:2] == ["record", "BlockMapping"]:
             return
         if value[:1] in (["closed"], ["jaxpr"]):
@@ -97,7 +97,7 @@ class Skeleton:
         return ["literal", self._aval(atom[2])]
 
     def _literal(self, atom: Any) -> str:
-        """The floating-point number that an operand is, if it is one."""
+        """Returns the floating-point number that an operand is; empty: it is none."""
         if isinstance(atom, int) or not isinstance(atom[1], list):
             return ""
         tag, *rest = atom[1]
@@ -132,7 +132,7 @@ class Skeleton:
         return [tag, *(self._value(item, is_axis, is_in_map) for item in rest)]
 
     def _whole(self, number: int) -> Any:
-        """A jaxpr as a text of its own, with its variables counted from 0: which of them goes where is what it says."""
+        """Returns a jaxpr as a text of its own, its variables counted from 0, so that only connections matter."""
         jaxpr = self._document["jaxprs"][number]
         names: dict[int, int] = {}
 
@@ -161,7 +161,7 @@ def _is_advice(field: Any) -> bool:
 
 
 def _varies(timed: dict[str, Any], checked: list[dict[str, Any]]) -> bool:
-    """Whether every size that the timed case has alone is one that the checked cases do not all share."""
+    """Whether every size that only the timed case has is one in which the checked cases differ."""
     for position, entry in enumerate(timed["inputs"]):
         for axis, size in enumerate(entry["shape"]):
             sizes = {signature["inputs"][position]["shape"][axis] for signature in checked}
@@ -171,7 +171,7 @@ def _varies(timed: dict[str, Any], checked: list[dict[str, Any]]) -> bool:
 
 
 def _difference(operation: str, known: Iterable[str]) -> str:
-    """In which respect an operation is like none that is known: like the nearest one of its name, if there is one."""
+    """Says how an operation differs from all that are known; from the nearest one of its name, if there is one."""
     where, name, text = operation.split(" ", 2)
     here = f"'{name}' {_place(where)}"
     others = [
@@ -193,7 +193,7 @@ def _difference(operation: str, known: Iterable[str]) -> str:
 
 
 def _place(where: str) -> str:
-    """Where an operation stands, in words: the operations around it from the outermost kernel, loop or branch on."""
+    """Returns an operation's place in words: the operations around it, from the outermost kernel, loop or branch on."""
     around = [step.split(".", 1)[0] for step in where.split("/") if step]
     inside = [step for step in around if step not in jaxprs.CALLS and step != "pallas_call"]
     place = "in a kernel" if "pallas_call" in around else "outside of kernels"
@@ -203,7 +203,7 @@ def _place(where: str) -> str:
 def uncovered(
     timed: Skeleton, checked: list[Skeleton], signature: dict[str, Any], signatures: list[dict[str, Any]]
 ) -> str | None:
-    """What of a program that is only timed no check has seen, in words; nothing: None."""
+    """Returns, in words, what no check has seen of a program that is only timed; None: nothing."""
     known: dict[str, set[Literals]] = {}
     for skeleton in checked:
         for operation, numbers in skeleton.operations.items():
@@ -213,7 +213,7 @@ def uncovered(
         name = operation.split(" ", 2)[1]
         if operation not in known:
             return _difference(operation, known)
-        # A number that is the same for sizes that differ does not hang on them.
+        # A number that is the same for different sizes does not depend on them.
         if is_strict and len(known[operation]) == 1 and not numbers <= next(iter(known[operation])):
             return f"'{name}' has another constant than in every checked case"
     for operand, share in timed.footprints.items():

@@ -1,6 +1,6 @@
 """A source as a mutator sees it: its syntax tree, its EVOLVE block, and edits that keep the rest byte for byte.
 
-Knows Python, and which module a name was imported from; knows nothing of Pallas. Runs without JAX.
+This module knows Python, and which module a name was imported from; it knows nothing of Pallas. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import normalise
 Function = ast.FunctionDef | ast.Lambda
 Scope = ast.Module | ast.FunctionDef | ast.Lambda
 
-# `NAME = <whole number>`, as engine/search/proposal/mutation.h reads it: the sweep's, and nobody else's to change.
+# `NAME = <whole number>`, as engine/search/proposal/mutation.h reads it; only the sweep may change it.
 _PARAMETER = re.compile(r"^[ \t]*(\w+)[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)[ \t]*([0-9_]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Edit:
-    """Puts `text` in the place of the characters from `start` to before `end`."""
+    """A replacement of the characters from `start` to before `end` by `text`."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Binding:
-    """What binds a name in a scope: an expression (None where it cannot be told), or a function."""
+    """The value that binds a name in a scope: an expression, or a function; None: it cannot be told."""
 
     value: ast.expr | ast.FunctionDef | None
 
@@ -67,21 +67,21 @@ class Source:
         return self._starts[line - 1] + len(text.encode()[:column].decode())
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where an expression or statement stands, its decorators apart."""
+        """Returns the place of an expression or statement, without its decorators."""
         return (
             self._offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
             self._offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
         )
 
     def code(self, node: ast.AST) -> str:
-        """The node's own text; of one that was made and stands nowhere, what it unparses to."""
+        """Returns the node's own text; for a node that is not in the source, what it unparses to."""
         if not hasattr(node, "lineno"):
             return ast.unparse(node)
         start, end = self.span(node)
         return self.text[start:end]
 
     def lines_of(self, first: ast.stmt, last: ast.stmt) -> tuple[int, int] | None:
-        """The whole lines of statements, decorators and comments behind them too; None where they share lines."""
+        """Returns the whole lines of statements, with decorators and comments behind them; None: they share lines."""
         decorators = getattr(first, "decorator_list", [])
         line = min([first.lineno, *(node.lineno for node in decorators)])
         assert last.end_lineno is not None
@@ -93,14 +93,14 @@ class Source:
         return start, end
 
     def indent_of(self, statement: ast.stmt) -> str:
-        """The blanks before a statement that opens its line."""
+        """Returns the blanks before a statement that opens its line."""
         line = self._lines[statement.lineno - 1]
         return line[: len(line) - len(line.lstrip())]
 
     # Edits.
 
     def edited(self, edits: Iterable[Edit]) -> str | None:
-        """The source with the edits made; None where two overlap, or one is not in the block or in a parameter line."""
+        """Returns the edited source; None: two edits overlap, or one is outside the block or in a parameter line."""
         real = {edit for edit in edits if self.text[edit.start : edit.end] != edit.text}
         edits = sorted(real, key=lambda edit: (edit.start, edit.end, edit.text))
         out, at = "", 0
@@ -113,17 +113,17 @@ class Source:
         return out if _PARAMETER.findall(out) == _PARAMETER.findall(self.text) else None
 
     def replacing(self, node: ast.AST, text: str) -> Edit:
-        """The edit that puts a text in an expression's place."""
+        """Returns the edit that puts a text in an expression's place."""
         return Edit(*self.span(node), text)
 
     def appending(self, call: ast.Call, argument: str) -> Edit:
-        """The edit that gives a call one more argument."""
+        """Returns the edit that gives a call one more argument."""
         last = max([*call.args, *(keyword.value for keyword in call.keywords)], key=lambda node: self.span(node)[1])
         end = self.span(last)[1]
         return Edit(end, end, f", {argument}")
 
     def fresh(self, name: str) -> str:
-        """`name`, or with a number behind it where the source has it already."""
+        """Returns `name`, with a number behind it if the source has the name already."""
         taken = set(re.findall(r"\w+", self.text))
         return next(text for text in (name, *(f"{name}_{i}" for i in range(2, 1000))) if text not in taken)
 
@@ -143,7 +143,7 @@ class Source:
         return out
 
     def qualified(self, node: ast.AST) -> str:
-        """`jax.numpy.dot` for `jnp.dot`, by the imports; "" for what was not imported."""
+        """Returns `jax.numpy.dot` for `jnp.dot`, by the imports; empty: it was not imported."""
         if isinstance(node, ast.Name):
             return self._imports.get(node.id, "")
         if isinstance(node, ast.Attribute):
@@ -152,7 +152,7 @@ class Source:
         return ""
 
     def spelled(self, module: str) -> str | None:
-        """How the source spells a module: `pl` for `jax.experimental.pallas`; None where it was not imported."""
+        """Returns how the source spells a module: `pl` for `jax.experimental.pallas`; None: it was not imported."""
         names = [name for name, path in self._imports.items() if path == module]
         if names:
             return names[0]
@@ -161,7 +161,7 @@ class Source:
         return f"{self.spelled(outer)}.{last}" if last == "lax" and self.spelled(outer) else None
 
     def calls(self, within: ast.AST, *functions: str) -> list[ast.Call]:
-        """The calls of one of the functions, by qualified name, in the order of the source."""
+        """Returns the calls of one of the functions, by qualified name, in the order of the source."""
         found = (n for n in ast.walk(within) if isinstance(n, ast.Call) and self.qualified(n.func) in functions)
         return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
@@ -186,11 +186,11 @@ class Source:
         return at is outer
 
     def uses(self, name: str, within: ast.AST | None = None) -> list[ast.Name]:
-        """The places that have a name, be it to read or to bind it."""
+        """Returns the places that read or bind a name."""
         return [n for n in ast.walk(within or self.tree) if isinstance(n, ast.Name) and n.id == name]
 
     def bindings(self, name: str, scope: Scope) -> list[Binding]:
-        """All that binds a name in a scope, parameters and imports too, but not what is inside of other functions."""
+        """Returns all that binds a name in a scope, also parameters and imports, but not inside of other functions."""
         if (name, scope) not in self._bindings:
             self._bindings[name, scope] = self._find_bindings(name, scope)
         return self._bindings[name, scope]
@@ -211,9 +211,9 @@ class Source:
         return out
 
     def resolve(self, node: ast.expr, scope: Scope) -> tuple[ast.expr | ast.FunctionDef, Scope]:
-        """Follows a name that is bound once to what it is bound to, and the scope in which that is to be read.
+        """Follows a name that is bound once to its value. Returns the value, and the scope in which to read it.
 
-        A field of an object that is made with its defaults alone is what the field's default is.
+        A field of an object that is made with only its defaults is the field's default.
         """
         value: ast.expr | ast.FunctionDef = node
         for _ in range(20):
@@ -230,7 +230,7 @@ class Source:
         return value, scope
 
     def _default_of(self, field: ast.Attribute, scope: Scope) -> ast.expr | None:
-        """The default of `Name().field`, or of `(given or Name()).field`, of a class that stands in the file once."""
+        """Returns the default of `Name().field`, or of `(given or Name()).field`; the file defines the class once."""
         made, _ = self.resolve(field.value, scope)
         if isinstance(made, ast.BoolOp) and isinstance(made.op, ast.Or):
             made = made.values[-1]
@@ -252,7 +252,7 @@ def _arguments(function: Function) -> list[ast.arg]:
 
 
 def _own_nodes(scope: Scope) -> Iterator[ast.AST]:
-    """The nodes of a scope, not those of the functions in it, which are given themselves."""
+    """Yields the nodes of a scope. Functions in it are among them, but not the nodes inside of these."""
     todo: list[ast.AST] = [scope.body] if isinstance(scope, ast.Lambda) else list(scope.body)
     while todo:
         node = todo.pop(0)
@@ -262,7 +262,7 @@ def _own_nodes(scope: Scope) -> Iterator[ast.AST]:
 
 
 def _bound(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr | None]:
-    """What `target = value` binds a name to; of `(m, n) = x.shape`, m to `x.shape[0]`."""
+    """Yields what `target = value` binds a name to; for `(m, n) = x.shape` and m, `x.shape[0]`."""
     if isinstance(target, ast.Name):
         if target.id == name:
             yield value

@@ -1,4 +1,4 @@
-"""What the steps have in common: their flags, their limits, and how they end."""
+"""The frame that all steps share: their flags, their limits, and how they end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Step:
         self.parser.add_argument("--depfile")
 
     def run(self, argv: list[str], work: Callable[[argparse.Namespace, Limits], Report]) -> int:
-        """Writes the report that `work` returns. Returns the exit code: other than 0 for a fault alone."""
+        """Writes the report that `work` returns. Returns the exit code: non-zero for a fault only."""
         args = self.parser.parse_args(argv)
         limits = Limits(
             args.cpu_seconds,

@@ -1,7 +1,8 @@
-"""Which sums of sums a program makes, and in what: partial products that are added up are a reduction, too.
+"""The accumulators of a program: where it adds up sums, and in which types.
 
-A kernel may keep its accumulator in memory, or carry it round a loop, and add to it what each dot or reduction gives.
-Neither the dots' nor the reductions' result types say how wide that accumulator is; the additions do.
+Partial products that are added up are a reduction, too. A kernel may keep its accumulator in memory, or carry it round
+a loop, and add to it what each dot or reduction gives. The result types of dots and reductions do not say how wide that
+accumulator is; the additions do.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from jax._src.state.types import AbstractRef
 
 _PRODUCTS = frozenset({"conv_general_dilated", "dot_general", "ragged_dot", "ragged_dot_general"})
 _SUMS = _PRODUCTS | {"cumsum", "reduce_sum", "reduce_window_sum"}
-# What leaves a value what it is, all or a part of it: it is moved, or written in another type.
+# Operations that keep a value as it is, all or a part of it: they move it, or write it in another type.
 _MOVES = frozenset(
     """
     bitcast_convert_type broadcast_in_dim convert_element_type copy dynamic_slice expand_dims get neg reduce_precision
     reshape slice squeeze transpose
     """.split()
 )
-# What gives no sum, whatever it is given: from its result the sum is not to be had, but for a few bits.
+# Operations that never give a sum: their result holds at most a few bits of a sum that they were given.
 _ENDS = frozenset("argmax argmin clz eq ge gt is_finite le lt ne population_count sign".split())
-# What gives no sum as it stands, but from which another operation gives the sum back: by family, what undoes what.
+# By family, the operations that hide a sum: their result is no sum, but an operation of `_UNDOES` gives the sum back.
 _HIDES = {
     "exponential": frozenset("cosh exp exp2 expm1 logistic sinh tanh".split()),
     "logarithm": frozenset("acosh asinh atanh log log1p".split()),
@@ -47,13 +48,13 @@ _UNDOES = {
     "root": frozenset("integer_pow mul pow square".split()) | _HIDES["root"],
 }
 _FAMILIES = {name: family for family, names in _HIDES.items() for name in names}
-# Operations that a sum is hidden behind, the last ones.
+# The most operations that are remembered of those that hide a sum; the last ones.
 _MOST_HIDDEN = 4
-# What puts values beside one another.
+# Operations that put values side by side in one array.
 _JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
-# What makes whole numbers of floats.
+# Operations that make whole numbers of floats.
 _CONVERSIONS = frozenset("bitcast bitcast_convert_type convert_element_type get masked_load pack_elementwise".split())
-# What gives whole numbers where it is given them, be they written as floats.
+# Operations that give whole numbers for whole numbers, even if these are written as floats.
 _OF_WHOLE = (
     _MOVES
     | _PRODUCTS
@@ -68,18 +69,22 @@ _OF_WHOLE = (
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
-# What makes of a value, where it is the only one, another that hangs on nothing else.
+# Operations whose result, where they have one operand, is a function of that value only.
 _MAPS = frozenset(
     """
     abs cbrt cos erf exp exp2 expm1 integer_pow log log1p logistic max min pow rsqrt sign sin sqrt tan tanh
     """.split()
 )
 
-# What a value is made of: a _Sum, if it is one; ("sums", dtype), if two were added in that; the memories and carries
-# that it was read from; ("beside", one of these, operation) where a sum that the operation gave lies in one array with
-# what was read from there; ("onto", one of these) where a sum was added to that; and ("is", root) of what it is, but
-# for a factor: what was read from a place, or what an operation made. A whole number that was made of floats is
-# _ROUNDED.
+# The marks of a value say what it is made of:
+#   a _Sum: the value is that sum;
+#   ("sums", dtype): two sums were added in that dtype;
+#   a _Place: the memory or carry that the value was read from;
+#   ("beside", place, operation): a sum, the operation's result, is in one array with what was read from the place;
+#   ("onto", place): a sum was added to what was read from the place;
+#   ("is", root): but for a factor, the value is what that place held, or what that variable is;
+#   ("of", root): but for a factor, the value is a function of that root only;
+#   _ROUNDED: a whole number that was made from floats; _FRACTION: a float that may be no whole number.
 _Made = frozenset[Any]
 _NOTHING: _Made = frozenset()
 _ROUNDED = ("rounded",)
@@ -88,9 +93,9 @@ _FRACTION = ("fraction",)
 
 @dataclass(frozen=True)
 class _Sum:
-    """What an operation sums up, and the roots of what stands as a factor in it.
+    """A sum: the operation that makes it, and the roots of its factors.
 
-    `is_rounded`: to whole numbers, the sum of floats that were none.
+    `is_rounded`: it was rounded to whole numbers, and the floats that were added up were no whole numbers.
     """
 
     operation: str
@@ -100,18 +105,19 @@ class _Sum:
 
 @dataclass(frozen=True)
 class _Hidden:
-    """A sum, or what is known of where it lies, behind operations: their families, the last one last."""
+    """A mark of a sum, or of where one lies, that operations hide: their families, the last one last."""
 
     mark: Any
     behind: tuple[str, ...]
 
 
 def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
-    """The dtypes in which sums are added up: onto what is kept of them, and kept in, or more than two in a row.
+    """Returns the dtypes in which sums are accumulated, each with what is added to what, in words.
 
-    Each with what is added to what, in words. Of two, each may be done: a product, and what is added to it in the end.
-    What is added to a value of which it is a product itself, or of a function of it alone, makes a new iterate of a
-    method, and no sum of sums.
+    Such a sum is added onto a kept value and kept again, or is at least the third in a row of additions. One addition
+    of two sums may be done in any type: for example, a product and what is added to it in the end. Where the kept value
+    itself is a factor of the product that is added to it, or where the product has a factor that depends on the kept
+    value only, the addition makes a new iterate of a method, and no sum of sums.
     """
     walk = _Walk()
     walk.jaxpr(jaxpr, [_given(v.aval) for v in jaxpr.invars])
@@ -119,26 +125,26 @@ def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
 
 
 def rounded_in(jaxpr: core.Jaxpr) -> set[str]:
-    """The dtypes of whole numbers that floats are made into and then multiplied in products of matrices."""
+    """Returns the dtypes of whole numbers that are made from floats and then multiplied in products of matrices."""
     walk = _Walk()
     walk.jaxpr(jaxpr, [_NOTHING] * len(jaxpr.invars))
     return walk.rounded
 
 
 class _Walk:
-    """Follows what values are made of. `found`: the dtypes that are looked for, and what is done in them.
+    """Follows what values are made of. `found`: the dtypes in which sums are accumulated, each with how, in words.
 
-    `rounded`: the dtypes of products' operands that are whole numbers made of floats.
+    `rounded`: the dtypes of products' operands that are whole numbers made from floats.
     """
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
         self.rounded: set[str] = set()
         self._kept: dict[Any, _Made] = {}  # by memory: what was stored there
-        self._adding: dict[Any, tuple[str, str]] = {}  # by ("onto", place): what is added, and the dtype of that
+        self._adding: dict[Any, tuple[str, str]] = {}  # by ("onto", place): the operation, and the sum's dtype
 
     def jaxpr(self, jaxpr: core.Jaxpr, given: Sequence[_Made]) -> list[_Made]:
-        """What the outputs are made of; `given`: what the inputs are."""
+        """Returns the marks of the outputs; `given`: those of the inputs."""
         made: dict[Any, _Made] = dict(zip(jaxpr.invars, given, strict=True))
 
         def read(atom: Any) -> _Made:
@@ -192,7 +198,7 @@ class _Walk:
         else:
             made = _after(made, operands, name)
         if all(getattr(out.aval, "dtype", None) == jnp.bool_ for out in equation.outvars):
-            # Of what was added up, or rounded, that tells one bit.
+            # A boolean holds one bit of what was added up, or rounded.
             of_numbers = ("fraction", "onto", "rounded")
             made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] in of_numbers))
         if name in _FACTORS:
@@ -202,7 +208,7 @@ class _Walk:
         return [_is_new(made, out) | functions for out in equation.outvars]
 
     def _kernel(self, body: core.Jaxpr, operands: list[_Made], results: int) -> list[_Made]:
-        """Its memory is that of its operands, of its results, and its own."""
+        """Walks a kernel's body: its memory is that of its operands, its results and its scratch, in this order."""
         first = len(operands) + results
         said = [f"operand {number}" for number in range(len(operands))]
         said += [f"output {number}" for number in range(results)]
@@ -211,7 +217,7 @@ class _Walk:
         self._kept |= dict(zip(places, operands, strict=False))
         for place, v in zip(places[: len(operands)], body.invars, strict=False):
             self._kept[place] |= _given(getattr(v.aval, "inner_aval", v.aval))
-        # Twice: what one step of the grid leaves in memory is there for the next.
+        # The body runs twice: what one step of the grid leaves in memory is there for the next.
         for _ in range(2):
             self.jaxpr(body, [frozenset([place]) for place in places])
         return [self._kept.get(place, _NOTHING) for place in places[len(operands) : len(operands) + results]]
@@ -221,7 +227,7 @@ class _Walk:
         if not (_is_a(aval, jnp.floating) or _is_a(aval, jnp.integer)):
             return made
         if _is_a(aval, jnp.integer):
-            # Whole numbers are added up exactly, but for what they were rounded from.
+            # Whole numbers are added up exactly, except for what was lost when they were rounded.
             left, right = _rounded_only(left), _rounded_only(right)
         for one, other in ((left, right), (right, left)):
             added = _added(one, other)
@@ -238,7 +244,7 @@ class _Walk:
         return made
 
     def _folded(self, made: _Made, aval: Any) -> _Made:
-        """What a sum over values that lie beside one another adds onto."""
+        """Returns the marks of a sum over values that lie side by side: one sum is added to its neighbours."""
         onto: dict[Any, tuple[str, str]] = {}
         for _, place, operation in _lying_beside(made):
             onto["onto", place] = operation, aval.dtype.name
@@ -246,16 +252,16 @@ class _Walk:
         return frozenset(onto)
 
     def _held(self, memory: _Made) -> _Made:
-        """What is read from there."""
+        """Returns the marks of what is read from a memory."""
         kept = memory.union(*(self._kept.get(place, _NOTHING) for place in memory))
         return _is_read(kept, [place for place in memory if isinstance(place, _Place)])
 
     def _store(self, equation: Any, operands: list[_Made]) -> list[_Made]:
-        """Of a value into memory, or onto what is there."""
+        """Stores a value into memory, or adds it onto what is there."""
         name = equation.primitive.name
         memory, value = operands[0], operands[1]
         if name == "masked_swap":
-            # Indices come before what is stored.
+            # The indices come before the value that is stored.
             value = _NOTHING.union(*operands[1:])
         before = self._held(memory)
         if name == "addupdate":
@@ -263,14 +269,14 @@ class _Walk:
         for place in memory:
             self._close(place, value, equation.invars[0].aval)
         if name == "masked_swap" or equation.invars[1].aval.size < equation.invars[0].aval.size:
-            # What was there before stays beside it.
+            # The old content of memory stays next to the new value.
             value |= _beside([value, before])
         for place in memory:
             self._kept[place] = self._kept.get(place, _NOTHING) | value
         return [before] * len(equation.outvars)
 
     def _copy(self, equation: Any, operands: list[_Made]) -> None:
-        """From memory to memory: the first two that are operands."""
+        """Copies from memory to memory: the first two operands that are references."""
         memories = [
             (atom.aval, made)
             for atom, made in zip(equation.invars, operands, strict=True)
@@ -285,8 +291,8 @@ class _Walk:
             self._kept[place] = self._kept.get(place, _NOTHING) | value
 
     def _close(self, place: Any, value: _Made, aval: Any) -> None:
-        """What is added onto a place comes back to it: an accumulator."""
-        # Whole numbers may be the bits of a float, or of several.
+        """Notes an accumulator: what was added onto a place comes back to that place."""
+        # Whole numbers count, too: they may be the bits of a float, or of several.
         is_told = _is_a(aval, jnp.floating) or _is_a(aval, jnp.integer)
         if ("onto", place) in value and is_told:
             operation, dtype = self._adding["onto", place]
@@ -296,7 +302,7 @@ class _Walk:
                 )
 
     def _nested(self, equation: Any, inner: list[core.Jaxpr], operands: list[_Made]) -> list[_Made]:
-        """Of loops, branches and calls: their inputs are the last of the operands, and then memory of their own."""
+        """Walks the bodies of a loop, a branch or a call: their inputs are the last operands, then their own memory."""
         results = [_NOTHING] * len(equation.outvars)
         for body in inner:
             has_consts = equation.primitive.name == "run_scoped"
@@ -319,7 +325,7 @@ class _Walk:
 
     @staticmethod
     def _carries(equation: Any, jaxpr: core.Jaxpr) -> dict[int, tuple[int, _Place]]:
-        """By number of a loop body's output: which of its inputs that is in the next turn, and a place for it."""
+        """Returns, by number of a loop body's output, the input that it becomes in the next turn, and its place."""
         name, params = equation.primitive.name, equation.params
         if name == "scan":
             first, count = params["num_consts"], params["num_carry"]
@@ -342,12 +348,12 @@ def _is_whole(literal: core.Literal) -> bool:
 
 
 def _given(aval: Any) -> _Made:
-    """What is known of an input."""
+    """Returns the marks of an input."""
     return frozenset([_FRACTION]) if _is_a(aval, jnp.floating) else _NOTHING
 
 
 def _united(equation: Any, operands: Sequence[_Made]) -> _Made:
-    """What all operands are made of, and what is known of them together."""
+    """Returns the marks of all operands, and those that follow from them together."""
     name = equation.primitive.name
     made: _Made = frozenset().union(*operands)
     if name not in _OF_WHOLE and any(_is_a(out.aval, jnp.floating) for out in equation.outvars):
@@ -356,7 +362,7 @@ def _united(equation: Any, operands: Sequence[_Made]) -> _Made:
 
 
 def _rounded(made: _Made) -> _Made:
-    """What a value is made of that is rounded to whole numbers."""
+    """Returns the marks of a value after it was rounded to whole numbers."""
     if _FRACTION in made:
         made = frozenset(map(_as_rounded, made - {_FRACTION}))
     return made | {_ROUNDED}
@@ -369,7 +375,7 @@ def _as_rounded(mark: Any) -> Any:
 
 
 def _rounded_only(made: _Made) -> _Made:
-    """Without the sums that were no fractions before."""
+    """Returns the marks without the sums that were whole numbers already."""
     return frozenset(one for one in made if not isinstance(one, _Sum) or one.is_rounded)
 
 
@@ -378,7 +384,7 @@ def _summed(made: _Made) -> set[_Sum]:
 
 
 def _sums_in(made: _Made) -> _Made:
-    """Them, and what is known of where they lie."""
+    """Returns the sums, and the marks of where they lie."""
     of_sums = ("sums", "beside")
     return frozenset(one for one in made if isinstance(one, _Sum) or (isinstance(one, tuple) and one[0] in of_sums))
 
@@ -388,8 +394,8 @@ def _hidden_in(made: _Made) -> _Made:
 
 
 def _after(made: _Made, operands: Sequence[_Made], name: str) -> _Made:
-    """What is known of sums after an operation that may end them, hide them, or give back what another has hidden."""
-    # What stands in the exponent is behind it.
+    """Returns the marks after an operation that may end sums, hide them, or give back what another has hidden."""
+    # A sum in the exponent of a power is hidden as by an exponential.
     is_exponent = name == "pow" and bool(_sums_in(operands[1]) | _hidden_in(operands[1]))
     family = "exponential" if is_exponent else _FAMILIES.get(name)
     sums, hidden = _sums_in(made), _hidden_in(made)
@@ -399,7 +405,7 @@ def _after(made: _Made, operands: Sequence[_Made], name: str) -> _Made:
     for mark in sums:
         out.add(_Hidden(mark, (family,)) if family else mark)
     for one in hidden:
-        # A root comes back where it is multiplied with itself.
+        # Multiplying a root of a sum by itself gives the sum back.
         is_undone = name in _UNDOES[one.behind[-1]] and (name != "mul" or all(one in each for each in operands))
         if is_undone:
             out.add(_Hidden(one.mark, one.behind[:-1]) if one.behind[1:] else one.mark)
@@ -413,7 +419,7 @@ def _lying_beside(made: _Made) -> list[tuple[str, Any, str]]:
 
 
 def _beside(operands: Sequence[_Made]) -> _Made:
-    """Of what is put together: the places that sums come to lie beside."""
+    """Returns the marks of values that are put together: the places that sums come to lie next to."""
     return frozenset(
         ("beside", place, each.operation)
         for one, other in itertools.permutations(operands, 2)
@@ -424,12 +430,12 @@ def _beside(operands: Sequence[_Made]) -> _Made:
 
 
 def _roots(made: _Made) -> frozenset[Any]:
-    """What a value is, but for factors."""
+    """Returns the roots of a value: what it is, but for factors."""
     return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "is")
 
 
 def _mapped(made: _Made) -> frozenset[Any]:
-    """What a value is a function of, and of nothing else, but for factors."""
+    """Returns the roots that a value is a function of, and of nothing else, but for factors."""
     return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "of")
 
 
@@ -442,12 +448,12 @@ def _is_read(made: _Made, places: Sequence[Any]) -> _Made:
 
 
 def _added(one: _Made, other: _Made) -> set[_Sum]:
-    """The sums that are added to another value of which they are no product."""
+    """Returns the sums that are added to another value and have no factor of which that value is a product."""
     return {each for each in _summed(one) if not each.factors & _roots(other)}
 
 
 class _Place:
-    """Memory, or what is carried round a loop: itself and no other. `said`: what it is called."""
+    """A memory, or what a loop carries; equal to itself only. `said`: its name in words."""
 
     def __init__(self, said: str) -> None:
         self.said = said

@@ -1,4 +1,4 @@
-"""What a StableHLO program does outside its kernels, and which of its inputs its outputs depend on."""
+"""The work of a StableHLO program outside its kernels, and the inputs that its outputs depend on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import mosaic
 import program
 from mosaic import Count, Dot, Work
 
-# Cost an operation for each element of their result.
+# Operations that cost one operation for each element of their result.
 _ELEMENTWISE = frozenset(
     """
     add and atan2 cbrt clamp compare cosine count_leading_zeros divide exponential exponential_minus_one log
@@ -23,7 +23,7 @@ _ELEMENTWISE = frozenset(
 )
 
 
-# Move what is there, or change its form. Whatever is neither here nor counted may cost anything.
+# Operations that move what is there, or change its form. Any other operation that is not counted may cost anything.
 _FREE = frozenset(
     """
     abs after_all bitcast_convert broadcast_in_dim ceil complex concatenate constant convert create_token custom_call
@@ -33,18 +33,18 @@ _FREE = frozenset(
     transpose tuple
     """.split()
 )
-# A complex number's: as much as its parts are multiplied.
+# The cost of an operation on complex numbers: as much as multiplying their parts.
 _COMPLEX = 4
 
 
 @dataclass
 class Surroundings:
-    """The whole of a program, its kernels left out where work is counted."""
+    """A whole program; its counts of work leave out its kernels."""
 
     work: Work = field(default_factory=Work)
     targets: dict[str, int] = field(default_factory=dict)  # of custom calls, and how many
     kernels: list[mosaic.Kernel] = field(default_factory=list)
-    # Of the kernels: all that they do, and what they are sure to do where a kernel that is run does its most.
+    # The kernels' work: all of it, and what they are sure to do if each kernel that runs does its most.
     inside: Count = field(default_factory=Count)
     surely_inside: float = 0
     depends: list[set[int]] = field(default_factory=list)  # for each output, the numbers of inputs
@@ -57,10 +57,10 @@ class _Reader:
         self._out = out
         self._kernels: dict[Any, mosaic.Kernel] = {}
 
-    # What stands there.
+    # The operations.
 
     def look(self, operation: Any) -> None:
-        """Takes down every operation below, once each."""
+        """Notes every operation below, once each."""
         for inner in program.walk(operation):
             name = inner.name.removeprefix("stablehlo.")
             work = self._out.work
@@ -80,10 +80,10 @@ class _Reader:
             elif name == "reduce" and any(i.operation.name == "stablehlo.add" for i in inner.regions[0].blocks[0]):
                 work.sums.add(mosaic.element_type(inner.results[0].type))
 
-    # What it costs.
+    # The costs.
 
     def cost(self, block: Any, of: Callable[[Any], Count], costs: dict[str, Count] | None = None) -> Count:
-        """The work of a block that runs once, by that of its operations. `costs` are those of functions, as found."""
+        """Returns the work of a block that runs once, by that of its operations. `costs`: known ones, of functions."""
         costs = {} if costs is None else costs
         total = Count()
         for inner in block.operations:
@@ -110,23 +110,23 @@ class _Reader:
         return of(operation)
 
     def outside(self, operation: Any) -> Count:
-        """The work of an operation that is no kernel."""
+        """Returns the work of an operation that is no kernel."""
         flops = _static_flops(operation, operation.name.removeprefix("stablehlo."))
         return Count(0 if math.isinf(flops) else flops, flops)
 
     def inside(self, operation: Any) -> Count:
-        """The work of a kernel."""
+        """Returns the work of a kernel."""
         return self._kernels[operation].work.flops if operation in self._kernels else Count()
 
     def most_inside(self, operation: Any) -> Count:
-        """The same, where it does its most."""
+        """Returns the work of a kernel that does its most."""
         most = self.inside(operation).most
         return Count(most, most)
 
-    # What depends on what.
+    # The dependencies.
 
     def dependencies(self, function: Any, arguments: list[set[int]]) -> list[set[int]]:
-        """Of a function's results; kernels count as input -1 of theirs."""
+        """Returns the inputs that a function's results depend on; a kernel counts as input -1 of its results."""
         block = function.regions[0].blocks[0]
         known = dict(zip(block.arguments, arguments, strict=True))
         return self._block(block, known)
@@ -155,7 +155,7 @@ class _Reader:
         everything = set[int]().union(*flows)
         for region in operation.regions:
             for block in region.blocks:
-                # Round a loop, and from outside it, everything may come to everything.
+                # Round a loop, and from outside it, anything may flow into anything.
                 inner = {**known, **dict.fromkeys(block.arguments, everything)}
                 everything = everything.union(*self._block(block, inner))
         return [everything] * count
@@ -169,7 +169,7 @@ def _static_flops(operation: Any, name: str) -> float:
         axes = [int(axis) for axis in text[1].split("]", 1)[0].split(",") if axis.strip()] if len(text) == 2 else []
         return 2 * mosaic.size(operation.results[0].type) * math.prod(left.shape[axis] for axis in axes)
     if name == "convolution":
-        # At most what each output element takes of the kernel.
+        # Each output element takes at most all of the convolution's kernel.
         return 2 * mosaic.size(operation.results[0].type) * mosaic.size(operation.operands[1].type)
     if not list(operation.results) or name in _FREE:
         return 0
@@ -183,19 +183,19 @@ def _static_flops(operation: Any, name: str) -> float:
     if name in ("reduce", "sort"):
         return each * mosaic.size(operation.operands[0].type)
     if name == "scatter":
-        # What is put there and not combined is moved.
+        # Updates that are not combined with what is there are only moved.
         combining = list(operation.regions[0].blocks[0].operations)
         return each * mosaic.size(operation.operands[-1].type) if len(combining) > 1 else 0
     if name == "reduce_window":
         window = math.prod(operation.attributes["window_dimensions"])
         return each * mosaic.size(operation.results[0].type) * window
-    # Of whole numbers there is nothing that takes more than one operation an element.
+    # No operation on whole numbers takes more than one operation per element.
     is_known = is_whole or name in _ELEMENTWISE
     return each * mosaic.size(operation.results[0].type) if is_known else math.inf
 
 
 def _trips(loop: Any) -> int | None:
-    """How often a loop runs that counts from a constant to a constant by one, as JAX writes those of a known length."""
+    """Returns how often a loop runs, if it counts by one between constants, as JAX writes it; None: not known."""
     condition = loop.regions[0].blocks[0]
     compare = next((i.operation for i in condition.operations if i.operation.name == "stablehlo.compare"), None)
     if (
@@ -218,7 +218,7 @@ def _trips(loop: Any) -> int | None:
 
 
 def _is_next(value: Any, counter: Any) -> bool:
-    """Whether a value is the counter and one."""
+    """Whether a value is the counter plus one."""
     operation = getattr(value.owner, "operation", value.owner)
     if getattr(operation, "name", "") != "stablehlo.add":
         return False
@@ -236,7 +236,7 @@ def _constant(value: Any) -> int | None:
 
 
 def survey(module: Any) -> Surroundings:
-    """What a program's module does; its MLIR context must be current."""
+    """Returns what a program's module does; its MLIR context must be current."""
     functions = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation for op in module.body.operations
     }

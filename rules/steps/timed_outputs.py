@@ -1,8 +1,8 @@
-"""Whether calls that are timed give what they should.
+"""The outputs of timed calls, and whether they are right.
 
-Their inputs are drawn from the secret, so no program knows them. On the first set of inputs the oracle has values; on
-the others, which are drawn for one process and never again, outputs are held against the anchor's, at places that are
-drawn for it. The anchor is the seed, which was checked as every variant is.
+The inputs of these calls are drawn from the secret, so no program knows them. For the first set of inputs the oracle
+has values. The other sets are drawn for one process and never again; there outputs are compared with the anchor's, at
+places that are drawn for the process. The anchor is the seed, which was checked as every variant is.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import values
 from judge_inputs import HIDDEN, TIMED, Array
 from regions import of_axis, take, whole
 
-# The set that the oracle has values for; of cases that are too large to be checked it is TIMED[0], of the same name.
+# The set that the oracle has values for; for cases that are too large to be checked it is TIMED[0], of the same name.
 KNOWN = HIDDEN
-# What two programs that are both right may differ by, in tolerances.
+# How far two right programs may differ, in tolerances.
 _APART = 2.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is known of a case whose calls are timed."""
+    """A case whose calls are timed: its expected values, its signature and its tolerance."""
 
     expected: check.Expected
     signature: dict[str, Any]
@@ -35,7 +35,7 @@ class Case:
     secret: str
 
     def inputs(self, number: int) -> list[Array]:
-        """The inputs of a number, the first of which the oracle knows."""
+        """Returns the set of inputs of a number; the oracle knows the first one, number 0."""
         is_at_places = f"{KNOWN.name}.0.0.oracle" in self.expected
         return judge_inputs.draw(self.signature, TIMED[0] if is_at_places else KNOWN, self.secret, number)
 
@@ -54,7 +54,7 @@ class Case:
                 check.check_output(output, self.tolerance)
 
     def places(self, *named: Any) -> list[Array | None]:
-        """Of each output some places, counted through, drawn by what is `named`; None: all of them."""
+        """Draws places of each output, as flat indices, by what is `named`; None: all of them."""
         outputs = enumerate(self.signature["outputs"])
         return [
             judge_inputs.some_places(one["shape"], "timed outputs", self.secret, number, *named)
@@ -62,9 +62,9 @@ class Case:
         ]
 
     def check_beside(self, picked: Sequence[Array], anchors: Sequence[Array], places: Sequence[Array | None]) -> None:
-        """Raises check.Refusal where outputs, at places, are further from the anchor's than two that are right.
+        """Raises check.Refusal where outputs, at places, are further from the anchor's than right ones can be.
 
-        Where the anchor's are not finite, nothing is said.
+        Places where the anchor's outputs are not finite are left out.
         """
         apart = {name: _APART * value for name, value in self.tolerance.items()}
         for number, (declared, at) in enumerate(zip(self.signature["outputs"], places, strict=True)):

@@ -1,7 +1,7 @@
-"""What a program says to TPUs only, in words that a CPU has, so that its CPU copy and the interpreter can run it.
+"""The operations that only TPUs have, replaced so that a program's CPU copy and the interpreter can run it.
 
-Operations of Mosaic's that JAX has no CPU form of are given one; what only says where memory is, or that it is used, is
-taken out.
+Operations of Mosaic that JAX has no CPU form of are given one. Operations that only say where memory is, or that it is
+used, are removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _bits_of(dtype: Any) -> int:
 
 
 def _pack(*parts: Any, packed_dtype: Any) -> Any:
-    """The first in the lowest bits, each cut off or rounded to the packed type."""
+    """Packs parts into one word, the first in the lowest bits, each cut off or rounded to the packed type."""
     wide, narrow = _bits_of(parts[0].dtype), _bits_of(packed_dtype)
     word = jnp.zeros(parts[0].shape, _UNSIGNED[wide])
     for number, part in enumerate(parts):
@@ -44,7 +44,7 @@ def _unpack(packed: Any, *, index: int, packed_dtype: Any, unpacked_dtype: Any) 
 
 
 def _stochastic_round(x: Any, random_bits: Any, *, target_dtype: Any) -> Any:
-    """What is below the target's last bit is added to as many random bits, and what comes of that is cut off."""
+    """Adds random bits to the bits below the target's last one, and then cuts these off."""
     if jnp.dtype(target_dtype) != jnp.bfloat16:
         raise NotImplementedError(f"stochastic_round to {jnp.dtype(target_dtype).name}")
     bits = jax.lax.bitcast_convert_type(x, jnp.uint32) + (random_bits & 0xFFFF)
@@ -61,7 +61,7 @@ for _primitive, _meaning in (
 
 
 def without(jaxpr: core.Jaxpr) -> core.Jaxpr:
-    """The jaxpr without what only says where memory is, or that it is used."""
+    """Returns the jaxpr without operations that only say where memory is, or that it is used."""
     same: dict[core.Var, Any] = {}
 
     def read(atom: Any) -> Any:

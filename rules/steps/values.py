@@ -1,9 +1,10 @@
-"""Step values: what a candidate's program of a large timed case gives, at places that nobody knows beforehand.
+"""Step values: the outputs of a candidate's program for a large timed case, at places that nobody knows beforehand.
 
-A case that is too large to be run as a whole on a CPU is compared at a few blocks of its outputs (places.py). What is
-around the kernels is computed for these alone (parts.py), and of the kernels' grids those steps are run, in the TPU
-interpreter, that decide them (kernel_steps.py). Some blocks are compared on normally distributed inputs, others on ones
-with needles (judge_inputs.py): what is left out of a long sum is seen in the first, and of a softmax in the second.
+A case that is too large to be run as a whole on a CPU is compared at a few blocks of its outputs (places.py).
+Operations around the kernels are computed only for these (parts.py). The TPU interpreter runs only the steps of the
+kernels' grids that decide them (kernel_steps.py). Some blocks are compared on normally distributed inputs, which show
+what is left out of a long sum. Others have inputs with needles (judge_inputs.py), which show what is left out of a
+softmax.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ from regions import Region, indices_of, of_axis, size_of, take
 from step import Step
 from verdict import Report
 
-# Of a group, the most blocks at which a program is asked, and what all but the first may cost (kernel_steps.cost_of):
-# 1e9 takes about 7 s.
+# The most blocks of a group at which a program is asked, and the most that all but the first may cost
+# (kernel_steps.cost_of): 1e9 takes about 7 s.
 _MOST_BLOCKS, _MOST_COST = 4, 1e9
 
-# For each group of places, the blocks at which a program is asked one after another: one of each output.
+# For each group of places, the blocks at which a program is asked, one after another: a block of each output.
 Asked = list[list[list[Region]]]
 
 
 def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> Asked:
-    """Where this program is asked."""
+    """Returns the blocks at which this program is asked."""
     shapes = [one["shape"] for one in signature["outputs"]]
     of_program = program.digest(packed)
 
@@ -64,7 +65,7 @@ def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> Asked:
 
 
 def known_groups(expected: check.Expected) -> list[tuple[int, InputSet]]:
-    """The groups that the oracle has values for, and on which inputs."""
+    """Returns the groups that the oracle has values for, and the inputs of each."""
     return [
         (group, drawn)
         for group, first in enumerate(TIMED)
@@ -76,13 +77,13 @@ def known_groups(expected: check.Expected) -> list[tuple[int, InputSet]]:
 def _at_blocks(
     closed: core.ClosedJaxpr, inputs: list[Array], asked: list[list[Region]], kernels: kernel_steps.SomeSteps
 ) -> list[list[Any]]:
-    """The outputs at each of a group's blocks: at the first whatever that costs, at others while they cost little."""
+    """Returns the outputs at a group's blocks: at the first whatever that costs, at others while they cost little."""
     around = kernel_steps.cost_of(closed.jaxpr)
     kernels.cost, kernels.most = around, math.inf
     found = [kernel_steps.evaluate(closed, inputs, asked[0], kernels)]
     first, kernels.most = kernels.cost, _MOST_COST
     for blocks in asked[1:]:
-        # What such a block costs is about known, and what it does cost is seen to.
+        # The cost of such a block is about known beforehand; `kernels` limits what it really costs.
         if kernels.cost + first > _MOST_COST:
             break
         kernels.cost += around
@@ -106,7 +107,7 @@ def _run(
     counts: list[int] = []
     header: dict[str, Any] = {}
     try:
-        # Once: what is compiled for one group's kernels serves the others'.
+        # Prepared once, so that what is compiled for one group's kernels serves the other group.
         closed = parts.flattened(interpreted.prepared(wire.unpack(packed)))
         kernels = kernel_steps.SomeSteps(int(judge_inputs.generator_of("memory", secret).integers(1 << 30)))
         for group, drawn in groups:
@@ -135,10 +136,10 @@ def _run(
 
 
 def at_all_places(expected: check.Expected, signature: dict[str, Any]) -> check.Expected:
-    """What the oracle has for whole outputs (check.py), as it is told of places: each group's are all there are."""
+    """Returns the oracle's values for whole outputs (check.py) as those of groups whose places are all there are."""
     out: check.Expected = {}
     for group, drawn in enumerate(TIMED):
-        # Of the same name, but of other whole numbers.
+        # The set has the same name, but other whole numbers.
         if drawn.has_public_whole and judge_inputs.has_whole(signature):
             continue
         for number, declared in enumerate(signature["outputs"]):
@@ -158,10 +159,10 @@ def output_at(
     group: tuple[int, InputSet],
     block: Region,
 ) -> check.Output:
-    """What the program gave for an output at a block, beside the oracle.
+    """Joins a program's output at a block with the oracle's values.
 
-    Its unit is that of the block. Needles may leave nothing in a block but what was rounded of large terms that cancel
-    out, so there it is that of all places.
+    Its unit is that of the block. Needles may leave only rounding errors of large terms that cancel out in a block, so
+    with needles the unit is that of all places.
     """
     declared, name = signature["outputs"][number], f"{group[1].name}.{number}.{group[0]}"
     shape = declared["shape"]
@@ -188,7 +189,7 @@ def judge(
     signature: dict[str, Any],
     tolerance: dict[str, float],
 ) -> Report:
-    """The report on what the child answered."""
+    """Returns the report on what the child answered."""
     text, _, content = answer.partition(b"\n")
     header = json.loads(text)
     if "gap" in header:
@@ -228,7 +229,7 @@ def values_of(
     secret: str,
     limits: Limits,
 ) -> Report:
-    """The report on a candidate's jaxpr; an empty one was rejected before."""
+    """Returns the report on a candidate's jaxpr. An empty one was rejected before."""
     if not packed:
         return verdict.not_reached()
     groups = known_groups(expected)
@@ -248,7 +249,7 @@ def values_of(
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; non-zero for a fault alone."""
+    """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("jaxpr", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("values", flags, cpu_seconds=120, memory_mib=12288)
     step.parser.add_argument("--admission", help="says whether the variant may survive; others are not looked at")

@@ -20,7 +20,7 @@ from typing import Any
 
 from child import Ending, Limits
 
-# Each with a stable name, on which mutators and people may rely; the reason and the evidence say the rest.
+# The names are stable: mutators and people may rely on them. The reason and the evidence say the rest.
 KINDS = frozenset(
     {
         "lower-error",  # no program came out of the source
@@ -45,7 +45,7 @@ _LONGEST_REASON = 400
 
 
 def passed(gate: str | None, program: str) -> bytes:
-    """The program in a file if the gate before it is open, which is a report in another file; else nothing."""
+    """Returns the program in a file, or nothing if the report in the file `gate` is not ok; None: no gate."""
     is_open = gate is None or read_json(gate)["verdict"] == "ok"
     return Path(program).read_bytes() if is_open else b""
 
@@ -56,7 +56,7 @@ def ok(**fields: Any) -> Report:
 
 
 def rejected(kind: str, reason: str, **fields: Any) -> Report:
-    """A report that turns the variant down; the reason is cut to one clean line."""
+    """A report that rejects the variant; the reason is cut to one clean line."""
     assert kind in KINDS, kind
     return {"verdict": "rejected", "kind": kind, "reason": one_line(reason), **fields}
 
@@ -67,7 +67,7 @@ def of_ending(ending: Ending, limits: Limits) -> Report:
     return rejected(kind, ending.reason(limits))
 
 
-# What a compiler says to its own authors: "Please file a bug at https://…", "See go/… for details".
+# Remarks of a compiler to its own authors: "Please file a bug at https://…", "See go/… for details".
 _FOR_ITS_AUTHORS = re.compile(
     r"""
     [\s;,]* (?: \( | \b(?:This\sis\san?\s(?:internal\s)?bug|This\sis\sunexpected|If\s[^.;]{1,80}?),?\s*(?:and\s)? )?
@@ -86,15 +86,15 @@ def not_done(reason: str, **fields: Any) -> Report:
 
 
 def not_reached() -> Report:
-    """The report of a step whose input an earlier step turned down."""
+    """The report of a step whose input an earlier step rejected."""
     return {"verdict": "not_reached"}
 
 
 def one_line(text: str) -> str:
-    """The text's first line that says something, without what differs from run to run."""
+    """Returns the first line of a text that is not blank, without what differs from run to run."""
     lines = [line.strip() for line in text.splitlines()]
     line = next((line for line in lines if line), "no reason given")
-    # A candidate may have written it: no halves of characters, and nothing that a terminal takes for an order.
+    # A candidate may have written the text: halves of characters, and what would control a terminal, become "?".
     line = "".join(character if character.isprintable() else "?" for character in line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
     line = _FOR_ITS_AUTHORS.sub("", line).strip()

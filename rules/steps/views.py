@@ -1,10 +1,10 @@
-"""References seen in another shape, type or order of dimensions, in words that the TPU interpreter has.
+"""Views of references (another shape, type or order of dimensions), rewritten for the TPU interpreter.
 
-It knows slices alone. What is read or written through another view (`ref.reshape(…)`, `ref.bitcast(…)`,
-`ref.transpose(…)`) becomes the whole of what the slices before the first view leave: read, taken apart, and written
-back. An index behind a view that lies beyond it would be moved into it unseen; where there is one, the whole is read
-and written beyond its own end, too, which the interpreter sees. Masked stores are written so where the interpreter
-would take them for out of bounds.
+The interpreter knows only slices. An access through another view (`ref.reshape(…)`, `ref.bitcast(…)`,
+`ref.transpose(…)`) becomes an access to the whole of what the slices before the first view leave: it is read, taken
+apart, and written back. An index behind a view that lies beyond the view would be moved into it unseen. So where there
+is one, the whole is read and written beyond its own end, too, which the interpreter sees. Masked stores are rewritten
+in the same way where the interpreter would take them for out of bounds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import jaxprs
 
 
 def without(jaxpr: core.Jaxpr) -> core.Jaxpr:
-    """The jaxpr without views in what its kernels read and write."""
+    """Returns the jaxpr without views in what its kernels read and write."""
     made: core.Jaxpr = jaxprs.changed(jaxpr, _change)
     return made
 
@@ -59,7 +59,7 @@ def _change(equation: core.JaxprEqn, _: jaxprs.Place) -> Sequence[core.JaxprEqn]
 
 
 def _operands(equation: core.JaxprEqn, operands: Sequence[Any]) -> tuple[tuple[Any, ...], Any, Any]:
-    """How an access sees its reference, what it writes, and where; nothing where it only reads, or writes all."""
+    """Returns an access's views of its reference, the value that it writes, and the mask; None: it has none."""
     params = equation.params
     if equation.primitive is state_primitives.get_p:
         return jax.tree.unflatten(params["tree"], operands[1:]), None, None
@@ -69,23 +69,23 @@ def _operands(equation: core.JaxprEqn, operands: Sequence[Any]) -> tuple[tuple[A
         _, transforms, value, mask = jax.tree.unflatten(params["args_tree"], operands)
         return transforms, value, mask
     _, transforms, mask, _ = jax.tree.unflatten(params["args_tree"], operands)
-    # The interpreter has no form of such a load.
+    # The interpreter has no form of a load with a mask.
     return (() if mask is not None else transforms), None, None
 
 
 def _is_misjudged(mask: Any) -> bool:
-    """Whether the interpreter would hold a mask's first axis against the bounds of another (JAX 0.10.2)."""
+    """Whether the interpreter would compare a mask's first axis with the bounds of another one (JAX 0.10.2)."""
     return mask is not None and any(size < mask.aval.shape[0] for size in mask.aval.shape[1:])
 
 
 def _apart(transforms: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The slices before the first view, and the rest."""
+    """Splits transforms into the slices before the first view, and the rest."""
     first = next((i for i, one in enumerate(transforms) if not isinstance(one, indexing.NDIndexer)), len(transforms))
     return tuple(transforms[:first]), tuple(transforms[first:])
 
 
 def _whole(shape: Sequence[int], is_beyond: Any) -> indexing.NDIndexer:
-    """All of what has this shape; as much behind its end where that is asked for."""
+    """Returns the index of all of an array of this shape; where `is_beyond` is true, of as much behind its end."""
     slices = [indexing.Slice(0, size) for size in shape]
     if is_beyond is not None:
         slices[0] = indexing.Slice(jnp.where(is_beyond, shape[0], 0), shape[0])
@@ -93,7 +93,7 @@ def _whole(shape: Sequence[int], is_beyond: Any) -> indexing.NDIndexer:
 
 
 def _beyond(shape: tuple[int, ...], views: Sequence[Any]) -> Any:
-    """Whether an index lies beyond what it is an index of; nothing where all are known to lie within."""
+    """Returns whether an index lies beyond what it goes into; None: all are known to lie within."""
     found = []
     for view in views:
         if not isinstance(view, indexing.NDIndexer):
@@ -108,7 +108,7 @@ def _beyond(shape: tuple[int, ...], views: Sequence[Any]) -> Any:
 
 
 def _read(array: Any, views: Sequence[Any]) -> Any:
-    """What the views show of an array."""
+    """Returns what the views show of an array."""
     for view in views:
         if isinstance(view, types.TransposeTransform):
             array = array.transpose(view.permutation)
@@ -118,7 +118,7 @@ def _read(array: Any, views: Sequence[Any]) -> Any:
 
 
 def _written(array: Any, views: Sequence[Any], value: Any) -> Any:
-    """The array with a value where the views show it."""
+    """Returns the array with a value where the views show it."""
     if not views:
         return value
     view, rest = views[0], views[1:]

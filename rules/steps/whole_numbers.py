@@ -1,6 +1,6 @@
 """Whole numbers as a spec says them: within a range, and along their last axis sorted, distinct, or of one sum.
 
-Or by a formula over the inputs before them: `concatenate(0, cumsum(sizes))` is where groups begin.
+A spec may also give a formula over the inputs before them: `concatenate(0, cumsum(sizes))` is where groups begin.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
-# Of values with one sum, the share that are the least that they may be: groups without rows; and where there are gaps.
+# The share of values of one sum that are the least possible, as groups without rows: without gaps, and with gaps.
 _LEAST, _LEAST_OF_GAPS = 0.25, 0.6
-# Where there are gaps, of how many of their range values are at most, and which share of it.
+# With gaps: the most different values, and the share of the range that they are at most.
 _MOST_KEPT, _KEPT = 8, 0.4
-# There are none where there is nothing between two ends.
+# A range or a line shorter than this has no gap: nothing lies between its ends.
 _LEAST_SPAN = 3
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What the values may be."""
+    """The terms of the values."""
 
     low: int
     high: int
@@ -36,7 +36,7 @@ class Terms:
 
     @staticmethod
     def of(entry: dict[str, Any], low: int, high: int) -> Terms:
-        """Of a signature's input."""
+        """Reads the terms of a signature's input."""
         words = entry.get("are", ())
         return Terms(low, high, entry.get("sum"), "sorted" in words, "distinct" in words)
 
@@ -48,11 +48,11 @@ def drawn(
     of_ends: Callable[[int, int], int] | None = None,
     has_gaps: bool = False,
 ) -> Array:
-    """Uniform, and both ends are among them where there are two values or more; `of_ends`, min or max: one end alone.
+    """Draws uniform values, both ends among two or more of them; `of_ends`, min or max: only values at one end.
 
-    With one sum, or distinct, values are as much at that end as these can be. The spec's reader saw to it that there
-    are such values. `has_gaps`: they are a few of their range, between which are others, and with one sum more of them
-    are the least, some of these between others.
+    Values of one sum, or distinct ones, are as close to that end as they can be. The spec's reader has checked that
+    there are such values. `has_gaps`: the values are a few of their range, with other values between them. With one sum
+    more of them are the least, and some of these lie between others.
     """
     if terms.is_distinct:
         values = _distinct(generator, shape, terms, of_ends)
@@ -69,13 +69,13 @@ def drawn(
         else:
             values = generator.integers(low, high + 1, shape)
         if values.size > 1:
-            # A length that is none, and one that is all; or what is on both sides of a gap.
+            # A length of zero, and a full one; or a value on each side of a gap.
             values.reshape(-1)[generator.choice(values.size, 2, replace=False)] = low, high
     return np.sort(values, axis=-1) if terms.is_sorted else values
 
 
 def _with_a_gap(generator: Generator, span: int) -> Array:
-    """A few of the whole numbers below `span`, in order: two between which one is left out, and some more."""
+    """Draws a few of the whole numbers below `span`, in order: two with a missing one between them, and some more."""
     gap = int(generator.integers(1, span - 1))
     below, above = int(generator.integers(gap)), int(generator.integers(gap + 1, span))
     more = generator.integers(0, span, max(0, min(_MOST_KEPT, int(_KEPT * span)) - 2))
@@ -103,7 +103,7 @@ def _of_one_sum(
     def line() -> Array:
         left = total - terms.low * count
         above = np.zeros(count, np.int64)
-        # As full as can be, from the front or from the back: all others are as empty as can be.
+        # As full as can be, from the front or from the back, so that all others are as empty as can be.
         order = np.arange(count) if of_ends is min else np.arange(count)[::-1]
         if of_ends is None:
             weights = generator.exponential(size=count)
@@ -128,7 +128,7 @@ def _of_one_sum(
 
 
 def _of_lines(shape: tuple[int, ...], line: Callable[[], Array]) -> Array:
-    """An array of lines along its last axis."""
+    """Returns an array of lines along its last axis."""
     lines = [line() for _ in range(int(np.prod(shape[:-1], dtype=np.int64)))]
     return np.asarray(lines, np.int64).reshape(shape)
 
@@ -138,12 +138,12 @@ class Unsound(Exception):
 
 
 def _concatenated(*parts: Any) -> Array:
-    """Along the last axis, along which a number is one element."""
+    """Concatenates along the last axis; a number is one element of it."""
     first = max((np.shape(part)[:-1] for part in parts), key=len)
     return np.concatenate([np.broadcast_to(part, (*first, *(np.shape(part)[-1:] or (1,)))) for part in parts], axis=-1)
 
 
-# What a formula may call; along the last axis, where it is about one. engine/campaign/spec_values.cc has the same names.
+# The functions of a formula; those about an axis mean the last one. engine/campaign/spec_values.cc has the same names.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "arange": np.arange,
@@ -177,7 +177,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def by_formula(text: str, shape: tuple[int, ...], value: Callable[[str], Any]) -> Array:
-    """The values that a formula gives; `value` is that of a dimension or of an input. Raises Unsound."""
+    """Returns the values that a formula gives; `value`: that of a dimension or of an input. Raises Unsound."""
 
     def of(node: ast.AST) -> Any:
         match node:

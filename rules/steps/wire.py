@@ -1,4 +1,4 @@
-"""The form in which a traced candidate leaves its process: a jaxpr as JSON, and a jaxpr made anew from that.
+"""The wire: a traced candidate leaves its process as a jaxpr in JSON, from which a new jaxpr is made.
 
 The process that ran a candidate is not trusted: what it sends is data. The judge builds a jaxpr from it, out of a
 closed list of classes and of primitives that JAX itself lowers, and exports the programs in a process that has never
@@ -6,8 +6,8 @@ seen the candidate. So both programs come from one jaxpr, whatever the candidate
 cannot be said in this form (a callback, a primitive of the candidate's own, devices, meshes) cannot leave.
 
 A document is {"vars": [aval…], "jaxprs": [jaxpr…], "consts": [array…]}; the last jaxpr is the program's, `consts` are
-its constants. Values: null, booleans, strings and whole numbers are themselves; all else is a list, its first element
-a tag. What is read from a document is checked (consistent.py, schema.py) and settled (settle.py) before anybody has it.
+its constants. Values: null, booleans, strings and whole numbers are themselves; any other value is a list that begins
+with a tag. A document's content is checked (consistent.py, schema.py) and settled (settle.py) before anybody has it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _ENUMS = {
     )
 }
 
-# Plain records, made anew by their constructors from their fields.
+# Plain records, made by their constructors from their fields.
 _RECORDS: dict[str, type] = {
     cls.__name__: cls
     for cls in (
@@ -88,10 +88,10 @@ _RECORDS: dict[str, type] = {
     )
 }
 
-# What may be a node of a tree of arguments.
+# The nodes that a tree of arguments may have.
 _NODES: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "NoneType": type(None), **_RECORDS}
 
-# Of a kernel that signals or waits: without a place.
+# The effect of a kernel that signals or waits; it names no reference.
 _SEMAPHORE_EFFECT = type(pallas_primitives.sem_effect).__name__
 _EFFECTS = {cls.__name__: cls for cls in (state_types.ReadEffect, state_types.WriteEffect, state_types.AccumEffect)}
 
@@ -110,16 +110,16 @@ _SCALARS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "plain": (None, float.fromhex),
 }
 
-# Parameters that say how to differentiate: nobody does any more.
+# Parameters that say how to differentiate, which nobody does after the trace.
 _DERIVATIVES = frozenset({"jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "out_trees", "symbolic_zeros", "policy"})
 _MOST_DEEP = 100
 
-# What is said for people, and never sent.
+# Fields that are meant for people, and never sent.
 _FOR_PEOPLE: dict[str, dict[str, Any]] = {"BlockMapping": {"origin": ""}}
 
 
 class Unsendable(Exception):
-    """What stands here has no form on the wire."""
+    """A part of the program has no form on the wire."""
 
 
 def _fields(cls: type) -> list[str]:
@@ -137,15 +137,15 @@ def _primitives() -> dict[str, core.Primitive]:
     found: dict[str, core.Primitive] = {}
     for table in tables:
         for primitive in table:
-            # Of two with one name the first is the one of jax.lax.
+            # If two primitives have one name, that of jax.lax comes first.
             found.setdefault(primitive.name, primitive)
     return found
 
 
 def _without_own_words(primitive: str, params: dict[str, Any]) -> dict[str, Any]:
-    """An equation's parameters, with names that say nothing, and without what is meant for profilers and debuggers."""
+    """Returns an equation's parameters with fixed names, and without what is meant for profilers and debuggers."""
     if "name" in params:
-        # What a function is called is the candidate's affair, and no other program's.
+        # The name of a function belongs to the candidate, and to no other program.
         params = dict(params, name=schema.KERNEL_NAME if primitive == "pallas_call" else schema.INNER_NAME)
     if primitive == "pallas_call":
         params = dict(params, debug=False, interpret=False, metadata=None)
@@ -176,7 +176,7 @@ class _Packer:
         return ["closed", self.jaxpr(closed.jaxpr), [self.value(const) for const in closed.consts]]
 
     def jaxpr(self, jaxpr: core.Jaxpr) -> int:
-        """The number of a jaxpr, which is sent once however often it is called."""
+        """Returns the number of a jaxpr, which is sent once however often it is called."""
         if id(jaxpr) not in self._known:
             packed = {
                 "constvars": [self.var(v) for v in jaxpr.constvars],
@@ -233,7 +233,7 @@ class _Packer:
         return sorted(out, key=str)
 
     def value(self, value: Any) -> Any:
-        """Any parameter, type or constant."""
+        """Packs any parameter, type or constant."""
         if value is None or type(value) in (bool, int, str):
             return value
         if self._is_no_sharding(value):
@@ -298,7 +298,7 @@ class _Packer:
         if type(value).__name__ in _SEMAPHORES:
             return ["semaphore", type(value).__name__]
         if isinstance(value, (np.dtype, scalar_types._ScalarMeta)):
-            # What is given as jnp.float32 stands so in some parameters; it says the same.
+            # Some parameters hold jnp.float32 as it was given; it means the same.
             return ["dtype", np.dtype(value).name]
         if isinstance(value, (prng.PRNGImpl, prng.KeyTy)):
             implementation = value if isinstance(value, prng.PRNGImpl) else value._impl
@@ -312,7 +312,7 @@ class _Packer:
 
     @staticmethod
     def _is_no_sharding(value: Any) -> bool:
-        """A sharding over no devices, which transposed casts are given; it says what None says."""
+        """Whether a value is a sharding over no devices, which transposed casts are given; it means None."""
         return type(value) is named_sharding.NamedSharding and value.mesh.empty and value.memory_kind is None
 
     def _record(self, value: Any) -> Any:
@@ -327,7 +327,7 @@ class _Packer:
 
 
 class _Unpacker:
-    """Makes what a document says. Whatever is not right in it raises: Unsendable, or what a constructor raises."""
+    """Makes a jaxpr from a document. Whatever is wrong in it raises: Unsendable, or a constructor's error."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
@@ -387,7 +387,7 @@ class _Unpacker:
         return self._closed_alone.setdefault(number, core.ClosedJaxpr(self._jaxpr(number), []))
 
     def _jaxpr(self, number: int) -> core.Jaxpr:
-        # Those before it alone: no jaxpr calls itself.
+        # Only jaxprs before this one: no jaxpr calls itself.
         return self._jaxprs[range(len(self._jaxprs))[number]]
 
     def _record(self, name: str, fields: list[Any]) -> Any:
@@ -401,7 +401,7 @@ class _Unpacker:
     def _tree(self, name: str, auxiliary: Any = None, children: Sequence[Any] = ()) -> Any:
         if name == "leaf":
             return jax.tree_util.tree_structure(0)
-        # Of the registry that knows all that kernels are traced with.
+        # From the registry that knows all that kernels are traced with.
         return jax.tree_util.PyTreeDef.from_node_data_and_children(
             tree_util.tracing_registry,
             (_NODES[name], self.value(auxiliary)),
@@ -475,7 +475,7 @@ class _Unpacker:
 
 
 def pack(closed: core.ClosedJaxpr) -> bytes:
-    """A traced candidate as bytes. Raises Unsendable."""
+    """Returns a traced candidate as bytes. Raises Unsendable."""
     packer = _Packer()
     number = packer.jaxpr(closed.jaxpr)
     assert number == len(packer.jaxprs) - 1
@@ -499,19 +499,19 @@ def _no_constant(name: str) -> Any:
 
 
 def _check_characters(packed: bytes) -> None:
-    """Nothing that is sent is a text for people: there are no quotes in one, and nothing but ASCII."""
+    """Raises Unsendable for quotes in a text, or characters beyond ASCII: nothing that is sent is a text for people."""
     if not packed.isascii() or b"\\" in packed:
         raise Unsendable("a name or another text in it has quotes, or characters beyond ASCII")
 
 
 def _decoded(packed: bytes) -> Any:
-    """The document in bytes that need not be trusted."""
+    """Decodes a document from bytes that are not trusted."""
     _check_characters(packed)
     return json.loads(packed, object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def unpack(packed: bytes) -> core.ClosedJaxpr:
-    """The jaxpr of bytes that need not be trusted. Raises whatever is wrong with them."""
+    """Makes the jaxpr from bytes that are not trusted. Raises whatever is wrong with them."""
     closed = _Unpacker(_decoded(packed)).closed()
     consistent.check(closed)
     return settle.settled(closed)

@@ -1,10 +1,10 @@
 """The warm worker: a fork server that has imported JAX and runs one step after another.
 
-Speaks Bazel's JSON persistent-worker protocol: a WorkRequest {"arguments": […], "requestId": n} a line on
-stdin, a WorkResponse {"exitCode": …, "output": …, "requestId": n} a line on stdout. The first argument is
-the step's file, the rest its own. Each request has a forked child; that of a step with a server of its own stays
-for the step's next request. This process itself never initialises a backend or libtpu, for a child forked after that
-dies or hangs.
+It speaks Bazel's JSON persistent-worker protocol: a WorkRequest {"arguments": […], "requestId": n} per line on stdin, a
+WorkResponse {"exitCode": …, "output": …, "requestId": n} per line on stdout. The first argument is the step's file, the
+others are the step's own. Each request runs in a forked child. The child of a step that keeps a server stays for the
+step's next request. This process itself never initialises a backend or libtpu, because a child forked after that dies
+or hangs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 
-# What every step imports, and what JAX imports late in some of them: once here, instead of in each child.
+# Modules that every step imports, and that JAX imports late in some: imported here once, instead of in each child.
 _WARM = "numpy jax jax.export jax.experimental.pallas.tpu jax.experimental.topologies jax._src.pallas.mosaic.tpu_info"
 _EXPORT = """
     jax.extend jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.gpu jaxlib.mlir.dialects.llvm
@@ -44,14 +44,14 @@ _WARM_FOR = {
 }
 
 
-# Programs that serve all requests for a step: they are dear to start, and its children have their pipes.
+# Programs that serve all requests for a step: they take long to start. The step's children inherit their pipes.
 _BESIDE = {"lower": "elsewhere"}
 
-# Its hashes are others than the worker's, for which evolve sets a small number.
+# Not the worker's own hash seed, which evolve sets to a small number.
 _OTHER_SEED = "4321"
 _beside: dict[str, subprocess.Popen[str]] = {}
 
-# Steps that keep a server which is dear to start, and run no candidate's code in their own process.
+# Steps that keep a server, because it takes long to start. They run no candidate's code in their own process.
 _STAYING = {"compile"}
 
 
@@ -69,7 +69,7 @@ def _warm_up() -> None:
 
 
 def start_beside(step: str) -> None:
-    """Starts what serves a step's requests, once, and again where it has ended; it ends with its pipe."""
+    """Starts the program that serves a step's requests, once, and again if it has ended. It ends with its pipe."""
     name = _BESIDE.get(_name(step), "")
     variable = f"EVOLVE_{name.upper()}"
     known = _beside.get(name)
@@ -78,7 +78,7 @@ def start_beside(step: str) -> None:
         return
     if known is not None:
         for pipe in (known.stdin, known.stdout):
-            # What it was to be told, and was not, is told to nobody.
+            # Requests that were still buffered for the ended program are dropped.
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()  # type: ignore[union-attr]
     file = os.path.join(os.path.dirname(os.path.abspath(step)), f"{name}.py")
@@ -113,7 +113,7 @@ def _run_step(arguments: list[str]) -> int:
         code = importlib.import_module(_name(step)).main(arguments[1:])
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 2
-    except BaseException as error:  # noqa: BLE001 - a fault is told, not shown as a stack trace
+    except BaseException as error:  # noqa: BLE001 - a fault is reported, not shown as a stack trace
         print(f"{os.path.basename(step)}: {type(error).__name__}: {error}", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -139,10 +139,10 @@ class _Child:
                 os._exit(code)
 
     def printed(self) -> str:
-        """What the child has printed since this was last asked. REQUIRES: it waits, or has ended."""
+        """Returns what the child has printed since the last call. REQUIRES: the child waits, or has ended."""
         self._log.seek(0)
         text = self._log.read().decode(errors="replace")
-        # The child goes on where this one's file is at: it is the same open file.
+        # The child shares this open file, so it goes on writing at this position.
         self._log.seek(0)
         self._log.truncate()
         return text
@@ -185,10 +185,10 @@ class _StayingChild(_Child):
 
 
 def _serve(arguments: list[str], staying: dict[str, _StayingChild]) -> tuple[int, str]:
-    """The exit code and output of one request; `staying` are the children of steps, by their file."""
+    """Runs one request; returns its exit code and output. `staying`: the children that stay, by their step's file."""
     start_beside(arguments[0])
     _warm_up_for(arguments[0])
-    # What is there now is not looked at again by a child's garbage collector, which would have all of it copied.
+    # A child's garbage collector then skips all that is here now; a look at it would have all of it copied.
     gc.freeze()
     if _name(arguments[0]) not in _STAYING:
         return _Child(lambda: _run_step(arguments)).end()
@@ -196,7 +196,7 @@ def _serve(arguments: list[str], staying: dict[str, _StayingChild]) -> tuple[int
     child = staying.pop(step, None)
     code = child.ask(arguments) if child else None
     if child is None or code is None:
-        # One that had waited may have been ended meanwhile, which is nothing to do with this request.
+        # A child that had waited may have been ended meanwhile, which has nothing to do with this request.
         if child:
             child.end()
         child = _StayingChild()
@@ -213,7 +213,7 @@ def main() -> int:
         print("worker: to be started by evolve, with --persistent_worker", file=sys.stderr)
         return 2
     _die_with_parent(os.getppid())
-    # What any library prints must not end up among the responses.
+    # Output of libraries must not end up among the responses.
     responses = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     _warm_up()

@@ -1,7 +1,7 @@
-"""Which of its inputs a kernel writes.
+"""The inputs that a kernel writes to.
 
-An input's memory is the caller's. A kernel may write to it where an output shares that memory. Elsewhere nobody asks
-what is written: a TPU keeps it, and a CPU's copy drops it.
+An input's memory is the caller's. A kernel may write to it if an output shares that memory. Any other write has no
+defined result: a TPU keeps it, and a CPU's copy drops it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from jax._src.state import types as state_types
 
 import jaxprs
 
-# A wait says that it writes what was copied; the copy has done so.
+# A wait has the effect of writing what was copied, but the copy has done that.
 _WAITS = frozenset({"dma_wait"})
 
-# Where an operand is the array itself, and no copy of a part of it.
+# Memory spaces in which an operand is the array itself, and no copy of a part of it.
 _WHOLE = (pallas_core.MemorySpace.ANY, tpu_core.MemorySpace.HBM)
 
 
@@ -28,7 +28,7 @@ class Written(Exception):
 
 
 def check_inputs(jaxpr: core.Jaxpr) -> None:
-    """Raises Written where a kernel of a program, or an index map of one's block, writes to an input."""
+    """Raises Written where a kernel of a program, or an index map of one of its blocks, writes to an input."""
     for equation in jaxprs.kernels_in(jaxpr):
         _check_kernel(equation.params)
 
@@ -40,7 +40,7 @@ def _check_kernel(kernel: dict[str, Any]) -> None:
             raise Written(f"the index map of block {number} writes to a prefetched scalar")
     body = kernel["jaxpr"]
     written = _written(body)
-    # An output may share an input's memory; its block is another.
+    # An output may share an input's memory, but its block is another one.
     blocks = [operand for operand, _ in kernel["input_output_aliases"] if _is_block(body.invars[operand])]
     for number in (*guarded(kernel), *blocks):
         if body.invars[number] in written:
@@ -48,10 +48,10 @@ def _check_kernel(kernel: dict[str, Any]) -> None:
 
 
 def guarded(kernel: dict[str, Any]) -> list[int]:
-    """The operands that a kernel may not write to, by their numbers; dynamic bounds of the grid are not counted.
+    """Returns the numbers of the operands that a kernel may not write to, without dynamic bounds of the grid.
 
-    A prefetched scalar is a copy of the kernel's own, in which many keep what one step leaves for the next. But where
-    an index map reads it, a TPU fetches by what was written, and no interpreter does.
+    A prefetched scalar is the kernel's own copy, in which many kernels keep what one step leaves for the next. But
+    where an index map reads the scalar, a TPU fetches by what was written, and no interpreter does.
     """
     mapping = kernel["grid_mapping"]
     scalars = mapping.num_index_operands
@@ -71,7 +71,7 @@ def _is_block(reference: core.Var) -> bool:
 
 
 def written_scalars(kernel: dict[str, Any]) -> list[int]:
-    """The prefetched scalars that a kernel writes to, by their numbers."""
+    """Returns the numbers of the prefetched scalars that a kernel writes to."""
     body = kernel["jaxpr"]
     written = _written(body)
     return [n for n, v in enumerate(body.invars[: kernel["grid_mapping"].num_index_operands]) if v in written]
@@ -89,7 +89,7 @@ def _reason(number: int, reference: core.Var, scalars: int) -> str:
 
 
 def _written(jaxpr: core.Jaxpr) -> set[core.Var]:
-    """The references among a jaxpr's inputs that it writes to."""
+    """Returns the references among a jaxpr's inputs that the jaxpr writes to."""
     written: set[core.Var] = set()
     for equation in jaxpr.eqns:
         inner = list(core.jaxprs_in_params(equation.params))
@@ -104,14 +104,14 @@ def _written(jaxpr: core.Jaxpr) -> set[core.Var]:
 
 
 def _written_by(equation: core.JaxprEqn) -> list[core.Var]:
-    """What an operation writes to, by its effects, which were inferred from what it is."""
+    """Returns the references that an operation writes to, by its effects, which were inferred from its operands."""
     kinds = (state_types.WriteEffect, state_types.AccumEffect)
     found = [effect.input for effect in equation.effects if isinstance(effect, kinds)]
     return [equation.invars[at] if isinstance(at, int) else at for at in found]
 
 
 def _given(equation: core.JaxprEqn, body: core.Jaxpr) -> Sequence[tuple[core.Var, Any]]:
-    """What a body of an operation takes, and what that is outside of it: of a loop and a branch, the last operands."""
+    """Pairs what a body of an operation takes with the operands; a loop or a branch gives its last operands."""
     if equation.primitive.name == "run_scoped":
         return list(zip(body.constvars, equation.invars, strict=True))
     params, operands = equation.params, list(equation.invars)

@@ -1,8 +1,8 @@
 """Step xplane: what a device did, from the traces that JAX's profiler wrote there (`*.xplane.pb`).
 
-Times are a device's own: of each program's executions the union of its ops, never a host's clock, nor what lies between
-the largest gaps. An execution that cannot be is refused and counts nowhere (executions.py); whether enough are left is
-the verdict. What the format is of is in rules/README.md.
+Times are a device's own: the union of the ops of each of a program's executions. They are never a host's clock, nor
+what lies between the largest gaps. An execution that cannot be real is refused and counts nowhere (executions.py). The
+verdict is whether enough executions are left. rules/README.md describes the format.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from xspace import BrokenTrace, Event, Plane, Value, read_space
 
 FORMAT = "evolve-device-trace-1"
 
-# SparseCores have planes and lines of their own.
+# SparseCores are left out: they have planes and lines of their own.
 _DEVICE = re.compile(r"/device:(TPU|GPU):\d+$")
 _MOST_OPS = 200
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is known of what was run: which program, how often, and how long it takes at least."""
+    """The request about what was run: which program, how often, and how long it takes at least."""
 
     module: str | None = None
     runs: int | None = None
     floor: float = 0
 
     def is_of(self, one: Execution) -> bool:
-        """Whether it is the program's: "jit_f", or "jit_f(FINGERPRINT)"."""
+        """Whether an execution is one of the program "jit_f", or "jit_f(FINGERPRINT)"."""
         return self.module in (None, one.name, f"{one.name}({one.program})")
 
 
@@ -55,7 +55,7 @@ def _spans(events: Iterable[Event]) -> list[Interval]:
 
 
 class _Device:
-    """One device's plane, and what its programs did."""
+    """One device's plane, and the executions of its programs."""
 
     def __init__(self, plane: Plane, asked: Asked) -> None:
         self.core = executions.read_core(plane)
@@ -76,7 +76,7 @@ class _Device:
         self.aggregated = sum(line.aggregated for line in plane.lines if line.name.startswith("XLA "))
 
     def report(self, key: tuple[str, str], missing: list[int]) -> Report:
-        """Of one program."""
+        """Returns the report on one program."""
         siblings = self.programs[key]
         taken = [one for one in siblings if not one.kind]
         out: Report = {
@@ -142,7 +142,7 @@ def _id(run: int | None) -> str | None:
 
 
 def _ops(taken: list[Execution], busy: int) -> list[Report]:
-    """By their time in all executions, longest first."""
+    """Returns the ops by their time in all executions, longest first."""
     events = defaultdict(list)
     for one in taken:
         for op in one.ops:
@@ -166,7 +166,7 @@ def _ops(taken: list[Execution], busy: int) -> list[Report]:
 
 
 def _number(value: Value | None) -> float | None:
-    """Of a stat that may be a text, "12.5 %"."""
+    """Returns the number of a stat that may be a text, as "12.5 %"; None: it is no number."""
     try:
         number = float(value.strip().removesuffix("%")) if isinstance(value, str) else value
     except ValueError:
@@ -175,9 +175,9 @@ def _number(value: Value | None) -> float | None:
 
 
 def _counters(samples: list[Event], taken: list[Execution]) -> Report:
-    """What the hardware counted inside of the executions: a sample says the mean of its own time.
+    """Returns what the hardware counted inside of the executions; a sample is the mean over its own time.
 
-    Where every unit reads zero while ops run, as in rolled loops of Pallas kernels, nothing was counted: who works
+    If every unit reads zero while ops run, as in rolled loops of Pallas kernels, nothing was counted: a core that works
     issues at least scalar instructions.
     """
     starts = [one.start for one in taken]
@@ -226,7 +226,7 @@ def _counters(samples: list[Event], taken: list[Execution]) -> Report:
 
 
 def _missing_runs(devices: list[_Device], key: tuple[str, str], own: _Device) -> list[int]:
-    """Runs that other cores have; of those alone that ran some together with this one."""
+    """Returns the runs that other cores have, of those cores that share at least one run with this one."""
     here = {one.run for one in own.programs[key]}
     out: set[int] = set()
     for other in devices:
@@ -242,7 +242,7 @@ def _contents(planes: list[Plane]) -> str:
 
 
 def _devices_of(data: bytes, asked: Asked) -> tuple[dict[str, _Device], list[str], list[str]]:
-    """The devices of a file by their names, other planes' names, and the profiler's remarks. Raises BrokenTrace."""
+    """Returns a file's devices by name, the other planes' names, and the profiler's remarks. Raises BrokenTrace."""
     space = read_space(data)
     planes = [plane for plane in space.planes if _DEVICE.match(plane.name)]
     if not planes:
@@ -258,7 +258,7 @@ def _devices_of(data: bytes, asked: Asked) -> tuple[dict[str, _Device], list[str
 
 
 def _reason(devices: list[Report], asked: Asked, known: set[str]) -> str:
-    """Why the trace says nothing of what was asked for; empty: it does. `known` are the programs that are in it."""
+    """Returns why the trace does not answer what was asked; empty: it does. `known`: the programs that are in it."""
     programs = [(device["device"], program) for device in devices for program in device["programs"]]
     if not programs:
         names = sorted(known)
@@ -277,7 +277,7 @@ def _reason(devices: list[Report], asked: Asked, known: set[str]) -> str:
 
 
 def read_traces(traces: dict[str, bytes], asked: Asked) -> Report:
-    """The report on the files' contents, by their names. Raises BrokenTrace."""
+    """Returns the report on the files' contents, by their names. Raises BrokenTrace."""
     reports: list[Report] = []
     others: list[Report] = []
     remarks: list[str] = []
@@ -313,7 +313,7 @@ def read_traces(traces: dict[str, bytes], asked: Asked) -> Report:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; 2 where a file is no trace of a device."""
+    """Runs the step; the exit code is 2 if a file is no trace of a device."""
     parser = argparse.ArgumentParser(prog="xplane")
     parser.add_argument("--trace", required=True, nargs="+", action="extend", help="*.xplane.pb, one a host")
     parser.add_argument("--out", required=True, help="the report; - for stdout")
@@ -327,7 +327,7 @@ def main(argv: list[str]) -> int:
     if not math.isfinite(args.floor):
         parser.error("--floor: a number of seconds was expected")
     try:
-        # By names that can be printed, whatever bytes they are.
+        # The names can be printed, whatever bytes they are.
         traces = {os.fsencode(path).decode(errors="replace"): Path(path).read_bytes() for path in args.trace}
         report = read_traces(traces, Asked(args.module, args.runs, args.floor))
     except OSError as error:

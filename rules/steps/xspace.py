@@ -1,9 +1,8 @@
-"""Reads `*.xplane.pb`, what a profiler writes: planes of lines of events, in whole picoseconds.
+"""The reader of `*.xplane.pb`, which a profiler writes: planes of lines of events, in whole picoseconds.
 
-The wire format is read here, of XSpace's messages those fields that are needed, and of a plane that nobody asks for
-nothing but where it ends. jax.profiler.ProfileData reads such files, too, but cuts start and duration to whole
-nanoseconds, each for itself, and shows none of what a TPU says of an op once for all of its events (hlo_category). The
-tests hold both against each other.
+The wire format is read here: only the needed fields of XSpace's messages, and only the end of a plane that nobody asks
+for. jax.profiler.ProfileData reads such files, too. But it cuts start and duration separately to whole nanoseconds, and
+hides what a TPU says once about all events of an op (hlo_category). The tests compare the two.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from struct import Struct
 
 Value = int | float | str
 Span = tuple[int, int]  # from one byte to before another
-Field = tuple[int, int, int]  # its number, and a whole number with nothing, or bytes from here to there
+Field = tuple[int, int, int]  # its number, and a whole number and -1, or the first byte and the one behind the last
 
 _DOUBLE = Struct("<d")
 
@@ -41,7 +40,7 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _fields(data: bytes, span: Span) -> Iterator[Field]:
-    """The fields of a message: numbers with -1 behind them, bytes and fixed-width numbers by where they lie."""
+    """Yields the fields of a message: numbers with -1 behind them, bytes and fixed-width numbers by their place."""
     at, end = span
     while at < end:
         start = at
@@ -72,7 +71,7 @@ def _text(data: bytes, start: int, end: int) -> str:
 
 @dataclass
 class _Described:
-    """What a plane says once of all events with the same number."""
+    """The description of all events of a plane that have the same number."""
 
     name: str = ""
     display_name: str = ""
@@ -125,22 +124,22 @@ class Event:
 
     @property
     def end(self) -> int:
-        """Where it is over."""
+        """The end of the event."""
         return self.start + self.duration
 
     @property
     def name(self) -> str:
-        """As the plane has it: of a TPU's op this is often a line of HLO."""
+        """The name in the plane; for an op of a TPU it is often a line of HLO."""
         return self._described.name
 
     @property
     def display_name(self) -> str:
-        """A shorter one; may be empty."""
+        """A shorter name; may be empty."""
         return self._described.display_name
 
     @cached_property
     def stats(self) -> dict[str, Value]:
-        """What is said of this event, and of all that have its name."""
+        """The stats of this event, and those of all events with its name."""
         return self._names.read(self._described.stats + self._stats)
 
     @property
@@ -156,11 +155,11 @@ class Line:
     _timestamp: int
     _events: list[Span]
     _names: _Names
-    aggregated: int = 0  # of the events: those that say how often and not when; known once `events` are
+    aggregated: int = 0  # the number of events that say how often and not when; known once `events` is
 
     @cached_property
     def events(self) -> list[Event]:
-        """Those that say when they were."""
+        """The events that say when they were."""
         out = []
         for span in self._events:
             number = offset = duration = 0
@@ -186,7 +185,7 @@ class Line:
 
 @dataclass
 class Plane:
-    """A device, or what of a host."""
+    """A device, or a part of a host."""
 
     name: str
     data: bytes
@@ -194,7 +193,7 @@ class Plane:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """In the file's order."""
+        """The lines, in the file's order."""
         names = _Names(
             self.data, dict(map(self._event_name, self._parts[4])), dict(map(self._stat_name, self._parts[5]))
         )
@@ -202,7 +201,7 @@ class Plane:
 
     @property
     def line_count(self) -> int:
-        """Of how many it is."""
+        """The number of lines."""
         return len(self._parts[3])
 
     def _line(self, span: Span, names: _Names) -> Line:
@@ -219,7 +218,7 @@ class Plane:
         return Line(texts[2] or texts[11], 1000 * timestamp, events, names)
 
     def _entry(self, span: Span) -> tuple[int, Span]:
-        """Of a table: the number and what it stands for."""
+        """Reads an entry of a table: the number, and the place of what it stands for."""
         key, value = 0, (0, 0)
         for number, start, end in _fields(self.data, span):
             if number == 1:
@@ -248,14 +247,14 @@ class Plane:
 
 @dataclass
 class Space:
-    """A file's planes, and what the profiler had to say of them."""
+    """The planes of a file, and the profiler's remarks on them."""
 
     planes: list[Plane]
     remarks: list[str]
 
 
 def read_space(data: bytes) -> Space:
-    """Raises BrokenTrace, also later, where lines and events are asked for."""
+    """Reads a file's planes. Raises BrokenTrace, also later, when lines and events are read."""
     space = Space([], [])
     for number, start, end in _fields(data, (0, len(data))):
         if end < 0 or number not in (1, 2, 3):

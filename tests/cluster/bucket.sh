@@ -1,9 +1,9 @@
-# A round whose files travel by a bucket. Sourced by run.sh after rounds.sh: tests/cluster/run.sh rounds bucket
+# A round whose files travel through a bucket. Sourced by run.sh after rounds.sh: tests/cluster/run.sh rounds bucket
 # (build/servers/fake-gcs-server must be there: tests/servers/servers.sh).
 # shellcheck shell=bash disable=SC2154 # variables of run.sh and rounds.sh
 source tests/servers/store.sh
 
-# round_by_bucket: the pods are told of the emulator by their template, as they are of anything else.
+# round_by_bucket: the pods' template tells them about the emulator, as it tells them everything else.
 round_by_bucket() {
   local STORAGE_EMULATOR_HOST
   STORAGE_EMULATOR_HOST=127.0.0.1:$(free_ports 1)

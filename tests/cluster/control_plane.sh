@@ -5,14 +5,14 @@
 source tests/servers/ports.sh
 KUBERNETES=${KUBERNETES:-$PWD/build/servers/kubernetes}
 
-# sign NAME SUBJECT [EXTENSIONS]: a key and a certificate of the cluster's authority.
+# sign NAME SUBJECT [EXTENSIONS]: makes a key, and a certificate by the cluster's authority.
 sign() {
   openssl req -new -newkey rsa:2048 -nodes -keyout "$cluster/pki/$1.key" -subj "$2" -out "$cluster/pki/$1.csr" 2>/dev/null
   openssl x509 -req -in "$cluster/pki/$1.csr" -CA "$cluster/pki/ca.crt" -CAkey "$cluster/pki/ca.key" -CAcreateserial -days 2 \
     -extfile <(printf '%s\n' "${3:-extendedKeyUsage=clientAuth}") -out "$cluster/pki/$1.crt" 2>/dev/null
 }
 
-# write_kubeconfig NAME: of who has the certificate NAME.
+# write_kubeconfig NAME: writes the kubeconfig of the user with the certificate NAME.
 write_kubeconfig() {
   local data="certificate-authority: $cluster/pki/ca.crt"
   cat >"$cluster/$1.kubeconfig" <<TEXT
@@ -40,7 +40,7 @@ extendedKeyUsage=serverAuth,clientAuth"
   sign scheduler /CN=system:kube-scheduler
 }
 
-# start NAME COMMAND…: a server in the background; what it prints is in $cluster/NAME.log.
+# start NAME COMMAND…: starts a server in the background; its output goes to $cluster/NAME.log.
 start() {
   local name=$1
   shift
@@ -60,7 +60,7 @@ start_apiserver() {
     --kubelet-client-key="$cluster/pki/admin.key"
 }
 
-# wait_until COMMAND…: asks until it is so, for a minute at most.
+# wait_until COMMAND…: repeats COMMAND until it succeeds, for a minute at most.
 wait_until() {
   local tries=0
   until "$@" >/dev/null 2>&1; do
@@ -72,8 +72,8 @@ wait_until() {
 
 kubectl() { "$KUBERNETES" kubectl --request-timeout=30s --kubeconfig "$cluster/admin.kubeconfig" "$@"; }
 
-# start_cluster FOLDER IMAGE NODE…: a cluster whose files lie in FOLDER, with these nodes, as the node agent's --node
-# takes them; IMAGE is the folder of the image "evolve-test".
+# start_cluster FOLDER IMAGE NODE…: starts a cluster whose files lie in FOLDER, with these nodes, written as for the
+# node agent's --node. IMAGE is the folder of the image "evolve-test".
 start_cluster() {
   cluster=$1
   local image=$2 node nodes=()
@@ -84,7 +84,7 @@ start_cluster() {
   write_kubeconfig admin
   write_kubeconfig controllers
   write_kubeconfig scheduler
-  # The record of a test: nobody minds a power cut.
+  # The data of a test need not survive a power cut.
   start etcd etcd --data-dir "$cluster/etcd" --unsafe-no-fsync --listen-client-urls "http://127.0.0.1:$ETCD_PORT" \
     --advertise-client-urls "http://127.0.0.1:$ETCD_PORT" --listen-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
     --initial-advertise-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
@@ -107,7 +107,7 @@ start_cluster() {
   wait_until kubectl -n evolve get serviceaccount default
 }
 
-# serve_store: nginx, whose store lies in $cluster/store and whose access log in $cluster/nginx; sets STORE.
+# serve_store: starts nginx, with its store in $cluster/store and its access log in $cluster/nginx; sets STORE.
 serve_store() {
   local port
   port=$(free_ports 1)
@@ -127,7 +127,7 @@ TEXT
   wait_until curl -s -o /dev/null "$STORE/"
 }
 
-# start_campaign_cluster FOLDER NODE…: a cluster whose image has $EVOLVE and the environment of the steps.
+# start_campaign_cluster FOLDER NODE…: starts a cluster whose image has $EVOLVE and the environment of the steps.
 start_campaign_cluster() {
   local image=$1-image
   mkdir -p "$image"
@@ -136,10 +136,11 @@ start_campaign_cluster() {
   start_cluster "$1" "$image" "${@:2}"
 }
 
-# ended NAME: that server is not there any more.
+# ended NAME: whether that server has ended.
 ended() { ! kill -0 "$(cat "$cluster/$1.pid")" 2>/dev/null; }
 
-# crash NAME: asked to end, the API server would wait for its watches, for a minute at least, and others for it.
+# crash NAME: kills the server. An API server that is asked to end waits at least a minute for its watches, and other
+# servers wait for it.
 crash() {
   local pid
   pid=$(cat "$cluster/$1.pid")
@@ -148,6 +149,6 @@ crash() {
 
 stop_cluster() {
   local pid
-  # Some were ended by the test.
+  # The test has ended some of them already.
   for pid in "$cluster"/*.pid; do crash "$(basename "$pid" .pid)"; done
 }

@@ -1,19 +1,19 @@
-# What `evolve cluster doctor` says, and what the Role that we ship allows. Sourced by run.sh; ends the API server.
+# The output of `evolve cluster doctor`, and the rights that our Role grants. Sourced by run.sh; ends the API server.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# doctor CODE NAME [FLAG…]: what it says, in $folder/NAME; it must end with CODE.
+# doctor CODE NAME [FLAG…]: writes doctor's output to $folder/NAME; doctor must end with CODE.
 doctor() {
   local wanted=$1 name=$2 code=0
   shift 2
   "$EVOLVE" cluster doctor "$@" >"$folder/$name" 2>"$folder/$name.err" || code=$?
   [ "$code" = "$wanted" ] || fail "doctor $name ended with $code, not $wanted: $(cat "$folder/$name" "$folder/$name.err")"
 }
-# says NAME WORDS…: that doctor said so.
+# says NAME WORDS…: the output of that doctor contains WORDS.
 says() {
   grep -qF -- "$2" "$folder/$1" "$folder/$1.err" || fail "$1 does not say '$2': $(cat "$folder/$1" "$folder/$1.err")"
 }
 
-# Who may do all.
+# A user who may do everything.
 wait_until "$EVOLVE" cluster doctor --kubeconfig "$cluster/admin.kubeconfig"
 doctor 0 admin --kubeconfig "$cluster/admin.kubeconfig"
 says admin "Kubernetes v1.34"
@@ -22,7 +22,7 @@ says admin "all 16 rights"
 says admin "tpu7x 2x2x1: 1 of 1 nodes ready, 4 chips"
 says admin "without TPU: 1 of 1 nodes ready"
 
-# Who has the Role that we ship: all that is needed, and no other verb on anything.
+# A user with the Role that we ship, which grants all that is needed, and no other verb on anything.
 write_token_kubeconfig "token: $token"
 doctor 0 role --kubeconfig "$cluster/evolve.kubeconfig"
 says role "as system:serviceaccount:evolve:evolve"
@@ -50,19 +50,19 @@ if kubectl auth can-i -q -n default --as=system:serviceaccount:evolve:evolve lis
   fail "the Role reaches beyond its namespace"
 fi
 
-# Whose Role lacks something is told what.
+# A user whose Role lacks something: doctor names it.
 kubectl delete -n evolve rolebinding evolve >/dev/null
 doctor 1 unbound --kubeconfig "$cluster/evolve.kubeconfig"
 says unbound "create, get, list, watch, delete jobs"
 says unbound "k8s/rbac.yaml"
 kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
 
-# A credential that is not good any more is asked for anew.
+# An expired credential: doctor asks the plugin for another.
 write_token_kubeconfig "$PLUGIN"
 doctor 0 plugin --kubeconfig "$cluster/evolve.kubeconfig"
 says plugin "as system:serviceaccount:evolve:evolve"
 
-# A quota is shown; another namespace is named; strangers are turned down.
+# A quota is shown, another namespace is named, and a stranger is rejected.
 kubectl create quota few -n evolve --hard=count/jobs.batch=10 >/dev/null
 doctor 0 quota --kubeconfig "$cluster/admin.kubeconfig"
 says quota "of 10 count/jobs.batch"
@@ -72,7 +72,7 @@ write_token_kubeconfig "token: nobody"
 doctor 1 stranger --kubeconfig "$cluster/evolve.kubeconfig"
 says stranger "the server does not know who we are"
 
-# A node that is not to be used is no node; a server that is away is said to be.
+# A node that must not be used does not count. A server that does not answer is reported.
 kubectl cordon tpu-0 >/dev/null
 doctor 1 cordoned --kubeconfig "$cluster/admin.kubeconfig"
 says cordoned "tpu7x 2x2x1: 0 of 1 nodes ready"

@@ -1,25 +1,25 @@
-# Campaigns to which everything happens that happens on clusters. Sourced by run.sh, after rounds.sh.
+# Campaigns that meet every fault that clusters have. Sourced by run.sh, after rounds.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# once NAME: no record of a run was stored twice in that campaign's store: nothing was measured twice.
+# once NAME: the store of campaign NAME got no run's record twice, so nothing was measured twice.
 once() {
   local twice
   twice=$(awk -v place="/$1/ac/" '$6 == "\"PUT" && index($7, place) == 1 {print $7}' "$cluster/nginx/access.log" | sort | uniq -d)
   [ -z "$twice" ] || fail "$1: made twice: $twice"
 }
-# some_pod: a running pod's folder.
+# some_pod: prints the folder of a running pod.
 some_pod() {
   local pid
   for pid in "$cluster"/pods/*/pid; do
-    # Numbers of processes that have ended are given to others.
+    # The numbers of ended processes are reused, so the process must also be a bwrap.
     [ "$(cat "/proc/$(cat "$pid")/comm" 2>/dev/null)" = bwrap ] && { dirname "$pid"; return 0; }
   done
   return 1
 }
-# during: the campaign is still at work.
+# during: whether the campaign is still at work.
 during() { kill -0 "$builder" 2>/dev/null; }
 
-# Stores of their own: nothing of it was done before.
+# The campaigns here have stores of their own, in which nothing was done before.
 POOLS="session: { max_iterations: 3 }
 batch: { variants_per_round: 2, top_k: 1 }
 cluster:
@@ -28,8 +28,8 @@ cluster:
   pools:
     cpu: { steps: [lower, contract, compile, check, interpret, time], template: ../k8s/cpu-job.yaml, batch: 4, jobs: 4 }"
 
-# Through a proxy that answers 429 and 500 and cuts watches, with a credential that has expired, while pods are killed,
-# a Job is deleted, a node is drained and the API server is restarted.
+# A campaign through a proxy that answers 429 and 500 and cuts watches, with an expired credential. Meanwhile pods are
+# killed, a Job is deleted, a node is drained and the API server is restarted.
 storm_port=$(free_ports 1)
 start storm .venv/bin/python tests/cluster/storm_proxy.py "$storm_port" "$API_PORT" "$cluster/pki/server.crt" \
   "$cluster/pki/server.key" "$cluster/pki/ca.crt"
@@ -37,11 +37,11 @@ write_token_kubeconfig "$PLUGIN" "$storm_port"
 new_campaign storm "$POOLS"
 evolve_in build >"$folder/storm.log" 2>&1 &
 builder=$!
-# What happens to it; false: there was nothing for it to happen to, or it did not work ($folder/did.log).
+# did COMMAND…: does something to the campaign. False: COMMAND found no target, or it failed ($folder/did.log).
 did() { "$@" >>"$folder/did.log" 2>&1; }
 do_kill() { did kill -9 "$(cat "$(some_pod)/pid")"; }
 do_delete() {
-  # One of several, without a pipe: who writes to one that is closed ends with an error.
+  # Takes one of several Jobs without a pipe, because a program that writes into a closed pipe ends with an error.
   local jobs
   jobs=$(kubectl get -n evolve jobs -o name)
   [ -n "$jobs" ] && did kubectl delete -n evolve "${jobs%%$'\n'*}" --wait=false
@@ -79,7 +79,7 @@ verified storm round-3
 nothing_left storm
 kill "$(cat "$cluster/storm.pid")"
 
-# Killed at many instants (KILLS), and built again each time.
+# A campaign that is killed at many instants (KILLS), and built again each time.
 new_campaign killed "session: { max_iterations: 2 }
 batch: { variants_per_round: 2, top_k: 1 }
 time: { kind: measured, budget: 2 }
@@ -96,9 +96,9 @@ while [ "$kills" -lt "${KILLS:-15}" ]; do
   evolve_in build >"$folder/killed.log" 2>&1 &
   builder=$!
   timeout "$((RANDOM % 6)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
-  # One that has ended was not killed.
+  # A build that has ended was not killed.
   during || break
-  # The program, whose shell ends with it.
+  # Kills the program; its shell ends with it.
   pkill -9 -P "$builder" || true
   wait "$builder" 2>/dev/null || true
   kills=$((kills + 1))

@@ -1,8 +1,8 @@
-# That the API server takes every manifest that we ship, to the letter and held to the strictest of its standards for
-# pods, and that image, templates, profiles and set-up agree. Sourced by run.sh.
+# Checks that the API server accepts every manifest that we ship, validated strictly and under its strictest standard
+# for pods. Checks that image, templates, profiles and set-up agree. Sourced by run.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# substituted FILE: what evolve would make of a template, as far as the cluster's rules go; another file as it is.
+# substituted FILE: prints a template as evolve fills it in, for what the cluster checks; prints another file as it is.
 substituted() {
   JOB_NAME=evolve-test ACTIVE_DEADLINE=60 .venv/bin/python - "$1" <<'PYTHON'
 import os, re, sys
@@ -12,14 +12,14 @@ made = "metadata:\n      labels: {app.kubernetes.io/managed-by: evolve}\n    spe
 print(text.replace("spec:\n      serviceAccountName", made + "      serviceAccountName", 1))
 PYTHON
 }
-# accepted NAMESPACE WHAT: what standard input says is taken by the server, without a warning.
+# accepted NAMESPACE WHAT: the server accepts the manifest on standard input, without a warning.
 accepted() {
   local said
   said=$(kubectl apply ${1:+-n "$1"} --dry-run=server --validate=strict -f - 2>&1) || fail "$2 is not accepted: $said"
   case $said in *[Ww]arning* | *"would violate"*) fail "$2 is warned of: $said" ;; esac
 }
 
-# The set-up, with a gcloud that is none and a kubectl that asks this cluster.
+# The set-up, with a fake gcloud and a kubectl that asks this cluster.
 mkdir -p "$folder/tools"
 cat >"$folder/tools/gcloud" <<SCRIPT
 #!/bin/sh
@@ -50,7 +50,7 @@ for words in --machine-type=tpu7x-standard-4t roles/storage.objectUser \
   grep -qF -- "$words" "$folder/dry" || fail "gke-setup.sh --dry-run does not say '$words'"
 done
 set_up first
-# What it did is what it had said.
+# The set-up did exactly what --dry-run had announced.
 sed -n 's/^+ //p' "$folder/dry" | sed 's/PROJECT_NUMBER/12345/' >"$folder/said"
 sed -n 's/^+ //p' "$folder/first" | diff "$folder/said" - || fail "gke-setup.sh does not do what --dry-run says"
 set_up again
@@ -66,7 +66,7 @@ for file in k8s/*.yaml; do
   accepted "$space" "$file" < <(substituted "$file")
 done
 
-# A Job is taken whatever its pods are like; so are those asked for.
+# The server accepts a Job whatever its pods are like, so it is asked about the pods, too.
 for file in k8s/*-job.yaml; do
   substituted "$file" | kubectl create -n strict --dry-run=client -o json -f - | .venv/bin/python -c '
 import json, sys
@@ -84,19 +84,19 @@ sys.exit(not selected or not selected.items() <= labels.items())' "$folder/pod.j
   user=$(sed -n 's/^ *runAsUser: \([0-9]*\)$/\1/p' "$file")
   group=$(sed -n 's/^ *runAsGroup: \([0-9]*\)$/\1/p' "$file")
   grep -qx "USER $user:$group" k8s/Dockerfile || fail "$file runs as $user:$group, the image as $(grep ^USER k8s/Dockerfile)"
-  # The profiles that it names are those that nodes get.
+  # The template names only profiles that the nodes get.
   profile=$(sed -n 's/.*seccompProfile: {type: Localhost, localhostProfile: \([^}]*\)}.*/\1/p' "$file")
   grep -qF " /node/${profile:-none} " k8s/node-profiles.yaml || fail "$file names the seccomp profile '$profile', which no node has"
   profile=$(sed -n 's/.*appArmorProfile: {type: Localhost, localhostProfile: \([^}]*\)}.*/\1/p' "$file")
   grep -q "^profile ${profile:-none} " k8s/apparmor.profile || fail "$file names the AppArmor profile '$profile', which no node has"
 done
-# The standard is in force: the same pod, as root, is turned down.
+# The standard is in force: the same pod as root is rejected.
 sed -E 's/"runAsUser": [0-9]+/"runAsUser": 0/' "$folder/pod.json" >"$folder/root.json"
 if kubectl apply -n strict --dry-run=server -f "$folder/root.json" >"$folder/root" 2>&1 || ! grep -q 'violates PodSecurity' "$folder/root"; then
   fail "a pod that runs as root is not turned down: $(cat "$folder/root")"
 fi
 
-# The seccomp profile allows what the sandbox calls, and namespaces only all at once.
+# The seccomp profile allows the sandbox's calls, and namespaces only all at once.
 PYTHONPATH=rules/steps .venv/bin/python -B - <<'PYTHON' || fail "k8s/seccomp.json is not of what rules/steps/sandbox.py calls"
 import json, sys
 import sandbox

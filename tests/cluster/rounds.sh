@@ -1,7 +1,7 @@
-# A campaign whose lowering, compiling, checking and timing happen on nodes. Sourced by run.sh.
+# A campaign that lowers, compiles, checks and times on nodes. Sourced by run.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# new_campaign NAME KEYS: a project with the small kernel, and its pipeline, which has these keys besides.
+# new_campaign NAME KEYS: makes a project with the small kernel, and a pipeline that also has KEYS.
 new_campaign() {
   project=$folder/$1
   mkdir -p "$project"
@@ -15,7 +15,7 @@ kernel: { name: small, spec: spec.yaml }
 $2
 TEXT
 }
-# evolve_in ARGUMENTS…: in the project, with the rights of the Role.
+# evolve_in ARGUMENTS…: runs evolve in the project, with the rights of the Role.
 evolve_in() {
   (cd "$project" && KUBECONFIG=$cluster/evolve.kubeconfig exec "$EVOLVE" "$@" -p small/nodes.yaml)
 }
@@ -25,7 +25,7 @@ nothing_left() {
   left=$(kubectl get -n evolve jobs,configmaps -l app.kubernetes.io/managed-by=evolve -o name)
   [ -z "$left" ] || fail "$1 left $left"
 }
-# verified NAME ROUND: what the nodes made is, byte for byte, what this machine makes.
+# verified NAME ROUND: this machine makes, byte for byte, what the nodes made.
 verified() {
   evolve_in replay "$2" --verify >"$folder/$1.replay" 2>&1 ||
     fail "$1: this machine makes something else: $(tail -n 4 "$folder/$1.replay")"
@@ -47,7 +47,7 @@ grep -q 'nodes: cpu [0-9]* pods' "$folder/rounds.log" || fail "rounds: nodes are
 nothing_left rounds
 verified rounds round-2
 
-# What is measured has the whole node to itself.
+# A measured step has the whole node to itself.
 new_campaign measured "session: { max_iterations: 1 }
 batch: { variants_per_round: 2, top_k: 1 }
 time: { kind: measured, budget: 2 }

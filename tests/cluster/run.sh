@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# The cluster tier: a real control plane with TLS and RBAC on this machine, its nodes processes of it, nginx as the
-# store, and evolve as the client of both, with the rights of the Role that we ship.
+# The cluster tier: a real control plane with TLS and RBAC on this machine, nodes that are processes here, and nginx as
+# the store. Evolve is the client of both, with the rights of the Role that we ship.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-# A build waits for its cluster as long as it takes, and so would this. It takes six to fifteen minutes.
+# A build waits for its cluster without limit, so this script has one. It takes six to fifteen minutes.
 [ -n "${IS_LIMITED:-}" ] || IS_LIMITED=1 exec timeout --kill-after=60 30m bash tests/cluster/run.sh "$@"
 source pipelines/setup.sh
 source tests/cluster/control_plane.sh
 EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 
 folder=$(mktemp -d)
-# end COMMAND: the last thing that this does, also where COMMAND failed and nobody had thought of that.
+# end COMMAND: cleans up. It runs last, also when COMMAND failed unexpectedly.
 end() {
   local code=$? pid log
   if [ "$code" != 0 ]; then
     printf 'cluster: FAILED: ended with %s after %s s in: %s\n' "$code" "$SECONDS" "$1" >&2
-    # What went wrong first stands far above the end.
+    # The first error of a log stands far above its end.
     for log in "$folder"/*.log; do
       printf '%s: %s\n' "${log##*/}" "$(grep -a 'evolve: error: ' "$log" | head -n 5; tail -n 3 "$log")" >&2
     done
@@ -24,7 +24,7 @@ end() {
       ! ended "$log" || printf '%s has ended: %s\n' "$log" "$(tail -n 3 "$cluster/$log.log")" >&2
     done
   fi
-  # A build goes on without its cluster for ten minutes.
+  # A build without its cluster goes on for ten minutes, so it is killed first.
   for pid in $(jobs -p); do pkill -9 -P "$pid" || true; done
   stop_cluster
   rm -rf "$folder"
@@ -39,7 +39,7 @@ fail() {
   printf 'cluster: FAILED: %s\n' "$*" >&2
   failures=$((failures + 1))
 }
-# write_token_kubeconfig USER [PORT]: evolve.kubeconfig, of whom that YAML describes.
+# write_token_kubeconfig USER [PORT]: writes evolve.kubeconfig for the user that this YAML describes.
 write_token_kubeconfig() {
   sed -e "s|^- {name: admin, .*|- {name: evolve, user: {$1}}|" -e 's/user: admin/user: evolve/' \
     -e "s|127.0.0.1:$API_PORT|127.0.0.1:${2:-$API_PORT}|" "$cluster/admin.kubeconfig" >"$cluster/evolve.kubeconfig"
@@ -47,7 +47,7 @@ write_token_kubeconfig() {
 kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
 token=$(kubectl create token -n evolve evolve)
 printf '%s' "$token" >"$folder/token"
-# A plugin says who we are, as on GKE; the first credential of each process is not good any more.
+# A plugin gives our credential, as on GKE; the first credential of each process has expired.
 cat >"$folder/plugin.sh" <<TEXT
 #!/bin/sh
 token=\$(cat "$folder/token")
@@ -55,7 +55,7 @@ token=\$(cat "$folder/token")
 : >"$folder/asked.\$PPID"
 printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s"}}' "\$token"
 TEXT
-# shellcheck disable=SC2034 # of the parts
+# shellcheck disable=SC2034 # used by the parts
 PLUGIN="exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [$folder/plugin.sh], interactiveMode: Never}"
 
 for part in "${@:-rounds bucket faults manifests doctor}"; do
@@ -63,7 +63,7 @@ for part in "${@:-rounds bucket faults manifests doctor}"; do
   for name in $part; do
     source "tests/cluster/$name.sh"
     say "cluster: $name: ended after $SECONDS s"
-    # Where campaigns fail, each of them waits and tries again for a long time.
+    # A failing campaign waits and tries again for a long time, so the first failure ends the tier.
     [ "$failures" = 0 ] || exit 1
   done
 done

@@ -1,7 +1,6 @@
-"""An API server's proxy on a bad day: storm_proxy.py PORT UPSTREAM_PORT CERTIFICATE KEY AUTHORITY.
+"""A proxy of an API server on a bad day: storm_proxy.py PORT UPSTREAM_PORT CERTIFICATE KEY AUTHORITY.
 
-Of the requests one in five is answered 429 or 500; a watch is cut after two seconds, in the middle of whatever it was
-at.
+It answers one in five requests with 429 or 500. It cuts a watch after two seconds, whatever the watch is sending.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host"}
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 60  # of whom nothing is heard
+    timeout = 60  # seconds without a word from the client
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
         pass
 
     def answer(self) -> None:
-        """Passes the request on, or does not."""
+        """Passes the request on, or fails it."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if random.random() < STORM:
             status = random.choice((429, 500))
@@ -58,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
                     raise TimeoutError
             self.wfile.write(b"0\r\n\r\n")
         except (OSError, http.client.HTTPException):
-            # Cut, without a word.
+            # Cuts the connection without a word.
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
         finally:
@@ -71,7 +70,7 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", PORT), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE, KEY)
-    # Each connection's own thread shakes hands, with its first read.
+    # The thread of each connection does the handshake, at its first read.
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.daemon_threads = True
     server.serve_forever()

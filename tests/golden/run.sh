@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Golden cases: what a user types, and all that evolve answers. A case is a folder with `cmd`, a bash script
-# that runs in a fresh project (tests/project.sh), and `expected`: its stdout, stderr and exit code, with what
-# differs from run to run normalised.
-# A case finds the results of an earlier campaign (project.sh, warm_project), but one with a file `cold` none.
-# Cases with a file `thorough` are run where THOROUGH is set, or by name.
+# Golden cases: what a user types, and everything that evolve answers. A case is a folder with `cmd`, a bash script that
+# runs in a fresh project (tests/project.sh), and `expected`: its stdout, stderr and exit code. What differs from run to
+# run is normalised. A case finds the results of an earlier campaign (project.sh, warm_project); a case with a file
+# `cold` finds none. A case with a file `thorough` runs only if THOROUGH is set, or by name.
 #   tests/golden/run.sh [CASE…]            compares
-#   tests/golden/run.sh --accept [CASE…]   writes what is said now; read the diff
+#   tests/golden/run.sh --accept [CASE…]   writes the answers of today; read the diff
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 cd "$ROOT/tests/golden" || exit 1
 accept=false
@@ -13,7 +12,7 @@ accept=false
 cases=("$@")
 if [ ${#cases[@]} -eq 0 ]; then
   for name in */; do
-    # Long ones are left to CI.
+    # Long cases are left to CI.
     [ -e "$name/thorough" ] && [ -z "${THOROUGH:-}" ] || cases+=("$name")
   done
 fi

@@ -1,4 +1,4 @@
-"""Where the modules of `evolve init` are."""
+"""The import path of the modules of `evolve init`."""
 
 import sys
 from pathlib import Path

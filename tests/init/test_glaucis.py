@@ -1,4 +1,4 @@
-"""What `evolve import glaucis` makes of a config, its two files, and a run's folder."""
+"""Tests of `evolve import glaucis`: a config, its two files, and a run's folder."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def test_the_function_takes_what_it_would_have_drawn(task: Imported, which: str)
     module = executed(getattr(task.given, which), Path(f"{which}.py"))
     x, gate, ids = (jnp.ones((2, 16, 8)) * 3, jnp.full((8,), 0.5), jnp.full((2, 16), 2))
     loss, grad_x, grad_gate = module.gated(x, gate, ids)
-    # The template has its own transformation behind the draw.
+    # The template applies a transformation of its own after the draw.
     factor = np.exp(-0.5 * 0.1) * 3 / 4
     np.testing.assert_allclose(loss, 2 * 16 * 8 * 3 * factor, rtol=1e-5)
     np.testing.assert_allclose(grad_x, np.full((2, 16, 8), factor), rtol=1e-5)
     np.testing.assert_allclose(grad_gate, np.full((8,), 2 * 16 * 3 * factor), rtol=1e-5)
-    # And JAX is as it was.
+    # Afterwards JAX is as it was.
     assert jax.random.normal(jax.random.PRNGKey(0), (3,)).shape == (3,)
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_taken_over_is_refused_in_words(tmp_path: Path, change: d
 
 
 def ran(folder: Path, tried: dict[tuple[Any, str], Any]) -> Path:
-    """A run's folder with results of variants, each as JSON or as text."""
+    """Writes a run's folder with results of variants, each as JSON or as text."""
     written(folder / "examples")
     run = folder / "runs" / "gated_1"
     for (number, name), result in tried.items():
@@ -154,7 +154,7 @@ def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
     assert task.proposals["v0005.py"].startswith("# evolve: parents: v0002\n# evolve: note: L1_fuse, in Glaucis 3x")
     rounds = task.past["rounds"]
     assert [one["best"]["variant"] for one in rounds] == ["v0002", "v0002", "v0005"]
-    # Over the baseline, which is the seed here.
+    # Scores are relative to the baseline, which is the seed here.
     assert rounds[2]["ranking"] == [{"variant": "v0005", "score": 6.0, "parameters": {}}]
     assert rounds[0]["rejected"][0] | {"case": ""} == {
         "variant": "v0001",
@@ -256,7 +256,7 @@ def test_the_contract_has_words_for_what_the_seed_does_outside_of_kernels(tmp_pa
     assert sorts != _TEMPLATE
     task = glaucis.read(written(tmp_path, template=sorts), _CONFIG)
     _, files, _ = imports.files_for(task, Place(tmp_path / "project", "gated"))
-    # The gradient of a sort puts what was sorted back to its places.
+    # The gradient of a sort scatters the sorted values back to their places.
     assert "outside: [scatters, sorts]" in files["spec.yaml"]
     assert any("scatters, sorts outside of kernels" in notice for notice in task.notices)
 

@@ -1,4 +1,4 @@
-"""What `evolve init` makes of a function: dimensions, blocks, and a kernel that gives the same."""
+"""Tests of `evolve init`: the dimensions and blocks of a function, and a kernel that gives the same."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def layers(x: Any, *weights: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "shapes", "axes"),
     [
-        # All sizes are one number, and only those are one dimension that have to be.
+        # All sizes are the same number. Two sizes are one dimension only if they have to be.
         (product, [(SIZE, SIZE), (SIZE, SIZE)], [("D0", "D1"), ("D1", "D2"), ("D0", "D2")]),
         (softmax, [(8, SIZE)], [("D0", "D1"), ("D0", "D1")]),
         (with_bias, [(SIZE, SIZE), (SIZE,)], [("D0", "D1"), ("D1",), ("D0", "D1"), ("D0",)]),

@@ -1,4 +1,4 @@
-"""What `evolve import kerlever` makes of a spec, of either generation."""
+"""Tests of `evolve import kerlever`: specs of either generation."""
 
 from __future__ import annotations
 

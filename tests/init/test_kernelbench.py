@@ -1,4 +1,4 @@
-"""What a problem of KernelBench becomes: a JAX function that computes the same, over dimensions; or a refusal."""
+"""Tests of KernelBench problems: each becomes a JAX function that computes the same, over dimensions, or is refused."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
 def test_functions_of_torch_give_what_they_give_there(translated: Translate) -> None:
     made = [translated(text).function() for text, _ in FUNCTIONS]
     x = drawn(24, 16)
-    # Compiled as one, for speed.
+    # The functions are compiled as one, for speed.
     for found, (text, expected) in zip(jax.jit(lambda x: [one(x) for one in made])(x), FUNCTIONS, strict=True):
         assert np.allclose(found, expected(x), 1e-4, 1e-5), text
 
@@ -183,7 +183,7 @@ def test_classes_are_whole_numbers_below_a_dimension(read: Read) -> None:
 
 
 def windows(x: Any, weight: Any, stride: int, padding: int, dilation: int) -> Any:
-    """A convolution in one dimension, by its definition."""
+    """Computes a convolution in one dimension, by its definition."""
     x = np.pad(x, ((0, 0), (0, 0), (padding, padding)))
     reach = dilation * (weight.shape[2] - 1)
     starts = range(0, x.shape[2] - reach, stride)
@@ -191,7 +191,7 @@ def windows(x: Any, weight: Any, stride: int, padding: int, dilation: int) -> An
 
 
 def scattered(x: Any, weight: Any, stride: int, padding: int) -> Any:
-    """A transposed one, by its definition, with two groups."""
+    """Computes a transposed convolution, by its definition, with two groups."""
     kernel, half = weight.shape[2], x.shape[1] // 2
     out = np.zeros((x.shape[0], 2 * weight.shape[1], (x.shape[2] - 1) * stride + kernel))
     for group in (0, 1):
@@ -276,7 +276,7 @@ def test_what_inputs_are_besides_is_told(read: Read) -> None:
         "'y' is float64 there, and float32 here",
         "'z' is of whole numbers there, and is drawn here without that",
     ]
-    # One name for three dimensions is none's.
+    # A name that stands for three dimensions is given to none of them.
     assert [one.axes for one in found.inputs] == [("D0", "D1"), ("D1", "D2"), ("D2",)]
     assert (found.given.tolerance.rtol, found.given.tolerance.atol) == (1e-3, 1e-2)
 

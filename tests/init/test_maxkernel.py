@@ -1,4 +1,4 @@
-"""What `evolve import maxkernel` makes of a kernel_task.yaml."""
+"""Tests of `evolve import maxkernel`: a kernel_task.yaml."""
 
 from __future__ import annotations
 

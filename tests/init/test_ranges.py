@@ -1,4 +1,4 @@
-"""Whole numbers get the range that the function, or the values given, say; what nothing says is told."""
+"""Tests of the ranges of whole numbers, from the function or from the values given; a missing range is reported."""
 
 from __future__ import annotations
 

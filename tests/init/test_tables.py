@@ -1,4 +1,4 @@
-"""What `evolve import tokamax` makes of a module with tuned block sizes."""
+"""Tests of `evolve import tokamax`: a module with tuned block sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a kernel under JAX, as whoever takes it does, and holds it to its folder's oracle: best.py FOLDER KERNEL.py."""
+"""A run of a kernel under JAX, as a user runs it, checked against its folder's oracle: best.py FOLDER KERNEL.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import program
 
 
 def main(folder: Path, kernel: str) -> None:
-    """Raises check.Refusal where an output is off."""
+    """Raises check.Refusal if an output is off."""
     task = task_of(folder)
     signature = next(case.files["signature"] for case in task.cases if "ci" in case.tags)
     tolerance = next(case.files["tolerance"] for case in task.cases if "ci" in case.tags)

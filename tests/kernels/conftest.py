@@ -1,4 +1,4 @@
-"""The kernels that there are, whichever they are: a folder that is gone is not missed."""
+"""Fixtures for the tests of all kernels that exist: a deleted folder is not missed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ROOT / "rules" / "steps"
-# The judge's own modules, and the kernels as those import them who use them.
+# The judge's own modules, and the kernels as their users import them.
 sys.path[:0] = [str(ROOT / "tests" / "steps"), str(STEPS), str(ROOT)]
 
 from corpus import Task
 
-# What takes long is CI's: the default run has one small case of each kernel, by its Pallas form, and one TPU.
+# CI runs what takes long. The default run has one small case of each kernel, by its Pallas form, for one TPU.
 IS_THOROUGH = "THOROUGH" in os.environ
-# What takes too long for CI.
+# Tests that take too long for CI.
 IS_FULL = os.environ.get("THOROUGH") == "all"
 
 FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))
 
-# A kernel's own tests go with it.
+# A kernel's own tests are collected only if its folder exists.
 collect_ignore = [
     path.name
     for path in Path(__file__).parent.glob("test_*.py")
@@ -51,7 +51,7 @@ def api_of(folder: Path) -> Any:
 
 @pytest.fixture(scope="session")
 def run_step() -> Iterator[Run]:
-    """In a worker: a process that computes, as this one does, cannot fork."""
+    """Runs steps in a worker, because a process that computes, like this one, cannot fork."""
     process = subprocess.Popen(
         [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
         stdin=subprocess.PIPE,

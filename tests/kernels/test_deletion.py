@@ -1,4 +1,4 @@
-"""Whoever deletes a kernel's folder breaks nothing else."""
+"""Tests that deleting a kernel's folder breaks nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.na
 
 
 def imported(path: Path) -> set[str]:
-    """The words of what a file imports."""
+    """Returns the words of all names that a file imports."""
     words = set[str]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Of the grouped matmul in 8-bit floats alone: who has which rows, and what the scales are."""
+"""Tests of the grouped matmul in 8-bit floats: which rows each group has, and what the scales are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = [
 
 
 def owners_of(sizes: list[int]) -> list[int]:
-    """Of each row the group, one row after another."""
+    """Returns the group of each row."""
     rows = [group for group, size in enumerate(sizes) for _ in range(size)]
     return [*rows, *[len(sizes) - 1] * ROWS][:ROWS]
 

@@ -1,4 +1,4 @@
-"""What every kernel of the repository has to do, by whatever implementation and for whatever TPU."""
+"""Tests that every kernel of the repository has to pass, with each implementation and for each TPU."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import expect
 import judge_inputs
 import program
 
-# CI has the time for one; .ci/full tries more.
+# CI has the time for one secret; .ci/full tries more.
 SECRETS = [SECRET, "another", "a third", "a fourth"] if IS_FULL else [SECRET]
 IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"] if IS_THOROUGH else ["pallas_interpret"]
-# Beside what the judge asks of the spec's own dtypes: of float32 that rounding alone makes a difference.
+# The judge tests the spec's own dtypes. In float32 only rounding may make a difference, too.
 FLOAT32 = {"rtol": 1e-4, "atol": 1e-4, "max_error_ratio": 8.0}
 
 of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -36,7 +36,7 @@ def small_cases(folder: Path) -> list[Case]:
 
 
 def function_of(folder: Path, signature: dict[str, Any], implementation: str) -> Any:
-    """What the judge would call: with gradients, where the spec declares any."""
+    """Returns the function that the judge would call: with gradients, if the spec declares any."""
     entry = getattr(api_of(folder), task_of(folder).entry)
     return jax.jit(program.with_gradients(functools.partial(entry, implementation=implementation), signature))
 

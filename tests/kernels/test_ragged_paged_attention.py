@@ -1,4 +1,4 @@
-"""Of attention over a paged cache alone: who has which rows, and what they see, whatever whole numbers are given."""
+"""Tests of attention over a paged cache: which rows a sequence has and what they see, for any whole numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernels.ragged_paged_attention import api, kernel, reference
 
 ROWS, HEADS, GROUPS, WIDTH = 12, 4, 2, 128
 PAGES, PAGE, TABLE = 6, 8, 3
-# Of each sequence its positions, and its queries.
+# For each sequence: its number of positions, and its number of queries.
 BATCHES = {
     "decode": ([24, 1, 9, 16], [1, 1, 1, 1]),
     "prefill": ([12], [12]),
@@ -27,7 +27,7 @@ of_all = pytest.mark.parametrize("batch", BATCHES)
 
 
 def rows_of(batch: str) -> list[tuple[int, int]]:
-    """Of each row the sequence and its position, one row after another."""
+    """Returns the sequence of each row, and the row's position in it."""
     rows: list[tuple[int, int]] = []
     for sequence, (positions, queries) in enumerate(zip(*BATCHES[batch], strict=True)):
         length = min(max(positions, 0), TABLE * PAGE)
@@ -39,7 +39,7 @@ def rows_of(batch: str) -> list[tuple[int, int]]:
 def inputs_of(batch: str) -> list[Any]:
     generator = np.random.default_rng(1)
     positions, queries = (jnp.array(numbers, jnp.int32) for numbers in BATCHES[batch])
-    # Some pages are none.
+    # Some indices name no page.
     indices = jnp.array(generator.integers(-2, PAGES + 2, (positions.shape[0], TABLE)), jnp.int32)
     q = jnp.array(generator.standard_normal((ROWS, HEADS, WIDTH)), jnp.float32)
     kv_pages = jnp.array(generator.standard_normal((PAGES, 2, GROUPS, PAGE, WIDTH)), jnp.float32)
@@ -88,7 +88,7 @@ def test_heads_go_side_by_side_in_equal_parts() -> None:
 
 
 def test_blocks_of_queries_are_as_long_as_sequences_have_queries() -> None:
-    # Of 8 rows and heads at least, for these are a register's.
+    # A block has at least eight rows of queries and heads, which fill a register.
     assert kernel.queries_of_block(64, 128, 128, 4) == 2
     assert kernel.queries_of_block(64, 128, 128, 1) == 8
     assert kernel.queries_of_block(64, 4096, 16, 4) == 64

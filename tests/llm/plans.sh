@@ -1,5 +1,5 @@
-# Plans before code, by both APIs: the build stops for a person, and the code is asked for by what the person made of
-# the plan; nothing is paid for what was rejected. Sourced by run.sh.
+# Plans before code, by both APIs: the build stops for a person, and the request for code has the plan as the person
+# left it. Nothing is paid for a rejected plan. Sourced by run.sh.
 # shellcheck shell=bash
 
 campaign plans 1 3 'llm: 1' "$(model chat/ok openai)" "$(model messages/ok anthropic)"
@@ -26,7 +26,7 @@ tried = [json.loads(line) for line in open(sys.argv[1])]
 print(*(one.get("rejection", {}).get("kind", "ok") for one in tried if one["mutator"] == "llm"))
 PY
 )"
-# One model writes both.
+# One model writes both the plan and the code of a variant.
 is "models of both stages" '' "$(for variant in v0001 v0003; do
   grep -ho '"model": "[^"]*"' "$PROJECT/state/plans/round-1/$variant"/{,plan/}request.json | uniq -u
 done)"

@@ -1,4 +1,4 @@
-# What three rounds came to, again, when there is nobody to ask; and where the key is. After rounds; sourced by run.sh.
+# Three rounds again, with no server to ask, and a search for the key. Runs after rounds; sourced by run.sh.
 # shellcheck shell=bash
 
 stop_llm
@@ -12,7 +12,7 @@ is "the same files" '' "$(diff -rq "$PROJECT/was" "$PROJECT/state/rounds" | grep
 in_project replay round-3 -p small/rounds.yaml --verify >>"$PROJECT/said" 2>&1 || fail "replay: $(tail -n 3 "$PROJECT/said")"
 is "replay" ': 0 differences' "$(tail -n 1 "$PROJECT/said" | grep -o ': 0 differences$')"
 
-# The key: searched where its name is found.
+# Searches for the key in the places where its name is found.
 in_project export round-3 -p small/rounds.yaml -o round-3.evolve >>"$PROJECT/said" 2>&1
 mkdir "$PROJECT/stranger"
 (cd "$PROJECT/stranger" && "$EVOLVE" import ../round-3.evolve && "$EVOLVE" replay round-3 --out is) >>"$PROJECT/said" 2>&1

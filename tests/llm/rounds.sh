@@ -1,5 +1,5 @@
-# Three rounds by two models, one an API; then the same with kill -9 of the engine in the midst of exchanges and between
-# them: in the end the campaign is the undisturbed one's, byte for byte, costs too, and no answer that was reported is
+# Three rounds by two models, one for each API. Then the same with kill -9 of the engine during exchanges and between
+# them: the campaign ends like the undisturbed one, byte for byte and at the same cost. No answer that was reported is
 # asked for again. Sourced by run.sh.
 # shellcheck shell=bash
 
@@ -13,7 +13,7 @@ is "variants of models" 9 "$(grep -c '"mutator":"llm"' "$history")"
 is "the campaign gets faster" 'BLOCK_M=512' "$(in_project show "$(sed -n 's/^ *best \(v[0-9]*\) .*/\1/p' \
   "$PROJECT/said" | tail -n 1)" -p small/rounds.yaml | grep -o 'BLOCK_M=512' | head -n 1)"
 
-# lines_printed COUNT, requests_seen COUNT: an instant in the life of a run.
+# lines_printed COUNT, requests_seen COUNT: whether the run has come that far.
 lines_printed() { [ "$(wc -l <"$PROJECT/events")" -ge "$1" ]; }
 requests_seen() { [ "$(requests)" -ge $((BEFORE + $1)) ]; }
 
@@ -24,7 +24,7 @@ for instant in 'lines_printed 1' 'requests_seen 1' 'requests_seen 1' 'requests_s
   'requests_seen 2' 'lines_printed 12'; do
   : >"$PROJECT/events"
   BEFORE=$(requests)
-  # The engine itself, no shell around it.
+  # Starts the engine itself, without a shell around it.
   (cd "$PROJECT" && exec "${RUN[@]}") >"$PROJECT/events" 2>&1 &
   engine=$!
   while kill -0 "$engine" 2>/dev/null && ! $instant; do :; done

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The llm tier: campaigns whose variants a language model proposes, through a real LiteLLM proxy and by both APIs; the
-# model behind it plays a script (tests/servers/litellm), so that each way to answer badly comes when it is asked for.
+# The llm tier: campaigns whose variants a language model proposes, through a real LiteLLM proxy and by both APIs. The
+# model behind the proxy plays a script (tests/servers/litellm), so that each kind of bad answer comes on request.
 #   tests/llm/run.sh [PART…]     scenarios injection rounds plans replay
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 cd "$ROOT" || exit 1
 source tests/servers/ports.sh
 source tests/servers/litellm.sh
-# What the proxy's key is called by those who ask it, and the key: it must be found nowhere.
+# The key of the proxy, as its clients name it and as the proxy itself does. The key must be found nowhere.
 export LITELLM_KEY=sk-planted-0123456789abcdef LITELLM_MASTER_KEY=sk-planted-0123456789abcdef
-# shellcheck disable=SC2034 # of the parts
+# shellcheck disable=SC2034 # used by the parts
 STEPS=$(dirname "$EVOLVE")/steps
 COUNT=0
 trap stop_llm EXIT
@@ -16,7 +16,7 @@ trap 'exit 124' TERM
 
 python() { "$ROOT/.venv/bin/python" "$@"; }
 
-# model NAME API: a model of llm.json, by the proxy.
+# model NAME API: prints an entry of llm.json for a model behind the proxy.
 model() {
   local base=$PROXY
   [ "$2" != openai ] || base=$PROXY/v1
@@ -24,7 +24,7 @@ model() {
   printf '"input_usd_per_million": 1, "output_usd_per_million": 4}'
 }
 
-# campaign NAME ROUNDS VARIANTS MIX MODEL…: small/NAME.yaml and its models.
+# campaign NAME ROUNDS VARIANTS MIX MODEL…: writes small/NAME.yaml and its list of models.
 campaign() {
   local name=$1 rounds=$2 variants=$3 mix=$4 models
   shift 4
@@ -38,7 +38,7 @@ mutate: { mix: { $mix }, llm: $name.json }
 END
 }
 
-# in_project COMMAND…: all campaigns share a state folder, and so the seed's results.
+# in_project COMMAND…: runs evolve. All campaigns share a state folder, and therefore the seed's results.
 in_project() { (cd "$PROJECT" && exec "$EVOLVE" "$@" --state state); }
 
 # is WHAT EXPECTED ACTUAL
@@ -50,7 +50,7 @@ is() {
 new_project
 warm_up
 lend_results "$PROJECT/state"
-# So the script, which doubles the first parameter, makes it faster twice.
+# The script doubles the first parameter; from this value on, that makes the kernel faster twice.
 sed -i 's/^BLOCK_M = 512/BLOCK_M = 128/' "$PROJECT/small/kernel.py"
 choose_llm_ports
 start_llm || finish 0

@@ -1,14 +1,15 @@
-# Each way to answer, by both APIs: what is recorded and what is made of it, or which fault is told and that nothing is
-# stored. Sourced by run.sh.
+# Each kind of answer, by both APIs: what is recorded and what becomes of it, or which fault is reported without storing
+# anything. Sourced by run.sh.
 # shellcheck shell=bash
 
-# What all are asked: a prompt of a campaign's first round, for a whole block.
+# The question for all models: a prompt of a campaign's first round, for a whole block.
 campaign asked 1 1 'llm: 1' "$(model ok openai)"
 sed -i 's/"budget"/"modes": {"rewrite": 1}, "budget"/' "$PROJECT/small/asked.json"
 in_project build v0001 -p small/asked.yaml -q || fail "the campaign that is asked for"
 work=$PROJECT/state/asked
 
-# ask NAME API BASE: asks that model; sets CODE and SAID, and leaves exchange.json, and of an answer kernel.py and variant.json.
+# ask NAME API BASE: asks that model and sets CODE and SAID. It leaves exchange.json and, for an answer, kernel.py and
+# variant.json.
 ask() {
   local out=$PROJECT/asking
   rm -rf "$out" && mkdir "$out"
@@ -18,7 +19,7 @@ import json, sys
 record = json.load(open(sys.argv[1]))
 request = record["request"]
 request["model"], request["api"], request["base_url"] = sys.argv[2:5]
-# The model knows a first try by its words: they must be others by each way.
+# The model recognises a first try by its words, so each way to ask has words of its own.
 request["messages"][-1]["content"] += f"\nThis is asked by {' '.join(sys.argv[2:])}.\n"
 json.dump(record, sys.stdout)
 PY
@@ -26,15 +27,15 @@ PY
     --timeout "${TIMEOUT:-20}" --silence "${TIMEOUT:-20}" --tries 2 2>&1)
   CODE=$?
   [ "$CODE" -eq 0 ] || return 0
-  # As the step prompt would have said it.
+  # The digest that the prompt step would have written.
   digest=$(grep -o '"request_digest": "[^"]*"' "$out/exchange.json")
   sed -i "s/\"request_digest\": \"[^\"]*\"/$digest/" "$out/prompt.json"
   "$STEPS/adopt" --round 1 --id v0001 --place 0 --spec "$work/spec.json" --seed "$work/seed.py" --prompt "$out/prompt.json" \
     --exchange "$out/exchange.json" --kernel-out "$out/kernel.py" --variant-out "$out/variant.json" || fail "adopt: $*"
 }
 
-# answers EXPECTED NAME API BASE: attempts, the verdict of the exchange, how the reply ended, the problem, and the
-# parameter that the script doubles.
+# answers EXPECTED NAME API BASE: EXPECTED is the attempts, the verdict of the exchange, how the reply ended, the
+# problem, and the parameter that the script doubles.
 answers() {
   local expected=$1
   shift
@@ -54,7 +55,7 @@ PY
 )"
 }
 
-# refuses WORDS NAME API BASE: the prompt is refused in these words, which is its variant's verdict.
+# refuses WORDS NAME API BASE: the prompt is refused with WORDS, which become its variant's verdict.
 refuses() {
   local words=$1
   shift
@@ -74,7 +75,7 @@ PY
 )"
 }
 
-# fails CODE WORDS NAME API BASE: a fault or an error, in words, and nothing is stored.
+# fails CODE WORDS NAME API BASE: a fault or an error with WORDS, and nothing is stored.
 fails() {
   local code=$1 words=$2
   shift 2
@@ -96,7 +97,7 @@ for api in openai anthropic; do
   answers '200 ok stop several-blocks 128' two-blocks "$api" "$base"
   answers '200 ok stop diff-does-not-apply 128' bad-diff "$api" "$base"
   answers '200 ok stop wrong-language 128' cpp "$api" "$base"
-  # The proxy ends the broken stream in good order: an open fence alone shows that something is missing.
+  # The proxy ends the broken stream in good order, so only an open fence shows that something is missing.
   answers '200 ok stop truncated 128' broken "$api" "$base"
   TIMEOUT=1 fails 3 'timed out' stall "$api" "$base"
   refuses 'maximum context length' refused "$api" "$base"
@@ -104,14 +105,14 @@ for api in openai anthropic; do
   LITELLM_KEY=sk-another-0123456789abcdef fails 2 'HTTP 400' ok "$api" "$base"
   LITELLM_KEY='' fails 2 "'LITELLM_KEY': not set" ok "$api" "$base"
 done
-# Without a proxy between.
+# The same without the proxy.
 refuses 'maximum context length' refused openai "$UPSTREAM"
 fails 2 "'max_tokens' is not supported" unsupported openai "$UPSTREAM"
 fails 3 'the stream broke off (2 attempts)' broken openai "$UPSTREAM"
 TIMEOUT=1 fails 3 'timed out' stall openai "$UPSTREAM"
 fails 3 'connect' ok openai "http://127.0.0.1:$(free_ports 1)/v1"
 
-# The same in a campaign: what a reply came to is its variant's verdict, and the others go on.
+# The same in a campaign: the result of a reply is its variant's verdict, and the other variants go on.
 scenarios='rate-limited truncated no-code two-blocks cpp bad-diff refused'
 models=()
 for scenario in $scenarios; do

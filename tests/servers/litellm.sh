@@ -1,8 +1,8 @@
 # LiteLLM's proxy and the model behind it that plays a script (litellm/README.md), for the tiers that ask models.
-# Sourced after project.sh and ports.sh; keeps what both print in $PROJECT/*.log.
+# Sourced after project.sh and ports.sh; the output of both is in $PROJECT/*.log.
 # shellcheck shell=bash
 
-# choose_llm_ports: sets PROXY and UPSTREAM, addresses that stay the same while their servers come and go.
+# choose_llm_ports: sets PROXY and UPSTREAM, addresses that stay the same when their servers stop and start again.
 choose_llm_ports() {
   local proxy upstream
   read -r proxy upstream <<<"$(free_ports 2)"
@@ -26,7 +26,7 @@ start_llm() {
   done
 }
 
-# requests: how many the model has seen.
+# requests: prints how many requests the model has seen.
 requests() { curl -sf "${UPSTREAM%/v1}/requests" | "$ROOT/.venv/bin/python" -c '
 import json, sys
 print(sum(count for scenario, count in json.load(sys.stdin).items() if " " not in scenario))'; }

@@ -1,8 +1,8 @@
 # Ports for servers that tests stop and start again; sourced.
 # shellcheck shell=bash
 
-# free_ports COUNT: ports that nobody listens on, and that no connection gets for its own end while their server is
-# down (and a connection to that very port would be one to itself).
+# free_ports COUNT: prints ports that nobody listens on. They are below those that the kernel gives to the near end of a
+# connection. Otherwise a connection could take such a port while its server is down, and even connect to itself.
 free_ports() {
   python3 -c '
 import random, socket, sys

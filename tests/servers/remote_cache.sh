@@ -1,10 +1,10 @@
-# Real servers of a remote cache, for the script tiers: nginx with WebDAV's PUT below a folder, as its manual shows
-# it, bazel-remote, and a bucket. Sourced after project.sh; they set REMOTE, the server's address, SERVER, its process,
-# and keep what is stored in $PROJECT/store. One serves at a time.
+# Real servers of a remote cache, for the script tiers: nginx with WebDAV's PUT below a folder, as its manual shows it,
+# bazel-remote, and a bucket. Sourced after project.sh. They set REMOTE (the server's address) and SERVER (its process),
+# and keep what is stored in $PROJECT/store. One server runs at a time.
 # shellcheck shell=bash
 source "$ROOT/tests/servers/store.sh"
 
-# serve [DIRECTIVES…]: starts nginx anew, with these in its only location.
+# serve [DIRECTIVES…]: restarts nginx, with these directives in its only location.
 serve() {
   stop_serving
   mkdir -p "$PROJECT/store" "$PROJECT/nginx"
@@ -31,15 +31,15 @@ END
   start nginx -p "$PROJECT/nginx" -c "$PROJECT/nginx/nginx.conf"
 }
 
-# serve_bazel_remote [OPTION…]: which looks, unlike nginx, into the entries that it stores, and gives none whose blobs
-# it has lost.
+# serve_bazel_remote [OPTION…]: unlike nginx, bazel-remote looks into the entries that it stores, and gives no entry
+# whose blobs it has lost.
 serve_bazel_remote() {
   stop_serving
   start "$ROOT/build/servers/bazel-remote" --dir "$PROJECT/store" --max_size 1 --storage_mode uncompressed \
     --http_address "127.0.0.1:$(free_port)" --grpc_address none "$@"
 }
 
-# serve_bucket: which is asked in another way than a web server, and gives each object's size with what it holds.
+# serve_bucket: a bucket has another protocol than a web server, and gives the size of each object with its content.
 serve_bucket() {
   stop_serving
   start bucket_server "$PROJECT/store" "$(free_port)"
@@ -55,7 +55,7 @@ stop_serving() {
   SERVER=
 }
 
-# The same one for all servers of a test.
+# free_port: prints the one port that all servers of a test share.
 free_port() {
   [ -s "$PROJECT/port" ] || "$ROOT/.venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >"$PROJECT/port"
   cat "$PROJECT/port"
@@ -65,7 +65,7 @@ free_port() {
 start() {
   local port
   port=$(free_port)
-  # shellcheck disable=SC2034  # for who sources this
+  # shellcheck disable=SC2034  # for the script that sources this
   REMOTE=http://127.0.0.1:$port
   "$@" >"$PROJECT/server.log" 2>&1 &
   SERVER=$!

@@ -1,19 +1,19 @@
 # Servers that no Debian package has; sourced after pipelines/setup.sh. Most are built from Go modules: a folder here
-# names a program and its version (go.mod) and the checksums of all that it is made of (go.sum).
+# names a program and its version (go.mod), and the checksums of all its parts (go.sum).
 # shellcheck shell=bash
 
 GO_TOOLCHAIN=golang.org/toolchain@v0.0.1-go1.25.5.linux-amd64
 GO_TOOLCHAIN_SUMS="golang.org/toolchain v0.0.1-go1.25.5.linux-amd64 h1:IkknVKy/4hLMR+ZwWfP4Oqhjz2sKqNtEXz1meP8P3Nc=
 golang.org/toolchain v0.0.1-go1.25.5.linux-amd64/go.mod h1:8wlg68NqwW7eMnI1aABk/C2pDYXj8mrMY4TyRfiLeS0="
 
-# is_new_go GO: it can build what is here.
+# is_new_go GO: whether GO can build the servers here.
 is_new_go() {
   local version
   version=$("$1" env GOVERSION 2>/dev/null) || return 1
   [ "$(printf '%s\n' go1.25 "$version" | sort -V | head -n 1)" = go1.25 ]
 }
 
-# need_go: sets GO, the machine's, or else one that Debian's older Go takes as a module.
+# need_go: sets GO to the machine's Go, or else to a Go that Debian's older Go downloads as a module.
 need_go() {
   local found modules folder
   for found in "$(command -v go)" /usr/local/go/bin/go; do
@@ -29,7 +29,7 @@ need_go() {
   printf '%s\n' "$GO_TOOLCHAIN_SUMS" >"$folder/go.sum"
   (cd "$folder" && GOFLAGS=-mod=mod /usr/bin/go mod download) || die "Go could not be downloaded"
   rm -rf "$folder"
-  # A module's files are no programs.
+  # The files of a module are not executable.
   chmod +x "$modules/$GO_TOOLCHAIN"/bin/* "$modules/$GO_TOOLCHAIN"/pkg/tool/*/*
 }
 
@@ -39,9 +39,9 @@ need_server() {
   cat "$source"/go.sum "$source"/*.go | cmp -s - "build/servers/$1.made-of" && return 0
   need_go
   say "building $1"
-  # A folder with a program of its own, or one that names another's.
+  # The folder holds a program of its own, or names the program of another module.
   [ -f "$source/main.go" ] || program=$(sed -n 's/^import _ "\(.*\)"$/\1/p' "$source/server.go")
-  # The programs' own version, which is no module's.
+  # The version that the programs report, which no module sets.
   [ "$1" != kubernetes ] || flags=(-ldflags "-X k8s.io/component-base/version.gitVersion=$(
     sed -n 's/^.*k8s.io\/kubernetes \(v.*\)$/\1/p' "$source/go.mod")")
   mkdir -p build/servers

@@ -1,19 +1,19 @@
-# A bucket on this machine, and what holds for every store of results, for the tiers that run one; nothing here starts
-# or stops a process. Sourced; who asks has EVOLVE and `fail`.
+# A bucket on this machine, and a check that holds for every store of results, for the tiers that run one. Nothing here
+# starts or stops a process. Sourced; the sourcing script has EVOLVE and `fail`.
 # shellcheck shell=bash
 
 BUCKET_PROGRAM=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/servers/fake-gcs-server
 
-# bucket_server FOLDER PORT: becomes fake-gcs-server, with the bucket gs://machines for who has
-# STORAGE_EMULATOR_HOST=127.0.0.1:PORT. The object "team/ac/NAME" is the file FOLDER/machines/team/ac/NAME; beside it
-# lies NAME.metadata, where FOLDER's file system keeps no attributes of files.
+# bucket_server FOLDER PORT: becomes fake-gcs-server, with the bucket gs://machines for every process that has
+# STORAGE_EMULATOR_HOST=127.0.0.1:PORT. The object "team/ac/NAME" is the file FOLDER/machines/team/ac/NAME.
+# NAME.metadata lies next to it if FOLDER's file system keeps no attributes of files.
 bucket_server() {
   mkdir -p "$1/machines"
   exec "$BUCKET_PROGRAM" -backend filesystem -filesystem-root "$1" -scheme http -host 127.0.0.1 -port "$2"
 }
 
-# shares_campaign WHAT REMOTE FOLDER OTHER PIPELINE TARGET: what a cold state in FOLDER built and stored at REMOTE, a
-# cold one in OTHER takes: nothing is lowered, compiled, checked or timed there, and the same variants are selected.
+# shares_campaign WHAT REMOTE FOLDER OTHER PIPELINE TARGET: a cold state in OTHER takes what a cold state in FOLDER
+# built and stored at REMOTE. Nothing is lowered, compiled, checked or timed there, and the same variants are selected.
 shares_campaign() {
   local what=$1 remote=$2 folder=$3 other=$4 pipeline=$5 target=$6 state=cold-$RANDOM
   "$EVOLVE" build "$target" -C "$folder" -p "$pipeline" --state "$state" -q --remote-cache "$remote" --remote-write ||

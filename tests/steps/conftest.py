@@ -1,4 +1,4 @@
-"""Where the steps are, and how the tests run them: in forks of a warm process, the way the engine does."""
+"""The path of the steps, and fixtures that run steps as the engine does, in forks of a warm process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ sys.path.insert(0, str(STEPS))
 
 SMALL = ROOT / "tests" / "data" / "small"
 
-# What takes long is CI's: the default run keeps one test of each thing.
+# CI runs what takes long; the default run keeps one test of each thing.
 THOROUGH = pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
-# What takes too long for CI.
+# Tests that take too long for CI.
 IS_FULL = os.environ.get("THOROUGH") == "all"
 FULL = pytest.mark.skipif(not IS_FULL, reason="THOROUGH=all, as in .ci/full")
 
-# Judges in forks of this process. JAX must not have begun here, or a fork of it may never end: such tests come first.
+# Tests that judge in forks of this process. They come first: once JAX has begun here, a fork may never end.
 FORKS = pytest.mark.forks
 
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -77,7 +77,7 @@ def _no_late_fork() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def _runner() -> Iterator[Any]:
-    """The process whose forks the steps of most tests are."""
+    """Starts the process whose forks run the steps of most tests."""
     with subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("runner.py"))],
         env=ENVIRONMENT,
@@ -90,7 +90,7 @@ def _runner() -> Iterator[Any]:
 
 
 def _run_as(user: int, folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs a step as a program of its own, of another user."""
+    """Runs a step as a program of its own, as another user."""
     _open_to_all(folder)
     return subprocess.run(
         [sys.executable, *arguments],
@@ -107,7 +107,7 @@ def _run_as(user: int, folder: Path, arguments: list[str]) -> subprocess.Complet
 
 @pytest.fixture
 def run_step(_runner: Any, tmp_path: Path) -> Run:
-    """Runs a step in a folder of the test's own, with a signature in it; as another user, where one is given."""
+    """Runs a step in the test's own folder, which holds a signature; as another user, if one is given."""
     (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
 
     def run(step: str, user: int | None = None, **flags: Any) -> subprocess.CompletedProcess[str]:
@@ -129,7 +129,7 @@ def run_step(_runner: Any, tmp_path: Path) -> Run:
 def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Lowers a source and returns the report; the programs are NAME.tpu and NAME.cpu.
 
-    `imports`: what the spec lets it import beside what all may.
+    `imports`: the modules that the spec lets the source import, besides those that every source may.
     """
 
     def run(source: str | bytes, name: str = "k", imports: Sequence[str] = (), **flags: Any) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def worker(tmp_path: Path) -> Any:
-    """A persistent worker in the test's folder."""
+    """Starts a persistent worker in the test's folder."""
     process = subprocess.Popen(
         [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
         cwd=tmp_path,
@@ -172,7 +172,7 @@ def worker(tmp_path: Path) -> Any:
 
 
 def ask(worker: Any, number: int, arguments: list[str]) -> dict[str, Any]:
-    """A worker's response to a request."""
+    """Sends a request to a worker, and returns the response."""
     worker.stdin.write(json.dumps({"arguments": arguments, "requestId": number}) + "\n")
     worker.stdin.flush()
     response: dict[str, Any] = json.loads(worker.stdout.readline())

@@ -1,8 +1,8 @@
 """Judges kernels the way a campaign does, case by case and step by step, and says what each must come to.
 
-A kernel of the corpus is a file FOLDER/TASK/NAME.py; its task is tests/steps/tasks/TASK, and its docstring ends with
-"Verdict: KIND" ("ok" where it must pass) and, of a cheat, "Caught by: DEFENCE, …": with all of these broken, and no
-other, it passes.
+A kernel of the corpus is a file FOLDER/TASK/NAME.py, and its task is tests/steps/tasks/TASK. Its docstring ends with
+"Verdict: KIND" ("ok": it must pass). A cheat's docstring also has "Caught by: DEFENCE, …": the cheat passes when all of
+these defences, and no others, are broken.
 
     .venv/bin/python tests/steps/corpus.py [--without DEFENCE]… [FOLDER]…
 """
@@ -51,7 +51,7 @@ import wire
 from child import Limits, run_in_child
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
-# As the step itself has them.
+# The limits of the step itself.
 VALUES_LIMITS = Limits(cpu_seconds=120, wall_seconds=480, memory_bytes=12 * 2**30)
 SECRET = "not for candidates"
 SPEC_PROGRAM = Path(os.environ.get("EVOLVE_STEPS", ROOT / "build" / "release" / "steps")) / "spec"
@@ -74,7 +74,7 @@ class Entry:
 
 
 def entries(folder: Path) -> list[Entry]:
-    """All kernels of a folder of tasks."""
+    """Returns all kernels of a folder of tasks."""
     found = []
     for path in sorted(folder.glob("*/*.py")):
         text = path.read_text()
@@ -93,12 +93,12 @@ class Case:
 
 
 def is_checked(case: Case) -> bool:
-    """Whether the whole of its outputs is compared."""
+    """Whether all of the case's outputs are compared."""
     return "check" in case.tags
 
 
 class Task:
-    """A kernel's spec and reference, and what its cases expect."""
+    """A kernel's spec and reference, and the outputs that its cases expect."""
 
     def __init__(self, folder: Path) -> None:
         with tempfile.TemporaryDirectory() as made:
@@ -118,7 +118,7 @@ class Task:
         self._expected: dict[tuple[Any, ...], check.Expected] = {}
 
     def expected(self, case: Case) -> check.Expected:
-        """What the reference gives: of a case that is only timed, at places. Drawn anew where the inputs are others."""
+        """Returns the reference's outputs; at places if a case is only timed. Other inputs are computed again."""
         compute = expect.expected if is_checked(case) else expect.expected_at_places
         key = case.name, judge_inputs.SETS[1].is_secret, judge_inputs.TIMED
         if key not in self._expected:
@@ -132,13 +132,13 @@ class Task:
 
 
 class Judge:
-    """What kernels come to. A step is run once for what it is given and the defences that are broken in it."""
+    """The verdicts on kernels. A step runs once for each input and each set of defences that are broken in it."""
 
     def __init__(self) -> None:
         self._reports: dict[tuple[Any, ...], Any] = {}
 
     def __call__(self, source: bytes, task: Task, broken: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The first report that is not ok, with its step and case; or the last one."""
+        """Returns the first report that is not ok, with its step and case; or the last report."""
         with contextlib.suppress(SyntaxError, ValueError):
             source = normalise.canonical(normalise.decoded(source, "kernel.py"), "kernel.py").encode()
 
@@ -178,7 +178,7 @@ def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verd
 
 
 def _held_against(case: Case, task: Task) -> tuple[Any, ...]:
-    """What the steps check and interpret are given of a case."""
+    """Returns what the steps check and interpret get of a case."""
     files, is_timed = case.files, "bench" in case.tags
     return task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS, is_timed
 
@@ -212,7 +212,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-# How each defence is broken: nothing is asked where it stood.
+# Each of these functions breaks a defence: its check is not made.
 
 Break = Callable[[contextlib.ExitStack, Task], None]
 
@@ -225,7 +225,7 @@ def _no_op(module: Any, name: str) -> Break:
 
 
 def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
-    """The process that traces a candidate exports its programs, too."""
+    """Lets the process that traces a candidate export its programs, too."""
     trace, pack = lower.candidate.trace, lower.wire.pack
 
     def traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
@@ -237,7 +237,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
         return json.dumps(header).encode() + b"\n" + tpu + cpu + pack(closed)
 
     stack.enter_context(mock.patch.object(lower, "traced", traced))
-    # What came is what is sent on.
+    # The answer of that process is passed on unchanged.
     opened = lower.open_answer
 
     def open_answer(ending: Any, limits: Limits) -> tuple[dict[str, Any], bytes]:
@@ -252,7 +252,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _twice(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is the first one at every odd call, and the second at every even one."""
+    """Returns a function that calls `first` and `second` in turns."""
     turns = [first, second]
 
     def alternating(*arguments: Any) -> Any:
@@ -281,7 +281,7 @@ def _break_ragged(stack: contextlib.ExitStack, task: Task) -> None:
 
 
 def _break_forward(stack: contextlib.ExitStack, task: Task) -> None:
-    """The call without gradients is not looked at."""
+    """Leaves out the call without gradients."""
     whole = [case for case in task.cases if not case.name.endswith("-forward")]
     stack.enter_context(mock.patch.object(task, "cases", whole))
 
@@ -299,7 +299,7 @@ def _break_interpreter(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_timed(stack: contextlib.ExitStack, task: Task) -> None:
-    """What is timed is not checked, however small it is."""
+    """Checks no timed case, however small the case is."""
     cases = [replace(case, tags=("bench",)) if "bench" in case.tags else case for case in task.cases]
     stack.enter_context(mock.patch.object(task, "cases", cases))
 
@@ -316,7 +316,7 @@ def _break_needles(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_modelled(stack: contextlib.ExitStack, _: Task) -> None:
-    """No timed case is compared on the whole numbers that the model is given."""
+    """Compares no timed case on the whole numbers that the model gets."""
     drawn = tuple(replace(one, has_public_whole=False) for one in judge_inputs.TIMED)
     for module in (judge_inputs, values):
         stack.enter_context(mock.patch.object(module, "TIMED", drawn))
@@ -327,13 +327,13 @@ def _break_memory(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_kinds(stack: contextlib.ExitStack, _: Task) -> None:
-    """The interpreter runs on one kind of inputs alone, which everybody knows."""
+    """Runs the interpreter on only one kind of inputs, which everybody knows."""
     looks = tuple(interpret._Look([judge_inputs.PUBLIC], is_filled) for is_filled in (False, True))
     stack.enter_context(mock.patch.object(interpret, "_looks", return_value=looks))
 
 
 def _break_imports(stack: contextlib.ExitStack, task: Task) -> None:
-    """The spec lets kernels import what they like."""
+    """Makes the spec let kernels import what they like."""
 
     def freed(case: Case) -> Case:
         signature = {**case.files["signature"], "imports": ["builtins", "hashlib", "json", "numpy.random", "os", "sys"]}
@@ -350,7 +350,7 @@ def _break_sandbox(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_read_back(stack: contextlib.ExitStack, _: Task) -> None:
-    """What is written of a kernel is read as any JSON."""
+    """Reads what is written of a kernel as any JSON."""
     stack.enter_context(mock.patch.object(kernel_config, "read", json.loads))
     stack.enter_context(mock.patch.object(kernel_config, "check_bodies"))
 
@@ -362,13 +362,13 @@ def _break_promises(stack: contextlib.ExitStack, _: Task) -> None:
 
 @dataclass(frozen=True)
 class Defence:
-    """How a defence is broken, and the steps that it makes a difference to."""
+    """The way to break a defence, and the steps in which that makes a difference."""
 
     broken: Break
     steps: tuple[str, ...]
 
 
-# What looks at outputs looks at the interpreter's, too.
+# A defence that looks at outputs also looks at the interpreter's.
 _OUTPUTS = ("check", "interpret")
 
 DEFENCES: dict[str, Defence] = {
@@ -411,7 +411,7 @@ DEFENCES: dict[str, Defence] = {
 
 @contextlib.contextmanager
 def without(names: tuple[str, ...], task: Task) -> Iterator[None]:
-    """Breaks defences."""
+    """Breaks the named defences."""
     with contextlib.ExitStack() as stack:
         for name in names:
             DEFENCES[name].broken(stack, task)
@@ -419,7 +419,7 @@ def without(names: tuple[str, ...], task: Task) -> Iterator[None]:
 
 
 def main() -> int:
-    """Prints what each kernel of some folders comes to, and whether it is what it must."""
+    """Prints the verdict on each kernel of some folders, and whether it is the expected one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--without", action="append", default=[], choices=sorted(DEFENCES))
     parser.add_argument("--tasks", type=Path, default=HERE / "tasks")

@@ -1,8 +1,8 @@
 """Kernels whose trip counts and bytes have closed forms, compiled by libtpu for tpu7x with their dumps.
 
-Run as a program, with a folder as its argument: compiles all of them in this process and leaves the dumps there.
-What a kernel does is counted by markers: operations on one register that nothing else in it has. Its arrays are
-larger than VMEM, for XLA would put smaller ones there.
+Run as a program with a folder as its argument, it compiles all of them in this process and leaves the dumps there. The
+work of a kernel is counted by markers: operations on one register that nothing else in the kernel has. The arrays are
+larger than VMEM, because XLA would put smaller arrays there.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from jax.experimental import pallas as pl
 from jax.experimental import topologies
 from jax.experimental.pallas import tpu as pltpu
 
-ROWS = 1 << 18  # of a float32 array of 128 columns: 128 MiB
+ROWS = 1 << 18  # rows of a float32 array of 128 columns: 128 MiB
 BLOCK = 8 * 128 * 4  # bytes of a block
 
-# The instruction that an operation of JAX on one register is.
+# By JAX operation: the instruction for it on one register.
 MARKERS = {"rsqrt": "vrsqrt.f32", "exp2": "vpow2.f32", "tanh": "vtanh.f32"}
 
 
 @dataclass
 class Expected:
-    """What one run of a kernel does: markers executed, by operation; bytes and transfers from and to HBM."""
+    """The effects of one run of a kernel: markers executed, by operation; bytes and transfers from and to HBM."""
 
     operands: dict[str, Any] = field(default_factory=dict)
     markers: dict[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Kernel:
 
 
 def changes(values: list[Any]) -> int:
-    """How often a block is fetched whose index in each step is given: it is where that differs from the step before."""
+    """Returns how often a block is fetched, given its index in each step: once, and whenever the index changes."""
     return 1 + sum(a != b for a, b in pairwise(values))
 
 
@@ -80,7 +80,7 @@ def mark(ref: Any, name: str) -> None:
 def gridded(
     name: str, body: Any, grid: Any, inward: Any, outward: Any, table: tuple[int, ...] | None = None
 ) -> Callable[[], Made]:
-    """A kernel with a grid, a block of its input and one of its output in each step, and maybe a prefetched table."""
+    """Returns a kernel with a grid, a block of input and of output in each step, and maybe a prefetched table."""
 
     def make() -> Made:
         spec = pltpu.PrefetchScalarGridSpec(
@@ -93,7 +93,7 @@ def gridded(
 
 
 def copied(name: str, body: Any, scratch: list[Any], table: int = 0) -> Callable[[], Made]:
-    """A kernel that moves its data itself, and may have a table."""
+    """Returns a kernel that moves its data itself, and may have a table."""
 
     def make() -> Made:
         smem = pl.BlockSpec(memory_space=pltpu.SMEM)
@@ -115,7 +115,7 @@ def step(x: Any, o: Any) -> None:
 
 
 def grid_kernels() -> Iterator[Kernel]:
-    """Grids of one and more dimensions; blocks that stay are moved once."""
+    """Yields kernels with grids of one and more dimensions; a block that stays is moved once."""
     for n in (1, 2, 7, 40):
         yield Kernel(
             f"grid_{n}",
@@ -146,7 +146,7 @@ def grid_kernels() -> Iterator[Kernel]:
 
 
 def conditional_kernels() -> Iterator[Kernel]:
-    """Bodies that run in some steps."""
+    """Yields kernels whose bodies run in some steps."""
 
     def first_and_last(x: Any, o: Any) -> None:
         i = pl.program_id(0)
@@ -189,7 +189,7 @@ def conditional_kernels() -> Iterator[Kernel]:
 
 
 def loop_kernels() -> Iterator[Kernel]:
-    """Loops in a body: of known length, of a length that is an operand, in each other."""
+    """Yields kernels with loops in a body: of known length, of a length that is an operand, and nested."""
 
     def loops(n: int, m: int) -> Any:
         def body(x: Any, o: Any) -> None:
@@ -266,7 +266,7 @@ def loop_kernels() -> Iterator[Kernel]:
 
 
 def table_kernels() -> Iterator[Kernel]:
-    """Blocks that a table names."""
+    """Yields kernels whose blocks a table names."""
 
     def gathered(s: Any, x: Any, o: Any) -> None:
         o[...] = lax.rsqrt(x[...])
@@ -290,7 +290,7 @@ def table_kernels() -> Iterator[Kernel]:
 
 
 def dynamic_kernels() -> Iterator[Kernel]:
-    """Grids whose size is an operand."""
+    """Yields kernels with grids whose size is an operand."""
 
     def dynamic(two: bool) -> Any:
         def make() -> tuple[Callable[..., Any], list[Any]]:
@@ -320,7 +320,7 @@ def dynamic_kernels() -> Iterator[Kernel]:
 
 
 def copy_kernels() -> Iterator[Kernel]:
-    """DMAs by hand: one after another, started together, strided, as many as an operand says."""
+    """Yields kernels with DMAs by hand: one after another, started together, strided, as many as an operand says."""
 
     def one_by_one(x: Any, o: Any, v: Any, sem: Any) -> None:
         def copy(i: Any, _: Any) -> None:
@@ -376,7 +376,7 @@ def copy_kernels() -> Iterator[Kernel]:
 
 
 def pipeline_kernels() -> Iterator[Kernel]:
-    """A pipeline inside of a kernel."""
+    """Yields kernels with a pipeline inside."""
 
     def piped(n: int) -> Any:
         def body(x: Any, o: Any) -> None:
@@ -395,7 +395,7 @@ def pipeline_kernels() -> Iterator[Kernel]:
 
 
 def product_kernels() -> Iterator[Kernel]:
-    """Products."""
+    """Yields kernels with products."""
 
     def product(x: Any, y: Any, o: Any) -> None:
         o[...] = jnp.dot(x[...], y[...], preferred_element_type=F32)
@@ -428,7 +428,7 @@ def product_kernels() -> Iterator[Kernel]:
 
 
 def kernels() -> list[Kernel]:
-    """All of them."""
+    """Returns all kernels."""
     groups = (
         grid_kernels,
         conditional_kernels,
@@ -443,7 +443,7 @@ def kernels() -> list[Kernel]:
 
 
 def compile_all(folder: str) -> None:
-    """Leaves the dumps in the folder."""
+    """Compiles all kernels, and leaves the dumps in the folder."""
     passes = "packed-bundles-post-ra|vmem_report"
     os.environ.update(
         JAX_PLATFORMS="cpu",
@@ -453,7 +453,7 @@ def compile_all(folder: str) -> None:
     )
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    # Pipelines ask for the device that they run on.
+    # Pipelines ask which device they run on.
     tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
     topology = topologies.get_topology_desc(platform="tpu", topology_name="tpu7x:2x2x1")
     sharding = jax.sharding.SingleDeviceSharding(topology.devices[0])
@@ -464,7 +464,7 @@ def compile_all(folder: str) -> None:
 
 
 def loop_of(schedule: str) -> tuple[int, int]:
-    """The bundles outside of a schedule's only loop, and those of a pass through it with what follows the branch."""
+    """Counts the bundles outside of a schedule's only loop, and in a pass through it with those after the branch."""
     addresses = [
         int(line.split(":")[0].split()[0], 0) for line in schedule.splitlines() if re.match(r" *0.*:.*\{", line)
     ]

@@ -1,6 +1,7 @@
-"""JAX's own Pallas kernels for TPUs, compiled by libtpu for tpu7x with their dumps, and what they are given.
+"""JAX's own Pallas kernels for TPUs, compiled by libtpu for tpu7x with their dumps, and their operands.
 
-Run as a program, with a folder as its argument: of each kernel the folder NAME has the dumps, NAME.json its operands.
+Run as a program with a folder as its argument, it writes there, for each kernel, its dumps into the folder NAME and its
+operands into NAME.json.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ BF16, F32, I32 = jnp.bfloat16, jnp.float32, jnp.int32
 
 
 class Input(jax.ShapeDtypeStruct):
-    """An input, and, of whole numbers, between which they are."""
+    """An input; `between` is the range of whole numbers."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, low: int = 0, high: int = 0) -> None:
         super().__init__(shape, dtype)
@@ -95,7 +96,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 
 
 def _write_operands(file: Path, program: Callable[..., Any], arguments: list[Input]) -> None:
-    import operands  # noqa: PLC0415 - of rules/steps
+    import operands  # noqa: PLC0415 - from rules/steps
     import wire  # noqa: PLC0415
 
     signature = {
@@ -109,7 +110,7 @@ def _write_operands(file: Path, program: Callable[..., Any], arguments: list[Inp
 
 
 def main(folder: Path) -> None:
-    """Compiles all of them, one after another; libtpu dumps into the current folder."""
+    """Compiles all programs, one after another; libtpu dumps into the current folder."""
     now = folder / "now"
     now.mkdir(parents=True)
     os.chdir(now)
@@ -121,7 +122,7 @@ def main(folder: Path) -> None:
     )
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    # Kernels ask what they are compiled for.
+    # Kernels ask which chip they are compiled for.
     tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
     device = topologies.get_topology_desc(platform="tpu", topology_name="tpu7x:2x2x1").devices[0]
     sharding = jax.sharding.SingleDeviceSharding(device)

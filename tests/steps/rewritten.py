@@ -21,12 +21,12 @@ FOOTER = "# EVOLVE-BLOCK-END\n"
 
 
 def in_block(body: str) -> str:
-    """A source whose EVOLVE block is the body."""
+    """Returns a source whose EVOLVE block is the body."""
     return HEADER + body + FOOTER
 
 
 def with_blocks(source: str, m: int, n: int, k: int) -> str:
-    """A source with other values of its parameters."""
+    """Returns the source with other values of its parameters."""
     for name, value in {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k}.items():
         source, count = re.subn(rf"^{name} = \d+", f"{name} = {value}", source, flags=re.MULTILINE)
         assert count == 1
@@ -34,7 +34,7 @@ def with_blocks(source: str, m: int, n: int, k: int) -> str:
 
 
 def wholly_in_block(source: str) -> str:
-    """A source all of which, but for its imports, is its EVOLVE block."""
+    """Returns the source with all but its imports in the EVOLVE block."""
     if "# EVOLVE-BLOCK-START" in source:
         return source
     lines = source.split("\n")
@@ -43,7 +43,7 @@ def wholly_in_block(source: str) -> str:
     return "\n".join([*head, "", "# EVOLVE-BLOCK-START", *body, "# EVOLVE-BLOCK-END", ""])
 
 
-# Sums in the output's own block, which is float32.
+# A kernel with its sums in the output's own block, which is float32.
 SUM_IN_OUTPUT = in_block("""
 
 def kernel(x_ref, y_ref, out_ref):
@@ -71,7 +71,7 @@ def matmul(x, y):
 
 """)
 
-# Sums in scratch memory, written to a float32 output as they are.
+# A kernel with its sums in scratch memory, which are written unchanged to a float32 output.
 SUM_IN_SCRATCH = in_block("""
 
 def kernel(x_ref, y_ref, out_ref, sum_ref):
@@ -105,7 +105,7 @@ def matmul(x, y):
 
 """)
 
-# A loop over slices, one of whose arrays is the same in each step.
+# A kernel with a loop over slices. One of its arrays is the same in each pass.
 LOOP = in_block("""
 
 def kernel(x_ref, y_ref, out_ref, *, steps):
@@ -132,7 +132,7 @@ def matmul(x, y):
 
 """)
 
-# A narrow scratch that each step writes anew: no sum is kept in it.
+# A kernel with a narrow scratch that each step overwrites, so that no sum is kept in it.
 NARROW_SCRATCH = in_block("""
 
 def kernel(x_ref, y_ref, out_ref, product_ref):
@@ -155,7 +155,7 @@ def matmul(x, y):
 
 """)
 
-# Blocks have all of the contracted dimension: 256 in a small case, more in a large one.
+# A kernel whose blocks have all of the contracted dimension: 256 in a small case, more in a large one.
 WHOLE_CONTRACTED = in_block("""
 
 def kernel(x_ref, y_ref, out_ref):

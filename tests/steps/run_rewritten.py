@@ -1,7 +1,7 @@
-"""Runs kernels in Pallas' interpreter on the CPU, and prints how far each is from the reference: PATH ERROR a line.
+"""A runner of kernels in Pallas' interpreter on the CPU. It prints each kernel's error, as a line PATH ERROR.
 
-Takes folders of sources, each of which defines `matmul(x, y)`, and in each folder `shapes.txt`, MxNxK a line. An
-error is a share of the outputs' root mean square; "inf" of outputs of another shape.
+Takes folders of sources, each of which defines `matmul(x, y)`. In each folder `shapes.txt` has one MxNxK per line. An
+error is the distance from the reference as a share of the outputs' root mean square; "inf": outputs of another shape.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(folders: list[str]) -> None:
         exec(compile(path.read_text(), str(path), "exec"), module)
         shapes = (path.parent / "shapes.txt").read_text().split()
         errors = [_error(module["matmul"], *map(int, shape.split("x"))) for shape in shapes]
-        print(path, np.max(errors))  # not a number, if one is none
+        print(path, np.max(errors))  # not a number, if any error is
 
 
 def _interpreted(call, *arguments, **keywords):  # type: ignore[no-untyped-def]

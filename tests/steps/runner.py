@@ -1,7 +1,7 @@
-"""Runs steps in folders of their own, each in a fork of one process that has imported JAX, as the worker's are.
+"""A runner of steps in their own folders, each in a fork of one process that has imported JAX, as the worker does.
 
-A line on stdin is a request {"folder": …, "arguments": [step, …]}, a line on stdout its answer {"code": …, "said": …}:
-what it printed, to both its streams.
+A line on stdin is a request {"folder": …, "arguments": [step, …]}. A line on stdout is its answer {"code": …,
+"said": …}: the exit code, and what the step printed to both streams.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Audit: a task that something trivial would pass is refused, and those of the corpus are none."""
+"""Tests of the audit: it refuses a task that something trivial would pass, and no task that is meant to be one."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ TOLERANCE = {"rtol": 1e-5, "atol": 1e-5, "max_error_ratio": 2.0}
 
 
 def task_of(own: Callable[..., Any], oracle: Callable[..., Any], **tolerance: float) -> audit.Task:
-    """The task with this reference, and this one at float64."""
+    """Returns the task with this reference, and with this oracle at float64."""
 
     def work() -> bytes:
         return expect.pack(expect.expected(expect.Functions(own, oracle, oracle), SIGNATURE, SECRET))
 
-    # In a child: who has used a backend cannot fork any more.
+    # In a child, because a process that has used a backend cannot fork any more.
     expected = check.read_expected(run_in_child(work, LIMITS).answer)
     return audit.Task(expected, SIGNATURE, {**TOLERANCE, **tolerance}, SECRET)
 
 
 def findings(function: Callable[..., Any], **tolerance: float) -> list[str]:
-    """Of a task with this reference."""
+    """Returns the audit's findings on a task with this reference."""
     return task_of(function, function, **tolerance).findings()
 
 
@@ -86,6 +86,6 @@ def test_of_the_corpus_those_are_tasks_that_are_meant_to_be(folder: Path) -> Non
         if "check" in case.tags:
             files = case.files
             judged = audit.Task(task.expected(case), files["signature"], files["tolerance"], SECRET)
-            # Of two it is on purpose that only the contract sees what is missing.
+            # In two tasks, on purpose, only the contract sees what is missing.
             assert bool(judged.findings()) == (folder.name in ("flat", "matmul_f32"))
             assert not judged.rough()

@@ -1,4 +1,4 @@
-"""A variant in the words of the seed's author: comments, docstrings and layout stay where nothing changed."""
+"""Tests of a variant in the words of the seed's author: unchanged code keeps its comments, docstrings and layout."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(x):
 
 
 def _as_made(*changes: tuple[str, str]) -> str:
-    """What a campaign makes of the seed."""
+    """Returns what a campaign makes of the seed."""
     text = canonical(SEED, "")
     for old, new in changes:
         assert old in text
@@ -111,7 +111,7 @@ def test_who_has_nothing_of_the_seed_is_as_it_is(variant: str) -> None:
 def test_our_own_kernels_keep_their_text(path: Path) -> None:
     seed = path.read_text()
     assert authored(seed, canonical(seed, "")) == seed
-    # Each number of the kernel's own lines, made another.
+    # Changes each number in the kernel's own lines.
     for node in ast.parse(seed).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, int):
             name = ast.unparse(node.targets[0])

@@ -1,4 +1,4 @@
-"""What reaches beyond the end of memory is told with whose memory it is, where, and at which step of the grid."""
+"""Tests of accesses beyond the end of memory: the report says whose memory it is, where, and in which grid step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = pl.BlockSpec((8, 256), lambda i, *_: (i, 0))
 
 
 def _called(body: Callable[..., None], scratch: Any = (), **specs: Any) -> Callable[..., Any]:
-    """A function of x, in another shape, and ids, that are prefetched."""
+    """Returns a function of x, in another shape, and of ids, which are prefetched."""
     spec = pltpu.PrefetchScalarGridSpec(
         num_scalar_prefetch=1,
         grid=specs.get("grid", (2,)),

@@ -1,4 +1,4 @@
-"""How a child ended, from what the kernel says of it."""
+"""Tests of how a child ended, from what the kernel says of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 
-import conftest  # noqa: F401 - where the steps are
+import conftest  # noqa: F401 - finds the steps
 import pytest
 from conftest import FORKS
 
@@ -57,14 +57,14 @@ def _raise(error: Exception) -> bytes:
 def test_whose_doing_it_is() -> None:
     limits = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**40, answer_bytes=2**20)
     assert run_in_child(lambda: b"done", limits) == Ending("answered", b"done")
-    # Before the limits are in place, and in trusted code, it is this machine's.
+    # Before the limits are in place, and in trusted code, an error is this machine's fault.
     with pytest.raises(ChildFault, match="OSError: no sandbox"):
         run_in_child(lambda: b"", limits, lambda _: _raise(OSError("no sandbox")), is_trusted=False)
     with pytest.raises(ChildFault, match="KeyError: 'x'"):
         run_in_child(lambda: _raise(KeyError("x")), limits)
     with pytest.raises(ChildFault, match="ended before it began"):
         run_in_child(lambda: b"", limits, lambda _: os._exit(3))
-    # What is not trusted can claim no fault.
+    # Untrusted code cannot claim a fault.
     ending = run_in_child(lambda: _raise(KeyError("x")), limits, is_trusted=False)
     assert (ending.how, ending.reason(limits)) == ("died", "answered when nothing was asked")
 
@@ -116,7 +116,7 @@ def test_a_server_stays_until_something_goes_wrong_with_it(end: str, monkeypatch
         monkeypatch.setattr(Server, "MOST_RESIDENT_BYTES", 0)
     assert server.ask(end.encode()) == (b"grew 3" if end == "grew" else None)
     assert server.is_new
-    # More than a pipe holds, too.
+    # Requests may also be larger than a pipe.
     assert server.ask(b"c" * 2**20) == b"c" * 2**20 + b" 1"
     assert server.is_new == (end == "grew")
     server.close()

@@ -1,4 +1,4 @@
-"""Compile: the same bytes every time, whatever was compiled before; and whose doing a death is."""
+"""Tests of compile: the same bytes every time, whatever was compiled before, and whose fault a death is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_too_much_vmem_is_a_verdict(lower: Lower, run_step: Run, tmp_path: Path)
 
 
 def _with(lines: str) -> str:
-    """The kernel with more work on its accumulator before it is stored."""
+    """Returns the kernel with more work on its accumulator before the accumulator is stored."""
     head = "        out_ref[...] = acc"
     return SEED.replace(head, "\n".join(f"        {line}" for line in lines.splitlines()) + "\n" + head)
 
@@ -50,7 +50,7 @@ acc_ref[...] = nest(30, acc_ref[...])
 """
 LONG = "acc_ref[...] = jax.lax.fori_loop(0, 3000, lambda i, v: jnp.sin(v) + i, acc_ref[...], unroll=3000)"
 
-# Kernels that end the compiler's process, for want of stack or of time, and one that it turns down.
+# Kernels that end the compiler's process, for lack of stack or of time, and one that the compiler rejects.
 NASTY = {
     "needs too much memory": (
         re.sub(r"vmem_limit_bytes=.*", "vmem_limit_bytes=2**15,", SEED),

@@ -1,4 +1,4 @@
-"""What comes over the wire is believed in nothing that can be computed, and has nothing in it that is not known."""
+"""Tests that nothing from the wire is believed that can be computed, and that nothing unknown is let in."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _program(table: jax.Array, x: jax.Array) -> jax.Array:
 
 @pytest.fixture
 def document() -> Any:
-    """The program as it is sent; a test may change it."""
+    """Returns the program as it is sent; a test may change it."""
     return json.loads(wire.pack(jax.make_jaxpr(_program)(TABLE, ARRAY)))
 
 
@@ -68,7 +68,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _field(document: Any, record: str, name: str) -> list[Any]:
-    """The first [name, value] of a record of that class."""
+    """Returns the first [name, value] of a record of that class."""
     records = (one for one in _parts(document) if isinstance(one, list) and one[:2] == ["record", record])
     found: list[Any] = next(field for one in records for field in one[2] if field[0] == name)
     return found
@@ -92,7 +92,7 @@ def _aval(*shape: int, dtype: str = "float32") -> list[Any]:
 
 
 def _other_memory(document: Any) -> None:
-    """Goes into the table as if that were longer."""
+    """Indexes the table as if it were longer."""
     tree = next(one for one in _parts(document) if isinstance(one, list) and one[:2] == ["tree", "NDIndexer"])
     (_, _, shape, _) = tree[2]
     assert shape == ["tuple", 4]
@@ -109,7 +109,7 @@ def _other_result(document: Any) -> None:
 
 
 def _other_operand(document: Any) -> None:
-    """A function that is called with less than it takes."""
+    """Calls a function with fewer operands than it takes."""
     _equation(document, "jit")["invars"].pop()
 
 
@@ -123,7 +123,7 @@ def _rename(document: Any) -> None:
 
 
 def _inside_out(document: Any) -> None:
-    """An operation of kernels, around them."""
+    """Puts an operation of kernels outside of them."""
     add = document["jaxprs"][-1]["eqns"][-1]
     add["primitive"], add["params"], add["invars"] = "multiple_of", {"values": ["tuple", 8]}, add["invars"][:1]
 

@@ -1,4 +1,4 @@
-"""The corpus: honest kernels pass, cheats do not, and do where what catches them is broken."""
+"""Tests of the corpus: honest kernels pass; cheats pass only when the defences that catch them are broken."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from corpus import DEFENCES, HERE, Entry, Judge, Task, entries
 pytestmark = FORKS
 
 HONEST = entries(HERE / "honest")
-# Kernels as engineers write them today; JAX's own among them.
+# Kernels as engineers write them today, JAX's own among them.
 STYLES = entries(HERE / "styles")
 CHEATS = entries(HERE / "cheats")
 QUICK = {"honest/matmul/plain"}
-# All of the styles take half an hour: CI judges one, .ci/full the rest. Of others it leaves out the longest, and of
-# honest ones every second.
+# All styles take half an hour, so CI judges one and .ci/full the rest. CI also leaves out the longest of the other
+# kernels, and every second honest kernel.
 IN_CI = {"styles/layer_norm/kernel"}
 LONG = {
     "cheats/first/lowest_without_a_start",
@@ -46,7 +46,7 @@ def _task(name: str) -> Task:
 
 
 def _first_of_each(cheats: list[Entry]) -> list[Entry]:
-    """The first cheat for each defence."""
+    """Returns the first cheat for each defence."""
     seen: set[str] = set()
     first = []
     for entry in cheats:
@@ -57,7 +57,7 @@ def _first_of_each(cheats: list[Entry]) -> list[Entry]:
 
 
 def _with_marks() -> list[Any]:
-    """All entries; by default only one honest one is judged, and the first cheat for each defence."""
+    """Returns all entries; the default run judges only one honest entry, and the first cheat for each defence."""
     quick = {*QUICK, *map(str, _first_of_each(CHEATS))}
     full = {str(entry) for entry in [*STYLES, *HONEST[1::2]]} - IN_CI | LONG
 
@@ -68,7 +68,7 @@ def _with_marks() -> list[Any]:
 
 
 def _held_by_defences() -> list[Entry]:
-    """The cheats that pass without their defences: in .ci/full every one, in CI a third of the first for each."""
+    """Returns the cheats that pass without their defences: in .ci/full all, in CI a third of the first for each."""
     held = [entry for entry in CHEATS if entry.caught_by and entry.verdict != "ok"]
     return held if IS_FULL else _first_of_each(held)[::3]
 
@@ -82,7 +82,7 @@ def test_every_kernel_comes_to_its_verdict(entry: Entry) -> None:
 
 @THOROUGH
 def test_one_core_judges_as_many_do() -> None:
-    """XLA with a thread for each core would wait for itself there, in one of an interpreter's callbacks."""
+    """With a thread for each core, XLA would wait for itself there, in one of an interpreter's callbacks."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -111,7 +111,7 @@ def test_a_forged_program_is_not_the_one_that_is_judged() -> None:
     assert honest != forged
     right = judge(honest, task, ("imports",))["programs"]
     assert judge(forged, task, ("imports",))["programs"] == right
-    # Nobody sees it but in what a TPU would run: the contract finds that it does nothing.
+    # The forgery shows only in what a TPU would run: the contract finds that it does nothing.
     assert judge(forged, task, ("imports", "one_jaxpr", "surroundings"))["kind"] == "contract"
     report = judge(forged, task, ("imports", "one_jaxpr", "surroundings", "inside"))
     assert report["verdict"] == "ok"

@@ -1,4 +1,4 @@
-"""Delivered: a file that is given out is held against what was recorded of it."""
+"""Tests of delivered: a file that is given out is checked against what was recorded of it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ pytestmark = FORKS
 
 SEED = (SMALL / "kernel.py").read_text()
 
-# Its own docstring is none of those that the judge puts in.
+# A kernel that depends on its own docstring, which the judge replaces.
 BY_DOCSTRING = SEED + "\nBLOCK_M = BLOCK_M if 'x [M, K]' not in str(matmul.__doc__) else 128\n"
 
 
 def _judged(source: str, work: Path) -> Path:
-    """A variant's file in a campaign's folder, as a round leaves it; judged by one lowering alone."""
+    """Writes a variant's file into a campaign's folder, as a round leaves it; only one lowering has judged the file."""
     folder = work / "round-1" / "v0001"
     (folder / "square").mkdir(parents=True)
     (work / "cases" / "square").mkdir(parents=True)
@@ -56,12 +56,12 @@ def test_what_was_judged_is_what_is_given_out(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_what_hangs_on_its_own_docstring_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # The judge puts other ones in.
+    # The judge replaces docstrings.
     assert "differs from the one" in _told(tmp_path, _judged(BY_DOCSTRING, tmp_path), capsys)["square"]
 
 
 def _checked(work: Path) -> None:
-    """As the steps expect and check leave the case."""
+    """Leaves the case as the steps expect and check do."""
     case = work / "cases" / "square"
     tolerance = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
     (case / "tolerance.json").write_text(json.dumps(tolerance))

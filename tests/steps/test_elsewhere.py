@@ -1,4 +1,4 @@
-"""Surroundings: what a kernel may ask for, and what it comes to where it is another one elsewhere."""
+"""Tests of surroundings: what a kernel may ask for, and what becomes of a kernel that is another one elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KERNEL = (
     "out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32))(jnp.zeros((8, 128)))"
 )
 
-# What says where it is, by what is told of it.
+# Code that depends on where it is: the words of the reason, lines at the top of the source, and a test.
 TELLING = {
     "docstrings": ("its docstrings", "", "matmul.__doc__ is None"),
     "lines": ("its docstrings", "", f"matmul.__code__.co_firstlineno < {len(SEED.splitlines())}"),
@@ -135,7 +135,7 @@ def test_what_was_called_before_makes_no_other_program(lower: Lower) -> None:
 def test_a_kernel_that_does_not_end_elsewhere_is_told_so(lower: Lower) -> None:
     report = lower(f"{SEED}\nwhile __name__ != 'kernel':\n    pass\n", cpu_seconds=2)
     assert report["kind"] == "nondeterministic", report
-    # On a busy machine the wall time may run out before the CPU time does.
+    # On a busy machine the wall time may run out before the CPU time.
     told = "not reproducible: the program changes with what it must not depend on; there it fails: did not end within "
     assert report["reason"].startswith(told)
 
@@ -256,7 +256,7 @@ def test_sources_are_utf_8(lower: Lower, what: str) -> None:
     assert report["reason"].startswith(reason)
 
 
-# What Python parses, and cannot write, or does not even parse, and says so otherwise than by a SyntaxError.
+# Sources that Python parses but cannot write, or does not even parse, with an error that is no SyntaxError.
 DEEP = {
     "a sum of many terms": (f"Y = 1\nX = {'+'.join(600 * 'Y')}", "the source has no canonical form: it is nested too"),
     "an integer of many digits": (f"X = 0x{5000 * 'f'}", "the source has no canonical form: Exceeds the limit"),

@@ -1,4 +1,4 @@
-"""Expect: the oracle is at float64, whatever the reference's text says."""
+"""Tests of expect: the oracle is at float64, whatever the reference's text says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from child import run_in_child
 
 pytestmark = FORKS
 
-# A dtype as a text may say it, and how far the reference is then from an oracle that says float64.
+# The ways to write a dtype: an import, and the least and greatest distance of the reference from the oracle.
 _DTYPES = {
     "jnp.float32": ("import jax.numpy as jnp", 1e-9, 1e-6),
     "float32": ("from jax.numpy import float32", 1e-9, 1e-6),

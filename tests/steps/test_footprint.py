@@ -1,4 +1,4 @@
-"""Blocks of outputs: who may write them, and when."""
+"""Tests of blocks of outputs: which steps may write them, and when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from conftest import SMALL  # noqa: F401 - where the steps are
+from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -20,7 +20,7 @@ Index = Callable[..., tuple[Any, ...]]
 
 
 def of_grid(grid: tuple[int, ...], index: Index, semantics: tuple[str, ...] | None = None) -> Callable[[Any], Any]:
-    """A kernel that copies a block of eight rows and 128 columns at each point."""
+    """Returns a kernel that copies a block of eight rows and 128 columns at each point."""
 
     def kernel(x_ref: Any, out_ref: Any) -> None:
         out_ref[...] = x_ref[...]
@@ -36,7 +36,7 @@ def of_grid(grid: tuple[int, ...], index: Index, semantics: tuple[str, ...] | No
 
 
 def check(function: Callable[[Any], Any], shape: tuple[int, ...] = SHAPE) -> None:
-    """Raises what the order of the function's kernels provokes."""
+    """Checks the order of the function's kernels, and raises what it finds."""
     check_order(jax.make_jaxpr(function)(jax.ShapeDtypeStruct(shape, jnp.float32)).jaxpr)
 
 
@@ -45,7 +45,7 @@ def check(function: Callable[[Any], Any], shape: tuple[int, ...] = SHAPE) -> Non
     [
         ((8, 2), lambda i, j: (i, j), ("parallel", "parallel")),
         ((8, 2, 4), lambda i, j, k: (i, j), ("parallel", "parallel", "arbitrary")),
-        # There and back again: the block at the turn stays.
+        # The grid goes there and back again; the block at the turn stays.
         ((8, 2), lambda i, j: (i, jnp.where(i % 2 == 0, j, 1 - j)), None),
         ((), lambda: (0, 0), None),
     ],
@@ -78,12 +78,12 @@ def test_what_vmap_adds_is_before_what_was_said(semantics: tuple[str, ...], is_w
         check(mapped, (3, *SHAPE))
 
 
-# More points than could be gone through, and few along the axes that each number of a map depends on.
+# A grid of more points than could be visited, but few along the axes that each number of a map depends on.
 LONG = (64, 512, 512)
 
 
 def shares(grid: tuple[int, ...], *maps: Index) -> list[float]:
-    """Of one array that is handed to a kernel as often as there are maps, in blocks of eight rows and 128 columns."""
+    """Returns the shares of an array that a kernel reads, by its inputs: one for each map, in blocks of 8 rows."""
 
     def call(x: Any) -> Any:
         def kernel(*refs: Any) -> None:
@@ -173,7 +173,7 @@ def test_an_output_that_nobody_reads_is_memory_to_work_in() -> None:
 
 
 def _blocks(body: Any, x: Any, grid: tuple[int, ...], read: Any, written: Any, **more: Any) -> Blocks:
-    """Of a kernel with one input and one output."""
+    """Returns the blocks of a kernel with one input and one output."""
     call = pl.pallas_call(body, out_shape=x, grid=grid, in_specs=[read], out_specs=written, **more)
     (kernel,) = jax.make_jaxpr(call)(x).jaxpr.eqns
     return Blocks(kernel.params, grid, [])
@@ -197,7 +197,7 @@ ELEMENTS = (pl.Element(16), pl.Element(128))
     ("grid", "read", "written", "more"),
     [
         ((8,), _rows(lambda i: (i, 0)), _rows(lambda i: (i, 0)), {}),
-        # In place, also where a block stays for some steps, or is read before it is written.
+        # In place, also if a block stays for some steps, or is read before it is written.
         ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), ALIASED),
         ((7,), _rows(lambda i: (i + 1, 0)), _rows(lambda i: (i, 0)), ALIASED),
         ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), PARALLEL),
@@ -232,7 +232,7 @@ def test_what_a_step_reads_or_writes_out_of_order_is_told(
     with pytest.raises(Overlap, match=said):
         blocks.check_order([True])
     if not more:
-        # What nobody reads is memory to work in.
+        # An output that nobody reads is memory to work in.
         blocks.check_order([False])
 
 
@@ -253,7 +253,7 @@ SINGLE = pl.Buffered(1)
     ],
 )
 def test_what_was_written_long_before_may_be_read(distance: int, more: dict[str, Any], said: str) -> None:
-    """A step reads the block of one that many steps before; two buffers are free a step later than one."""
+    """A step reads the block that the step `distance` before it wrote; two buffers are free a step later than one."""
     count = 16
     spec = {
         name: pl.BlockSpec((8, 128), index, pipeline_mode=more.get(name))

@@ -1,4 +1,4 @@
-"""Compile, expect and check: verdicts, and the same bytes every time."""
+"""Tests of compile, expect and check: verdicts, and the same bytes every time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Pat
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "any").write_bytes(b"{}")
     judged = {"expected": "empty", "signature": "signature.json", "tolerance": "any", "gate": "p.json"}
-    # Before them there was no program; or there is one, and the gate is shut.
+    # Either these steps get no program, or they get a program and a shut gate.
     run_step("contract", tpu="empty", cpu="empty", jaxpr="empty", signature="signature.json", terms="any", out="p.json")
     (tmp_path / "shut.json").write_text(json.dumps({"verdict": "not_reached"}))
     for given, gate in (("empty", "p.json"), ("any", "shut.json")):
@@ -88,7 +88,7 @@ def test_a_wrong_kernel_is_rejected(
 
 
 def _oracle() -> tuple[dict[str, Any], check.Expected]:
-    """A signature of one float32 output, and what is expected of it."""
+    """Returns a signature of one float32 output, and what is expected of the output."""
     signature: dict[str, Any] = {"inputs": [], "outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
     oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
     name = f"{judge_inputs.PUBLIC.name}.0"
@@ -125,7 +125,7 @@ def test_outputs_are_compared_element_by_element() -> None:
         ("float32", 1e12, 1, 1e12),
         ("float32", 1.0, 1, 1.0),
         ("float32", 1e-3, 1, 1e-3),
-        # A few elements are large: those of the others are no larger for it.
+        # A few elements are large: the unit of the others does not grow with them.
         ("float32", 1.0, 1e6, 4 * 0.6745),
         ("float32", 1e-3, 1e6, 1.0),
         ("int32", 1000.0, 1, 1.0),
@@ -177,10 +177,10 @@ def test_what_is_left_of_large_terms_is_granted_what_they_err_by() -> None:
     ("count", "off", "passes"),
     [
         (1, 0.24, True),
-        (1, 0.26, False),  # of the root mean square
+        (1, 0.26, False),  # off: a share of the root mean square
         (1, np.nan, False),
         (50, 0.04, True),
-        (51, 0.04, False),  # of 25,000 elements
+        (51, 0.04, False),  # count: out of 25,000 elements
         (50, 0.06, False),  # too much in all
     ],
 )
@@ -233,7 +233,7 @@ def test_inputs_are_the_judges_own(monkeypatch: pytest.MonkeyPatch) -> None:
         assert set(first[2]) == {"lowest": {1}, "highest": {3}, "sparse": {1, 3}}.get(drawn.name, {1, 2, 3})
         assert np.isfinite(first[0]).all()
     assert judge_inputs.draw(signature, number=1)[0].tobytes() != judge_inputs.draw(signature)[0].tobytes()
-    # A float8's range is narrow: what is large for others is its largest.
+    # A float8's range is narrow: its largest value takes the place of values that are large for other types.
     narrow = {"inputs": [{**entry, "dtype": "float8_e4m3fn"}]}
     assert np.isfinite(judge_inputs.draw(narrow, _set("large"))[0].astype(np.float32)).all()
 
@@ -316,7 +316,8 @@ def test_what_a_compiler_asks_of_its_authors_users_is_left_out(text: str, line: 
 
 
 def test_reasons_hold_no_orders_to_a_terminal() -> None:
-    # What engine/core/text/plain_text.cc takes out: C0, DEL, C1, marks of direction; and halves of characters.
+    # The characters that engine/core/text/plain_text.cc removes: C0, DEL, C1, direction marks, and halves of
+    # characters.
     codes = [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
     for code in [*codes, 0xFEFF, 0xD800, 0xDFFF]:
         line = verdict.one_line(f"before{chr(code)}after")

@@ -1,4 +1,4 @@
-"""What a program says of its kernels to the compiler is read back strictly."""
+"""Tests that what a program tells the compiler about its kernels is read back strictly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some steps of a kernel: as many are run as those that are asked for need, and none of them waits for ever."""
+"""Tests of running some steps of a kernel: no more than the wanted steps need, and none waits for ever."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _fetched(x: Any, buffer: Any, semaphores: Any, step: Any) -> Any:
 
 
 def _prefetching(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
-    """Each step starts the copy that the next one waits for."""
+    """Each step starts the copy that the next step waits for."""
     i = pl.program_id(0)
 
     @pl.when(i == 0)
@@ -42,7 +42,7 @@ def _prefetching(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
 
 
 def _prefetching_too_much(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
-    """The last step starts a copy, too, and nobody waits for it."""
+    """The last step starts a copy, too, which no step waits for."""
     i = pl.program_id(0)
     pl.when(i == 0)(lambda: _fetched(x, buffer, semaphores, i).start())
     _fetched(x, buffer, semaphores, jax.lax.rem(i + 1, STEPS)).start()
@@ -51,7 +51,7 @@ def _prefetching_too_much(x: Any, out: Any, buffer: Any, semaphores: Any) -> Non
 
 
 def _signalling(x: Any, out: Any, buffer: Any, semaphores: Any, more: Any) -> None:
-    """The last step signals for nobody."""
+    """The last step sends a signal that no step waits for."""
     copy = _fetched(x, buffer, semaphores, pl.program_id(0))
     copy.start()
     copy.wait()
@@ -65,7 +65,7 @@ def _never_started(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
 
 
 def _without_a_grid(x: Any, out: Any, scratch: Any) -> None:
-    """Reads memory that nobody wrote, and makes nothing of it."""
+    """Reads memory that nothing wrote, and does not use it."""
     out[...] = jnp.where(x[...] > -jnp.inf, 2 * x[...], scratch[...])
 
 
@@ -131,7 +131,7 @@ COLUMNS = 4
 
 
 def _over_a_grid(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
-    """As above, over two axes."""
+    """Does the same as _prefetching, over two axes."""
     step = pl.program_id(0) * COLUMNS + pl.program_id(1)
 
     def copy(t: Any) -> Any:
@@ -193,7 +193,7 @@ def test_a_block_that_no_step_writes_is_not_what_the_one_before_it_is() -> None:
 
 
 def _told_to_stop(word: Any, x: Any, out: Any) -> None:
-    """The first step leaves word for all others."""
+    """The first step leaves a message for all other steps."""
     out[...] = jnp.where(word[0] == 0, 2 * x[...], 0)
 
     @pl.when(pl.program_id(0) == 0)
@@ -233,7 +233,7 @@ def test_a_core_finds_nothing_in_scratch_that_another_core_has_left() -> None:
 
 
 def _asks_the_poison(x: Any, out: Any, scratch: Any) -> None:
-    """Works only where memory that nobody wrote is not a number."""
+    """Works only if memory that nothing wrote is not a number."""
     out[...] = jnp.where(scratch[0, 0] != scratch[0, 0], 2 * x[...], 0)
 
 

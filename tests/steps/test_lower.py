@@ -1,4 +1,4 @@
-"""Lower: what is one program and what is not, and what hostile candidates come to."""
+"""Tests of lower: which sources are one program, and what becomes of hostile candidates."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_gradient_through_a_cast_has_a_form_on_the_wire() -> None:
     assert (core.jaxpr_as_fun(wire.unpack(packed))(x)[0] == gradient(x)).all()
 
 
-# What no kernel needs: a spec that allows it leaves a candidate to the sandbox.
+# Modules that no kernel needs: a spec that allows them leaves a candidate to the sandbox.
 ANY = ("builtins", "ctypes", "os", "resource", "signal", "socket", "sys", "threading")
 
 HOSTILE = {
@@ -188,7 +188,7 @@ def matmul(x, y):
 }
 
 
-# Without root, namespaces come of a user namespace, and who stays outside of them is the same user.
+# Without root, namespaces need a user namespace, and whoever stays outside of them is the same user.
 USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not IS_THOROUGH_ROOT, reason="THOROUGH=1, as root"))]
 
 

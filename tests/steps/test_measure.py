@@ -1,4 +1,4 @@
-"""Measure: samples of two programs side by side, and verdicts of what cannot be timed."""
+"""Tests of measure: samples of two programs side by side, and verdicts on what cannot be timed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = {"signature": "signature.json", "expected": "expected.npz", "tolerance":
 
 @pytest.fixture
 def case(run_step: Run, tmp_path: Path) -> Case:
-    """The files of the case that is timed, and what is known of it."""
+    """Writes the files of the timed case, and returns the case."""
     (tmp_path / "tolerance.json").write_text(json.dumps(TOLERANCE))
     (tmp_path / "secret").write_text("a secret")
     done = run_step(
@@ -181,7 +181,7 @@ def test_timed_calls_are_held_against_the_oracle(lower: Lower, measured: Measure
     report = measured("off.cpu", "k.cpu", gate="contract.json")
     assert (report["verdict"], report["kind"]) == ("rejected", "incorrect")
     assert report["reason"].startswith("a timed call: 'out': ")
-    # A baseline is the reference itself.
+    # A baseline is the reference itself, so its outputs are not checked.
     assert measured("off.cpu", "k.cpu")["verdict"] == "ok"
 
 

@@ -1,4 +1,4 @@
-"""The model against closed forms: what kernels execute and move, by the schedules that libtpu makes of them."""
+"""Tests of the model against closed forms: what kernels execute and move, by the schedules that libtpu makes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Analyze = Callable[[str, Any], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All kernels' dumps, in one folder. The compiler would not start in a process that forks."""
+    """Returns a folder with all kernels' dumps. The compiler would not start in a process that forks."""
     folder = tmp_path_factory.mktemp("dumps")
     program = Path(__file__).with_name("generated.py")
     subprocess.run([sys.executable, str(program), str(folder)], check=True, capture_output=True)
@@ -31,7 +31,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def analyze(dumps: Path, tmp_path: Path) -> Analyze:
-    """The facts of a kernel's run with these operands."""
+    """Returns the facts of a kernel's run with these operands."""
 
     def run(name: str, operands: Any) -> dict[str, Any]:
         (tmp_path / "operands.json").write_text(json.dumps(operands))
@@ -56,9 +56,9 @@ def _agrees(kernel: dict[str, Any], expected: Expected) -> None:
     for what in ("loads", "stores", "load_bytes", "store_bytes"):
         wanted = getattr(expected, what)
         assert wanted is None or dma[what] == wanted, what
-        # Every transfer is one of the kernel's own operands.
+        # Every transfer belongs to an operand of the kernel.
         assert sum(one[what] for one in kernel["traffic"]) == dma[what], what
-    # But for waits for what moves within the chip.
+    # Waits for what moves within the chip have no operand.
     assert all(one["operand"] is not None or one["loads"] + one["stores"] == 0 for one in kernel["traffic"])
     for marker, times in expected.markers.items():
         executed = kernel["matmuls"] if marker == "matmul" else kernel["opcodes"].get(MARKERS[marker], 0)
@@ -114,14 +114,14 @@ def test_bundles_grow_by_whole_passes(name: str, analyze: Analyze) -> None:
         bundles: int = analyze(name, operands)["bundles"]["executed"]
         return bundles
 
-    # Two passes more are two passes more, however many there were.
+    # Two more passes cost the same, however many there were before.
     growth = executed(12) - executed(10)
     assert growth > 0
     assert executed(112) - executed(12) == 50 * growth
 
 
 def test_a_longer_grid_is_more_of_the_same(analyze: Analyze) -> None:
-    # The text is the same but for the number of steps; two buffers take turns.
+    # The text is the same except for the number of steps; two buffers take turns.
     seven, forty = (analyze(f"grid_{n}", {})["bundles"] for n in (7, 40))
     assert seven["static"] == forty["static"]
     assert (forty["executed"] - seven["executed"]) % (40 - 7) == 0
@@ -150,7 +150,7 @@ def matmul(x, y):
 """
 
 
-# Two kernels of other shapes, of which each has a table.
+# Two kernels of different shapes, each with a table.
 TWO_KERNELS = """
 import jax, jax.numpy as jnp
 from jax.experimental import pallas as pl
@@ -179,7 +179,7 @@ def matmul(x, y):
 
 
 def _facts(lower: Lower, run_step: Run, tmp_path: Path, source: str) -> list[dict[str, Any]]:
-    """What the model says of a candidate, with what a round gives it and without."""
+    """Returns the model's facts on a candidate, with the operands that a round gives and without."""
     assert lower(source)["verdict"] == "ok"
     run_step("compile", program="k.tpu", dumps="k.dumps", target="tpu7x", out="compile.json")
     (tmp_path / "cost.json").write_text('{"flops": 16320000, "bytes": 1}')
@@ -198,7 +198,7 @@ def test_a_round_gives_the_model_what_a_kernel_is_given(lower: Lower, run_step: 
     (run,) = json.loads((tmp_path / "k.operands").read_text())["kernels"][""]
     assert run == {"times": 1, "operands": {"0": list(range(24, -1, -1))}}
     assert facts["verdict"] == "ok"
-    # Of 300 rows of weights there are two tiles, of 136 columns one.
+    # The 300 rows of weights have two tiles, the 136 columns one.
     assert facts["matmuls"] == 2 * sum(1 + i % 2 for i in range(25))
     assert without["kind"] == "not_modelled"
 

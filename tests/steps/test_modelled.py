@@ -1,4 +1,4 @@
-"""Every honest kernel has a modelled time, but for three that say why they have none."""
+"""Tests that every honest kernel has a modelled time, except three that say why they have none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from conftest import FULL, THOROUGH, Run
 from corpus import HERE, SPEC_PROGRAM, Entry, entries
 
-# What no other kernel of the corpus has: a table that it prefetches, copies by hand, control flow on data.
+# Kernels with what no other kernel of the corpus has: a prefetched table, copies by hand, control flow on data.
 IN_CI = {"honest/attention/block_table", "styles/manual_matmul/kernel", "styles/paged_dma/kernel"}
-# Kernels that pass on the CPU and have no time for a TPU, and what is said of them.
+# Kernels that pass on the CPU but have no time for a TPU, and what is said of them.
 WITHOUT_TIME = {
     "honest/attention/loop": "Used 130.89M of 64.00M vmem",
     "honest/matmul/dynamic_grid": "it depends on operand 0 (s32[]), whose values are not known",
@@ -43,7 +43,7 @@ def test_every_honest_kernel_is_modelled(entry: Entry, run_step: Run, tmp_path: 
 
 
 def _timed(entry: Entry, function: str, case: Path, run_step: Run, folder: Path) -> dict[str, Any]:
-    """The facts of a kernel's timed case, or the compiler's report where it was refused."""
+    """Returns the facts of a kernel's timed case, or the compiler's report if the compiler refused it."""
     lowered = {f"{one}_out": f"k.{one}" for one in ("tpu", "cpu", "jaxpr", "operands")}
     files = {"signature": case / "signature.json", "target": "tpu7x"}
     run_step("lower", source=entry.path, entry=function, **files, **lowered, out="lower.json", depfile="d")

@@ -1,4 +1,4 @@
-"""Counting what a kernel does, where that hangs on the grid's indices: as the core's integers have it."""
+"""Tests of counting a kernel's work where it depends on the grid's indices, with the core's own integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from conftest import SMALL  # noqa: F401 - where the steps are
+from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -23,7 +23,7 @@ ELEMENTS = 8 * 128
 
 
 def flops_of(guard: Callable[[Any], Any]) -> float:
-    """Of a kernel that adds one to a block at those steps of a grid that the guard lets pass."""
+    """Counts the operations of a kernel that adds one to a block in the grid steps that the guard lets pass."""
     program.configure_jax()
 
     def kernel(x_ref: Any, out_ref: Any) -> None:
@@ -49,10 +49,10 @@ def flops_of(guard: Callable[[Any], Any]) -> float:
         (lambda i: i < 3, 3),
         (lambda i: i % 3 == 0, 3),
         (lambda i: jnp.minimum(i, 5) > 2, 5),
-        # 2^32 is none.
+        # In 32 bits 2^32 is zero.
         (lambda i: (i + 1) * 65536 * 65536 != 0, 0),
         (lambda i: (i + 1) * 65536 * 16384 < 0, 4),
-        # Without a sign, what is below zero is above all.
+        # Without a sign, a number below zero is above all others.
         (lambda i: (i - 4).astype(jnp.uint32) < 4, 4),
         (lambda i: jax.lax.shift_right_logical(i - 4, 31) == 1, 4),
         (lambda i: jax.lax.shift_right_arithmetic(i - 4, 31) == -1, 4),
@@ -99,7 +99,7 @@ def test_what_a_guard_is_made_of_is_read_once(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(mosaic, "_function_of", counted)
     assert flops_of(lambda i: (i * 3 + 1) % 4 == 2) == 2
-    # Not once a step of the grid.
+    # Not once for each step of the grid.
     assert 0 < read.count("muli") < STEPS
 
 

@@ -1,4 +1,4 @@
-"""What Mosaic lacks is turned down in the words of the index, and what stands in for it compiles and is right."""
+"""Tests of what Mosaic lacks: it is rejected in the words of the index, and its stand-in compiles and is right."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _largest(x: Any) -> Any:
 
 
 def _sorted(x: Any) -> Any:
-    """A bitonic network along the rows."""
+    """Sorts along the rows, by a bitonic network."""
     row, n = _iota(x, 0), x.shape[0]
     for k in (2**i for i in range(1, n.bit_length())):
         for j in (k >> i for i in range(1, k.bit_length())):
@@ -106,16 +106,16 @@ def _halved(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Tried:
-    """What is written, on which inputs, and what stands in for it: a function, or a kernel's body."""
+    """A form that Mosaic lacks, its inputs, and its stand-in: a function, or a kernel's body."""
 
     written: Callable[..., Any]
     inputs: tuple[jax.ShapeDtypeStruct, ...]
     instead: Callable[..., Any]
     is_body: bool = False
-    dtype: Any = None  # of the inputs of what stands in, where it is another
+    dtype: Any = None  # of the stand-in's inputs, if another
 
 
-# Each by words of mosaic_lacks.LACKS' `what`.
+# By words of `what` in mosaic_lacks.LACKS.
 TRIED = {
     "bfloat16, float16 or int8 result": Tried(
         lambda x, w: x @ w,
@@ -214,12 +214,12 @@ def _kernel(tried: Tried, function: Callable[..., Any], is_body: bool, interpret
 
 @pytest.fixture
 def said_against(run_step: Run, tmp_path: Path) -> Callable[..., str]:
-    """What a user would be told of a kernel; empty where a TPU v7x takes it."""
+    """Returns what a user would be told of a kernel; empty: a TPU v7x accepts it."""
 
     def said(kernel: Callable[..., Any], inputs: tuple[jax.ShapeDtypeStruct, ...]) -> str:
         try:
             exported = program.export_program(jax.make_jaxpr(kernel)(*inputs), list(inputs), "tpu")
-        except Exception as error:  # noqa: BLE001 - whatever Mosaic says
+        except Exception as error:  # noqa: BLE001 - Mosaic may raise anything
             return candidate.describe(error, "")
         (tmp_path / "k.tpu").write_bytes(exported)
         run_step("compile", program="k.tpu", target="tpu7x", out="k.json", dumps="k.dumps")
@@ -230,7 +230,7 @@ def said_against(run_step: Run, tmp_path: Path) -> Callable[..., str]:
 
 
 def _row_of(name: str) -> mosaic_lacks.Lack:
-    """The row that is called so, or else the first whose words have it."""
+    """Returns the row of that name, or else the first row whose words contain it."""
     plain = name.replace("`", "")
     rows = [one for one in mosaic_lacks.LACKS if plain in one.what.replace("`", "")]
     return next((one for one in rows if one.what.replace("`", "") == plain), rows[0])

@@ -1,4 +1,4 @@
-"""What kernels are given that their control flow hangs on: from programs on the wire, without running a kernel."""
+"""Tests of the operands that a kernel's control flow depends on: from programs on the wire, without running kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHAPE = jax.ShapeDtypeStruct((64, 128), jnp.float32)
 
 
 def _counted(table: Any, x: Any, name: str = "k") -> Any:
-    """A kernel that has a prefetched table."""
+    """Calls a kernel that has a prefetched table."""
 
     def body(s: Any, x: Any, o: Any) -> None:
         o[...] = x[...] * s[0]
@@ -82,7 +82,7 @@ def test_large_inputs_of_floats_cost_nothing() -> None:
     def program(table: Any, x: Any) -> Any:
         return _counted(table, x[:64, :128])
 
-    # Sixteen terabytes, which nobody could draw.
+    # The input has 16 TiB, which nobody could draw.
     huge = jax.ShapeDtypeStruct((1 << 20, 1 << 22), jnp.float32)
     given = _given(program, jax.ShapeDtypeStruct((1,), jnp.int32), huge)
     assert given == {"kernels": {"": [{"times": 1, "operands": {"0": [3]}}]}}

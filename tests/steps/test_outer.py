@@ -1,4 +1,4 @@
-"""Programs that are run operation by operation give what they give compiled, and hand over each kernel in them."""
+"""Tests of programs that run operation by operation: they give what they give compiled, and hand over each kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import SMALL  # noqa: F401 - where the steps are
+from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 
 import outer

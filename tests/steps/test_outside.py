@@ -1,4 +1,4 @@
-"""What stands outside of kernels is of a closed list, or the spec has a word for it."""
+"""Tests that operations outside of kernels are from a closed list, or that the spec has a word for them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def survey(function: Callable[..., Any], *arguments: Any, narrowest: int = 0) ->
         lambda x: kernel(jnp.pad(jnp.concatenate([x, x]), 4)) - jnp.arange(24),
         lambda x: jnp.where(kernel(x) > x, jnp.exp(x), jnp.tanh(x)).astype(jnp.int32).argmax(axis=1),
         lambda x: jax.jit(kernel)(jax.lax.rev(x, (0,))),
-        # What is at a place that is known before the program runs is a slice.
+        # An access to a place that is known before the program runs is a slice.
         lambda x: kernel(jax.lax.dynamic_slice(x, (2, 0), (4, 16))),
         lambda x: kernel(jax.lax.dynamic_update_slice(x, jnp.zeros((4, 16)), (jnp.int32(1) + 1, 0))),
     ],
@@ -103,7 +103,7 @@ def test_what_stands_in_a_loop_or_a_branch_needs_its_own_word() -> None:
         lambda x: jax.lax.cond((x.sum() * 0).astype(jnp.int32) == 0, kernel, lambda y: y, x),
         lambda x: jax.lax.switch(jnp.argmax(x[0]), [kernel, lambda y: y, kernel], x),
         lambda x: jax.lax.while_loop(lambda y: y.sum() < 9, kernel, x),
-        # The numbers come round the loop.
+        # The floats reach the counter in the next pass of the loop.
         lambda x: jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + (c[1] > 0).sum(), kernel(c[1])), (0, x))[1],
         lambda x: jax.lax.cond(jnp.float32(1) + jnp.float32(2**-12) > 1, kernel, lambda y: y, x),
     ],
@@ -138,7 +138,7 @@ def test_every_operation_that_a_candidate_may_use_is_listed() -> None:
     listed = outside._FREE | set(outside._WORD_OF)
     assert set(schema._TABLES[False]) <= listed
     assert not outside._FREE & set(outside._WORD_OF)
-    # Nothing is listed but what there is, and calls.
+    # The list holds nothing but existing operations, and calls.
     assert listed - set(schema._TABLES[False]) <= set(jaxprs.CALLS)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a program's outputs: the same numbers as the whole program gives there, without the rest."""
+"""Tests of parts of a program's outputs: the same numbers as the whole program gives there, without the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises of kernels to their compiler are looked at."""
+"""Tests that the promises of kernels to their compiler are checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _traced(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _rows(by: int) -> Callable[..., Any]:
-    """A kernel that reads eight rows further on, which it says are in one tile."""
+    """Returns a kernel that reads `by` rows further on, and promises that its eight rows are one tile."""
 
     def kernel(x: Any, out: Any) -> None:
         first = 2 * pl.program_id(0)

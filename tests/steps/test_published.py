@@ -1,4 +1,4 @@
-"""JAX's own kernels: the model follows all of them, with what they are given, and does exactly their work."""
+"""Tests of JAX's own kernels: the model follows all of them with their operands, and finds exactly their work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVOLVE = os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Of each program, by its name. The compiler would not start in a process that forks."""
+    """Returns the facts of each program, by name. The compiler would not start in a process that forks."""
     folder = tmp_path_factory.mktemp("published") / "dumps"
     subprocess.run(
         [sys.executable, str(Path(__file__).with_name("published.py")), str(folder)], check=True, capture_output=True
@@ -48,6 +48,6 @@ def test_grouped_products_do_what_they_have_to(facts: dict[str, Any]) -> None:
 
 
 def test_masked_blocks_are_not_computed(facts: dict[str, Any]) -> None:
-    # Of 2 x 2 blocks three are not wholly masked, of 8 x 8 thirty-six.
+    # Three of 2 x 2 blocks are not wholly masked, and 36 of 8 x 8.
     for name, share in (("splash", 3 / 4), ("flash", 36 / 64)):
         assert facts[f"{name}_causal"]["matmuls"] == share * facts[name]["matmuls"], name

@@ -1,4 +1,4 @@
-"""Races are told with whose memory it is; outputs that nobody reads have none."""
+"""Tests of races: the report says whose memory it is; outputs that nobody reads have no races."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _body(x: Any, out: Any, sums: Any) -> None:
 
 
 def _both(x: Any) -> Any:
-    """Two steps in no order, both of which write the same block of the second output."""
+    """Writes the same block of the second output in two steps, which have no order."""
     block = pl.BlockSpec((8, 128), lambda i: (i, 0))
     return pl.pallas_call(
         _body,
@@ -59,7 +59,7 @@ def test_what_is_read_has_a_race_and_a_name() -> None:
 
 
 def _signalling(kind: str, given: int, taken: int, first: bool = False) -> Any:
-    """A kernel of which each step, or the first one alone, signals a semaphore and waits for it."""
+    """Returns a kernel that signals a semaphore and waits for it: in each step, or once in the first and the last."""
 
     def body(x: Any, out: Any, free: Any) -> None:
         if first:

@@ -1,4 +1,4 @@
-"""Rewrites: what is legal and what is not proposed, and what a round makes of them."""
+"""Tests of rewrites: which are legal, which are not proposed, and what a round makes of them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ HONEST = sorted((ROOT / "tests" / "steps" / "honest").glob("*/*.py"))
 
 
 def found(text: str, kind: str) -> dict[str, str]:
-    """The rewrites of a kind: description to text."""
+    """Returns the rewrites of a kind: description to text."""
     return {one.description: one.text for one in rewrites(text).get(kind, [])}
 
 
 def changed(source: str, *changes: tuple[str, str]) -> str:
-    """A source with each text, which it has, replaced."""
+    """Returns the source with each text replaced, which it must have."""
     for old, new in changes:
         assert old in source, old
         source = source.replace(old, new)
@@ -117,7 +117,7 @@ def test_index_maps_keep_what_scalar_prefetch_gives_them() -> None:
     )
     (text,) = found(scalars, "grid order").values()
     assert "lambda j, i, k, order: (order[i], k)" in text
-    # Two steps of i may have the same block: the author alone may say that they need no order.
+    # Two steps of i may have the same block, so only the author may say that they need no order.
     said = changed(scalars, ('("parallel", "parallel", "arbitrary")', '("arbitrary", "arbitrary", "arbitrary")'))
     assert not found(said, "grid order")
     assert not found(said, "semantics")
@@ -223,7 +223,7 @@ def test_the_first_step_writes_and_the_last_one_adds_on_the_way_out() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        ("    acc_ref[...] += jnp.dot(", "    acc_ref[...] += 1 * jnp.dot("),  # who knows of what shape
+        ("    acc_ref[...] += jnp.dot(", "    acc_ref[...] += 1 * jnp.dot("),  # of unknown shape
         ("    acc_ref[...] += jnp.dot(", "    noted = x\n    out_ref[...] = noted\n    acc_ref[...] += jnp.dot("),
         ("out_ref[...] = acc_ref[...].astype", "out_ref[...] = x + acc_ref[...].astype"),
         ("@pl.when(k == 0)", "@pl.when(k <= 0)"),
@@ -233,7 +233,7 @@ def test_the_first_step_writes_and_the_last_one_adds_on_the_way_out() -> None:
 def test_steps_are_not_told_apart_where_more_hangs_on_the_product(change: tuple[str, str]) -> None:
     source = changed(SEED, change)
     texts = found(source, "end steps").values()
-    # What is before the statement that adds stays before it.
+    # Statements before the one that adds stay before it.
     assert all("block_product():\n        x, y" not in text for text in texts)
 
 
@@ -309,7 +309,7 @@ def test_products_are_cut_where_parts_are_whole_tiles() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        ("x, y = x_ref[...], y_ref[...]", "x, y = x_ref[...], y_ref[...].T"),  # who knows what that is
+        ("x, y = x_ref[...], y_ref[...]", "x, y = x_ref[...], y_ref[...].T"),  # of unknown shape
         ("(bm, bk), lambda", "(bm, 1, bk), lambda"),
         ("(bm, bk), lambda", "(None, bm), lambda"),
         (
@@ -400,7 +400,7 @@ def test_block_sizes_that_callers_may_choose_are_their_defaults() -> None:
 
     chosen = changed(SEED, *WITH_BLOCK_SIZES)
     assert count(chosen) == count(SEED)
-    # What they are is not seen where they are given, or have no defaults.
+    # Block sizes that are passed in, or have no defaults, are not known.
     for change in (("BlockSizes()", "BlockSizes(k=7)"), ("k: int = BLOCK_K", "k: int")):
         assert "ragged edge" not in count(changed(chosen, change))
 
@@ -546,7 +546,7 @@ def test_kinds_come_first_so_that_one_with_many_rewrites_does_not_crowd_out_othe
 def test_what_is_in_the_history_is_not_proposed(run_step: Run, tmp_path: Path) -> None:
     (first,) = step(run_step, tmp_path, "0", "v0001")
     kernel = (tmp_path / "out" / "v0001" / "kernel.py").read_text()
-    # As the select step writes it, of the canonical source.
+    # The select step writes the digest of the canonical source.
     digest = hashlib.sha256(normalise.canonical(kernel, "kernel.py").encode()).hexdigest()
     (tmp_path / "history.jsonl").write_text(
         json.dumps({"source": digest, "note": "a\u2028b"}, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What the contract would refuse for sure is not proposed."""
+"""Tests that a rewrite is not proposed if the contract would surely refuse it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def signature(m: int, n: int, k: int) -> dict[str, Any]:
 
 
 def permits(contracted: int, entry: str = "matmul") -> Permits:
-    """Of a small case that is checked, with so much of the contracted dimension, and a large one that is timed."""
+    """Returns what a small checked case, with so much of the contracted dimension, and a large timed case permit."""
     cases = [
         Case("check", signature(256, 256, contracted), TERMS, True),
         Case("timed", signature(2048, 2048, 1024), TERMS, False),
@@ -30,7 +30,7 @@ def permits(contracted: int, entry: str = "matmul") -> Permits:
 
 
 def proposed(permitted: Permits) -> list[str]:
-    """What nine places of a round are given."""
+    """Returns what nine places of a round are given."""
     parent = Parent("v0000", WHOLE_CONTRACTED)
     return [one.note for one in propose([parent] * 9, 1, range(9), 1, set(), permitted.permits)]
 

@@ -1,4 +1,4 @@
-"""Every rewrite of some kernels gives what its original gives, in Pallas' interpreter on the CPU."""
+"""Tests that every rewrite of some kernels gives what its original gives, in Pallas' interpreter on the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewritten import LOOP, NARROW_SCRATCH, SEED, SUM_IN_OUTPUT, SUM_IN_SCRATCH,
 
 from rewrites import rewrites
 
-# Of values of this size bfloat16 keeps three digits: an element is right to half a unit in the last place.
+# bfloat16 keeps three digits of values of this size: an element is right to half a unit in the last place.
 _ROUNDING = 0.02
 
 SMALL_SEED = with_blocks(SEED, 256, 512, 512)
@@ -21,7 +21,7 @@ pytestmark = THOROUGH
 MASKS_ALONE = next(one.text for one in rewrites(SMALL_SEED)["ragged edge"])
 
 
-# Two blocks or three along each dimension; the seed's then one that is ragged in all three.
+# Two or three blocks along each dimension; the second shape of the seed is ragged in all three.
 KERNELS = {
     "seed": (SMALL_SEED, ["256x512x512", "300x600x1100"]),
     "sum_in_scratch": (SUM_IN_SCRATCH, ["256x128x512", "128x256x1536"]),
@@ -33,7 +33,7 @@ KERNELS = {
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """The errors of all kernels, their rewrites, and one that is wrong: of one process, for it has to import JAX."""
+    """Returns the errors of all kernels, their rewrites, and a wrong one, from one process that imports JAX."""
     root = tmp_path_factory.mktemp("rewritten")
     wrong = MASKS_ALONE.replace("block_product(True)", "block_product(False)")
     assert wrong != MASKS_ALONE
@@ -67,5 +67,5 @@ def test_every_rewrite_is_right(name: str, measured: dict[str, float]) -> None:
 
 
 def test_a_wrong_kernel_is_seen(measured: dict[str, float]) -> None:
-    # Ragged blocks take the way of whole ones, and count what lies beyond the edge.
+    # The wrong kernel treats ragged blocks as whole ones, and counts what lies beyond the edge.
     assert not measured["seed/wrong.py"] < _ROUNDING

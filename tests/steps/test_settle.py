@@ -1,4 +1,4 @@
-"""What is around kernels is the same on every device, and promises are taken out of it."""
+"""Tests that the code around kernels is the same on every device, and that promises are taken out of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _settled(function: Callable[..., Any], *arguments: Any) -> core.ClosedJaxpr:
 
 
 def _params(closed: core.ClosedJaxpr, name: str) -> list[dict[str, Any]]:
-    """Of all equations of a primitive, nested ones too."""
+    """Returns the parameters of all equations of a primitive, nested ones too."""
     found: list[dict[str, Any]] = []
 
     def walk(jaxpr: core.Jaxpr) -> None:

@@ -1,4 +1,4 @@
-"""Skeletons: what of a kernel changes with its sizes, and what makes it another kernel."""
+"""Tests of skeletons: what of a kernel changes with its sizes, and what makes it another kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from conftest import SMALL  # noqa: F401 - where the steps are
+from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
 
@@ -24,7 +24,7 @@ CHECKED = ((128, 256), (256, 384))
 def kernel_of(
     body: Function = lambda x: x * 2.0, index: Function = lambda i: (i, 0), block: int = 64, scale: float = 1.0
 ) -> Function:
-    """A kernel over blocks of rows."""
+    """Returns a kernel over blocks of rows."""
 
     def kernel(x_ref: Any, out_ref: Any) -> None:
         out_ref[...] = body(x_ref[...]) * scale
@@ -38,7 +38,7 @@ def kernel_of(
 
 
 def unseen(checked: Function, timed: Function, sizes: Sizes = (1024, 2048), seen: tuple[Sizes, ...] = CHECKED) -> Any:
-    """What of the one no check of the other has seen."""
+    """Returns what of `timed` no check of `checked` has seen."""
 
     def traced(function: Function, shape: Sizes) -> tuple[Skeleton, dict[str, Any]]:
         program.configure_jax()

@@ -1,4 +1,4 @@
-"""Sums of sums: what is an accumulator and how wide, and what is none."""
+"""Tests of sums of sums: what is an accumulator, how wide it is, and what is no accumulator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from conftest import SMALL  # noqa: F401 - where the steps are
+from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -20,7 +20,7 @@ Body = Callable[..., None]
 
 
 def traced(body: Body, scratch: str = "float32") -> Any:
-    """A kernel of three bfloat16 arrays and a scratch, over a grid of four."""
+    """Traces a kernel of three bfloat16 arrays and a scratch, over a grid of four."""
 
     def call(x: Any, y: Any) -> Any:
         return pl.pallas_call(
@@ -35,7 +35,7 @@ def traced(body: Body, scratch: str = "float32") -> Any:
 
 
 def found(body: Body, scratch: str = "float32") -> set[str]:
-    """What is found in such a kernel."""
+    """Returns what is found in such a kernel."""
     return set(added_in(traced(body, scratch)))
 
 
@@ -216,7 +216,7 @@ GIVEN_BACK: dict[str, Callable[[Any], Any]] = {
 
 
 def of_pair(there_and_back: Callable[[Any], Any]) -> Body:
-    """A kernel whose accumulator is rounded between, behind two operations that give back their operand."""
+    """Returns a kernel that rounds its accumulator in between, after two operations that give their operand back."""
 
     def body(x: Any, y: Any, out: Any, kept: Any) -> None:
         part = there_and_back(dot(x[...], y[...]))
@@ -241,7 +241,7 @@ def test_a_kept_sum_comes_back_from_behind_operations() -> None:
 
 
 def gated(x: Any, y: Any, out: Any, kept: Any) -> None:
-    """A recurrence whose gates are made of sums, and are none."""
+    """A recurrence whose gates are made of sums, but are no sums."""
     gate = jax.nn.sigmoid(dot(x[...], y[...])).astype(kept.dtype)
     kept[...] = kept[...] * gate + (1 - gate) * jnp.tanh(dot(y[...], x[...])).astype(kept.dtype)
     out[...] = kept[...].astype(out.dtype)
@@ -381,7 +381,7 @@ def _steps(z: Any, dtype: Any) -> Any:
 
 
 def in_fixed_point(dtype: str) -> Body:
-    """A kernel whose accumulator is of whole numbers, sixteenths."""
+    """Returns a kernel whose accumulator holds whole numbers, which are sixteenths."""
 
     def body(x: Any, y: Any, out: Any, kept: Any) -> None:
         kept[...] += _steps(dot(x[...], y[...]), kept.dtype)
@@ -422,7 +422,7 @@ def counted(x: Any, y: Any, out: Any, kept: Any) -> None:
 
 
 def of_quantised(x: Any, y: Any, out: Any, kept: Any) -> None:
-    """Adds up what is a sum of whole numbers from the first."""
+    """Adds up values that are sums of whole numbers from the start."""
     whole = [jnp.clip(jnp.round(z[...].astype(jnp.float32)), -127, 127).astype(jnp.int8) for z in (x, y)]
     kept[...] += jnp.dot(*whole, preferred_element_type=jnp.int32)
     out[...] = kept[...].astype(out.dtype)

@@ -1,4 +1,4 @@
-"""What only TPUs have: the CPU copy and the interpreter run it, too, and what neither runs is said."""
+"""Tests of operations that only TPUs have: the CPU copy and the interpreter run them, or say that neither can."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import SMALL  # noqa: F401 - where the steps are
+from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -42,7 +42,7 @@ def packed_whole(x: Any, out: Any) -> None:
 
 
 def rounded(x: Any, out: Any) -> None:
-    # The same for all: half of the last place is added, and the rest is cut off.
+    # The same on all devices: half of the last place is added, and the rest is cut off.
     bits = jnp.full(x.shape, 0x8000, jnp.uint32)
     out[...] = pltpu.stochastic_round(x[...], bits, target_dtype=jnp.bfloat16).astype(jnp.float32)
 

@@ -1,4 +1,4 @@
-"""References seen in another shape, type or order: the interpreter reads and writes what a TPU would, and no more."""
+"""Tests of references in another shape, type or order: the interpreter reads and writes exactly what a TPU would."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = np.arange(2 * 16 * 256, dtype=np.float32).reshape(2, 16, 256)
 
 
 def _run(body: Callable[..., None], ids: list[int]) -> Any:
-    """What a kernel gives for X; `ids` are prefetched, and it has scratch of the output's shape."""
+    """Returns a kernel's output for X; `ids` are prefetched, and the kernel has scratch of the output's shape."""
     spec = pltpu.PrefetchScalarGridSpec(
         num_scalar_prefetch=1,
         grid=(1,),

@@ -1,4 +1,4 @@
-"""Ragged dots come over the wire, as grouped matmuls' XLA form has them."""
+"""Tests that ragged dots go over the wire, in the form that the XLA form of grouped matmuls has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS_OF_GROUPS = jax.lax.RaggedDotDimensionNumbers(
 
 
 def both(x: jax.Array, y: jax.Array, z: jax.Array, sizes: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # So exact that there is nothing to be settled.
+    # The precision is so high that nothing has to be settled.
     exact = jax.lax.Precision.HIGHEST
     dot = jax.lax.ragged_dot(x, y, sizes, precision=exact, preferred_element_type=jnp.float32)
     return dot, jax.lax.ragged_dot_general(x, z, sizes, _ROWS_OF_GROUPS, precision=exact)
@@ -27,6 +27,6 @@ def test_ragged_dots_are_made_anew_as_they_were(platform: str) -> None:
     arguments = [jax.ShapeDtypeStruct(shape, jnp.dtype(dtype)) for dtype, of in shapes.items() for shape in of]
     traced = jax.make_jaxpr(both)(*arguments)
     made = wire.unpack(wire.pack(traced))
-    # What was a class, jnp.float32, is a dtype then.
+    # jnp.float32, which was a class, is a dtype afterwards.
     assert str(made) == str(traced).replace("<class 'jax.numpy.float32'>", "float32")
     assert program.export_program(made, arguments, platform) == program.export_program(traced, arguments, platform)

@@ -1,4 +1,4 @@
-"""A candidate's work, held against what its case needs: executed operations, moved bytes, and the roofline."""
+"""Tests of a candidate's work against what its case needs: executed operations, moved bytes, and the roofline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conftest import ROOT, SIGNATURE, Lower, Run
 EVOLVE = os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))
 PROGRAMS = Path(os.environ.get("EVOLVE_STEPS", Path(EVOLVE).parent / "steps"))
 
-# Of the signature's product.
+# The cost of the signature's product.
 COST = {"flops": 2 * 200 * 136 * 300, "bytes": 2 * (200 * 300 + 300 * 136 + 200 * 136)}
 TERMS = {"min_flops": 0.75, "operand": "bfloat16"}
 
@@ -24,7 +24,7 @@ Judge = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def judge(lower: Lower, run_step: Run, tmp_path: Path) -> Judge:
-    """The facts of a source, as a round has them made."""
+    """Returns the facts of a source, as a round makes them."""
 
     def run(source: str, **cost: float) -> dict[str, Any]:
         report = lower(source)
@@ -49,7 +49,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 """
 
-# Multiplies only where a number in scalar memory is zero.
+# A kernel that multiplies only if a number in scalar memory is zero.
 FLAGGED = (
     IMPORTS
     + """
@@ -87,7 +87,7 @@ def test_a_guard_that_hangs_on_data_is_named(judge: Judge) -> None:
     assert facts["reason"].endswith("it depends on operand 0 (s32[1]), whose values are not known")
 
 
-# A block of rows a turn; a turn leaves in the tuple what stands there.
+# A loop with a block of rows in each turn. NEXT stands for what a turn leaves in the first two places of the tuple.
 LOOP = (
     IMPORTS
     + """
@@ -105,7 +105,7 @@ def matmul(x, y):
     return lax.while_loop(lambda carry: carry[0] < x.shape[0] // 8, turn, start)[2]
 """
 )
-# As many turns as there are blocks, both ways.
+# Both loops have as many turns as there are blocks.
 COUNTED = LOOP.replace("NEXT", "i + 1, other").replace("STRIDE", "1")
 CROSSED = LOOP.replace("NEXT", "other + STRIDE, i + (2 - STRIDE)").replace("STRIDE", "(1 << 20)")
 
@@ -121,7 +121,7 @@ def test_a_loop_counts_by_its_own_counter_alone(judge: Judge) -> None:
     assert "its counter" in facts["reason"]
 
 
-# XLA makes one module of the kernel and of the write of what it gives.
+# XLA makes one module of the kernel and of the write of the kernel's result.
 SCANNED = (
     IMPORTS
     + """
@@ -158,7 +158,7 @@ def _samples(device: str, seconds: float) -> dict[str, Any]:
 
 
 def _measured(folder: Path, device: str, seconds: float) -> dict[str, Any]:
-    """The time of samples of a product that a tpu7x needs 1 ms for."""
+    """Returns the time report on samples of a product for which a tpu7x needs 1 ms."""
     for name, content in (
         ("samples", _samples(device, seconds)),
         ("cost", {**COST, "flops": 1153.5e12 * 1e-3}),
@@ -178,7 +178,7 @@ def test_a_measured_time_below_the_roofline_is_suspicious(tmp_path: Path) -> Non
     assert time["floor"] == {"seconds": 1e-3, "of": "the roofline of tpu7x"}
     time = _measured(tmp_path, "tpu7x: TensorCore", 0.999e-3)
     assert (time["verdict"], time["kind"]) == ("rejected", "suspicious")
-    # Of a processor none is known, and that is said.
+    # No roofline of a processor is known, and the report says so.
     time = _measured(tmp_path, "cpu: AMD EPYC 9B45", 0.2)
     assert time["verdict"] == "ok"
     assert time["floor"]["of"].startswith("no roofline of this device is known")

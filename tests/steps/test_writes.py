@@ -1,4 +1,4 @@
-"""A kernel writes to no input but where an output shares its memory."""
+"""Tests that a kernel writes to an input only if an output shares the input's memory."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_no_input_is_written_to(kernel: Any, where: Any) -> None:
     closed = _traced(lambda x: jax.lax.cond(x[0, 0] > 0, _call(kernel, where), lambda x: x, x), ROWS)
     with pytest.raises(writes.Written, match=r"writes to (the block of )?input 0"):
         writes.check_inputs(closed.jaxpr)
-    # A block is the interpreter's own.
+    # A block is the interpreter's own copy.
     if where is not pltpu.VMEM:
         x = np.arange(1, 64 * 128 + 1, dtype=np.float32).reshape(64, 128)
         with pytest.raises(kept_inputs.Changed, match="writes to input 0"):

@@ -1,4 +1,4 @@
-"""Traces: times by the union of intervals, runs by their ids, and what cannot be is refused. Made from text."""
+"""Tests of traces made from text: times by the union of intervals, runs by their ids, refusals of the impossible."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_custom_calls_are_known_by_their_hlo_and_by_what_is_said_once_of_all() -
 
 def test_asynchronous_ops_are_not_the_cores_time() -> None:
     trace = runs_of_one(1)
-    trace.add("Async XLA Ops", "copy-start.1", 104, 5)  # 104 to 109: 1 us beside the loop, 3 us beside the copy
+    trace.add("Async XLA Ops", "copy-start.1", 104, 5)  # 104 to 109: 1 us during the loop, 3 us during the copy
     program = trace.program()
     assert program["seconds"]["median"] == 8e-6
     assert program["async_seconds"] == 5e-6
@@ -55,7 +55,7 @@ def test_overlapping_ops_count_once_and_whole_picoseconds_are_kept() -> None:
     trace = runs_of_one(1, ops=ops, duration=0.001999)
     (only,) = trace.program()["executions"]
     assert only["seconds"] == pytest.approx(1.999e-9 * 0.59, abs=3e-12)
-    # That is why the reader is our own: JAX's cuts start and duration to nanoseconds, here 1.999 to 1.
+    # The reader is our own because JAX's cuts start and duration to nanoseconds, here 1.999 to 1.
     (plane,) = [one for one in ProfileData.from_serialized_xspace(trace.bytes()).planes if "TPU" in one.name]
     assert {event.duration_ns for line in plane.lines for event in line.events} == {1.0}
 
@@ -64,7 +64,7 @@ def test_waits_and_ratios() -> None:
     trace = runs_of_one(2)
     assert trace.program()["compute_ratio"] is None  # nothing says that there were no waits
     for start in (100, 200):
-        # Two flags at a time: the core waits 2 us, of which 1 us is in an op, and not 4.
+        # Two flags at a time: the core waits 2 us and not 4, and 1 us of these is in an op.
         trace.add("Tensor Core Sync Flag", "SyncWait", start + 4, 2)
         trace.add("Tensor Core Sync Flag", "SyncWait", start + 4, 2)
     program = trace.program()
@@ -107,7 +107,7 @@ def test_counters_are_weighted_by_their_time_in_the_executions() -> None:
     trace.add("counters_0", "MXU", 100, 6, util="80.0")
     trace.add("counters_0", "MXU", 106, 2, util=20.0)
     trace.add("counters_0", "MXU", 150, 20, util=100.0)  # between the executions
-    trace.add("counters_0", "MXU", 205, 1, util=120.0)  # cannot be
+    trace.add("counters_0", "MXU", 205, 1, util=120.0)  # impossible
     trace.add("counters_0", "MXU", 207, 1, util="nan")
     trace.add("_counters_", "Vector Fills", 101, 1, fills=3)
     trace.add("_counters_", "Vector Fills", 199, 2, fills=9)  # began before
@@ -248,7 +248,7 @@ def test_one_after_another_is_no_overlap() -> None:
     trace = Trace()
     for number in range(5):
         trace.run(number, 100 + 10 * number, ops=(("a", 0.0, 0.6), ("b", 0.6, 0.4), ("at the seam", 1.0, 0.0)))
-    # What has no length and lies at a seam may be this one's or the next one's, and is neither's.
+    # An op without length at a seam may belong to either run, so it belongs to neither.
     program = trace.program()
     assert program["refused"] == []
     assert [op["times"] for op in program["ops"]] == [5, 5]
@@ -298,7 +298,7 @@ def test_where_no_two_have_the_same_ops_none_is_believed() -> None:
 
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_6_us_among_13_ms_are_no_sample(is_whole: bool) -> None:
-    """What clusters by the largest gaps made of a run: its median hid it, its minimum was 2300 times too good."""
+    """Clustering by the largest gaps once made such a run: its median hid it, its minimum was 2300 times too good."""
     trace = Trace()
     for number in range(5):
         trace.run(number, 20_000 * (number + 1), duration=13_500)

@@ -1,4 +1,4 @@
-"""Traces made from text, as XSpace's own text format has them."""
+"""Traces made from text, in XSpace's own text format."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MATMUL = '%dot.1 = f32[8,128]{1,0:T(8,128)} custom-call(%x), custom_call_target=
 
 @dataclass
 class Trace:
-    """An XSpace as text, an event at a time. Times are microseconds."""
+    """An XSpace as text, built event by event. Times are in microseconds."""
 
     timestamp_ns: int = 5_000
     planes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     stats: dict[str, int] = field(default_factory=dict)
-    categories: dict[str, str] = field(default_factory=dict)  # by event name: what is said once
+    categories: dict[str, str] = field(default_factory=dict)  # by event name: said once, not per event
 
     def add(self, line: str, name: str, start: float, duration: float, core: str = "TPU:0", **stats: Any) -> None:
         number = self.names.setdefault(name, len(self.names) + 1)
@@ -32,7 +32,7 @@ class Trace:
         events.append(f"events {{ metadata_id: {number} {times}{said} }}")
 
     def run(self, number: int | None, start: float, duration: float = 10, **given: Any) -> None:
-        """An execution of jit_f with three ops, of which one is in another, and one beyond a gap."""
+        """Adds an execution of jit_f with three ops: one lies inside another, and one follows a gap."""
         name, program, core = given.get("name", "jit_f"), given.get("program", 77), given.get("core", "TPU:0")
         ids = {key: value for key, value in (("program_id", program), ("run_id", number)) if value is not None}
         self.add("XLA Modules", f"{name}({program or 99})", start, duration, core, **ids)
