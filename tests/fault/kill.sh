@@ -2,8 +2,8 @@
 # kill -9 of the engine at random instants, then a rerun: the same end, no step that was reported done runs again, and
 # no process is left behind.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-KILLS=${KILLS:-$([ -n "${THOROUGH:-}" ] && echo 10 || echo 2)}
-SHORT_KILLS=${SHORT_KILLS:-$([ -n "${THOROUGH:-}" ] && echo 200 || echo 40)}
+KILLS=${KILLS:-2}
+SHORT_KILLS=${SHORT_KILLS:-40}
 RANDOM=1  # the same instants in every run, as far as a machine allows
 
 # To be started with `exec`: the killed process must be the engine itself, not a shell around it.

@@ -2,7 +2,7 @@
 # Each file of the state cut off at many places: the next build is right, says what it lost, and keeps what it set
 # aside.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-CUTS=${CUTS:-$([ -n "${THOROUGH:-}" ] && echo 30 || echo 10)}
+CUTS=${CUTS:-10}
 EDGES=60
 RANDOM=1  # the same places in every run
 

@@ -21,9 +21,7 @@ sys.path[:0] = [str(ROOT / "tests" / "steps"), str(STEPS), str(ROOT)]
 
 from corpus import Task
 
-# CI runs what takes long. The default run has one small case of each kernel, by its Pallas form, for one TPU.
-IS_THOROUGH = "THOROUGH" in os.environ
-# Tests that take too long for CI.
+# .ci/full runs everything. Other runs have one small case of each kernel, by its Pallas form, for one TPU.
 IS_FULL = os.environ.get("THOROUGH") == "all"
 
 FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))

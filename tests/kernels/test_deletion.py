@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import FOLDERS, IS_THOROUGH, ROOT
+from conftest import FOLDERS, IS_FULL, ROOT
 
 of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
@@ -35,8 +35,8 @@ def test_no_other_file_imports_it(folder: Path) -> None:
 
 @of_all
 def test_without_it_the_rest_is_found(folder: Path, tmp_path: Path) -> None:
-    if not IS_THOROUGH:
-        pytest.skip("THOROUGH=1, as in CI")
+    if not IS_FULL:
+        pytest.skip("THOROUGH=all, as in .ci/full")
     for place in ("kernels", "pipelines", "rules", "tests/kernels", "tests/steps"):
         shutil.copytree(ROOT / place, tmp_path / place, ignore=shutil.ignore_patterns(".evolve", "__pycache__"))
     shutil.rmtree(tmp_path / "kernels" / folder.name)

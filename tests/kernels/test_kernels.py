@@ -12,7 +12,7 @@ import jax
 import jax.extend
 import numpy as np
 import pytest
-from conftest import FOLDERS, IS_FULL, IS_THOROUGH, Run, api_of, task_of
+from conftest import FOLDERS, IS_FULL, Run, api_of, task_of
 from corpus import SECRET, Case
 
 import check
@@ -22,7 +22,7 @@ import program
 
 # CI has the time for one secret; .ci/full tries more.
 SECRETS = [SECRET, "another", "a third", "a fourth"] if IS_FULL else [SECRET]
-IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"] if IS_THOROUGH else ["pallas_interpret"]
+IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"] if IS_FULL else ["pallas_interpret"]
 # The judge tests the spec's own dtypes. In float32 only rounding may make a difference, too.
 FLOAT32 = {"rtol": 1e-4, "atol": 1e-4, "max_error_ratio": 8.0}
 
@@ -32,7 +32,7 @@ of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.na
 def small_cases(folder: Path) -> list[Case]:
     found = [case for case in task_of(folder).cases if "ci" in case.tags]
     assert found
-    return found if IS_THOROUGH else found[:1]
+    return found if IS_FULL else found[:1]
 
 
 def function_of(folder: Path, signature: dict[str, Any], implementation: str) -> Any:
@@ -91,8 +91,8 @@ def in_float32(case: Case) -> Case:
 @of_all
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 def test_every_implementation_takes_float32(folder: Path, implementation: str) -> None:
-    if not IS_THOROUGH:
-        pytest.skip("THOROUGH=1, as in CI")
+    if not IS_FULL:
+        pytest.skip("THOROUGH=all, as in .ci/full")
     if "float32" not in api_of(folder).DTYPES:
         pytest.skip(f"{folder.name} takes {', '.join(api_of(folder).DTYPES)}")
     for case in map(in_float32, small_cases(folder)):
@@ -118,7 +118,7 @@ def test_the_compiler_of_every_tpu_takes_it(folder: Path, run_step: Run, tmp_pat
         signature, out = at / "signature.json", at / "lower.json"
         run_step("lower", source=source, entry=entry, signature=signature, target="tpu7x", out=out, **outputs)
         assert json.loads(out.read_text())["verdict"] == "ok", out.read_text()
-        others = ("v6e", "v5p") if IS_THOROUGH and case == cases[0] else ()
+        others = ("v6e", "v5p") if IS_FULL and case == cases[0] else ()
         for target in ("tpu7x", *others):
             report = at / f"{target}.json"
             run_step("compile", program=at / "tpu_out", target=target, out=report, dumps=at / f"{target}.tgz")
