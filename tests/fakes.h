@@ -405,10 +405,10 @@ class World {
     return build(*targets, lookup);
   }
   Lookup lookup() { return {*graph, files, memo, ledger, snapshot, {{}, environment}}; }
-  Result<BuildSummary> build(const std::vector<NodeId>& targets, Lookup& lookup) {
+  Result<BuildSummary> build(const std::vector<NodeId>& targets, Lookup& lookup, Hits hits = {}) {
     return evolve::build(*graph, targets, lookup,
                          {files, blobs, memo, ledger, claims, runner, clock, listener, &links},
-                         options);
+                         options, std::move(hits));
   }
 
   // Acts like a new process: what was in memory is gone, what was written stays.

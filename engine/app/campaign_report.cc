@@ -173,7 +173,7 @@ nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summar
                  {"target", campaign.shape.pipeline.target}};
   const json selection = selections.empty() ? json() : selections.back();
   if (selection.is_object() && selection.contains("model")) report["model"] = selection["model"];
-  report["first_cut"] = campaign.shape.is_measured() && campaign.shape.pipeline.time.first_cut;
+  report["first_cut"] = campaign.shape.is_cut();
   if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
     report["best"] = selection["best"];
     report["times"] = times_report(campaign, line_member(selection["best"], "variant"));
@@ -198,7 +198,7 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
     }
   }
   report["times"] = times_report(campaign, variant);
-  if (campaign.shape.is_measured() && campaign.shape.pipeline.time.first_cut) {
+  if (campaign.shape.is_cut()) {
     json cut = cut_of(folder.substr(0, folder.rfind('/')), variant);
     if (!cut.is_null()) report["cut"] = std::move(cut);
   }

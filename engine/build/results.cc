@@ -4,22 +4,19 @@
 
 namespace evolve {
 
-namespace {
-
-bool is_tentative(const Graph& graph, EdgeId edge) {
-  return graph.extension(edge, "tentative") == "1";
+bool Results::is_confirmed(const Digest& key) const {
+  return std::find(confirmed_.begin(), confirmed_.end(), key) != confirmed_.end();
 }
 
-}  // namespace
-
 bool Results::may_stand(EdgeId edge, const Digest& key) const {
-  return !is_tentative(graph_, edge) ||
-         std::find(confirmed_.begin(), confirmed_.end(), key) != confirmed_.end();
+  return !graph_.extensions(edge).is_tentative || is_confirmed(key);
 }
 
 Result<std::optional<ActionResult>> Results::find(EdgeId edge, const Digest& key) {
-  if (!may_stand(edge, key)) return std::optional<ActionResult>{};
-  if (is_tentative(graph_, edge)) return ledger_.recall(key);
+  if (graph_.extensions(edge).is_tentative) {
+    if (is_confirmed(key)) return ledger_.recall(key);
+    return std::optional<ActionResult>{};
+  }
   auto result = memo_.find(key);
   if (!result || *result) return result;
   return ledger_.recall(key);

@@ -36,6 +36,8 @@ class Results {
   Result<std::vector<std::string>> discovered(const Digest& declared_key);
 
  private:
+  [[nodiscard]] bool is_confirmed(const Digest& key) const;
+
   const Graph& graph_;
   Memo& memo_;
   Ledger& ledger_;

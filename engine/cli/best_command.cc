@@ -68,11 +68,11 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   TRY_ASSIGN(auto connected, last_connected(*campaign, *session.state->ledger, last));
   const int round = connected;
   if (round < last) {
-    print_warning(fmt::format("rounds after round-{} are older than its last build and are left "
-                              "out: evolve build round-{} says whether it "
-                              "still holds",
-                              round, last),
-                  common.color);
+    common.warn(
+        fmt::format("rounds after round-{} are older than its last build and are left "
+                    "out: evolve build round-{} says whether it "
+                    "still holds",
+                    round, last));
   }
   json selection = selection_of(*campaign, round);
   if (!selection.is_object() || !selection.contains("best") || !selection["best"].is_object()) {

@@ -146,7 +146,7 @@ class CampaignBuild {
   Status run(const std::vector<NodeId>& targets, world::Guard& guard) {
     auto status = build_targets(targets, guard);
     auto saved = save_snapshot(state_, session_.campaign.manifest(), *session_.graph, snapshot_);
-    if (!saved) print_warning(saved.error().message, common_.color);
+    if (!saved) common_.warn(saved.error().message);
     if (!command_.is_ci) return status;
     auto written = write_ci(status ? "" : status.error().message);
     return status ? written : status;
@@ -178,7 +178,7 @@ class CampaignBuild {
     progress_.watch({});
     runner.stop();
     if (nodes) tell_of_nodes(*nodes);
-    if (!state_.memo->lost().empty()) print_warning(state_.memo->lost(), common_.color);
+    if (!state_.memo->lost().empty()) common_.warn(state_.memo->lost());
     auto ended = end_build(state_, summary);
     if (!command_.trace.empty()) {
       TRY(trace_.write(state_.files, command_.trace));
@@ -198,7 +198,7 @@ class CampaignBuild {
     if (!pending) return std::move(pending).error();
     TRY_ASSIGN(auto asked, asked_again(session_.campaign, *session_.graph, *pending, state_));
     hits_ = take_hits(*pending);
-    if (asked.answers > 0) print_warning(text_of(asked), common_.color);
+    if (asked.answers > 0) common_.warn(text_of(asked));
     return {};
   }
 
@@ -230,7 +230,7 @@ class CampaignBuild {
     tell(common_, command_, report_, nodes_text_ + remote_text_);
     TRY(check_seed(session_.campaign));
     auto noted = null_build_.note(targets, lookup_, summary, report, record);
-    if (!noted) print_warning(noted.error().message, common_.color);
+    if (!noted) common_.warn(noted.error().message);
     return {};
   }
 
@@ -241,15 +241,15 @@ class CampaignBuild {
     if (!builds || builds->empty()) return {};
     std::string warning;
     auto snapshot = load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
-    if (!warning.empty()) print_warning(warning, common_.color);
+    if (!warning.empty()) common_.warn(warning);
     return snapshot ? *std::move(snapshot) : Snapshot();
   }
 
   void tell_of_nodes(const Nodes& nodes) {
-    for (const std::string& warning : nodes.warnings()) print_warning(warning, common_.color);
+    for (const std::string& warning : nodes.warnings()) common_.warn(warning);
     // Only a warning, because a ledger that cannot be written ends the build by itself.
     if (auto recorded = state_.ledger->record_use(nodes.use()); !recorded) {
-      print_warning(recorded.error().message, common_.color);
+      common_.warn(recorded.error().message);
     }
     nodes_report_ = nodes.report();
     nodes_text_ = nodes.text();
@@ -259,7 +259,7 @@ class CampaignBuild {
   void tell_of_remote() {
     if (remote_ == nullptr) return;
     const RemoteReport shared = remote_->finish();
-    for (const std::string& warning : warnings_of(shared)) print_warning(warning, common_.color);
+    for (const std::string& warning : warnings_of(shared)) common_.warn(warning);
     report_["remote_cache"] = json_of(shared);
     remote_text_ = fmt::format("        {}\n", text_of(shared));
   }
@@ -327,7 +327,7 @@ Status tell_pending(const CommonOptions& common, Session& session,
   Why why(session, targets);
   TRY_ASSIGN(auto rows, why.pending());
   TRY_ASSIGN(auto asked, why.asked_again());
-  if (!asked.empty()) print_warning(asked, common.color);
+  if (!asked.empty()) common.warn(asked);
   print_result(common, rows, rows.empty() ? "nothing to do\n" : pending_text(rows));
   return {};
 }
@@ -370,7 +370,7 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
   if (plans.round > 0)
     return Before{std::move(plans), reopening(common.campaign, session.campaign)};
   if (!session.campaign.shape.is_sandboxed) {
-    print_warning("candidates run without the sandbox: --unsafe-no-sandbox", common.color);
+    common.warn("candidates run without the sandbox: --unsafe-no-sandbox");
   }
   const int jobs = options.jobs;
   auto status =

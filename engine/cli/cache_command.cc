@@ -46,7 +46,7 @@ Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
   }
   std::string warning;
   auto state = open_state(place.state, Sharing::names, warning);
-  if (state && !warning.empty()) print_warning(warning, common.color);
+  if (state && !warning.empty()) common.warn(warning);
   return state;
 }
 
@@ -179,9 +179,8 @@ Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
                 {"bytes", left}},
                text);
   if (limits.max_bytes && static_cast<double>(left) > *limits.max_bytes) {
-    print_warning(
-        fmt::format("{} is more than --max-size: the rest is pinned, or in use", size_text(left)),
-        common.color);
+    common.warn(
+        fmt::format("{} is more than --max-size: the rest is pinned, or in use", size_text(left)));
   }
   return {};
 }
@@ -193,7 +192,7 @@ Status run_cache_verify(const CommonOptions& common, const CacheCommand& command
                                         remote ? &remote->cache() : nullptr));
   if (remote) {
     for (const std::string& warning : warnings_of(remote->finish())) {
-      print_warning(warning, common.color);
+      common.warn(warning);
     }
   }
   std::string text;

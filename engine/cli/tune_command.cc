@@ -191,9 +191,8 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
   }
   print_out(text_of(kernel, shown(path), entries) + kept_text(updated->kept));
   for (const json& entry : updated->taken_out)
-    print_warning(fmt::format("{}: the spec does not allow {}: the entry is taken out", shown(path),
-                              entry["block_sizes"].dump()),
-                  common.color);
+    common.warn(fmt::format("{}: the spec does not allow {}: the entry is taken out", shown(path),
+                            entry["block_sizes"].dump()));
   return {};
 }
 

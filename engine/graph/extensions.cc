@@ -118,6 +118,7 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
     out.needs[kind] = count;
   }
   out.node_pool = variable("node_pool");
+  out.is_tentative = variable("tentative") == "1";
   if (auto text = variable("retries"); !text.empty()) {
     std::string_view rest = text;
     const auto count = take_whole(rest, 0, kMostRetries);

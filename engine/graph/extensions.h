@@ -25,6 +25,7 @@ struct Extensions {
   int retries = 0;                         // how often a command that failed is run again
   std::set<int> final_exit_codes;          // exit codes after which the command is not retried
   double timeout_seconds = 0;              // 0: no limit
+  bool is_tentative = false;               // tentative = 1
   bool is_sandboxed = false;               // sandbox = 1
   std::string node_pool;                   // node_pool = tpu: the machines that may run the edge
 

@@ -162,7 +162,7 @@ class Bench {
   void judge(std::vector<search::Evaluated> variants, Errors& errors) const {
     search::SelectionRequest request;
     request.cases = {{kCase, 1}};
-    request.top_k = kSurvivors;
+    request.rule.top_k = kSurvivors;
     request.seed.id = "v0000";
     request.seed.time_kind = "measured";
     request.seed.seconds[kCase] = 1;

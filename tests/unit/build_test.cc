@@ -569,3 +569,25 @@ TEST_CASE("a scan says what would run, and what might") {
   CHECK(after[0].reasons == std::vector<std::string>{"input 'in': " + content_digest("1").brief() +
                                                      " -> " + content_digest("2").brief()});
 }
+
+TEST_CASE("a build takes over what a scan of the same targets found") {
+  World world;
+  REQUIRE(world.load(kChain));
+  world.files.files["in"] = "1";
+  REQUIRE(world.build());
+  for (const char* path : {"mid", "out"}) world.files.files.erase(path);
+  Lookup lookup = world.lookup();
+  const std::vector<NodeId> targets = *world.graph->default_targets();
+  auto pending = *scan(*world.graph, targets, lookup, world.files, world.blobs);
+  REQUIRE(pending.size() == 2);
+  CHECK(pending[0].need == Pending::Need::restore);
+  // The results are not looked up again.
+  world.memo.results.clear();
+  world.ledger.records.clear();
+  world.runner.started.clear();
+  auto summary = world.build(targets, lookup, take_hits(pending));
+  REQUIRE(summary);
+  CHECK(summary->cached == 2);
+  CHECK(world.runner.started.empty());
+  CHECK(world.files.files["out"] == "1");
+}

@@ -71,7 +71,7 @@ const std::map<std::string, Rooms>& allowed() {
         {"engine/app/elsewhere", all({pure, world, {"engine/app", "cache", "k8s"}})},
         {"engine/replay", all({pure, world, app, {"engine/report", "cache"}})},
         {"k8s/agent", all({pure, world, app, {"engine/report", "cache", "k8s"}})},
-        {"engine/cli/ninja", all({pure, world, app, {"engine/cli", "engine/ninja", "cache"}})},
+        {"engine/cli/ninja", all({pure, world, app, {"engine/ninja", "cache"}})},
         {"engine/cli", all({pure,
                             world,
                             app,

@@ -456,3 +456,10 @@ TEST_CASE("what a policy does not go by has no effect, and that is told") {
                             "select: { policy: islands, islands: 51 }\n")
             .find("51 islands of 20 survivors each are more than 1000") != std::string::npos);
 }
+
+TEST_CASE("a pipeline keeps the digest of its text") {
+  const std::string text = kernel_line + "mutate: { explore: 0.5 }\n";
+  CHECK(parsed(text).source == parsed(text).source);
+  CHECK(parsed(text).source != parsed(kernel_line).source);
+  CHECK(parsed(text).source != evolve::Digest{});
+}

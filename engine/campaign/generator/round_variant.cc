@@ -42,9 +42,9 @@ class VariantWriter {
     write_contract(one);
     if (one.judged.must_be_new) gave(FileKind::novelty, one);
     if (one.judged.is_check) {
-      write_judging("check", one, compared(one, checks_gate(one.folder), "program", "cpu.program"));
-      write_judging("interpret", one,
-                    compared(one, checks_gate(one.folder), "jaxpr", "jaxpr.json"));
+      write_judging(one, compared("check", one, checks_gate(one.folder), "program", "cpu.program"));
+      write_judging(one,
+                    compared("interpret", one, checks_gate(one.folder), "jaxpr", "jaxpr.json"));
     }
     if (one.judged.is_bench) write_bench(one);
   }
@@ -55,11 +55,11 @@ class VariantWriter {
   }
 
   void write_values(const CaseOf& one, bool is_seed) {
-    StepEdge edge = compared(one, compile_gate(one.folder), "jaxpr", "jaxpr.json");
+    StepEdge edge = compared("values", one, compile_gate(one.folder), "jaxpr", "jaxpr.json");
     if (!is_seed) {
       edge.in("admission", one.folder + (shape_.is_measured() ? "/race.json" : "/finalists.json"));
     }
-    write_judging("values", one, edge);
+    write_judging(one, edge);
   }
 
  private:
@@ -120,9 +120,9 @@ class VariantWriter {
 
   // Returns the start of a judging edge: a program of the variant, the gate before the step, and
   // the files with which the program is compared.
-  static StepEdge compared(const CaseOf& one, const std::string& gate, const char* flag,
-                           const char* program) {
-    StepEdge edge("", one.subject());
+  static StepEdge compared(const char* step, const CaseOf& one, const std::string& gate,
+                           const char* flag, const char* program) {
+    StepEdge edge(step, one.subject());
     edge.in(flag, one.file(program))
         .in("gate", gate)
         .in("expected", one.shared("expected.npz"))
@@ -134,9 +134,10 @@ class VariantWriter {
 
   // Adds an edge that judges one case of a variant, and writes a report next to its programs. A
   // step that compares the whole case gets a flag if the case is also timed.
-  void write_judging(const std::string& step, const CaseOf& one, StepEdge edge) {
+  void write_judging(const CaseOf& one, StepEdge edge) {
+    const std::string step = edge.step();
     const std::string report = fmt::format("{}/{}.json", one.at(), step);
-    edge.of_step(step).set("report", report).set("depfile", fmt::format("{}/{}.d", one.at(), step));
+    edge.set("report", report).set("depfile", fmt::format("{}/{}.d", one.at(), step));
     if (one.judged.is_bench && one.judged.is_check) edge.flag("is-timed", "1");
     const auto& limits = shape_.pipeline.limits;
     if (const auto limit = limits.find(step); limit != limits.end())

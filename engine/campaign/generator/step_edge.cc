@@ -110,11 +110,6 @@ StepEdge& StepEdge::flag(std::string_view name) {
   return *this;
 }
 
-StepEdge& StepEdge::of_step(std::string step) {
-  edge_.rule = std::move(step);
-  return *this;
-}
-
 StepEdge& StepEdge::set(const std::string& name, const std::string& value) {
   edge_.bindings.emplace_back(name, value);
   return *this;

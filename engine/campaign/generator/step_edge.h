@@ -44,8 +44,6 @@ class StepEdge {
   StepEdge& flag(std::string_view name, const Value& value) {
     return flag(fmt::format("{} {}", name, value));
   }
-  // Changes the edge's step, for edges that begin alike.
-  StepEdge& of_step(std::string step);
   // A variable of the edge.
   StepEdge& set(const std::string& name, const std::string& value);
   // Puts the flags into this variable, for rules whose command has it; "flags" by default.

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "engine/app/machine.h"
-#include "engine/cli/command_line.h"
 #include "engine/cli/ninja/ninja_build.h"
 #include "engine/cli/ninja/ninja_records.h"
 #include "engine/graph/manifest.h"
@@ -80,11 +79,6 @@ int run_ninja(const std::vector<std::string>& arguments) {
   auto options = ninja::parse_options(arguments, usable_cores());
   if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
   return run_with(std::get<ninja::Options>(options));
-}
-
-void add_ninja(CommandLine& line) {
-  // Only for --help: the command has a command line of its own (main.cc).
-  line.app().add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
 }
 
 }  // namespace evolve::cli

@@ -188,8 +188,7 @@ class NinjaBuild {
     return bad_input(fmt::format("'{}' missing and no known rule to make it", graph_.path(node)));
   }
 
-  Result<BuildSummary> run(const std::vector<NodeId>& targets,
-                           const std::vector<Pending>& pending) {
+  Result<BuildSummary> run(const std::vector<NodeId>& targets, std::vector<Pending>& pending) {
     ninja::StatusPrinter printer(graph_, pending, options_, format_, ninja::look_at_terminal(),
                                  records_.clock);
     if (options_.dry_run) return pretend(pending, printer);
@@ -211,7 +210,7 @@ class NinjaBuild {
     auto summary = evolve::build(graph_, targets, lookup_,
                                  {records_.files, *records_.blobs, memo_, *records_.ledger,
                                   *records_.claims, runner, records_.clock, listener, &links},
-                                 building);
+                                 building, take_hits(pending));
     runner.stop();
     printer.end();
     if (!records_.memo->lost().empty()) ninja::print_warning(records_.memo->lost());
