@@ -77,7 +77,7 @@ class Build {
   // An edge between its look-up and its end.
   struct Running {
     Finding finding;
-    std::vector<std::string> reasons;
+    std::vector<Reason> reasons;
     int64_t memo_version = 0;    // at the look-up
     int failures = 0;            // of its command so far
     std::string earlier_output;  // of these failures
@@ -512,8 +512,11 @@ class Build {
     return error;
   }
 
-  static std::string joined_text(const std::vector<std::string>& reasons) {
-    return fmt::format("{}", fmt::join(reasons, "; "));
+  // The ledger's column of reasons.
+  static std::string joined_text(const std::vector<Reason>& reasons) {
+    std::string out;
+    for (const Reason& reason : reasons) out += (out.empty() ? "" : "; ") + text_of(reason);
+    return out;
   }
 
   Graph& graph_;

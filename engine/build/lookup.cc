@@ -39,7 +39,7 @@ Result<bool> Lookup::is_settled(EdgeId id) {
   if (!is_same) return is_same;
   if (rule_ != nullptr) {
     TRY_ASSIGN(auto judgement, rule_->judge(id, *is_same));
-    return judgement.reason.empty() ? adopt(id, judgement) : false;
+    return judgement.reason ? false : adopt(id, judgement);
   }
   if (*is_same) note_settled(id);
   return is_same;
@@ -193,32 +193,36 @@ Result<std::vector<std::string>> Lookup::discovered_by(const Digest& declared_ke
   return discovered;
 }
 
-Result<std::vector<std::string>> Lookup::reasons(EdgeId edge, const Finding& finding) {
+Result<std::vector<Reason>> Lookup::reasons(EdgeId edge, const Finding& finding) {
+  using Kind = Reason::Kind;
+  auto only = [](Kind kind) { return std::vector<Reason>{{.kind = kind}}; };
   if (rule_ != nullptr && finding.dirty.empty()) {
     TRY_ASSIGN(auto judgement, rule_->judge(edge, false));
-    return std::vector<std::string>{judgement.reason};
-  }
-  TRY_ASSIGN(auto last, ledger_.last_record(keys_.record_name(edge)));
-  if (!last) return std::vector<std::string>{"never built"};
-  if (last->outcome == Outcome::failed) return std::vector<std::string>{"failed last time"};
-  if (!finding.dirty.empty()) {
-    std::vector<std::string> out;
-    for (NodeId node : finding.dirty) out.push_back(graph_.path(node) + " is always new");
+    std::vector<Reason> out;
+    if (judgement.reason) out.push_back(*judgement.reason);
     return out;
   }
+  TRY_ASSIGN(auto last, ledger_.last_record(keys_.record_name(edge)));
+  if (!last) return only(Kind::never_built);
+  if (last->outcome == Outcome::failed) return only(Kind::failed_last);
+  std::vector<Reason> out;
+  for (NodeId node : finding.dirty)
+    out.push_back({.kind = Kind::always_new, .words = graph_.path(node)});
+  if (!out.empty()) return out;
   const KeyWriter& now = finding.full ? *finding.full : finding.declared;
   std::vector<KeyPart> before = last->result.parts;
   auto is_discovered = [](const KeyPart& part) { return part.tag == "discovered"; };
   if (std::none_of(now.parts().begin(), now.parts().end(), is_discovered)) {
-    // The inputs that the edge will discover are not known yet.
+    // What the edge will discover is not known yet.
     std::erase_if(before, is_discovered);
   }
-  std::vector<std::string> out;
   for (KeyChange& change : changes_between(before, now.parts())) {
     change.name = keys_.with_paths(edge, std::move(change.name));
-    out.push_back(keys_.with_paths(edge, text_of(change)));
+    out.push_back({.kind = Kind::changed,
+                   .part = change.tag,
+                   .words = keys_.with_paths(edge, text_of(change))});
   }
-  return out.empty() ? std::vector<std::string>{"its stored result is gone"} : out;
+  return out.empty() ? only(Kind::result_gone) : out;
 }
 
 }  // namespace evolve

@@ -11,6 +11,7 @@
 #include "engine/build/action_keys.h"
 #include "engine/build/file_table.h"
 #include "engine/build/plan.h"
+#include "engine/build/reason.h"
 #include "engine/build/results.h"
 #include "engine/build/snapshot.h"
 #include "engine/core/ports.h"
@@ -37,7 +38,7 @@ struct Hit {
 using Hits = std::map<EdgeId, Hit>;
 
 struct Judgement {
-  std::string reason;              // why the edge has to run; empty: it is up to date
+  std::optional<Reason> reason;    // why the edge has to run; nullopt: it is up to date
   std::vector<NodeId> discovered;  // what its last run read beyond its declared inputs
   float seconds = 0;               // how long that run took
 };
@@ -84,7 +85,7 @@ class Lookup {
   Result<Finding> find(EdgeId edge);
   // Returns why the edge has to run, compared with the last record of the edge: "never built",
   // "input 'x': a -> b".
-  Result<std::vector<std::string>> reasons(EdgeId edge, const Finding& finding);
+  Result<std::vector<Reason>> reasons(EdgeId edge, const Finding& finding);
 
   // Notes that the edge's outputs are in place with this result.
   Status settle(EdgeId edge, const ActionResult& result);

@@ -25,7 +25,7 @@ struct Pending {
   Need need = Need::run;
   std::vector<NodeId> dirty_inputs;      // maybe, run: inputs that will or may be new
   std::optional<NodeId> missing_output;  // run, restore: the first output that is missing
-  std::vector<std::string> reasons;      // run: why, in the words of `evolve why`
+  std::vector<Reason> reasons;           // run: why, in the words of `evolve why`
   std::optional<Hit> hit;                // restore
 };
 

@@ -111,14 +111,14 @@ std::vector<std::string> explanations(const Graph& graph, const Pending& pending
   if (pending.missing_output) {
     return {fmt::format("output {} doesn't exist", graph.path(*pending.missing_output))};
   }
-  for (const std::string& reason : pending.reasons) {
-    const std::string first = graph.path(graph.edge(pending.edge).outputs.front());
-    if (reason == "never built") {
+  const std::string first = graph.path(graph.edge(pending.edge).outputs.front());
+  for (const Reason& reason : pending.reasons) {
+    if (reason.kind == Reason::Kind::never_built) {
       out.push_back(fmt::format("command line not found in log for {}", first));
-    } else if (reason.starts_with("command: ")) {
+    } else if (reason.kind == Reason::Kind::changed && reason.part == "command") {
       out.push_back(fmt::format("command line changed for {}", first));
     } else {
-      out.push_back(fmt::format("{} for {}", reason, first));
+      out.push_back(fmt::format("{} for {}", text_of(reason), first));
     }
   }
   return out;

@@ -22,7 +22,12 @@ int64_t now() {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-Judgement because(std::string reason) {
+// A reason that only this rule has.
+Reason in_words(std::string words) {
+  return {.kind = Reason::Kind::other, .words = std::move(words)};
+}
+
+Judgement because(Reason reason) {
   Judgement out;
   out.reason = std::move(reason);
   return out;
@@ -66,7 +71,7 @@ Result<bool> Times::adopt(EdgeId id) {
     return true;
   }
   TRY_ASSIGN(auto judgement, judge(id, false));
-  return judgement.reason.empty() ? lookup_.adopt(id, judgement) : false;
+  return judgement.reason ? false : lookup_.adopt(id, judgement);
 }
 
 std::optional<int64_t> Times::mtime(NodeId node) {
@@ -139,34 +144,36 @@ Result<Judgement> Times::judge(EdgeId id, bool is_unchanged) {
            is_unchanged,
            {}};
   if (!count_in(graph_.edge(id).content_inputs(), its.newest)) {
-    return because("an input is missing");
+    return because(in_words("an input is missing"));
   }
   auto found = discovered(id);
   if (!found && is_unchanged) found = lookup_.discovered(id);
-  if (!found) return because("its depfile is missing");
-  if (!count_in(*found, its.newest)) return because("a discovered input is missing");
+  if (!found) return because(in_words("its depfile is missing"));
+  if (!count_in(*found, its.newest)) return because(in_words("a discovered input is missing"));
   Judgement out;
   bool is_logged = true;
   for (NodeId output : graph_.edge(id).outputs) {
     const LogEntry* entry = logs_.entry(graph_.path(output));
     if (entry != nullptr && !its.is_generator && !is_hash_of(entry->command_hash, its.command)) {
-      if (!is_unchanged) return because("command: another than is logged");
+      if (!is_unchanged)
+        return because({.kind = Reason::Kind::changed,
+                        .part = "command",
+                        .words = "command: another than is logged"});
       entry = nullptr;
     }
     is_logged = is_logged && entry != nullptr && entry->mtime >= its.newest.mtime;
     if (entry != nullptr) out.seconds = static_cast<float>(entry->end - entry->start) / 1000;
-    std::string reason = why_run(its, output, entry);
-    if (!reason.empty()) return because(std::move(reason));
+    if (auto reason = why_run(its, output, entry)) return because(*std::move(reason));
   }
   out.discovered = *std::move(found);
   if (!is_logged) log(id, {0, 0, its.newest.mtime, 0}, out.discovered);
   return out;
 }
 
-std::string Times::why_run(const Case& its, NodeId output, const LogEntry* entry) {
-  if (entry == nullptr && !its.is_generator && !its.is_unchanged) return "never built";
+std::optional<Reason> Times::why_run(const Case& its, NodeId output, const LogEntry* entry) {
+  if (entry == nullptr && !its.is_generator && !its.is_unchanged) return Reason{};
   auto time = mtime(output);
-  if (!time) return fmt::format("output '{}' is missing", graph_.path(output));
+  if (!time) return in_words(fmt::format("output '{}' is missing", graph_.path(output)));
   // For an output that a restat rule left as it was, only the logged time counts.
   const bool goes_by_log = its.is_restat && (entry != nullptr || its.is_unchanged);
   bool is_older = !goes_by_log && *time < its.newest.mtime;
@@ -174,7 +181,9 @@ std::string Times::why_run(const Case& its, NodeId output, const LogEntry* entry
   if (entry != nullptr && (its.is_restat || !its.is_unchanged)) {
     is_older = is_older || entry->mtime < its.newest.mtime;
   }
-  return is_older ? fmt::format("input '{}' is newer", graph_.path(its.newest.node)) : "";
+  if (!is_older) return std::nullopt;
+  return Reason{.kind = Reason::Kind::other,
+                .words = fmt::format("input '{}' is newer", graph_.path(its.newest.node))};
 }
 
 Status Times::ran(EdgeId id, const ActionResult& result) {

@@ -57,9 +57,9 @@ class Times final : public UpToDateRule {
   // nor a current log entry says.
   std::optional<std::vector<NodeId>> discovered(EdgeId id);
   std::optional<std::vector<std::string>> told(EdgeId id);
-  // Returns why the edge has to run. Empty: the output is up to date. `entry`: what is logged for
+  // Returns why the edge has to run. Nullopt: the output is up to date. `entry`: what is logged for
   // this command; may be null.
-  std::string why_run(const Case& its, NodeId output, const LogEntry* entry);
+  std::optional<Reason> why_run(const Case& its, NodeId output, const LogEntry* entry);
   // Returns the text that ninja hashes.
   [[nodiscard]] std::string logged_command(EdgeId id) const;
   // Logs `entry` for each output, with the command's hash set.

@@ -558,7 +558,7 @@ TEST_CASE("a scan says what would run, and what might") {
   };
   auto before = pending();
   REQUIRE(before.size() == 2);
-  CHECK(before[0].reasons == std::vector<std::string>{"never built"});
+  CHECK(before[0].reasons == std::vector<Reason>{{.kind = Reason::Kind::never_built}});
   CHECK(before[1].need == Pending::Need::maybe);
   CHECK(before[1].dirty_inputs == std::vector{*world.graph->find_node("mid")});
   REQUIRE(world.build());
@@ -566,8 +566,11 @@ TEST_CASE("a scan says what would run, and what might") {
   world.files.files["in"] = "2";
   auto after = pending();
   REQUIRE(after.size() == 2);
-  CHECK(after[0].reasons == std::vector<std::string>{"input 'in': " + content_digest("1").brief() +
-                                                     " -> " + content_digest("2").brief()});
+  CHECK(after[0].reasons ==
+        std::vector<Reason>{{.kind = Reason::Kind::changed,
+                             .part = "input",
+                             .words = "input 'in': " + content_digest("1").brief() + " -> " +
+                                      content_digest("2").brief()}});
 }
 
 TEST_CASE("a build takes over what a scan of the same targets found") {
