@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/core/base64.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/yaml/yaml_source.h"
@@ -19,29 +20,6 @@ using nlohmann::json;
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-
-// Decodes base64 (RFC 4648); blanks and line ends are ignored. Nullopt: the text is no base64.
-std::optional<std::string> decode_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  bool is_padded = false;
-  for (char c : text) {
-    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
-    const size_t digit = kDigits.find(c);
-    if (c == '=') is_padded = true;
-    if (c != '=' && (digit == std::string_view::npos || is_padded)) return std::nullopt;
-    if (c == '=') continue;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xFF);
-  }
-  return out;
 }
 
 // One entry of a file's clusters, contexts or users.

@@ -293,9 +293,4 @@ void Plan::fail(EdgeId id) {
   }
 }
 
-bool Plan::is_finished() const {
-  return count(EdgeState::ready) == 0 && count(EdgeState::queued) == 0 &&
-         count(EdgeState::running) == 0;
-}
-
 }  // namespace evolve

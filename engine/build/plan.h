@@ -85,8 +85,6 @@ class Plan {
   // The number of wanted edges, phony ones left out.
   [[nodiscard]] size_t total() const { return total_; }
   [[nodiscard]] const std::vector<EdgeId>& wanted_edges() const { return wanted_; }
-  // Whether no edge is ready, queued or running.
-  [[nodiscard]] bool is_finished() const;
 
  private:
   // A place in a queue. If its edge has left the queue, the place stays until it comes to the

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "engine/core/base64.h"
+
 using namespace evolve;
 using namespace evolve::k8s;
 
@@ -120,6 +122,16 @@ TEST_CASE("what is wrong with a kubeconfig is said, with its place") {
   auto wrong = disk.read({"/gke"}, "othr");
   CHECK(message_of(wrong) == "kubeconfig: no context 'othr'");
   CHECK(wrong.error().hint == "did you mean 'other'?");
+}
+
+TEST_CASE("base64 is decoded whole or not at all") {
+  CHECK(decode_base64("YWI=") == "ab");
+  CHECK(decode_base64("YWJj\n ZGVm") == "abcdef");
+  CHECK(decode_base64("") == "");
+  for (const char* text : {"a", "YW", "YWJ", "====", "Y===", "YW=j", "YWI*", "YWI=YWI="}) {
+    INFO(text);
+    CHECK(!decode_base64(text));
+  }
 }
 
 TEST_CASE("a pod finds itself") {

@@ -1,0 +1,26 @@
+#include "engine/core/base64.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+namespace evolve {
+
+std::optional<std::string> decode_base64(std::string_view text) {
+  constexpr size_t kGroup = 4, kMostPadding = 2;
+  std::string digits;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
+               [](char c) { return c != ' ' && c != '\n' && c != '\r' && c != '\t'; });
+  const size_t padding = digits.size() - std::min(digits.find('='), digits.size());
+  if (digits.size() % kGroup != 0 || padding > kMostPadding) return std::nullopt;
+  // OpenSSL decodes padding as zeros, and skips nothing here: all blanks are gone.
+  std::string out(digits.size() / kGroup * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(digits.data()),
+                                   static_cast<int>(digits.size()));
+  if (size < 0) return std::nullopt;
+  out.resize(static_cast<size_t>(size) - padding);
+  return out;
+}
+
+}  // namespace evolve
