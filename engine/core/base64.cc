@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace evolve {
 
@@ -11,9 +12,12 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::string digits;
   std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
                [](char c) { return c != ' ' && c != '\n' && c != '\r' && c != '\t'; });
-  const size_t padding = digits.size() - std::min(digits.find('='), digits.size());
-  if (digits.size() % kGroup != 0 || padding > kMostPadding) return std::nullopt;
-  // OpenSSL decodes padding as zeros, and skips nothing here: all blanks are gone.
+  const size_t end = std::min(digits.find('='), digits.size());
+  const size_t padding = digits.size() - end;
+  const bool is_whole = digits.size() % kGroup == 0 && padding <= kMostPadding &&
+                        digits.find_first_not_of('=', end) == std::string::npos;
+  if (!is_whole) return std::nullopt;
+  // OpenSSL decodes padding as zeros.
   std::string out(digits.size() / kGroup * 3, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                    reinterpret_cast<const unsigned char*>(digits.data()),
