@@ -67,6 +67,7 @@ Result<Digest> FileTable::digest(NodeId node, EdgeId needed_by) {
 Result<std::optional<Digest>> FileTable::source_digest(NodeId node) {
   TRY_ASSIGN(auto state, look(node));
   const bool is_folder = state && state->content == folder_digest();
+  if (!is_folder) folders_.erase(node);
   if (!graph_.node(node).made_by && !is_folder) note_source(node, state, false);
   if (!state) return std::optional<Digest>{};
   if (state->content != folder_digest() || graph_.node(node).made_by) {
@@ -145,7 +146,10 @@ FileTable::Source FileTable::note_source(NodeId node, const std::optional<FileSt
   if (is_first || is_other) ++moment_;
   if (is_other) {
     source = {.state = now, .first_moment = source.first_moment, .other_moment = moment_};
-    set_digest(node, now ? now->content : Digest{});
+    // A folder counts by the names in it, which are read when its digest is asked for.
+    const bool is_folder = now && now->content == folder_digest();
+    if (is_folder) folders_.insert(node);
+    set_digest(node, now && !is_folder ? now->content : Digest{});
   }
   return source;
 }

@@ -57,6 +57,9 @@ void Plan::want(std::span<const NodeId> targets) {
     remove_repeated(makers);
     missing_[index(*added)] = static_cast<int>(makers.size());
     if (makers.empty()) set(*added, EdgeState::ready);
+    const bool is_hopeless =
+        std::any_of(makers.begin(), makers.end(), [this](EdgeId id) { return has_failed(id); });
+    if (is_hopeless) skip(*added);
   }
 }
 
@@ -106,6 +109,10 @@ Status Plan::learn_makers(std::span<const NodeId> nodes) {
     const EdgeId maker = id;  // a lambda cannot capture a structured binding
     want(graph_.edge(maker).outputs);
     if (state(maker) == EdgeState::done) continue;
+    if (has_failed(maker)) {
+      for (EdgeId user : users) skip(user);
+      continue;
+    }
     for (EdgeId user : users) {
       if (user == maker || needs(maker, user)) return cycle(user, graph_.edge(maker).outputs[0]);
       // A user waits for an edge once, even if it uses several outputs of that edge.
@@ -128,12 +135,20 @@ Status Plan::learn_makers(std::span<const NodeId> nodes) {
 
 Result<bool> Plan::wait_for(EdgeId id, std::span<const NodeId> nodes) {
   want(nodes);
-  int waits = 0;
+  std::vector<EdgeId> makers;
   for (NodeId node : nodes) {
     auto maker = graph_.node(node).made_by;
     if (!maker || state(*maker) == EdgeState::done) continue;
     if (*maker == id || needs(*maker, id)) return cycle(id, node);
-    std::vector<EdgeId>& users = late_users_[*maker];
+    makers.push_back(*maker);
+  }
+  if (std::any_of(makers.begin(), makers.end(), [this](EdgeId one) { return has_failed(one); })) {
+    skip(id);
+    return true;
+  }
+  int waits = 0;
+  for (EdgeId maker : makers) {
+    std::vector<EdgeId>& users = late_users_[maker];
     if (std::find(users.begin(), users.end(), id) != users.end()) continue;
     users.push_back(id);
     ++waits;
@@ -168,16 +183,22 @@ bool Plan::has_room(const Line& line) const {
   return std::all_of(line.needs.begin(), line.needs.end(), [&](const auto& need) {
     const auto& [name, amount] = need;
     auto used = in_use_.find(name);
-    if (used == in_use_.end() || used->second == 0) return true;
+    if (used == in_use_.end()) return true;
     auto capacity = capacity_.find(name);
-    if (capacity != capacity_.end()) return used->second + amount <= capacity->second;
+    if (capacity != capacity_.end()) return used->second.amount + amount <= capacity->second;
     return name == "memory";
   });
 }
 
 void Plan::occupy(const Line& line, int count) {
   running_[line.pool] += count;
-  for (const auto& [name, amount] : line.needs) in_use_[name] += count * amount;
+  for (const auto& [name, amount] : line.needs) {
+    InUse& use = in_use_[name];
+    use.amount += count * amount;
+    use.edges += count;
+    // Sums of fractions leave a rest.
+    if (use.edges == 0) in_use_.erase(name);
+  }
 }
 
 float Plan::weight_of(EdgeId id) const {
@@ -280,17 +301,23 @@ void Plan::finish(EdgeId id) {
   }
 }
 
+void Plan::skip(EdgeId id) {
+  std::vector<EdgeId> open = {id};
+  while (!open.empty()) {
+    EdgeId edge = open.back();
+    open.pop_back();
+    const EdgeState now = state(edge);
+    if (now != EdgeState::wanted && now != EdgeState::ready && now != EdgeState::queued) continue;
+    set(edge, EdgeState::skipped);
+    const std::vector<EdgeId>& users = dependents(edge);
+    open.insert(open.end(), users.begin(), users.end());
+  }
+}
+
 void Plan::fail(EdgeId id) {
   set(id, EdgeState::failed);
-  std::vector<EdgeId> open = dependents(id);
-  while (!open.empty()) {
-    EdgeId user = open.back();
-    open.pop_back();
-    if (state(user) != EdgeState::wanted) continue;
-    set(user, EdgeState::skipped);
-    const std::vector<EdgeId>& further = dependents(user);
-    open.insert(open.end(), further.begin(), further.end());
-  }
+  const std::vector<EdgeId> users = dependents(id);
+  for (EdgeId user : users) skip(user);
 }
 
 }  // namespace evolve

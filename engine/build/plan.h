@@ -50,7 +50,7 @@ class Plan {
 
   // Returns the first edge whose key can be looked up. The edge stays ready.
   [[nodiscard]] std::optional<EdgeId> next_ready();
-  // Returns all ready edges, in the manifest's order.
+  // Returns all ready edges: in the manifest's order, and then those that were wanted late.
   [[nodiscard]] std::vector<EdgeId> all_ready() const;
   enum class Where {
     anywhere,
@@ -110,10 +110,22 @@ class Plan {
     }
   };
 
+  // The amount of a resource that running edges use together.
+  struct InUse {
+    double amount = 0;
+    int edges = 0;
+  };
+
   void want(std::span<const NodeId> targets);
   [[nodiscard]] Error cycle(EdgeId id, NodeId node) const;
   // Whether `id` waits for `other`, directly or through other edges.
   [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
+  // Whether the edge has ended without giving its outputs.
+  [[nodiscard]] bool has_failed(EdgeId id) const {
+    return state(id) == EdgeState::failed || state(id) == EdgeState::skipped;
+  }
+  // Marks the edge skipped, and what needs it.
+  void skip(EdgeId id);
   void set(EdgeId id, EdgeState state);
   [[nodiscard]] Line line_of(EdgeId id) const;
   [[nodiscard]] bool has_room(const Line& line) const;
@@ -138,9 +150,9 @@ class Plan {
   std::priority_queue<Place> ready_;
   std::map<Line, std::priority_queue<Place>> queued_;
   std::map<const Pool*, int> running_;  // edges
-  Resources in_use_;
+  std::map<std::string, InUse> in_use_;
   std::vector<float> weights_;  // per edge; empty: no costs
-  std::vector<EdgeId> wanted_;  // in manifest order
+  std::vector<EdgeId> wanted_;  // in manifest order; edges that are wanted late come last
   std::vector<EdgeId> dependents_;
   size_t total_ = 0;
 };

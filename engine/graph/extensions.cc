@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <utility>
 
 namespace evolve {
@@ -41,6 +44,11 @@ std::optional<int> take_whole(std::string_view& text, int least, int most) {
 
 Error wrong(const char* name, std::string_view value, const char* form) {
   return bad_input(fmt::format("{} = {}: not {}", name, value, form));
+}
+
+std::set<std::string> words_of(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
 }
 
 }  // namespace
@@ -142,6 +150,13 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
     out.is_sandboxed = text == "1";
     if (out.is_sandboxed && !variable("worker").empty()) {
       return bad_input("sandbox = 1: not for an edge with a worker");
+    }
+  }
+  const std::set<std::string> declared = words_of(variable("environment"));
+  for (const std::string& name : words_of(variable("secrets"))) {
+    if (declared.contains(name)) {
+      return bad_input(
+          fmt::format("secrets = {}: is in environment, too: its value would be in the key", name));
     }
   }
   return out;

@@ -308,7 +308,11 @@ const Extensions& Graph::extensions(EdgeId id) const {
 }
 
 void Graph::set_extensions(EdgeId id, Extensions extensions) {
-  if (extensions != Extensions{}) extensions_.insert_or_assign(id, std::move(extensions));
+  if (extensions == Extensions{}) {
+    extensions_.erase(id);
+  } else {
+    extensions_.insert_or_assign(id, std::move(extensions));
+  }
 }
 
 std::string Graph::extension(EdgeId id, std::string_view name) const {

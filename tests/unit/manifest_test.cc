@@ -213,3 +213,9 @@ TEST_CASE("an unknown target is answered with the nearest one") {
   REQUIRE(!targets);
   CHECK(targets.error().message == "unknown target 'ruond-1', did you mean 'round-1'?");
 }
+
+TEST_CASE("a variable is a secret or in the key, not both") {
+  CHECK(error_of("rule r\n  command = c\nbuild a: r\n  environment = A B\n  secrets = B\n")
+            .find("secrets = B: is in environment, too: its value would be in the key") !=
+        std::string::npos);
+}
