@@ -177,17 +177,6 @@ TEST_CASE("a step that goes by the names of its files shares no results") {
   CHECK((read(StepEdge(step, "v0001").writes("out"))["portable"] == "1") == is_portable);
 }
 
-TEST_CASE("an edge that begins like another's can become another step's") {
-  StepEdge edge("gate", "v0001");
-  edge.in("kernel", "k.py").writes("out").of_step("check");
-  const Read check = read(edge);
-  CHECK(edge.step() == "check");
-  CHECK(check.edge().rule->name == "check");
-  CHECK(check["step"] == "check");
-  CHECK(check["arguments"] == "'my work'/steps/check.py --kernel k.py");
-  CHECK(check.implicit_inputs() == Paths{"my work/steps/check.py"});
-}
-
 TEST_CASE("a step runs in the node pool that is named for it") {
   const std::map<std::string, std::string> pools = {{"compile", "big"}};
   auto pool = [&](const char* step) {
