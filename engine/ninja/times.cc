@@ -155,10 +155,11 @@ Result<Judgement> Times::judge(EdgeId id, bool is_unchanged) {
   for (NodeId output : graph_.edge(id).outputs) {
     const LogEntry* entry = logs_.entry(graph_.path(output));
     if (entry != nullptr && !its.is_generator && !is_hash_of(entry->command_hash, its.command)) {
-      if (!is_unchanged)
+      if (!is_unchanged) {
         return because({.kind = Reason::Kind::changed,
                         .part = "command",
                         .words = "command: another than is logged"});
+      }
       entry = nullptr;
     }
     is_logged = is_logged && entry != nullptr && entry->mtime >= its.newest.mtime;
@@ -171,7 +172,8 @@ Result<Judgement> Times::judge(EdgeId id, bool is_unchanged) {
 }
 
 std::optional<Reason> Times::why_run(const Case& its, NodeId output, const LogEntry* entry) {
-  if (entry == nullptr && !its.is_generator && !its.is_unchanged) return Reason{};
+  if (entry == nullptr && !its.is_generator && !its.is_unchanged)
+    return Reason{.kind = Reason::Kind::never_built};
   auto time = mtime(output);
   if (!time) return in_words(fmt::format("output '{}' is missing", graph_.path(output)));
   // For an output that a restat rule left as it was, only the logged time counts.
