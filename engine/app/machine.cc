@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/core/path.h"
+#include "engine/core/text/words.h"
 #include "engine/world/files.h"
 
 namespace evolve {
@@ -73,9 +74,8 @@ std::string cpu_kind() {
     return std::isalnum(c) != 0 || c == '.' || c == '-';
   };
   std::replace_if(name.begin(), name.end(), std::not_fn(is_plain), ' ');
-  std::istringstream words(name);
   std::string out;
-  for (std::string word; words >> word;) out += (out.empty() ? "cpu:" : "-") + word;
+  for (const std::string& word : words_in(name)) out += (out.empty() ? "cpu:" : "-") + word;
   return out;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "engine/app/recording.h"
@@ -12,6 +11,7 @@
 #include "engine/core/key.h"
 #include "engine/core/machine_paths.h"
 #include "engine/core/outside_json.h"
+#include "engine/core/text/words.h"
 
 namespace evolve {
 
@@ -40,8 +40,8 @@ std::vector<std::string> declared_names(const Graph& graph, const std::vector<No
   std::set<std::string> names;
   const Plan plan(graph, targets);
   for (EdgeId id : plan.wanted_edges()) {
-    std::istringstream declared(graph.extension(id, "environment"));
-    for (std::string name; declared >> name;) names.insert(name);
+    for (std::string& name : words_in(graph.extension(id, "environment")))
+      names.insert(std::move(name));
   }
   return {names.begin(), names.end()};
 }

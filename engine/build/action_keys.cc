@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
+#include "engine/core/text/words.h"
 
 namespace evolve {
 
 ActionKeys::Variables ActionKeys::environment(EdgeId edge) const {
   Variables out;
-  const std::string declared = graph_.extension(edge, "environment");
-  if (declared.empty()) return out;
-  std::istringstream names(declared);
-  for (std::string name; names >> name;) {
+  for (const std::string& name : words_in(graph_.extension(edge, "environment"))) {
     auto it = context_.environment.find(name);
     out.emplace_back(name, it == context_.environment.end() ? "" : it->second);
   }
@@ -20,8 +17,7 @@ ActionKeys::Variables ActionKeys::environment(EdgeId edge) const {
 
 ActionKeys::Variables ActionKeys::secrets(EdgeId edge) const {
   Variables out;
-  std::istringstream names(graph_.extension(edge, "secrets"));
-  for (std::string name; names >> name;) {
+  for (const std::string& name : words_in(graph_.extension(edge, "secrets"))) {
     auto it = context_.environment.find(name);
     if (it != context_.environment.end()) out.emplace_back(*it);
   }

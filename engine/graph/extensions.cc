@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <optional>
-#include <set>
-#include <sstream>
 #include <utility>
+
+#include "engine/core/text/words.h"
 
 namespace evolve {
 
@@ -44,11 +44,6 @@ std::optional<int> take_whole(std::string_view& text, int least, int most) {
 
 Error wrong(const char* name, std::string_view value, const char* form) {
   return bad_input(fmt::format("{} = {}: not {}", name, value, form));
-}
-
-std::set<std::string> words_of(const std::string& text) {
-  std::istringstream words(text);
-  return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
 }
 
 }  // namespace
@@ -152,11 +147,13 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
       return bad_input("sandbox = 1: not for an edge with a worker");
     }
   }
-  const std::set<std::string> declared = words_of(variable("environment"));
-  for (const std::string& name : words_of(variable("secrets"))) {
-    if (declared.contains(name)) {
-      return bad_input(
-          fmt::format("secrets = {}: is in environment, too: its value would be in the key", name));
+  if (const auto secrets = words_in(variable("secrets")); !secrets.empty()) {
+    const auto declared = words_in(variable("environment"));
+    const auto both =
+        std::find_first_of(secrets.begin(), secrets.end(), declared.begin(), declared.end());
+    if (both != secrets.end()) {
+      return bad_input(fmt::format(
+          "secrets = {}: is in environment, too: its value would be in the key", *both));
     }
   }
   return out;
