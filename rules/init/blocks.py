@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import jax.extend
 import numpy as np
-from dimensions import Axis, Shape, Task, Tensor, shapes_given, size_of, structs
+
+from init.dimensions import Axis, Shape, Task, Tensor, shapes_given, size_of, structs
 
 # The bytes of VMEM that blocks take in the seed, and at most: the rest is for what the function makes.
 SEED_BYTES = 12 * 2**20

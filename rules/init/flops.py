@@ -8,8 +8,9 @@ from typing import Any
 
 import jax
 import jax.extend
-from blocks import shape_of
-from dimensions import Task, Tensor, Unclear, formula_of, structs
+
+from init.blocks import shape_of
+from init.dimensions import Task, Tensor, Unclear, formula_of, structs
 
 
 def flops_formula(function: Callable[..., Any], task: Task) -> str:

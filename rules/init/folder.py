@@ -6,59 +6,19 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import blocks
 import jax
-from blocks import Cut
-from dimensions import Axis, Task, Tensor
-from flops import bytes_formula, flops_formula, summed
 
-if TYPE_CHECKING:
-    from project import Place
-
-
-@dataclass(frozen=True)
-class Case:
-    """A timed case that a task names."""
-
-    name: str
-    sizes: dict[str, int]
-    weight: float = 1
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """The tolerance of each element by itself."""
-
-    rtol: float = 1e-2
-    atol: float = 1e-2
-
-
-@dataclass(frozen=True)
-class Given:
-    """All that is known of a task besides its function and its inputs. The rest is found out, or is a default."""
-
-    cases: tuple[Case, ...] = ()
-    tolerance: Tolerance = Tolerance()
-    outputs: tuple[str, ...] = ()  # their names
-    reference: str = ""  # reference.py, which is xla.py, too
-    seed: str = ""  # kernel.py
-    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of the seed
-    constraints: tuple[str, ...] = ()
-    contract: dict[str, float | list[str]] = field(default_factory=dict)  # the terms that the seed needs
-    rounds: int = 3
-    variants: int = 8
-    top_k: int = 2
-    mutator: str = "sweep"
-    opening: int = 0  # rounds whose kernels exist already
-    policy: str = ""  # of the selection
-    learnings: str = ""  # a file of learnings, as the pipeline names it
-    written_by: str = "evolve init"
-
+from init import blocks
+from init.blocks import Cut
+from init.dimensions import Axis, Task, Tensor
+from init.flops import bytes_formula, flops_formula, summed
+from init.project import Place
+from init.source import Case, Given
 
 _TEMPLATES = Path(__file__).with_name("templates")
 # The function's name in kernel.py, where its own name is the entry's.

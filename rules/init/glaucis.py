@@ -14,11 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dimensions import Axis, Tensor, Unclear, formula_of
-from folder import Case, Given, Tolerance, filled
-from glaucis_run import Run, learnings_above
-from source import Imported, Wrong, executed, number, text_of
-from watched import DRAWERS, Draw, Seen, watched
+from init.dimensions import Axis, Tensor, Unclear, formula_of
+from init.folder import filled
+from init.glaucis_run import Run, learnings_above
+from init.source import Case, Given, Imported, Tolerance, Wrong, executed, number, text_of
+from init.watched import DRAWERS, Draw, Seen, watched
 
 _TEMPLATE_NAMES = ("optimized_compute", "kernel_fn")
 _REFERENCE_NAMES = (*_TEMPLATE_NAMES, "simple_compute", "reference_fn")

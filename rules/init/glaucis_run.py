@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from source import Imported, Wrong, json_of, number, one_line, text_of
+from init.source import Imported, Wrong, json_of, number, one_line, text_of
 
 # How many folders above a config its learnings, and a run's examples, may lie: runs/NAME_DATE is next to examples.
 _MOST_ABOVE = 5

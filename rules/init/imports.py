@@ -20,26 +20,21 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import glaucis
 import jax
-import kerlever
-import kernelbench
-import maxkernel
-from blocks import Cut, cut_of, halved_sizes, small_sizes
-from dimensions import Task, Unclear, outputs_of, structs
-from flops import flops_of
-from folder import Source, files_of, read_source
-from init import GIVERS
-from project import Place
-from ranges import with_ranges
-from source import Imported, Wrong, called
-from stand_ins import with_stand_ins
-from trial import Refusal, refusal_of, seed_programs
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "steps"))
-import outside
-import program
-import surroundings
+from init import glaucis, kerlever, kernelbench, maxkernel
+from init.blocks import Cut, cut_of, halved_sizes, small_sizes
+from init.dimensions import Task, Unclear, outputs_of, structs
+from init.flops import flops_of
+from init.folder import Source, files_of, read_source
+from init.init import GIVERS
+from init.project import Place
+from init.ranges import with_ranges
+from init.source import Imported, Wrong, called
+from init.stand_ins import with_stand_ins
+from init.trial import Refusal, refusal_of, seed_programs
+from judge import outside, surroundings
+from programs import program
 
 # The defaults of a contract (engine/campaign/spec.h).
 _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
@@ -168,7 +163,3 @@ def main(argv: list[str]) -> int:
         (place.proposals / name).write_text(text)
     print(said)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -26,14 +26,15 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
-from blocks import cut_of, small_sizes
-from dimensions import Task, Tensor, Unclear, named, only_free, outputs_of, shapes_given, structs
-from folder import Given, files_of, read_source
-from project import Place
-from ranges import with_ranges
-from source import DTYPE_NAMES, Wrong, called, function_of
-from stand_ins import with_stand_ins
-from trial import refusal_of
+
+from init.blocks import cut_of, small_sizes
+from init.dimensions import Task, Tensor, Unclear, named, only_free, outputs_of, shapes_given, structs
+from init.folder import files_of, read_source
+from init.project import Place
+from init.ranges import with_ranges
+from init.source import DTYPE_NAMES, Given, Wrong, called, function_of
+from init.stand_ins import with_stand_ins
+from init.trial import refusal_of
 
 GIVERS = ("inputs", "get_inputs", "create_inputs", "example_inputs")
 _INPUT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<dtype>\w+)\s*\[(?P<axes>[^\]]*)\]\s*")
@@ -157,7 +158,3 @@ def main(argv: list[str]) -> int:
     refused = refusal_of(files["kernel.py"], task, entry, small, function, cut)
     print(json.dumps(place.report(task.sizes, files, refused) | {"notices": notices}))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -10,9 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dimensions import Tensor
-from folder import Case, Given, Tolerance
-from source import DTYPE_NAMES, Imported, Wrong, executed, number
+from init.dimensions import Tensor
+from init.source import DTYPE_NAMES, Case, Given, Imported, Tolerance, Wrong, executed, number
 
 _ONE = {
     "relu": "jax.nn.relu(x)",

@@ -17,15 +17,15 @@ from types import ModuleType
 from typing import Any
 
 import jax
-from blocks import drawn, halved_sizes, small_sizes
-from dimensions import Axis, Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
-from folder import Given, Tolerance
-from source import Imported, Wrong, called, executed, number
-from torch_calls import LITERALS, helpers_of, imports_of, is_helper
-from torch_file import File
-from torch_forms import NARROWED
-from torch_stand_in import Sample, Size, standing_in
-from torch_text import Translator
+
+from init.blocks import drawn, halved_sizes, small_sizes
+from init.dimensions import Axis, Task, Tensor, Unclear, named, outputs_of, shapes_given, structs
+from init.source import Given, Imported, Tolerance, Wrong, called, executed, number
+from init.torch_calls import LITERALS, helpers_of, imports_of, is_helper
+from init.torch_file import File
+from init.torch_forms import NARROWED
+from init.torch_stand_in import Sample, Size, standing_in
+from init.torch_text import Translator
 
 _FLOATS = ("float16", "bfloat16", "float32")
 # Names that kernel.py and its template use themselves.

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dimensions import Tensor, named
-from folder import Case, Given, Tolerance
-from ranges import range_of
-from source import Imported, Wrong, called, executed, number
+
+from init.dimensions import Tensor, named
+from init.ranges import range_of
+from init.source import Case, Given, Imported, Tolerance, Wrong, called, executed, number
 
 _ENTRY = "computation"
 # The imports of their evaluator, which the code relies on.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from source import Wrong
-from trial import Refusal
+from init.source import Wrong
+from init.trial import Refusal
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from dimensions import Tensor, structs
 from jax._src import core
+
+from init.dimensions import Tensor, structs
 
 # Operations that hand on an operand's values, or take part in wrapping negative ones.
 _SAME = frozenset(

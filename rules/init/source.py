@@ -14,8 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dimensions import Tensor
-from folder import Given
+from init.dimensions import Tensor
 
 # More than any kernel, table of sizes or result has.
 _MOST_BYTES = 16 * 2**20
@@ -23,6 +22,45 @@ _MOST_BYTES = 16 * 2**20
 
 class Wrong(Exception):
     """The user's input is not right; the message says what is wrong."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A timed case that a task names."""
+
+    name: str
+    sizes: dict[str, int]
+    weight: float = 1
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerance of each element by itself."""
+
+    rtol: float = 1e-2
+    atol: float = 1e-2
+
+
+@dataclass(frozen=True)
+class Given:
+    """All that is known of a task besides its function and its inputs. The rest is found out, or is a default."""
+
+    cases: tuple[Case, ...] = ()
+    tolerance: Tolerance = Tolerance()
+    outputs: tuple[str, ...] = ()  # their names
+    reference: str = ""  # reference.py, which is xla.py, too
+    seed: str = ""  # kernel.py
+    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of the seed
+    constraints: tuple[str, ...] = ()
+    contract: dict[str, float | list[str]] = field(default_factory=dict)  # the terms that the seed needs
+    rounds: int = 3
+    variants: int = 8
+    top_k: int = 2
+    mutator: str = "sweep"
+    opening: int = 0  # rounds whose kernels exist already
+    policy: str = ""  # of the selection
+    learnings: str = ""  # a file of learnings, as the pipeline names it
+    written_by: str = "evolve init"
 
 
 @dataclass(frozen=True)

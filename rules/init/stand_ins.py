@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import in_kernel
 import jax
 import jax.extend
 import numpy as np
-from folder import Source
 from jax._src import source_info_util
-from source import executed
+
+from init import in_kernel
+from init.folder import Source
+from init.source import executed
 
 # The file name of a text while it is traced.
 _FILE = "on_block.py"

@@ -13,13 +13,11 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from source import Wrong, json_of, one_line
-from table_rows import Row
-
-if TYPE_CHECKING:
-    from tables import Module
+from init.source import Wrong, json_of, one_line
+from init.table_module import Module
+from init.table_rows import Row
 
 _DTYPES = {
     "bf16": "bfloat16",

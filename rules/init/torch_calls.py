@@ -10,9 +10,9 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-import torch_in_jax
-from torch_forms import WITHOUT_MEANING
-from torch_stand_in import Size
+from init import torch_in_jax
+from init.torch_forms import WITHOUT_MEANING
+from init.torch_stand_in import Size
 
 HELPERS = {name: one for name, one in vars(torch_in_jax).items() if isinstance(one, FunctionType)}
 LITERALS = (bool, int, float, str, type(None))

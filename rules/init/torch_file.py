@@ -6,7 +6,7 @@ import ast
 import keyword
 from typing import Any
 
-from torch_calls import HELPERS
+from init.torch_calls import HELPERS
 
 Function = ast.FunctionDef | ast.Lambda
 

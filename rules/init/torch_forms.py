@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from torch_in_jax import of_each
+from init.torch_in_jax import of_each
 
 # Arguments that change no result.
 WITHOUT_MEANING = {"inplace", "device", "requires_grad", "non_blocking", "memory_format", "copy", "_stacklevel"}

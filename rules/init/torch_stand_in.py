@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from torch_forms import DTYPES, NARROWED
+
+from init.torch_forms import DTYPES, NARROWED
 
 _FLOATS = {"float16", "bfloat16", "float32", "float64"}
 # The types of `torch.NAME` and `x.NAME()`, and not the narrower ones that replace them.

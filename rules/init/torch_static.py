@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
 
-from torch_calls import LITERALS
-from torch_stand_in import Group, Layer, Made, Module, Sample, Weight
+from init.torch_calls import LITERALS
+from init.torch_stand_in import Group, Layer, Made, Module, Sample, Weight
 
 
 class NotStatic(Exception):

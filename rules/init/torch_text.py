@@ -16,10 +16,10 @@ from copy import deepcopy
 from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
-from source import Wrong
-from torch_calls import HELPERS, LITERALS, Refused, applied, literal, renamed
-from torch_file import File, Function
-from torch_forms import (
+from init.source import Wrong
+from init.torch_calls import HELPERS, LITERALS, Refused, applied, literal, renamed
+from init.torch_file import File, Function
+from init.torch_forms import (
     ALSO,
     ATTRIBUTES,
     DTYPES,
@@ -31,9 +31,9 @@ from torch_forms import (
     WITHOUT_MEANING,
     Weighted,
 )
-from torch_memory import CALLERS, Memory
-from torch_stand_in import Group, Layer, Made, Module, Sample, Sequential, Weight
-from torch_static import NotStatic, Part, Static, Unset
+from init.torch_memory import CALLERS, Memory
+from init.torch_stand_in import Group, Layer, Made, Module, Sample, Sequential, Weight
+from init.torch_static import NotStatic, Part, Static, Unset
 
 _SPACES = ("torch", "torch.nn.functional", "torch.special", "torch.Tensor")
 _ADVICE = "write its reference.py and use evolve init"

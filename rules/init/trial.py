@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-from blocks import Cut, are_alike, drawn, excess_of, tried, uncut
-from dimensions import Task, structs
-from source import executed
 
-STEPS = Path(__file__).resolve().parents[1] / "steps"
-sys.path.append(str(STEPS))
-import candidate
-import program
-import verdict
-import wire
+from init.blocks import Cut, are_alike, drawn, excess_of, tried, uncut
+from init.dimensions import Task, structs
+from init.source import executed
+from programs import candidate, program, wire
+from reports import verdict
 
 # A seed that takes the compiler longer is refused.
 _COMPILER_SECONDS = 120
+
+# The folder of our packages.
+_PACKAGES = Path(__file__).resolve().parents[1]
 
 _SMALLER = (
     "in kernel.py, walk {axes} in blocks as the grid's last axis, and keep what adds up in scratch memory: an "
@@ -88,7 +87,7 @@ def _said_by_compiler(exported: bytes) -> tuple[str, str]:
         files["program"].write_bytes(exported)
         flags = [f"--{name}={path}" for name, path in files.items()]
         flags += ["--target=tpu7x", f"--cpu-seconds={_COMPILER_SECONDS}"]
-        command = [sys.executable, str(STEPS / "compile.py"), *flags]
+        command = [sys.executable, str(_PACKAGES), "steps.compile", *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return "fault", verdict.one_line(f"the compiler could not be asked: {done.stderr}")

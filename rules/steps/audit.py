@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-import check
-import judge_inputs
-import program
-import verdict
-from depfile import write_depfile
-from judge_inputs import PUBLIC, Array, InputSet
+from judge import comparison, judge_inputs
+from judge.judge_inputs import PUBLIC, Array, InputSet
+from programs import program
+from reports import verdict
+from reports.depfile import write_depfile
 
 # The sets of ordinary numbers, on which a reference has to be within its own tolerance.
 _PLAIN = frozenset(one.name for one in (PUBLIC, judge_inputs.TIMED[0]))
@@ -34,7 +33,7 @@ class Task:
     """A case with all that the check step knows of it."""
 
     def __init__(
-        self, expected: check.Expected, signature: dict[str, Any], tolerance: dict[str, float], secret: str
+        self, expected: comparison.Expected, signature: dict[str, Any], tolerance: dict[str, float], secret: str
     ) -> None:
         self._expected = expected
         self._signature = signature
@@ -54,11 +53,11 @@ class Task:
         """Returns, in sentences, where the reference itself is off by more than the tolerance allows any element."""
         said = []
         for number, declared in enumerate(self._signature["outputs"]):
-            for drawn in filter(lambda one: one.name in _PLAIN, check.known_sets(self._expected)):
-                output = check.output_of(self._oracle(number, drawn), self._expected, drawn, number, declared)
-                allowed = float(check.tolerated(output, self._tolerance).max(initial=0.0))
+            for drawn in filter(lambda one: one.name in _PLAIN, comparison.known_sets(self._expected)):
+                output = comparison.output_of(self._oracle(number, drawn), self._expected, drawn, number, declared)
+                allowed = float(comparison.tolerated(output, self._tolerance).max(initial=0.0))
                 worst = float(output.own_worst.max())
-                if worst > max(allowed, check.FLOOR):
+                if worst > max(allowed, comparison.FLOOR):
                     said.append(
                         f"the reference itself is off by {worst:.3g} in '{declared['name']}' on "
                         f"'{drawn.name}' inputs, and its tolerance allows at most {allowed:.3g}"
@@ -98,12 +97,12 @@ class Task:
     def _passes(self, number: int, guess: Guess) -> bool:
         declared = self._signature["outputs"][number]
         dtype = program.dtype_of(declared["dtype"])
-        for drawn in check.known_sets(self._expected):
+        for drawn in comparison.known_sets(self._expected):
             given = guess(drawn).astype(dtype)
-            output = check.output_of(given, self._expected, drawn, number, declared)
+            output = comparison.output_of(given, self._expected, drawn, number, declared)
             try:
-                check.check_output(output, self._tolerance)
-            except check.Refusal:
+                comparison.check_output(output, self._tolerance)
+            except comparison.Refusal:
                 return False
         return True
 
@@ -115,7 +114,7 @@ def main(argv: list[str]) -> int:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
-    task = Task(*check.read_case(args))
+    task = Task(*comparison.read_case(args))
     rough = task.rough()
     if rough:
         print(
@@ -133,7 +132,3 @@ def main(argv: list[str]) -> int:
     verdict.write_report(args.out, verdict.ok())
     write_depfile(args.depfile, args.out)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

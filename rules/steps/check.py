@@ -7,12 +7,8 @@ every input set, some of them drawn from a secret, and on the first set again at
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -20,69 +16,15 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 
-import judge_inputs
-import program
-import sandbox
-import verdict
-from child import Limits
-from judge_inputs import PUBLIC, SETS, Array, InputSet
-from step import Step
-from verdict import Report
-
-# Smaller values count as zero: how denormal numbers are rounded depends on the machine.
-FLOOR = 1e-30
-# A reference whose own error is below this share of a unit in the last place was lucky. Programs need not be as lucky.
-_LUCK = 0.3
-
-# How many times as large a right program's error may be where few elements make up nearly all of it.
-_OF_FEW = 4.0
-
-# A root mean square above so many times the median size comes from a few large elements.
-_TYPICAL = 4.0
-
-# An element may be off by what the reference errs by in elements up to 2**_NEAR times as large. That covers what is
-# left of a sum whose terms cancel out, but it grants no small element the errors of large ones.
-_NEAR = 3
-
-# The largest error that is called rounding, as a share of the outputs' root mean square.
-_ROUNDING = 0.05
-
-# Rounding has a tail: where terms cancel out, their rounding errors do not, so a few elements may be off by more than
-# their bound. At most one of _ONE_OF elements may be, and none by more than _OF_ONE of the outputs' root mean square.
-# Together they may be off by _OF_ALL of it, as a root mean square over all elements: as much as rounding to bfloat16
-# costs. A program that leaves something out is off in more elements, or by more.
-_ONE_OF = 500
-_OF_ONE = 0.25
-_OF_ALL = 2.0**-9
-
-Expected = dict[str, Array]
-
-# The hint for a timed case that is too large for a CPU.
-IN_PARTS = (
-    "tag the case 'parts' in the spec to compare it at drawn places only, "
-    "or raise limits: { check: SECONDS, interpret: SECONDS } in the pipeline"
-)
-
-
-class Refusal(Exception):
-    """The program is rejected: `kind` of verdict.KINDS, why, and the evidence."""
-
-    def __init__(self, kind: str, reason: str, **evidence: Any) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.evidence = evidence
-
-
-def known_sets(expected: Expected) -> list[InputSet]:
-    """Returns the sets that the oracle has values for."""
-    return [drawn for drawn in SETS if f"{drawn.name}.0.oracle" in expected]
-
-
-def _interpreter() -> Any:
-    """Returns the module of the step interpret. It imports this module, so it is imported late."""
-    import interpret  # noqa: PLC0415
-
-    return interpret
+from judge import comparison, interpret, judge_inputs
+from judge.comparison import Expected, Refusal
+from judge.judge_inputs import PUBLIC, SETS, Array, InputSet
+from process import sandbox
+from process.child import Limits
+from programs import program
+from reports import verdict
+from reports.step import Step
+from reports.verdict import Report
 
 
 def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[tuple[InputSet, list[Any]]]) -> bytes:
@@ -96,7 +38,7 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
     is_traced = program.is_traced(content)
     try:
         run = (
-            _interpreter().as_function(content, signature, secret)
+            interpret.as_function(content, signature, secret)
             if is_traced
             else jax.jit(program.load_program(content).call)
         )
@@ -114,202 +56,9 @@ def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the program does at run time
-        said = _interpreter().said_by(error) if is_traced else {}
+        said = interpret.said_by(error) if is_traced else {}
         header = said or {"error": f"{type(error).__name__}: {error}"}
     return json.dumps(header).encode() + b"\n" + b"".join(answer)
-
-
-def check_shapes(outputs: list[dict[str, Any]], signature: dict[str, Any]) -> None:
-    """Raises Refusal where outputs' shapes and dtypes are not those declared."""
-    declared = signature["outputs"]
-    if len(outputs) != len(declared):
-        raise Refusal("contract", f"the program returns {len(outputs)} outputs, the spec declares {len(declared)}")
-    for got, entry in zip(outputs, declared, strict=True):
-        if got["shape"] != entry["shape"]:
-            raise Refusal("contract", f"'{entry['name']}' has shape {got['shape']}, not {entry['shape']}")
-        if program.dtype_of(got["dtype"]) != program.dtype_of(entry["dtype"]):
-            raise Refusal("contract", f"'{entry['name']}' has dtype {got['dtype']}, not {entry['dtype']}")
-
-
-@dataclass(frozen=True)
-class Output:
-    """One output of a program on one set, at the places that are compared, with the values that it is compared with."""
-
-    declared: dict[str, Any]
-    drawn: InputSet
-    values: Array
-    oracle: Array
-    places: Array | None
-    own_error: float  # the reference's own error, as a root mean square
-    own_worst: Array  # the reference's own largest error up to each order of size (judge_inputs.order_of)
-    around: Array | None = None  # the values that set the unit, where `oracle` is only a part of them
-
-    @property
-    def is_floating(self) -> bool:
-        """Whether its elements are floating-point numbers."""
-        return bool(jax.numpy.issubdtype(program.dtype_of(self.declared["dtype"]), np.floating))
-
-    @property
-    def difference(self) -> Array:
-        """The absolute error of each element."""
-        return np.abs(self.values - self.oracle)
-
-    @property
-    def own_worst_near(self) -> Array:
-        """For each element, the reference's own largest error among elements that are not much larger.
-
-        An element smaller than the unit counts as one unit large: it may be the difference of elements of that size.
-        Whole numbers may be off by one at any size, so for them all elements count.
-        """
-        sizes = np.maximum(np.abs(self.oracle), unit_of(self))
-        orders = judge_inputs.order_of(sizes) + _NEAR if self.is_floating else judge_inputs.ORDERS
-        return np.asarray(self.own_worst[np.minimum(orders, judge_inputs.ORDERS - 1)])
-
-    @property
-    def all_known(self) -> Array:
-        """All of the oracle's values for this output on this set."""
-        return self.oracle if self.around is None else self.around
-
-    @property
-    def size(self) -> float:
-        """The root of the oracle's mean square."""
-        return float(np.sqrt(np.mean(self.all_known**2))) if self.all_known.size else 0.0
-
-    @property
-    def error(self) -> float:
-        """The root of the difference's mean square."""
-        return float(np.sqrt(np.mean(self.difference**2))) if self.oracle.size else 0.0
-
-    def where(self, place: int) -> list[int]:
-        """Returns the index of the element at a place."""
-        flat = place if self.places is None else int(self.places[place])
-        return [int(axis) for axis in np.unravel_index(flat, self.declared["shape"])]
-
-    def refusal(self, kind: str, reason: str, worst: int) -> Refusal:
-        """Returns a Refusal with the worst element as its evidence."""
-        on = "" if self.drawn is PUBLIC else f", on '{self.drawn.name}' inputs"
-        got, expected = self.values.flat[worst], float(self.oracle.flat[worst])
-        element = {"at": self.where(worst), "got": f"{got:.9g}", "expected": expected}
-        name = self.declared["name"]
-        return Refusal(kind, f"'{name}': {reason}{on}", output=name, inputs=self.drawn.name, element=element)
-
-
-def output_of(got: Array, expected: Expected, drawn: InputSet, number: int, declared: dict[str, Any]) -> Output:
-    """Joins an output with what the step expect found for it."""
-    name = f"{drawn.name}.{number}"
-    return Output(
-        declared,
-        drawn,
-        got.astype(np.float64),
-        expected[f"{name}.oracle"].astype(np.float64),
-        expected.get(f"{name}.places"),
-        float(expected[f"{name}.error"]),
-        expected[f"{name}.worst"],
-    )
-
-
-def check_finite(output: Output) -> None:
-    """Raises Refusal where an element is not finite."""
-    finite = np.isfinite(output.values)
-    if not finite.all():
-        bad = int(finite.size - finite.sum())
-        raise output.refusal("non-finite", f"{bad} of {finite.size} elements are not finite", int(np.argmin(finite)))
-
-
-def unit_of(output: Output) -> float:
-    """Returns the unit that `atol` is a share of: the elements' root mean square, if most elements are of that size.
-
-    A few elements that are much larger than the others do not widen the bound of the others beyond `atol` itself.
-    Neither do large whole numbers.
-    """
-    known = output.all_known
-    sizes = np.abs(known[known != 0]) if output.is_floating else np.empty(0)
-    typical = _TYPICAL * float(np.median(sizes)) if sizes.size else 0.0
-    return min(output.size, max(1.0, typical))
-
-
-def tolerated(output: Output, tolerance: dict[str, float]) -> Array:
-    """Returns how far off the tolerance lets each element be. `rtol` does not count for whole numbers."""
-    relative = tolerance["rtol"] if output.is_floating else 0.0
-    return np.asarray(tolerance["atol"] * unit_of(output) + relative * np.abs(output.oracle))
-
-
-def check_elements(output: Output, tolerance: dict[str, float]) -> None:
-    """Raises Refusal where an element is off.
-
-    An element is right within atol and rtol, or within max_error_ratio times the reference's own largest error near its
-    size.
-    """
-    unit = unit_of(output)
-    own = tolerance["max_error_ratio"] * output.own_worst_near
-    bound = np.maximum(np.maximum(tolerated(output, tolerance), own), FLOOR)
-    difference = output.difference
-    off = difference[~(difference <= bound)]
-    if off.size and not _is_a_tail(output, off):
-        worst = int(np.argmax(np.nan_to_num(difference - bound, nan=np.inf)))
-        text = ", ".join(map(str, output.where(worst)))
-        told = f"{output.values.flat[worst]:.6g}, not {output.oracle.flat[worst]:.6g}"
-        how = f"off by {difference.flat[worst]:.3g}, the bound is {bound.flat[worst]:.3g}, the unit {unit:.3g}"
-        reason = f"{off.size} of {difference.size} elements are off; the worst at [{text}]: {told} ({how})"
-        # A program that rounds too much is off by little; one that computes something else is off by much.
-        kind = "precision" if float(off.max()) <= _ROUNDING * output.size else "incorrect"
-        raise output.refusal(kind, reason, worst)
-
-
-def _is_a_tail(output: Output, off: Array) -> bool:
-    """Whether the elements that are `off` are so few, and off by so little, that the program may be right."""
-    is_few = output.is_floating and off.size <= output.oracle.size // _ONE_OF
-    # Both comparisons are false for NaN.
-    is_little = bool(off.max() <= _OF_ONE * output.size)
-    return is_few and is_little and bool(np.sum(off**2) <= output.oracle.size * (_OF_ALL * output.size) ** 2)
-
-
-def check_error(output: Output, tolerance: dict[str, float]) -> None:
-    """Raises Refusal where the error as a whole is too large compared with the reference's own.
-
-    On the sets that are compared whole, the root mean square may be max_error_ratio times the reference's. It may be
-    _OF_FEW times that where few large values, such as needles, make up nearly all of both.
-    """
-    if not output.drawn.is_whole or not output.is_floating:
-        return
-    dtype = program.dtype_of(output.declared["dtype"])
-    own = max(output.own_error, _LUCK * float(program.float_info(dtype).eps) * output.size)
-    limit = tolerance["max_error_ratio"] * (_OF_FEW if output.drawn.has_few_large else 1)
-    if output.error > limit * own:
-        reason = (
-            f"its error as a whole is {output.error / own:.2f} times the reference's own, the limit is {limit} times"
-        )
-        raise output.refusal("precision", reason, int(np.argmax(output.difference)))
-
-
-def check_output(output: Output, tolerance: dict[str, float]) -> None:
-    """Raises Refusal where an output is not right."""
-    check_finite(output)
-    check_elements(output, tolerance)
-    check_error(output, tolerance)
-
-
-def figures_of(output: Output) -> dict[str, Any]:
-    """Returns a report's figures for an output."""
-    difference = output.difference
-    relative = difference / np.maximum(np.abs(output.oracle), np.finfo(np.float32).tiny)
-    return {
-        "name": output.declared["name"],
-        "max_abs_error": float(difference.max(initial=0.0)),
-        "mean_abs_error": float(difference.mean()) if difference.size else 0.0,
-        "max_rel_error": float(relative.max(initial=0.0)),
-        "mean_rel_error": float(relative.mean()) if difference.size else 0.0,
-        "rms_error": output.error,
-        "reference_rms_error": output.own_error,
-        "elements": int(difference.size),
-    }
-
-
-def check_again(first: list[Array], again: list[Array], signature: dict[str, Any]) -> None:
-    """Raises Refusal where a second, identical call gave other bits."""
-    for a, b, declared in zip(first, again, signature["outputs"], strict=True):
-        if a.tobytes() != b.tobytes():
-            raise Refusal("nondeterministic", f"'{declared['name']}': two identical calls gave different bits")
 
 
 def judge(
@@ -324,28 +73,17 @@ def judge(
     try:
         for drawn, arrays in runs[:-1]:
             for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
-                output = output_of(got, expected, drawn, i, declared)
-                check_output(output, tolerance)
+                output = comparison.output_of(got, expected, drawn, i, declared)
+                comparison.check_output(output, tolerance)
                 # A report has no figures for secret inputs: it says the same whatever they were.
                 if drawn is PUBLIC:
-                    figures.append(figures_of(output))
+                    figures.append(comparison.figures_of(output))
             sets.append(drawn.name)
-        check_again(runs[0][1], runs[-1][1], signature)
+        comparison.check_again(runs[0][1], runs[-1][1], signature)
     except Refusal as refusal:
         return verdict.rejected(refusal.kind, str(refusal), evidence=refusal.evidence)
     skipped = [drawn.name for drawn in judge_inputs.sets_of(signature) if drawn.name not in sets]
     return verdict.ok(outputs=figures, sets=sets, **({"skipped_sets": skipped} if skipped else {}))
-
-
-def arrays_of(content: bytes, entries: list[dict[str, Any]]) -> tuple[list[Array], bytes]:
-    """Cuts arrays of the entries' shapes and dtypes from the bytes; returns them, and the bytes that are left."""
-    arrays = []
-    for entry in entries:
-        dtype = program.dtype_of(entry["dtype"])
-        size = int(np.prod(entry["shape"], dtype=np.int64)) * dtype.itemsize
-        arrays.append(np.frombuffer(content[:size], dtype=dtype).reshape(entry["shape"]))
-        content = content[size:]
-    return arrays, content
 
 
 def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list[tuple[InputSet, list[Array]]]:
@@ -359,7 +97,7 @@ def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list
     by_name = {drawn.name: drawn for drawn in SETS}
     runs = []
     for run in header["runs"]:
-        check_shapes(run["outputs"], signature)
+        comparison.check_shapes(run["outputs"], signature)
         if run["changed"]:
             changed = signature["inputs"][run["changed"][0]]["name"]
             raise Refusal("incorrect", f"the input '{changed}' was changed")
@@ -367,7 +105,7 @@ def _split(answer: bytes, expected: Expected, signature: dict[str, Any]) -> list
         for number, entry in enumerate(run["outputs"]):
             places = expected.get(f"{run['set']}.{number}.places")
             sent.append(entry if places is None else {**entry, "shape": [len(places)]})
-        arrays, rest = arrays_of(rest, sent)
+        arrays, rest = comparison.arrays_of(rest, sent)
         runs.append((by_name[run["set"]], arrays))
     return runs
 
@@ -389,10 +127,12 @@ def check_program(
     if not content:
         return verdict.not_reached()
     count = range(len(signature["outputs"]))
-    asked = [(drawn, [expected.get(f"{drawn.name}.{i}.places") for i in count]) for drawn in known_sets(expected)]
+    asked = [
+        (drawn, [expected.get(f"{drawn.name}.{i}.places") for i in count]) for drawn in comparison.known_sets(expected)
+    ]
     ending = sandbox.run(lambda: _run(content, signature, secret, asked), limits)
     if ending.how == "timeout" and is_timed:
-        return verdict.not_done(f"the program {ending.reason(limits)}; {IN_PARTS}")
+        return verdict.not_done(f"the program {ending.reason(limits)}; {comparison.IN_PARTS}")
     if ending.how != "answered":
         return verdict.of_ending(ending, limits)
     gap = json.loads(ending.answer.partition(b"\n")[0]).get("gap")
@@ -407,37 +147,16 @@ def check_program(
     return judge(runs, expected, signature, tolerance)
 
 
-def read_expected(content: bytes) -> Expected:
-    """The arrays that the step expect wrote."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
-
-
-def read_case(args: argparse.Namespace) -> tuple[Expected, dict[str, Any], dict[str, float], str]:
-    """Reads a case from the files that flags name: what is expected, its signature, its tolerance and the secret."""
-    return (
-        read_expected(Path(args.expected).read_bytes()),
-        verdict.read_json(args.signature),
-        verdict.read_json(args.tolerance),
-        Path(args.secret).read_text(encoding="ascii"),
-    )
-
-
 def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("program", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("check", flags, cpu_seconds=120, memory_mib=8192)
     step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")
-    _interpreter()
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         content = verdict.passed(args.gate, args.program)
         if not content:
             return verdict.not_reached()
-        return check_program(content, *read_case(args), limits, is_timed=args.is_timed == "1")
+        return check_program(content, *comparison.read_case(args), limits, is_timed=args.is_timed == "1")
 
     return step.run(argv, work)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -14,7 +14,6 @@ import io
 import json
 import os
 import re
-import sys
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -25,12 +24,11 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 
-import mosaic_lacks
-import program
-import verdict
-from child import Ending, Limits, Server, run_in_child
-from step import Step
-from verdict import Report
+from process.child import Ending, Limits, Server, run_in_child
+from programs import mosaic_lacks, program
+from reports import verdict
+from reports.step import Step
+from reports.verdict import Report
 
 # The smallest topology of each target; programs are compiled for a single core of it.
 TOPOLOGIES = {"tpu7x": "tpu7x:2x2x1", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1", "v5e": "v5e:2x2"}
@@ -233,7 +231,3 @@ def main(argv: list[str]) -> int:
         return report
 
     return step.run(argv, work)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -23,16 +23,13 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 
-import gradients
-import judge_inputs
-import parts
-import places
-import program
-import verdict
-import whole_numbers
-from depfile import write_depfile
-from judge_inputs import Array
-from regions import Region, indices_of
+from interpreter import gradients, parts
+from interpreter.regions import Region, indices_of
+from judge import judge_inputs, places, whole_numbers
+from judge.judge_inputs import Array
+from programs import program
+from reports import verdict
+from reports.depfile import write_depfile
 
 Function = Callable[..., Any]
 
@@ -273,7 +270,3 @@ def main(argv: list[str]) -> int:
     verdict.write_file(args.out, pack(arrays))
     write_depfile(args.depfile, args.out)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

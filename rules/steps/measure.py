@@ -23,7 +23,6 @@ import math
 import os
 import re
 import resource
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -34,15 +33,15 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np
 
-import check
-import judge_inputs
-import program
-import sandbox
-import verdict
-from child import ChildFault, Ending, Limits
-from step import Step
-from timed_outputs import Case
-from verdict import Report
+from judge import comparison, judge_inputs
+from judge.comparison import Refusal
+from judge.timed_outputs import Case
+from process import sandbox
+from process.child import ChildFault, Ending, Limits
+from programs import program
+from reports import verdict
+from reports.step import Step
+from reports.verdict import Report
 
 FORMAT = "evolve-samples-2"
 # The manifest says the same in the edge's `protocol`: another way to measure needs another number.
@@ -90,7 +89,7 @@ class _OtherOutputs(Exception):
 class _Timed:
     """A program that is compiled ahead, with inputs on the device and its outputs for them.
 
-    `picked`: for each of the inputs, its outputs at places. Raises check.Refusal where they are not the oracle's, if
+    `picked`: for each of the inputs, its outputs at places. Raises Refusal where they are not the oracle's, if
     there is a case that knows them.
     """
 
@@ -167,7 +166,7 @@ def _run(
 ) -> dict[str, list[list[float]]]:
     """Makes one run: two times per block of each program. The programs are laid out in the order given.
 
-    Raises check.Refusal for a candidate whose outputs are not right.
+    Raises Refusal for a candidate whose outputs are not right.
     """
     known = {"candidate": inputs.case if inputs.is_checked else None}
     timed = {
@@ -218,7 +217,7 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
             gc.collect()
     except MemoryError:
         raise
-    except check.Refusal as refusal:
+    except Refusal as refusal:
         return json.dumps({"kind": refusal.kind, "reason": f"a timed call: {refusal}"}).encode()
     except _OtherOutputs as error:
         return json.dumps({"kind": "nondeterministic", "reason": str(error)}).encode()
@@ -288,10 +287,6 @@ def main(argv: list[str]) -> int:
             return verdict.not_reached()
         contents = {"anchor": Path(args.anchor).read_bytes(), "candidate": candidate}
         effort = Effort(args.processes, args.runs, args.seconds)
-        return measure(contents, Case(*check.read_case(args)), bool(args.gate), effort, limits, args.device)
+        return measure(contents, Case(*comparison.read_case(args)), bool(args.gate), effort, limits, args.device)
 
     return step.run(argv, work)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -17,12 +17,12 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import normalise
-from child import ChildFault
-from depfile import write_depfile
-from rewrite_choice import Parent, Proposal, propose, source_digest
-from rewrite_contract import Case, Permits
-from source_text import Source
+from process.child import ChildFault
+from reports.depfile import write_depfile
+from rewrites.rewrite_choice import Parent, Proposal, propose, source_digest
+from rewrites.rewrite_contract import Case, Permits
+from source import normalise
+from source.source_text import Source
 
 SEED_ID = "v0000"
 
@@ -172,7 +172,3 @@ def _read_json(path: str) -> Any:
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

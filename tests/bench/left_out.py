@@ -17,17 +17,14 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
 
 import ml_dtypes
 import numpy as np
 
-import check
-import expect
-import judge_inputs
-import places
-import values
-from regions import Region, indices_of
+from interpreter.regions import Region, indices_of
+from judge import comparison, judge_inputs, places, values
+from steps import expect
 
 Array = np.ndarray[Any, Any]
 
@@ -86,8 +83,8 @@ def _is_found(task: str, left_out: Array, secret: str) -> bool:
         block = places.block_of(runs[0], shape, number, "a program", secret)
         wrong = at(block, kept).astype(ml_dtypes.bfloat16)
         try:
-            check.check_output(values.output_at(wrong, expected, signature, 0, (number, drawn), block), TOLERANCE)
-        except check.Refusal:
+            comparison.check_output(values.output_at(wrong, expected, signature, 0, (number, drawn), block), TOLERANCE)
+        except comparison.Refusal:
             return True
     return False
 

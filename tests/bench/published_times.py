@@ -37,13 +37,13 @@ os.environ.update(
     # The compiler has one dump folder all its life: the current one.
     LIBTPU_INIT_ARGS="--xla_jf_dump_to=. --xla_jf_dump_llo_pass_label_regex=^(packed-bundles-post-ra|vmem_report)$",
 )
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
 
 import jax
 import numpy as np
 
-import operands
-import wire
+from judge import operands
+from programs import wire
 
 OPS = "tokamax._src.ops"
 # By table: the module and the class of its operation.

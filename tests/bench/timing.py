@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "rules" / "steps"))
+sys.path.insert(0, str(ROOT / "rules"))
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
@@ -34,10 +34,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-import measure
-import verdict
-from child import Limits
-from timed_outputs import Case
+from judge.timed_outputs import Case
+from process.child import Limits
+from reports import verdict
+from steps import measure
 
 SIZE = 192
 STEPS = 200

@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "rules" / "init"), str(ROOT / "rules" / "steps")]
+sys.path.insert(0, str(ROOT / "rules"))

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import glaucis
-import imports
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from project import Place
-from source import Imported, Wrong, executed
+
+from init import glaucis, imports
+from init.project import Place
+from init.source import Imported, Wrong, executed
 
 _DATA = """
 def _make_test_data(B, T, K, seed=42):

@@ -8,18 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import blocks
-import dimensions
-import folder
-import init
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import trial
-from dimensions import Task, Tensor, Unclear
-from flops import bytes_formula, flops_formula
 from jax import lax
+
+from init import blocks, dimensions, folder, init, trial
+from init.dimensions import Task, Tensor, Unclear
+from init.flops import bytes_formula, flops_formula
 
 SIZE = 256
 

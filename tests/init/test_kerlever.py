@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import kerlever
 import numpy as np
 import pytest
-from source import Wrong
+
+from init import kerlever
+from init.source import Wrong
 
 _OLD: dict[str, Any] = {
     "op_name": "matmul",

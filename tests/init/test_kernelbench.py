@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import imports
 import jax
-import kernelbench
 import numpy as np
 import pytest
-from kernelbench import Problem, Translated
-from source import Imported, Wrong
+
+from init import imports, kernelbench
+from init.kernelbench import Problem, Translated
+from init.source import Imported, Wrong
 
 PROBLEM = """
 import math

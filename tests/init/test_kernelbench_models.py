@@ -9,8 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from kernelbench import Problem, Translated
-from source import Wrong
+
+from init.kernelbench import Problem, Translated
+from init.source import Wrong
 
 FILE = """
 import torch

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import imports
 import jax.numpy as jnp
-import maxkernel
 import numpy as np
 import pytest
-from project import Place
-from source import Wrong, executed
+
+from init import imports, maxkernel
+from init.project import Place
+from init.source import Wrong, executed
 
 _REFERENCE = """import jax.numpy as jnp
 

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dimensions import Tensor
-from ranges import with_ranges
+
+from init.dimensions import Tensor
+from init.ranges import with_ranges
 
 SIZES = {"T": 12, "V": 40, "D": 16}
 

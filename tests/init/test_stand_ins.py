@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import in_kernel
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from folder import Source
 from jax.experimental import pallas as pl
-from stand_ins import with_stand_ins
+
+from init import in_kernel
+from init.folder import Source
+from init.stand_ins import with_stand_ins
 
 IMPORTS = "import jax\nimport jax.numpy as jnp"
 SQUARE = [jax.ShapeDtypeStruct((128, 128), jnp.bfloat16)] * 3

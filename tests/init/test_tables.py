@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tables
+
+from init import tables
 
 _MODULE = """
 raise RuntimeError("nobody runs this")

@@ -10,14 +10,13 @@ import numpy as np
 from conftest import task_of
 from corpus import SECRET
 
-import check
-import expect
-import judge_inputs
-import program
+from judge import comparison, judge_inputs
+from programs import program
+from steps import expect
 
 
 def main(folder: Path, kernel: str) -> None:
-    """Raises check.Refusal if an output is off."""
+    """Raises comparison.Refusal if an output is off."""
     task = task_of(folder)
     signature = next(case.files["signature"] for case in task.cases if "ci" in case.tags)
     tolerance = next(case.files["tolerance"] for case in task.cases if "ci" in case.tags)
@@ -25,8 +24,8 @@ def main(folder: Path, kernel: str) -> None:
     function = program.with_gradients(getattr(expect.load(kernel), task.entry), signature)
     outputs = jax.jit(function)(*judge_inputs.draw(signature))
     for number, (leaf, declared) in enumerate(zip(jax.tree.leaves(outputs), signature["outputs"], strict=True)):
-        output = check.output_of(np.asarray(leaf), expected, judge_inputs.PUBLIC, number, declared)
-        check.check_output(output, tolerance)
+        output = comparison.output_of(np.asarray(leaf), expected, judge_inputs.PUBLIC, number, declared)
+        comparison.check_output(output, tolerance)
 
 
 if __name__ == "__main__":

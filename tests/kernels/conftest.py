@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = ROOT / "rules" / "steps"
+RULES = ROOT / "rules"
 # The judge's own modules, and the kernels as their users import them.
-sys.path[:0] = [str(ROOT / "tests" / "steps"), str(STEPS), str(ROOT)]
+sys.path[:0] = [str(ROOT / "tests" / "steps"), str(RULES), str(ROOT)]
 
 from corpus import Task
 
@@ -51,7 +51,7 @@ def api_of(folder: Path) -> Any:
 def run_step() -> Iterator[Run]:
     """Runs steps in a worker, because a process that computes, like this one, cannot fork."""
     process = subprocess.Popen(
-        [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
+        [sys.executable, str(RULES / "process" / "worker.py"), "--persistent_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -61,7 +61,7 @@ def run_step() -> Iterator[Run]:
         words = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value))]
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps({"arguments": [str(STEPS / f"{step}.py"), *words], "requestId": 1}) + "\n")
+        process.stdin.write(json.dumps({"arguments": [str(RULES), f"steps.{step}", *words], "requestId": 1}) + "\n")
         process.stdin.flush()
         response = json.loads(process.stdout.readline())
         assert response["exitCode"] == 0, response

@@ -15,10 +15,9 @@ import pytest
 from conftest import FOLDERS, IS_FULL, Run, api_of, task_of
 from corpus import SECRET, Case
 
-import check
-import expect
-import judge_inputs
-import program
+from judge import comparison, judge_inputs
+from programs import program
+from steps import expect
 
 # CI has the time for one secret; .ci/full tries more.
 SECRETS = [SECRET, "another", "a third", "a fourth"] if IS_FULL else [SECRET]
@@ -47,7 +46,7 @@ def outputs_of(folder: Path, signature: dict[str, Any], implementation: str) -> 
 
 
 @functools.cache
-def oracle_of(folder: Path, signature: str, secret: str = SECRET) -> check.Expected:
+def oracle_of(folder: Path, signature: str, secret: str = SECRET) -> comparison.Expected:
     return expect.expected(
         expect.functions(str(folder / "reference.py"), task_of(folder).entry), json.loads(signature), secret
     )
@@ -62,8 +61,8 @@ def test_every_implementation_gives_what_the_oracle_gives(folder: Path, implemen
         arrays = outputs_of(folder, signature, implementation)
         for number, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
             assert (list(got.shape), got.dtype) == (declared["shape"], declared["dtype"])
-            output = check.output_of(got, expected, judge_inputs.PUBLIC, number, declared)
-            check.check_output(output, case.files["tolerance"])
+            output = comparison.output_of(got, expected, judge_inputs.PUBLIC, number, declared)
+            comparison.check_output(output, case.files["tolerance"])
 
 
 @of_all
@@ -73,11 +72,11 @@ def test_the_judge_takes_the_kernel_whatever_its_secret_is(folder: Path) -> None
         function = function_of(folder, signature, "pallas_interpret")
         for secret in SECRETS:
             expected = oracle_of(folder, json.dumps(signature), secret)
-            for drawn in check.known_sets(expected):
+            for drawn in comparison.known_sets(expected):
                 leaves = jax.tree.leaves(function(*judge_inputs.draw(signature, drawn, secret)))
                 for number, (leaf, declared) in enumerate(zip(leaves, signature["outputs"], strict=True)):
                     got = judge_inputs.picked(np.asarray(leaf), expected.get(f"{drawn.name}.{number}.places"))
-                    check.check_output(check.output_of(got, expected, drawn, number, declared), tolerance)
+                    comparison.check_output(comparison.output_of(got, expected, drawn, number, declared), tolerance)
 
 
 def in_float32(case: Case) -> Case:
@@ -101,9 +100,9 @@ def test_every_implementation_takes_float32(folder: Path, implementation: str) -
         expected = oracle_of(folder, json.dumps(signature))
         for number, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
             assert got.dtype == declared["dtype"]
-            output = check.output_of(got, expected, judge_inputs.PUBLIC, number, declared)
-            check.check_finite(output)
-            check.check_elements(output, FLOAT32)
+            output = comparison.output_of(got, expected, judge_inputs.PUBLIC, number, declared)
+            comparison.check_finite(output)
+            comparison.check_elements(output, FLOAT32)
 
 
 @of_all

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = ROOT / "rules" / "steps"
-sys.path.insert(0, str(STEPS))
+RULES = ROOT / "rules"
+sys.path.insert(0, str(RULES))
 
 SMALL = ROOT / "tests" / "data" / "small"
 
@@ -111,7 +111,7 @@ def run_step(_runner: Any, tmp_path: Path) -> Run:
     (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
 
     def run(step: str, user: int | None = None, **flags: Any) -> subprocess.CompletedProcess[str]:
-        arguments = [str(STEPS / f"{step}.py")]
+        arguments = [str(RULES), f"steps.{step}"]
         for name, value in flags.items():
             arguments.append(f"--{name.replace('_', '-')}")
             if value is not True:
@@ -160,7 +160,7 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
 def worker(tmp_path: Path) -> Any:
     """Starts a persistent worker in the test's folder."""
     process = subprocess.Popen(
-        [sys.executable, str(STEPS / "worker.py"), "--persistent_worker"],
+        [sys.executable, str(RULES / "process" / "worker.py"), "--persistent_worker"],
         cwd=tmp_path,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

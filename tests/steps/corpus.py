@@ -26,29 +26,18 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "steps"
-sys.path.insert(0, str(ROOT / "rules" / "steps"))
+sys.path.insert(0, str(ROOT / "rules"))
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import check
-import consistent
-import contract
-import expect
-import interpret
-import interpreted
-import judge_inputs
-import kept_inputs
-import kernel_config
-import lower
-import normalise
-import program
-import promises
-import sandbox
-import schema
-import values
-import verdict
-import wire
-from child import Limits, run_in_child
+from interpreter import interpreted, kept_inputs
+from judge import comparison, contract, interpret, judge_inputs, lower, values
+from process import sandbox
+from process.child import Limits, run_in_child
+from programs import consistent, kernel_config, program, promises, schema, wire
+from reports import verdict
+from source import normalise
+from steps import check, expect
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
 # The limits of the step itself.
@@ -115,9 +104,9 @@ class Task:
             ]
         self.entry: str = spec["entry"]
         self._reference = folder / "reference.py"
-        self._expected: dict[tuple[Any, ...], check.Expected] = {}
+        self._expected: dict[tuple[Any, ...], comparison.Expected] = {}
 
-    def expected(self, case: Case) -> check.Expected:
+    def expected(self, case: Case) -> comparison.Expected:
         """Returns the reference's outputs; at places if a case is only timed. Other inputs are computed again."""
         compute = expect.expected if is_checked(case) else expect.expected_at_places
         key = case.name, judge_inputs.SETS[1].is_secret, judge_inputs.TIMED
@@ -127,7 +116,7 @@ class Task:
             def work() -> bytes:
                 return expect.pack(compute(expect.functions(str(self._reference), self.entry), signature, SECRET))
 
-            self._expected[key] = check.read_expected(run_in_child(work, VALUES_LIMITS).answer)
+            self._expected[key] = comparison.read_expected(run_in_child(work, VALUES_LIMITS).answer)
         return self._expected[key]
 
 
@@ -232,7 +221,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
         program.configure_jax()
         closed = trace(source, entry, [signature])
         arguments = program.shapes_of(signature["inputs"])
-        tpu, cpu = (sys.modules["program"].export_program(closed, arguments, p) for p in ("tpu", "cpu"))
+        tpu, cpu = (sys.modules["programs.program"].export_program(closed, arguments, p) for p in ("tpu", "cpu"))
         header = {"tpu": len(tpu), "cpu": len(cpu), "calls": 1}
         return json.dumps(header).encode() + b"\n" + tpu + cpu + pack(closed)
 
@@ -264,7 +253,7 @@ def _twice(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..
 
 def _break_secret(stack: contextlib.ExitStack, _: Task) -> None:
     public = tuple(replace(drawn, is_secret=False) for drawn in judge_inputs.SETS)
-    for module in (judge_inputs, check):
+    for module in (judge_inputs, check, comparison):
         stack.enter_context(mock.patch.object(module, "SETS", public))
         stack.enter_context(mock.patch.object(module, "PUBLIC", public[0]))
     stack.enter_context(mock.patch.object(interpret, "PUBLIC", public[0]))
@@ -272,7 +261,7 @@ def _break_secret(stack: contextlib.ExitStack, _: Task) -> None:
 
 def _break_sets(stack: contextlib.ExitStack, _: Task) -> None:
     some = judge_inputs.SETS[:2]
-    stack.enter_context(mock.patch.object(check, "SETS", some))
+    stack.enter_context(mock.patch.object(comparison, "SETS", some))
 
 
 def _break_ragged(stack: contextlib.ExitStack, task: Task) -> None:
@@ -287,11 +276,11 @@ def _break_forward(stack: contextlib.ExitStack, task: Task) -> None:
 
 
 def _break_unit(stack: contextlib.ExitStack, _: Task) -> None:
-    stack.enter_context(mock.patch.object(check, "unit_of", return_value=1.0))
+    stack.enter_context(mock.patch.object(comparison, "unit_of", return_value=1.0))
 
 
 def _break_typical(stack: contextlib.ExitStack, _: Task) -> None:
-    stack.enter_context(mock.patch.object(check, "_TYPICAL", math.inf))
+    stack.enter_context(mock.patch.object(comparison, "_TYPICAL", math.inf))
 
 
 def _break_interpreter(stack: contextlib.ExitStack, _: Task) -> None:
@@ -312,7 +301,8 @@ def _break_needles(stack: contextlib.ExitStack, _: Task) -> None:
     plain = tuple(replace(drawn, values=judge_inputs.PUBLIC.values) for drawn in judge_inputs.TIMED)
     for module in (judge_inputs, values):
         stack.enter_context(mock.patch.object(module, "TIMED", plain))
-    stack.enter_context(mock.patch.object(check, "SETS", tuple(one for one in check.SETS if one.name != "needles")))
+    some = tuple(one for one in judge_inputs.SETS if one.name != "needles")
+    stack.enter_context(mock.patch.object(comparison, "SETS", some))
 
 
 def _break_modelled(stack: contextlib.ExitStack, _: Task) -> None:
@@ -384,7 +374,7 @@ DEFENCES: dict[str, Defence] = {
     "promises": Defence(_break_promises, ("lower", "interpret")),
     "kept": Defence(_no_op(kept_inputs.Watch, "check"), ("interpret",)),
     "declared": Defence(_no_op(lower, "_check_outputs"), ("lower",)),
-    "shapes": Defence(_no_op(check, "check_shapes"), _OUTPUTS),
+    "shapes": Defence(_no_op(comparison, "check_shapes"), _OUTPUTS),
     **{
         name: Defence(_no_op(contract, f"_check_{name}"), ("contract",))
         for name in (
@@ -392,7 +382,7 @@ DEFENCES: dict[str, Defence] = {
             "precision additions copies order inputs coverage".split()
         )
     },
-    **{name: Defence(_no_op(check, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},
+    **{name: Defence(_no_op(comparison, f"check_{name}"), _OUTPUTS) for name in ("finite", "elements", "error")},
     "secret": Defence(_break_secret, _OUTPUTS),
     "sets": Defence(_break_sets, _OUTPUTS),
     "forward": Defence(_break_forward, tuple(_STEPS)),

@@ -96,8 +96,8 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 
 
 def _write_operands(file: Path, program: Callable[..., Any], arguments: list[Input]) -> None:
-    import operands  # noqa: PLC0415 - from rules/steps
-    import wire  # noqa: PLC0415
+    from judge import operands  # noqa: PLC0415 - from rules/steps
+    from programs import wire  # noqa: PLC0415
 
     signature = {
         "inputs": [
@@ -137,5 +137,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
     main(Path(sys.argv[1]))

@@ -1,6 +1,6 @@
 """A runner of steps in their own folders, each in a fork of one process that has imported JAX, as the worker does.
 
-A line on stdin is a request {"folder": …, "arguments": [step, …]}. A line on stdout is its answer {"code": …,
+A line on stdin is a request {"folder": …, "arguments": [packages, step, …]}. A line on stdout is its answer {"code": …,
 "said": …}: the exit code, and what the step printed to both streams.
 """
 
@@ -11,9 +11,9 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "steps"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
 
-import worker
+from process import worker
 
 
 def main() -> None:
@@ -23,8 +23,9 @@ def main() -> None:
     worker._warm_up()
     for line in sys.stdin:
         request = json.loads(line)
-        worker.start_beside(request["arguments"][0])
-        worker._warm_up_for(request["arguments"][0])
+        packages, step = request["arguments"][:2]
+        worker.start_beside(packages, step)
+        worker._warm_up_for(step)
 
         def life(folder: str = request["folder"], arguments: list[str] = request["arguments"]) -> int:
             os.chdir(folder)

@@ -12,10 +12,9 @@ import pytest
 from conftest import FORKS, THOROUGH
 from corpus import HERE, LIMITS, SECRET, Task
 
-import audit
-import check
-import expect
-from child import run_in_child
+from judge import comparison
+from process.child import run_in_child
+from steps import audit, expect
 
 pytestmark = FORKS
 
@@ -33,7 +32,7 @@ def task_of(own: Callable[..., Any], oracle: Callable[..., Any], **tolerance: fl
         return expect.pack(expect.expected(expect.Functions(own, oracle, oracle), SIGNATURE, SECRET))
 
     # In a child, because a process that has used a backend cannot fork any more.
-    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    expected = comparison.read_expected(run_in_child(work, LIMITS).answer)
     return audit.Task(expected, SIGNATURE, {**TOLERANCE, **tolerance}, SECRET)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from authored import authored
-from normalise import canonical
+from delivery.authored import authored
+from source.normalise import canonical
 
 SEED = '''\
 """What it is."""

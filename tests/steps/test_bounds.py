@@ -12,10 +12,8 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import bounds
-import interpret
-import outer
-import parts
+from interpreter import bounds, parts
+from judge import interpret, outer
 
 WIDE = jax.ShapeDtypeStruct((16, 256), jnp.float32)
 SIGNATURE = {"inputs": [{"name": "x"}, {"name": "ids"}], "outputs": [{"name": "out"}]}

@@ -12,7 +12,7 @@ import conftest  # noqa: F401 - finds the steps
 import pytest
 from conftest import FORKS
 
-from child import ChildFault, Ending, Limits, Server, Used, _ending, run_in_child
+from process.child import ChildFault, Ending, Limits, Server, Used, _ending, run_in_child
 
 pytestmark = FORKS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SMALL, STEPS, THOROUGH, Lower, Run, ask
+from conftest import RULES, SMALL, THOROUGH, Lower, Run, ask
 
 SEED = (SMALL / "kernel.py").read_text()
 
@@ -65,7 +65,7 @@ NASTY = {
 def _compile(worker: Any, number: int, name: str, *flags: str) -> None:
     files = {"program": f"{name}.tpu", "out": f"{name}.json", "dumps": f"{name}.tgz", "target": "tpu7x"}
     words = [word for flag, value in files.items() for word in (f"--{flag}", value)]
-    assert ask(worker, number, [str(STEPS / "compile.py"), *words, *flags])["exitCode"] == 0
+    assert ask(worker, number, [str(RULES), "steps.compile", *words, *flags])["exitCode"] == 0
 
 
 @pytest.mark.parametrize(

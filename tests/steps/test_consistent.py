@@ -15,11 +15,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from published import PROGRAMS
 
-import candidate
-import program
-import schema
-import wire
-import writes
+from interpreter import writes
+from programs import candidate, program, schema, wire
 
 F32, I32 = jnp.float32, jnp.int32
 TABLE = jax.ShapeDtypeStruct((4,), I32)

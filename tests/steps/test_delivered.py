@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from conftest import FORKS, SIGNATURE, SMALL
 
-import delivered
-import expect
-import lower as step
-import normalise
-from child import ChildFault, run_in_child
+from delivery import delivered
+from judge import lower as step
+from process.child import ChildFault, run_in_child
+from source import normalise
+from steps import expect
 
 pytestmark = FORKS
 

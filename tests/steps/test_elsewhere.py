@@ -11,14 +11,13 @@ import jax
 import pytest
 from conftest import FORKS, SMALL, Lower
 
-import clock
-import elsewhere
-import lower as step_lower
-import normalise
-import program
-from candidate import IMPORTS, Imports, Rejection
-from child import Limits, run_in_child
-from elsewhere import FACTORS
+from judge import lower as step_lower
+from process import clock
+from process.child import Limits, run_in_child
+from programs import elsewhere, program
+from programs.candidate import IMPORTS, Imports, Rejection
+from programs.elsewhere import FACTORS
+from source import normalise
 
 pytestmark = FORKS
 

@@ -11,11 +11,9 @@ from conftest import FORKS
 from corpus import LIMITS, SECRET
 from test_audit import SIGNATURE
 
-import check
-import expect
-import judge_inputs
-import values
-from child import run_in_child
+from judge import comparison, judge_inputs, values
+from process.child import run_in_child
+from steps import expect
 
 pytestmark = FORKS
 
@@ -41,7 +39,7 @@ def test_the_oracle_does_not_round_as_the_reference_does(dtype: str, compute: An
     def work() -> bytes:
         return expect.pack(compute(expect.functions(str(tmp_path / "reference.py"), "f"), SIGNATURE, SECRET))
 
-    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    expected = comparison.read_expected(run_in_child(work, LIMITS).answer)
     first = judge_inputs.PUBLIC if compute is expect.expected else judge_inputs.TIMED[0]
     error = next(value for name, value in expected.items() if re.match(rf"{first.name}\.0.*error", name))
     assert least < error < most
@@ -56,7 +54,7 @@ def test_so_it_is_at_float32_where_a_large_case_has_narrow_outputs(tmp_path: Pat
         functions = expect.functions(str(tmp_path / "reference.py"), "f")
         return expect.pack(expect.expected_at_places(functions, narrow, SECRET))
 
-    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    expected = comparison.read_expected(run_in_child(work, LIMITS).answer)
     assert 1e-4 < next(value for name, value in expected.items() if name.endswith(".error")) < 1e-1
 
 
@@ -70,7 +68,7 @@ def test_what_asks_for_a_dtype_itself_means_that_dtype(tmp_path: Path) -> None:
     def work() -> bytes:
         return expect.pack(expect.expected(functions, SIGNATURE, SECRET))
 
-    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    expected = comparison.read_expected(run_in_child(work, LIMITS).answer)
     assert expected[f"{judge_inputs.PUBLIC.name}.0.error"] < 1e-6
 
 
@@ -81,5 +79,5 @@ def test_where_needles_overflow_the_places_are_of_other_normal_inputs(tmp_path: 
         functions = expect.functions(str(tmp_path / "reference.py"), "f")
         return expect.pack(expect.expected_at_places(functions, SIGNATURE, SECRET))
 
-    expected = check.read_expected(run_in_child(work, LIMITS).answer)
+    expected = comparison.read_expected(run_in_child(work, LIMITS).answer)
     assert values.known_groups(expected) == [(0, judge_inputs.TIMED[0]), (1, judge_inputs.AGAIN)]

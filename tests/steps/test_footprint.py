@@ -13,7 +13,7 @@ from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from footprint import Beyond, Blocks, Overlap, check_order, footprints
+from interpreter.footprint import Beyond, Blocks, Overlap, check_order, footprints
 
 SHAPE = (64, 256)
 Index = Callable[..., tuple[Any, ...]]

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import expect
-import gradients
-from regions import Region, take, whole
+from interpreter import gradients
+from interpreter.regions import Region, take, whole
+from steps import expect
 
 _ROWS = np.array([0, 1, 2, 30, 31])
 

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from conftest import SIGNATURE, SMALL, Lower, Run
 
-import check
-import expect
-import judge_inputs
-import program
-import verdict
-from judge_inputs import Array
+from judge import comparison, judge_inputs
+from judge.judge_inputs import Array
+from programs import program
+from reports import verdict
+from steps import check, expect
 
 SEED = (SMALL / "kernel.py").read_text()
 TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
@@ -87,7 +86,7 @@ def test_a_wrong_kernel_is_rejected(
     assert (report["verdict"], report["kind"]) == ("rejected", kind)
 
 
-def _oracle() -> tuple[dict[str, Any], check.Expected]:
+def _oracle() -> tuple[dict[str, Any], comparison.Expected]:
     """Returns a signature of one float32 output, and what is expected of the output."""
     signature: dict[str, Any] = {"inputs": [], "outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
     oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
@@ -135,23 +134,23 @@ def test_the_unit_is_the_size_of_most_elements(dtype: str, scale: float, outlier
     values = np.random.default_rng(1).standard_normal((200, 136)) * scale
     values[:3] *= outliers
     declared = {"name": "out", "shape": [200, 136], "dtype": dtype}
-    output = check.Output(declared, judge_inputs.PUBLIC, values, values, None, 0.0, np.zeros(judge_inputs.ORDERS))
-    assert check.unit_of(output) == pytest.approx(unit, rel=0.05)
+    output = comparison.Output(declared, judge_inputs.PUBLIC, values, values, None, 0.0, np.zeros(judge_inputs.ORDERS))
+    assert comparison.unit_of(output) == pytest.approx(unit, rel=0.05)
 
 
 def test_small_elements_are_not_granted_what_large_ones_err_by() -> None:
     declared = {"name": "out", "shape": [200, 136], "dtype": "bfloat16"}
     right = np.random.default_rng(1).standard_normal((200, 136)) ** 9
-    expected: check.Expected = {}
+    expected: comparison.Expected = {}
     expect._add(expected, "normal.0", _narrowed(right), right, judge_inputs.PUBLIC, declared, 0, "")
     assert expected["normal.0.worst"].shape == (judge_inputs.ORDERS,)
     assert expected["normal.0.worst"].max() == np.abs(_narrowed(right) - right).max()
 
     def passes(values: Array) -> bool:
-        output = check.output_of(values, expected, judge_inputs.PUBLIC, 0, declared)
+        output = comparison.output_of(values, expected, judge_inputs.PUBLIC, 0, declared)
         try:
-            check.check_elements(output, TOLERANCE)
-        except check.Refusal:
+            comparison.check_elements(output, TOLERANCE)
+        except comparison.Refusal:
             return False
         return True
 
@@ -168,9 +167,11 @@ def test_what_is_left_of_large_terms_is_granted_what_they_err_by() -> None:
     generator = np.random.default_rng(1)
     right, noise = generator.standard_normal((200, 136)), 0.3 * generator.standard_normal((2, 200, 136))
     declared = {"name": "out", "shape": [200, 136], "dtype": "float32"}
-    expected: check.Expected = {}
+    expected: comparison.Expected = {}
     expect._add(expected, "normal.0", right + noise[0], right, judge_inputs.PUBLIC, declared, 0, "")
-    check.check_output(check.output_of(right + noise[1], expected, judge_inputs.PUBLIC, 0, declared), TOLERANCE)
+    comparison.check_output(
+        comparison.output_of(right + noise[1], expected, judge_inputs.PUBLIC, 0, declared), TOLERANCE
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,16 +188,16 @@ def test_what_is_left_of_large_terms_is_granted_what_they_err_by() -> None:
 def test_a_few_elements_may_be_off_by_more(count: int, off: float, passes: bool) -> None:
     right = np.random.default_rng(1).standard_normal((200, 125))
     declared = {"name": "out", "shape": [200, 125], "dtype": "float32"}
-    expected: check.Expected = {}
+    expected: comparison.Expected = {}
     expect._add(expected, "hidden.0", right, right, judge_inputs.HIDDEN, declared, 0, "")
     got = right.copy()
     got.flat[:count] += off * np.sqrt(np.mean(right * right))
-    output = check.output_of(got, expected, judge_inputs.HIDDEN, 0, declared)
+    output = comparison.output_of(got, expected, judge_inputs.HIDDEN, 0, declared)
     if passes:
-        check.check_elements(output, TOLERANCE)
+        comparison.check_elements(output, TOLERANCE)
     else:
-        with pytest.raises(check.Refusal, match=f"{count} of 25000 elements are off"):
-            check.check_elements(output, TOLERANCE)
+        with pytest.raises(comparison.Refusal, match=f"{count} of 25000 elements are off"):
+            comparison.check_elements(output, TOLERANCE)
 
 
 def test_the_same_call_gives_the_same_bits() -> None:
@@ -207,10 +208,10 @@ def test_the_same_call_gives_the_same_bits() -> None:
 def test_shapes_and_dtypes_are_those_declared() -> None:
     signature, _ = _oracle()
     right = {"shape": [200, 136], "dtype": "float32"}
-    check.check_shapes([right], signature)
+    comparison.check_shapes([right], signature)
     for outputs in ([], [right, right], [{**right, "shape": [200, 1]}], [{**right, "dtype": "float64"}]):
-        with pytest.raises(check.Refusal) as refusal:
-            check.check_shapes(outputs, signature)
+        with pytest.raises(comparison.Refusal) as refusal:
+            comparison.check_shapes(outputs, signature)
         assert refusal.value.kind == "contract"
 
 

@@ -12,8 +12,7 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import kernel_config
-import program
+from programs import kernel_config, program
 
 GOOD: dict[str, Any] = {
     "custom_call_config": {

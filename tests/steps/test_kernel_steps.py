@@ -11,9 +11,8 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import interpret
-import kernel_steps
-import outer
+from interpreter import kernel_steps
+from judge import interpret, outer
 
 ROWS, STEPS = 8, 16
 SHAPE = jax.ShapeDtypeStruct((ROWS * STEPS, 128), jnp.float32)

@@ -11,7 +11,7 @@ import pytest
 from conftest import SMALL, Lower
 from jax._src import core
 
-import wire
+from programs import wire
 
 SEED = (SMALL / "kernel.py").read_text()
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from conftest import FORKS, SIGNATURE, SMALL, Lower, Run
 
-import check
-import judge_inputs
-import measure
-from child import Limits, run_in_child
-from timed_outputs import Case
+from judge import comparison, judge_inputs
+from judge.timed_outputs import Case
+from process.child import Limits, run_in_child
+from steps import measure
 
 SEED = (SMALL / "kernel.py").read_text()
 
@@ -41,7 +40,7 @@ def case(run_step: Run, tmp_path: Path) -> Case:
         out="expected.npz",
     )
     assert done.returncode == 0, done.stderr
-    expected = check.read_expected((tmp_path / "expected.npz").read_bytes())
+    expected = comparison.read_expected((tmp_path / "expected.npz").read_bytes())
     return Case(expected, SIGNATURE, TOLERANCE, "a secret")
 
 
@@ -190,7 +189,7 @@ def test_what_is_drawn_for_one_process_is_held_against_the_anchor(case: Case) ->
     anchor = [generator.standard_normal((200, 136)).astype(np.float32).reshape(-1)]
     places = case.places("a program", 1)
     case.check_beside([anchor[0] * 1.001], anchor, places)
-    with pytest.raises(check.Refusal, match="1 of 27200 elements are off"):
+    with pytest.raises(comparison.Refusal, match="1 of 27200 elements are off"):
         case.check_beside([np.where(np.arange(27200) == 5, 9, anchor[0])], anchor, places)
 
 
@@ -198,7 +197,7 @@ def test_where_the_anchor_is_not_finite_nothing_is_said(case: Case) -> None:
     anchor = [np.full(27200, -np.inf, np.float32)]
     anchor[0][5] = 1
     case.check_beside(anchor, anchor, case.places("a program", 1))
-    with pytest.raises(check.Refusal, match="1 of 1 elements are off"):
+    with pytest.raises(comparison.Refusal, match="1 of 1 elements are off"):
         case.check_beside([anchor[0] + 1], anchor, case.places("a program", 1))
 
 

@@ -13,10 +13,8 @@ from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import contract
-import mosaic
-import program
-import surroundings
+from judge import contract, mosaic, surroundings
+from programs import program
 
 STEPS = 8
 ELEMENTS = 8 * 128

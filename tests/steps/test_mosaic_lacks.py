@@ -16,9 +16,7 @@ from conftest import THOROUGH, Run
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import candidate
-import mosaic_lacks
-import program
+from programs import candidate, mosaic_lacks, program
 
 PROMPT = Path(__file__).resolve().parents[2] / "rules" / "prompts" / "system.md"
 BF16, F32, I32, I8 = jnp.bfloat16, jnp.float32, jnp.int32, jnp.int8

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import STEPS
+from conftest import RULES
 
-import normalise
+from source import normalise
 
 MARKERS = (normalise.START, normalise.END)
 SOURCE = '''"""Doc."""
@@ -90,7 +90,7 @@ def _make(what: str, path: Path) -> None:
 def _normalise(*words: str) -> subprocess.CompletedProcess[str]:
     """Runs the step as a program, which has to end and must not take all memory."""
     limits = ["prlimit", f"--as={2**30}", "timeout", "20"]
-    step = [sys.executable, str(STEPS / "normalise.py")]
+    step = [sys.executable, str(RULES / "source" / "normalise.py")]
     return subprocess.run([*limits, *step, *words], capture_output=True, text=True, check=False)
 
 

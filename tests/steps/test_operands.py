@@ -11,9 +11,8 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import judge_inputs
-import operands
-import wire
+from judge import judge_inputs, operands
+from programs import wire
 
 SHAPE = jax.ShapeDtypeStruct((64, 128), jnp.float32)
 

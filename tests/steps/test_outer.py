@@ -12,7 +12,7 @@ import pytest
 from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 
-import outer
+from judge import outer
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

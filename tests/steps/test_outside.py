@@ -15,9 +15,8 @@ import pytest
 from corpus import HERE, SPEC_PROGRAM
 from jax.experimental import pallas as pl
 
-import jaxprs
-import outside
-import schema
+from judge import outside
+from programs import jaxprs, schema
 
 X = np.ones((8, 16), np.float32)
 PLACES = np.zeros(4, np.int32)

@@ -12,10 +12,9 @@ import pytest
 from jax._src import core
 from jax.experimental import pallas as pl
 
-import part_rules
-import parts
-import places
-from regions import Region, of_axis, take, union, whole
+from interpreter import part_rules, parts
+from interpreter.regions import Region, of_axis, take, union, whole
+from judge import places
 
 ARRAYS = np.random.default_rng(7)
 

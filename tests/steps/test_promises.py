@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 from jax.experimental import pallas as pl
 
-import interpret
-import outer
-import program
-import promises
-import wire
+from judge import interpret, outer
+from programs import program, promises, wire
 
 F32 = jnp.float32
 ROWS = jax.ShapeDtypeStruct((64, 128), F32)

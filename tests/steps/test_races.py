@@ -11,12 +11,9 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import forms
-import interpret
-import outer
-import parts
-import races
-import wire
+from interpreter import parts, races
+from judge import interpret, outer
+from programs import forms, wire
 
 SHAPE = jax.ShapeDtypeStruct((16, 128), jnp.float32)
 SIGNATURE = {"inputs": [{"name": "x"}], "outputs": [{"name": "out"}, {"name": "sums"}]}

@@ -24,11 +24,11 @@ from rewritten import (
     with_blocks,
 )
 
-import normalise
-import rewrite
-from rewrite_choice import Parent, propose, source_digest
-from rewrites import KINDS, rewrites
-from source_text import Edit, Source
+from rewrites.rewrite_choice import Parent, propose, source_digest
+from rewrites.rewrites import KINDS, rewrites
+from source import normalise
+from source.source_text import Edit, Source
+from steps import rewrite
 
 HONEST = sorted((ROOT / "tests" / "steps" / "honest").glob("*/*.py"))
 

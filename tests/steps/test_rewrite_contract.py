@@ -7,9 +7,9 @@ from typing import Any
 from conftest import FORKS
 from rewritten import WHOLE_CONTRACTED
 
-from rewrite_choice import Parent, propose
-from rewrite_contract import Case, Permits
-from rewrites import rewrites
+from rewrites.rewrite_choice import Parent, propose
+from rewrites.rewrite_contract import Case, Permits
+from rewrites.rewrites import rewrites
 
 TERMS = {"outside": [], "operand": "bfloat16", "is_operand_said": False, "accumulator": "float32"}
 

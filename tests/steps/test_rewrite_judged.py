@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, THOROUGH
 from rewritten import LOOP, NARROW_SCRATCH, SEED, SUM_IN_OUTPUT, SUM_IN_SCRATCH, with_blocks
 
-from rewrites import rewrites
+from rewrites.rewrites import rewrites
 
 # bfloat16 keeps three digits of values of this size: an element is right to half a unit in the last place.
 _ROUNDING = 0.02

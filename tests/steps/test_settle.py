@@ -12,8 +12,7 @@ import pytest
 from jax._src import core
 from jax._src.lax import slicing
 
-import program
-import wire
+from programs import program, wire
 
 F32, BF16 = jnp.float32, jnp.bfloat16
 WIDE = jax.ShapeDtypeStruct((8, 8), F32)

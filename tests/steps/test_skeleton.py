@@ -12,9 +12,8 @@ from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
 
-import program
-import wire
-from skeleton import Skeleton, uncovered
+from judge.skeleton import Skeleton, uncovered
+from programs import program, wire
 
 Function = Callable[..., Any]
 Sizes = tuple[int, ...]

@@ -12,8 +12,8 @@ from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import contract
-from sums import added_in, rounded_in
+from judge import contract
+from judge.sums import added_in, rounded_in
 
 N = 128
 Body = Callable[..., None]

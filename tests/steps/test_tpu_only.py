@@ -13,9 +13,8 @@ from conftest import SMALL  # noqa: F401 - finds the steps
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import interpret
-import program
-import wire
+from judge import interpret
+from programs import program, wire
 
 Array = np.ndarray[Any, Any]
 SHAPE = jax.ShapeDtypeStruct((32, 128), jnp.float32)

@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 from conftest import FORKS, Run
 
-import check
-import interpret
-import judge_inputs
-import kernel_steps
-import sandbox
-import values
-import verdict
-from child import Ending, Limits
+from interpreter import kernel_steps
+from judge import comparison, interpret, judge_inputs, values
+from process import sandbox
+from process.child import Ending, Limits
+from reports import verdict
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=12 * 2**30)
 TOLERANCE = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 2.0}
@@ -236,8 +233,10 @@ def test_what_needles_leave_of_a_block_is_small_beside_other_blocks(group: Any, 
     expected |= {f"{name}.error": np.array(0.0), f"{name}.worst": np.zeros(judge_inputs.ORDERS)}
     block = (np.arange(16), None)
     output = values.output_at(np.full((16, 128), 1e-10), expected, signature, 0, group, block)
-    with contextlib.nullcontext() if passes else pytest.raises(check.Refusal, match="2048 of 2048 elements are off"):
-        check.check_elements(output, TOLERANCE)
+    with (
+        contextlib.nullcontext() if passes else pytest.raises(comparison.Refusal, match="2048 of 2048 elements are off")
+    ):
+        comparison.check_elements(output, TOLERANCE)
 
 
 def test_needles_outweigh_the_rest_of_their_line() -> None:
@@ -265,7 +264,13 @@ def test_a_timed_case_that_cannot_be_interpreted_as_a_whole_is_interpreted_at_pl
         return Ending("timeout") if len(calls) == 1 else run(work, limits)
 
     monkeypatch.setattr(sandbox, "run", late_once)
-    held = check.read_expected((tmp_path / "whole.npz").read_bytes()), PRODUCT, TOLERANCE, "not for candidates", LIMITS
+    held = (
+        comparison.read_expected((tmp_path / "whole.npz").read_bytes()),
+        PRODUCT,
+        TOLERANCE,
+        "not for candidates",
+        LIMITS,
+    )
     report = interpret.interpret((tmp_path / "k.jaxpr").read_bytes(), *held, is_timed=True)
     assert report["verdict"] == said, report
     assert calls == [LIMITS.cpu_seconds // 2, LIMITS.cpu_seconds]

@@ -12,11 +12,8 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import bounds
-import interpret
-import interpreted
-import outer
-import parts
+from interpreter import bounds, interpreted, parts
+from judge import interpret, outer
 
 X = np.arange(2 * 16 * 256, dtype=np.float32).reshape(2, 16, 256)
 

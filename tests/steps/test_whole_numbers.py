@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import judge_inputs
-import whole_numbers
-from judge_inputs import SETS
+from judge import judge_inputs, whole_numbers
+from judge.judge_inputs import SETS
 
 SHAPE = [6, 12]
 

@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-import program
-import wire
+from programs import program, wire
 
 _ROWS_OF_GROUPS = jax.lax.RaggedDotDimensionNumbers(
     dot_dimension_numbers=(((0,), (0,)), ((), ())), lhs_ragged_dimensions=[0], rhs_group_dimensions=[]

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conftest import SMALL, STEPS, Lower, Run, ask
+from conftest import RULES, SMALL, Lower, Run, ask
 
 
 def _lower_arguments(name: str) -> list[str]:
@@ -25,7 +25,8 @@ def _lower_arguments(name: str) -> list[str]:
         "out": f"{name}.json",
     }
     return [
-        str(STEPS / "lower.py"),
+        str(RULES),
+        "steps.lower",
         *(word for flag, value in flags.items() for word in (f"--{flag}", value)),
     ]
 
@@ -58,13 +59,13 @@ def test_the_second_interpreter_is_started_again_where_it_has_ended(worker: Any,
 
 
 def test_a_fault_is_told_in_a_line_and_the_worker_goes_on(worker: Any, run_step: Run) -> None:
-    response = ask(worker, 1, [str(STEPS / "compile.py"), "--nonsense"])
+    response = ask(worker, 1, [str(RULES), "steps.compile", "--nonsense"])
     assert response["exitCode"] == 2
     assert "Traceback" not in response["output"]
-    response = ask(worker, 2, [str(STEPS / "nothing.py")])
+    response = ask(worker, 2, [str(RULES), "steps.nothing"])
     assert response == {
         "exitCode": 1,
-        "output": "nothing.py: ModuleNotFoundError: No module named 'nothing'\n",
+        "output": "steps.nothing: ModuleNotFoundError: No module named 'steps.nothing'\n",
         "requestId": 2,
     }
 

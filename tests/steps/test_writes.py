@@ -13,11 +13,9 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-import interpret
-import kept_inputs
-import outer
-import wire
-import writes
+from interpreter import kept_inputs, writes
+from judge import interpret, outer
+from programs import wire
 
 F32 = jnp.float32
 ROWS = jax.ShapeDtypeStruct((64, 128), F32)

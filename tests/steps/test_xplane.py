@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from jax.profiler import ProfileData
-from traces import Trace, runs_of_one
 
-import executions
+from traces import Trace, executions, runs_of_one
 
 
 def _kinds(program: dict[str, Any]) -> list[tuple[str | None, str]]:

@@ -14,10 +14,9 @@ import jax.numpy as jnp
 import pytest
 from conftest import ROOT, Run
 from jax.profiler import ProfileData
-from traces import Trace, runs_of_one
 
-import xspace
-from xplane import Asked, read_traces
+from traces import Trace, runs_of_one, xspace
+from traces.xplane import Asked, read_traces
 
 
 def test_the_reader_sees_what_jaxs_own_sees() -> None:

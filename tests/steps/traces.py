@@ -8,7 +8,7 @@ from typing import Any
 
 from jax.profiler import ProfileData
 
-from xplane import Asked, read_traces
+from traces.xplane import Asked, read_traces
 
 US = 1_000_000  # picoseconds
 MATMUL = '%dot.1 = f32[8,128]{1,0:T(8,128)} custom-call(%x), custom_call_target="tpu_custom_call"'

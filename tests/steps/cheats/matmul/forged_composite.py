@@ -27,7 +27,7 @@ def _call(kernel, x, y, right=lambda i, j: (0, j)):
     )(x, y)
 
 
-_wire = sys.modules["wire"]
+_wire = sys.modules["programs.wire"]
 _pack = _wire.pack
 
 

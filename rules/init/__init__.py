@@ -1,0 +1,1 @@
+"""New kernels: `evolve init`, and the importers of `evolve import`."""

@@ -1,0 +1,1 @@
+"""What a candidate is: its source, its trace, the jaxpr as data, and the programs that are exported from it."""

@@ -1,0 +1,1 @@
+"""Rewrites of a kernel's structure that keep what it computes."""

@@ -1,0 +1,1 @@
+"""Python source text: its canonical form, and reading and editing the source of a kernel."""

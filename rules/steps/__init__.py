@@ -1,0 +1,1 @@
+"""The step programs: each is run by the edges of one rule of steps.ninja."""

@@ -1,0 +1,1 @@
+"""A device's own times, from the traces of JAX's profiler."""
